@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# How etils.epath, and so Orbax, reaches a bucket: its other way, TensorFlow, takes seconds to import and knows no
-# emulator; and gcsfs would ask of every bucket whether it is one of a new kind. Both look once, at their first use.
+# gcsfs is how etils.epath, and so Orbax, should reach a bucket: TensorFlow, the alternative, takes seconds to import
+# and supports no emulator. And gcsfs would query for every bucket whether it is of a new kind. Both read these settings
+# once, on first use.
 if importlib.util.find_spec("gcsfs"):
     os.environ.setdefault("EPATH_USE_TF", "false")
     os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
@@ -38,7 +39,7 @@ __all__ = [
     "example_pages",
     "load",
 ]
-# Where the names are. A module is imported when one of its names is first asked for: `import lisax` costs nothing.
+# The modules of the public names, imported on first access: `import lisax` costs nothing.
 _MODULES = {
     "errors": ("DataError", "LisaxError"),
     "examples": ("example_model", "example_pages"),
@@ -87,11 +88,13 @@ def __dir__() -> list[str]:
 
 
 def load(path: str) -> TextModel | FusionModel | PointerModel:
-    """The verifier exported to the folder `path` (see `lisax export`), which may come from anyone: a `LisaxError` names
-    what is wrong with it. Weights that are no numbers are told with the first score.
+    """Loads the model exported to the folder `path` (see `lisax export`).
 
-    `load(path).verify("claim", evidence)` of a labeller or an evidence pointer, `load(path).rank(query, texts)` of a
-    ranker or a pointer and `load(path).verify("claim", tables)` of table fusion are a line each.
+    The folder may come from an untrusted source: a `LisaxError` says what is wrong with it. Weights that are not
+    numbers are reported with the first score.
+
+    Labellers and evidence pointers have `verify("claim", evidence)`, rankers and pointers `rank(query, texts)`, and
+    table fusion `verify("claim", tables)`.
 
     >>> import lisax
     >>> verifier = lisax.load(lisax.example_model())
@@ -99,7 +102,7 @@ def load(path: str) -> TextModel | FusionModel | PointerModel:
     >>> max(shares, key=shares.get).value
     'REFUTES'
     """
-    # Imported here so that `import lisax` costs nothing until a model is wanted.
+    # Imported here so that `import lisax` costs nothing until a model is needed.
     from lisax.predict.opening import open_model
     from lisax.runtime.platforms import choose_platforms
 

@@ -1,14 +1,14 @@
-"""Errors that are told to the user: a sentence, and of bad input the place."""
+"""Errors for the user: a sentence and, for bad input, its place."""
 
 from __future__ import annotations
 
 import os
 
-LONGEST_MESSAGE = 2_000  # characters
+LONGEST_MESSAGE = 2_000  # in characters
 
 
 def printable(text: str) -> str:
-    """`text` as it can be written: a file's name need not be UTF-8, and what names it is told all the same."""
+    """`text` in encodable form: file names need not be UTF-8, and errors about them are shown all the same."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -43,5 +43,5 @@ class DataError(LisaxError):
 
 
 def _cut(text: str, most: int = LONGEST_MESSAGE) -> str:
-    """A text without its middle where it is longer: a value that it quotes may be a whole file."""
+    """Shortens a longer text in the middle, since an error may quote a whole file."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"

@@ -1,11 +1,11 @@
-"""Where files are: on this machine, or in a bucket (`gs://BUCKET/…`).
+"""Paths of files on this machine or in a bucket (`gs://BUCKET/…`).
 
-`place` is the one function that makes a path of what a user wrote. Where a verb works on a bucket it takes `place` (it
-reads and writes there) or `fetched` (it reads a copy); all others take `local`, which refuses a bucket at once.
+`place` is the one function that turns user input into a path. Verbs that work on a bucket take `place` (to read and
+write there) or `fetched` (to read a copy); all others take `local`, which refuses a bucket at once.
 
-A bucket has objects and no folders, and nothing in it can be renamed. An object is there whole or not at all, so that a
-file needs no more than one upload. Of several objects that belong together one is written last and removed first, and
-they count only while it is there: `COMMITS` are the names of such objects.
+A bucket has objects but no folders, and nothing in it can be renamed. Objects appear only when complete, so a file
+needs no more than one upload. For several objects that belong together, one is written last and removed first, and they
+count only while it exists: `COMMITS` are the names of such objects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from lisax.errors import LisaxError
 
 SCHEME = "gs://"
-COMMIT_NAME = "commit_success.txt"  # Orbax's, of a `state` in a bucket
+COMMIT_NAME = "commit_success.txt"  # Orbax's, for a `state` in a bucket
 COMMITS = (COMMIT_NAME, "checkpoint", "model.safetensors", "model.safetensors.index.json")
 _EMULATOR = ("STORAGE_EMULATOR_HOST", "TENSORSTORE_GCS_HTTP_URL")  # of gcsfs, and of tensorstore
 
@@ -33,9 +33,10 @@ def is_remote(path: str | os.PathLike) -> bool:
 
 
 def place(path: str | os.PathLike) -> Path:
-    """A path of this machine or, of `gs://BUCKET/…`, one in a bucket, which has pathlib's methods too (`etils.epath`).
+    """The path on this machine or, for `gs://BUCKET/…`, in a bucket, where it has pathlib's methods too
+    (`etils.epath`).
 
-    Other addresses are an error, and so is one that has lost a slash: neither may become a local folder."""
+    Raises LisaxError for other addresses and for one that has lost a slash: neither may become a local folder."""
     text = _checked(path)
     return _epath().Path(text) if is_remote(text) else Path(path)
 
@@ -50,7 +51,7 @@ def _checked(path: str | os.PathLike) -> str:
 
 
 def local(path: str | os.PathLike) -> Path:
-    """A path of this machine; a bucket is an error that says so."""
+    """A path on this machine. Raises LisaxError for a bucket."""
     text = _checked(path)
     if is_remote(text):
         raise LisaxError(
@@ -61,8 +62,8 @@ def local(path: str | os.PathLike) -> Path:
 
 
 def fetched(path: str | os.PathLike) -> Path:
-    """A path of this machine with the content of a file or folder: itself, or a copy that is there until this process
-    ends. Times are those of the bucket, so that `fingerprint` sees a change and nothing else."""
+    """A local path with the content of a file or folder: the path itself, or a copy that exists until this process
+    ends. Copies have the bucket's modification times, so that `fingerprint` changes only with the content."""
     found = place(path)
     return _copy(os.fspath(found)) if is_remote(found) else found
 
@@ -109,8 +110,8 @@ def exists(path: Path) -> bool:
 
 
 def listing(path: Path) -> dict[str, tuple[int, int]]:
-    """{name within `path`: (bytes, time of change in ns)} of the objects below a place in a bucket; of an object itself
-    its name is ''."""
+    """{name within `path`: (bytes, modification time in ns)} of the objects below a place in a bucket; the name of an
+    object itself is ''."""
     with telling(path):
         try:
             found = _system().find(os.fspath(path), detail=True)
@@ -133,7 +134,7 @@ def _nanoseconds(info: dict[str, Any]) -> int:
 
 
 def fetch(source: Path, target: Path, changed: int) -> None:
-    """Downloads an object, whole or not at all, with its time of change."""
+    """Downloads an object atomically, with its modification time."""
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{target.name}.partial")
     with telling(source):
@@ -149,7 +150,8 @@ def send(source: Path, target: Path) -> None:
 
 
 def create(path: Path, content: bytes) -> bool:
-    """Writes an object that is not there yet, and says whether it was not: of several who try, one does it."""
+    """Writes an object unless it exists, and returns whether it was written: of several concurrent calls one
+    succeeds."""
     with telling(path):
         try:
             _system().pipe_file(os.fspath(path), content, mode="create")
@@ -159,14 +161,15 @@ def create(path: Path, content: bytes) -> bool:
 
 
 def send_folder(source: Path, target: Path) -> None:
-    """Uploads a folder; what says that it is whole comes last."""
+    """Uploads a folder; the files that mark it as complete come last."""
     files = [file for file in source.rglob("*") if file.is_file()]
     for file in sorted(files, key=lambda file: (file.name in COMMITS, file.name == COMMIT_NAME)):
         send(file, target / file.relative_to(source).as_posix())
 
 
 def remove_tree(path: Path) -> None:
-    """Removes a folder; in a bucket first what says that it is whole, so that no half of it counts."""
+    """Removes a folder; in a bucket the objects that mark it as complete are removed first, so that no partial folder
+    counts."""
     if not is_remote(path):
         shutil.rmtree(path)
         return
@@ -178,7 +181,7 @@ def remove_tree(path: Path) -> None:
 
 @contextlib.contextmanager
 def uploading(path: Path, mode: str) -> Iterator[Any]:
-    """A file to write, which becomes the object `path` when all is written."""
+    """Yields a file to write, which is uploaded as the object `path` when it is complete."""
     with tempfile.TemporaryDirectory(prefix="lisax-bucket-") as scratch:
         beside = Path(scratch) / "content"
         with beside.open(mode, **({} if "b" in mode else {"encoding": "utf-8", "newline": "\n"})) as file:
@@ -187,7 +190,7 @@ def uploading(path: Path, mode: str) -> Iterator[Any]:
 
 
 class GrowingFile:
-    """A file that lines are added to, `file`, on this machine at `path`; in a bucket it is sent as a whole by `sync`."""
+    """A file to append lines to (`file`): on this machine at `path`; for a bucket, `sync` uploads it as a whole."""
 
     def __init__(self, path: Path, mode: str):
         self.path, self._remote = path, is_remote(path)
@@ -218,7 +221,7 @@ class GrowingFile:
 
 @contextlib.contextmanager
 def telling(path: str | os.PathLike) -> Iterator[None]:
-    """What goes wrong with a bucket as a sentence; on this machine errors are as they are."""
+    """Turns errors of a bucket into LisaxError; errors on this machine are left as they are."""
     try:
         yield
     except LisaxError:
@@ -248,7 +251,7 @@ def _epath() -> Any:
         from etils import epath
     except ImportError as error:
         raise LisaxError(f"{SCHEME}… needs gcsfs, which is not installed ({error}): pip install 'lisax[gcs]'") from None
-    # Of other hosts' objects a list that was kept would know nothing.
+    # A listings cache would miss objects of other hosts.
     fsspec.config.conf["gcs"] = {"use_listings_cache": False, **fsspec.config.conf.get("gcs", {})}
     fsspec.config.conf["gs"] = fsspec.config.conf["gcs"]
     return epath

@@ -1,4 +1,4 @@
-"""Lines for whoever watches a command: what it does, and how far it has come. They go to standard error."""
+"""Prints what a command is doing and how far it is, on standard error."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def say(text: str) -> None:
 
 @contextlib.contextmanager
 def counting(total: int, what: str, every_seconds: float = 5.0) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is called with the number of items just done; now and then it prints how many of `total`
-    are done, how many a second, and the seconds left."""
+    """Yields a function to call with the number of items just finished. Every few seconds it prints how many of `total`
+    are done, how many per second, and the seconds left."""
     started = last = time.perf_counter()
     count = 0
 
@@ -35,7 +35,7 @@ def counting(total: int, what: str, every_seconds: float = 5.0) -> Iterator[Call
 
 
 def counted(items: Iterable[Item], what: str, every_seconds: float = 5.0) -> Iterator[Item]:
-    """The items as they come, of which nobody knows how many there are; prints their count and speed now and then."""
+    """Yields the items of a stream of unknown length; prints their count and speed every few seconds."""
     started = last = time.monotonic()
     for count, item in enumerate(items, start=1):
         yield item

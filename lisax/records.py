@@ -1,9 +1,9 @@
-"""What flows through LisaX: frozen records, and JSON Lines in and out with exact errors.
+"""The data types of LisaX: frozen records, and reading and writing of JSON Lines with exact errors.
 
-A unit of evidence has one string id: `{page}_{n}` for sentences, `{table}`, `{table}#r{i}`,
-`{table}#c{j}`, `{table}#r{i}c{j}` for tables and their parts, `{graph}` for sub-graphs. Ids hold no
-white space, because run and qrels files are separated by it; an owner's own id is kept beside ours
-(`original_id`) and is what predictions are written with.
+A unit of evidence has one string id: `{page}_{n}` for sentences, `{table}`, `{table}#r{i}`, `{table}#c{j}`,
+`{table}#r{i}c{j}` for tables and their parts, `{graph}` for sub-graphs. Ids have no white space, because it separates
+the columns of run and qrels files. An owner's own id is kept beside ours (`original_id`), and predictions are written
+with it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any, TextIO
 
 from lisax.errors import DataError, LisaxError
 
-# What is read of one JSON value and of one line. Deeper values break what walks over them, an error's message first;
-# longer ones take gigabytes, a number of two bytes being a pointer of eight.
+# Limits of one JSON value and of one line. Deeper values break recursive code, such as that of error messages; longer
+# ones take gigabytes, since a number of two bytes becomes a pointer of eight.
 DEEPEST_NESTING = 100
 MOST_VALUES = 5_000_000
 LONGEST_LINE = 1 << 26
@@ -49,9 +49,9 @@ LABELS = (Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO)
 
 
 class Operation(enum.StrEnum):
-    """What makes the answer to a question of the cells that are asked for; NONE: they are the answer.
+    """The operation that computes a question's answer from cells; NONE: the cells are the answer.
 
-    Its order is that of WikiSQL's indices and of an aggregation head's logits."""
+    The order is that of WikiSQL's indices and of an aggregation head's logits."""
 
     NONE = "none"
     MAX = "max"
@@ -99,11 +99,11 @@ class Document:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim. `evidence_sets`: each a complete set of evidence ids, any one of which suffices.
+    """A claim. `evidence_sets`: each is a complete set of evidence ids, any one of which suffices.
 
-    `kind` names the family of the claim where the source knows it (`one_hop`, `date`, an attack).
-    `candidates` are evidence ids given with the claim (FoolMeTwice, WiCE), in the source's order. `mixed_sets`: complete
-    sets that name rows or edges, beside those of `evidence_sets`; who reads an index of all learns from them too.
+    `kind` names the family of the claim where the source knows it (`one_hop`, `date`, an attack). `candidates` are
+    evidence ids given with the claim (FoolMeTwice, WiCE), in the source's order. `mixed_sets`: further complete sets
+    that include rows or edges, for models that are trained on an index of all sources.
 
     >>> Claim("1", "Tarn is old.", Label.SUPPORTS, evidence_sets=(("Tarn_1",), ("Tarn_0", "Tarn_1"))).gold_ids
     ('Tarn_1', 'Tarn_0')
@@ -120,13 +120,13 @@ class Claim:
 
     @property
     def gold_ids(self) -> tuple[str, ...]:
-        """Ids of all evidence sets, each once, in order of first appearance."""
+        """Ids of all evidence sets, without duplicates, in order of first appearance."""
         return tuple(dict.fromkeys(i for evidence_set in self.evidence_sets for i in evidence_set))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Table:
-    """A table: `rows` are as wide as `header`; `page` is the document it stands on, if known.
+    """A table: `rows` are as wide as `header`; `page` is the document that contains it, if known.
 
     >>> table = Table("towns", "Towns", ("town", "people"), (("Tarn", "900"), ("Ostra", "18,400")))
     >>> table.rows[1][table.header.index("people")]
@@ -158,7 +158,8 @@ class Graph:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DataText:
-    """Data with texts that say it: `pairs` are (name, value) around `title`, `source` is who wrote the texts."""
+    """Data with texts that verbalize it: `pairs` are (name, value) of the subject `title`, `source` is the author of
+    the texts."""
 
     id: str
     title: str
@@ -169,11 +170,11 @@ class DataText:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its accepted answers, and the evidence ids that hold one: cells, sentences, or a table of which it is
-    not known in which cell.
+    """A question, its accepted answers, and the ids of evidence that contains one: cells, sentences, or a whole table
+    if the cell is not known.
 
-    `operation`: what makes the answer of cells, None where that is not known. `operands`: the cells that a count, a sum
-    or an average is of; those of a maximum or minimum are its evidence."""
+    `operation`: computes the answer from cells; None if unknown. `operands`: the cells of a count, a sum or an average;
+    those of a maximum or minimum are its evidence."""
 
     id: str
     text: str
@@ -196,10 +197,11 @@ class Hit:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Prediction:
-    """What predictions files hold of a verdict: a claim's predicted label with the ids of its evidence, best first.
+    """A verdict as it is stored in predictions files: a claim's predicted label with the ids of its evidence, best
+    first.
 
     `probabilities` follow `LABELS` and are the verifier's; `evidence_scores` follow `evidence`. `temporal` is the
-    ruling of the temporal step where it made one, which then decided the label.
+    ruling of the temporal step, if it decided the label.
     """
 
     claim_id: str
@@ -219,7 +221,7 @@ def sentence_id(page: str, number: int) -> str:
 
 
 def split_sentence_id(unit: str) -> tuple[str, int]:
-    """`{page}_{n}` at its last underscore: pages hold underscores themselves."""
+    """Splits `{page}_{n}` at its last underscore, since page ids may contain underscores."""
     page, separator, number = unit.rpartition("_")
     if not separator or not page or not (number.isascii() and number.isdigit() and len(number) < 10):
         raise DataError(f"'{unit}' is not a sentence id: expected {{page}}_{{number}}")
@@ -239,7 +241,7 @@ def cell_id(table: str, row: int, column: int) -> str:
 
 
 def edge_id(graph: str, number: int) -> str:
-    """Edges count from 0, those without a value too."""
+    """The id of an edge; edges are counted from 0, including those without a value."""
     return f"{graph}#e{number}"
 
 
@@ -281,7 +283,7 @@ def check_id(value: Any, *, path=None, line=None, field="id") -> str:
 
 
 def is_text(text: str) -> bool:
-    """Whether `text` can be written: it holds no half of a surrogate pair."""
+    """Whether `text` can be encoded: it has no lone surrogate."""
     if text.isascii():
         return True
     try:
@@ -292,7 +294,7 @@ def is_text(text: str) -> bool:
 
 
 def check_text(text: str) -> str:
-    """`text` that is to be shown to a model; LisaxError where it holds half of a surrogate pair."""
+    """Returns `text` for use as a model's input. Raises LisaxError if it has a lone surrogate."""
     if not is_text(text):
         raise LisaxError(f"a text holds {_HALF_PAIR}, which is no character; replace it: {text!r:.80}")
     return text
@@ -302,10 +304,10 @@ def check_text(text: str) -> str:
 
 
 def read_file(path: str | os.PathLike, largest_bytes: int = 1 << 28) -> bytes:
-    """The content of a file, which is refused when it is larger."""
+    """The content of a file. Raises an error for a larger one."""
     path = Path(path)
     try:
-        if not path.is_file():  # a pipe would be waited for without end
+        if not path.is_file():  # reading a pipe would block
             raise DataError("expected a file, found a folder" if path.is_dir() else "no such file", path=path)
         with path.open("rb") as file:
             content = file.read(largest_bytes + 1)
@@ -317,10 +319,10 @@ def read_file(path: str | os.PathLike, largest_bytes: int = 1 << 28) -> bytes:
 
 
 def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
-    """(line number, text) of a UTF-8 file, streamed; blank lines are skipped.
+    """(line number, text) of a UTF-8 file, streaming; blank lines are skipped.
 
-    A byte order mark is refused with the command that removes it, bytes that are not UTF-8 with
-    their line, a line of more than `LONGEST_LINE` bytes, and a file without a single non-blank line as empty.
+    Raises an error for a byte order mark (with the command that removes it), for bytes that are not UTF-8 (with their
+    line), for a line of more than `LONGEST_LINE` bytes, and for a file without any non-blank line.
     """
     path = Path(path)
     if not path.is_file():
@@ -358,10 +360,10 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 
 
 def parse_json(text: str, *, path=None, line=None, pairs: Callable[[list], Any] | None = None) -> Any:
-    """`text` as one JSON value that can be written again, looked at and kept in memory: refused are a half of a
-    surrogate pair, more than `DEEPEST_NESTING` lists and objects within each other, more than `MOST_VALUES` values.
+    """`text` as one JSON value that can be re-encoded, traversed and kept in memory: lone surrogates, more than
+    `DEEPEST_NESTING` nested lists and objects, and more than `MOST_VALUES` values are errors.
 
-    `pairs` makes what an object becomes of its (key, value)s; None: a dict."""
+    `pairs` builds the value of an object from its (key, value) pairs; None: a dict."""
     if len(text) > MOST_VALUES and sum(map(text.count, ",[{")) > MOST_VALUES:
         raise DataError(f"the JSON holds more than {MOST_VALUES:,} values", path=path, line=line)
     try:
@@ -411,7 +413,7 @@ def read_json_lines(path: str | os.PathLike) -> Iterator[tuple[int, dict]]:
 
 
 def get_field(row: dict, field: str, kind: type | tuple[type, ...], *, path, line: int, default: Any = ...) -> Any:
-    """`row[field]`, checked to be of `kind`; a missing field is an error unless a default is given."""
+    """`row[field]`, checked to be of `kind`. Raises an error for a missing field unless a default is given."""
     if field not in row:
         if default is not ...:
             return default
@@ -439,13 +441,13 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike) -> Iterator[None]:
-    """A disk that is full while `path` is written is told with it: the system's own error names no file."""
+    """Names `path` in errors of a full disk while it is written: the system's own error names no file."""
     try:
         yield
     except LisaxError:
         raise
-    except Exception as error:  # native libraries have types of their own, and the system's words
-        # numpy's own has no number and says how many items of an array were to be written, and were.
+    except Exception as error:  # native libraries have error types of their own, with the system's message
+        # numpy's own error has no errno; it says how many items of an array were to be written and were.
         if getattr(error, "filename", None) is None and (
             getattr(error, "errno", None) in FULL
             or any(words in str(error) for words in (" requested and ", os.strerror(errno.ENOSPC)))
@@ -459,8 +461,8 @@ def naming(path: str | os.PathLike) -> Iterator[None]:
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
-    """Opens a neighbour of `path` for writing and renames it onto `path` only on success. In a bucket, which knows no
-    renaming, the object is there only when all of it is."""
+    """Opens a temporary file beside `path` for writing and renames it to `path` only on success. In a bucket, which has
+    no renaming, the object appears only when it is complete."""
     if os.fspath(path).startswith("gs://"):
         from lisax.places import place, uploading
 
@@ -471,7 +473,7 @@ def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
     try:
-        # mkstemp makes files private; give the result the permissions any new file would have.
+        # mkstemp creates private files; the result gets the permissions of any new file.
         umask = os.umask(0)
         os.umask(umask)
         os.fchmod(handle, 0o666 & ~umask)
@@ -488,7 +490,7 @@ def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
 
 
 def write_json_lines(path: str | os.PathLike, rows: Iterable[dict]) -> int:
-    """Writes rows atomically, one JSON object a line; returns their number."""
+    """Writes rows atomically, one JSON object per line. Returns their number."""
     count = 0
     with atomic_write(path) as file:
         for row in rows:

@@ -1,1 +1,2 @@
-"""Claims that break fact checkers: the seven kinds of DeSePtion's section 4, made, reviewed, and written."""
+"""Builds claims that break fact checkers: the seven kinds of attack of DeSePtion's section 4, with review and
+writing."""

@@ -1,4 +1,4 @@
-"""An attacked claim: what was edited, which label follows, on which evidence, and why."""
+"""An attacked claim: the edit, the resulting label, its evidence, and the reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lisax.records import Claim, Label
 
 EvidenceSets = tuple[tuple[str, ...], ...]
 
-# Products of evidence sets grow fast and five sentences are judged: more sets than this add nothing.
+# Products of evidence sets grow fast, and only five sentences are judged: more sets than this add nothing.
 MOST_SETS = 50
 
 
@@ -28,7 +28,7 @@ class AttackKind(enum.StrEnum):
     LEXICAL = "lexical"
 
 
-# What the authors' FEVER 2.0 file calls each kind; we write these names there, and read any case of them.
+# Names of the kinds in the authors' FEVER 2.0 file. We write these names there, and read them in any case.
 FEVER2_NAMES = {
     AttackKind.CONJUNCTION: "conjunction",
     AttackKind.MULTI_HOP: "Multihop",
@@ -42,15 +42,17 @@ _OF_NAME = {name.casefold(): str(kind) for kind, name in FEVER2_NAMES.items()}
 
 
 def kind_name(name: str | None) -> str:
-    """Our name of a kind as the FEVER 2.0 file writes it; any other name stays, and None is `other`."""
+    """Our name of a kind, given its name in the FEVER 2.0 file; any other name is returned as it is, and None as
+    `other`."""
     return "other" if name is None else _OF_NAME.get(name.casefold(), name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Attack:
-    """`text` says what `source` (the first claim's id, or both of a conjunction) became by `edit`.
+    """An attacked claim: `text` is the result of applying `edit` to `source` (the first claim's id, or both of a
+    conjunction).
 
-    `evidence_sets` are complete for `label`, none for NOT ENOUGH INFO; `reason` is a sentence for a person to check.
+    `evidence_sets` are complete for `label`, and empty for NOT ENOUGH INFO; `reason` is a sentence for reviewers.
     """
 
     kind: AttackKind
@@ -63,12 +65,12 @@ class Attack:
 
 
 def random_of(seed: int, kind: AttackKind, *ids: str) -> random.Random:
-    """The random numbers of one attack, whatever else is attacked before or beside it."""
+    """The random generator of one attack, independent of all other attacks."""
     return random.Random(f"lisax.adversary:{seed}:{kind}:{':'.join(ids)}")
 
 
 def together(*parts: EvidenceSets) -> EvidenceSets:
-    """What shows all parts at once: one set of each part, joined; repeated units once, repeated sets once."""
+    """Evidence sets that show all parts at once: one set of each part, joined, without duplicate units or sets."""
     joined = (
         tuple(dict.fromkeys(unit for members in choice for unit in members)) for choice in itertools.product(*parts)
     )
@@ -76,12 +78,12 @@ def together(*parts: EvidenceSets) -> EvidenceSets:
 
 
 def distinct(sets: Iterable[Sequence[str]]) -> EvidenceSets:
-    """Sets without repeats, whatever the order within them."""
+    """Sets without duplicates, ignoring their order."""
     return tuple({frozenset(members): tuple(members) for members in sets}.values())
 
 
 def both(first: Claim, second: Claim) -> tuple[Label, EvidenceSets]:
-    """The label algebra of "and": refuted as soon as one part is, supported if both are, else undecided."""
+    """Label and evidence of "first and second": refuted if one part is, supported if both are, else undecided."""
     if Label.REFUTES in (first.label, second.label):
         return Label.REFUTES, distinct(
             members for claim in (first, second) if claim.label is Label.REFUTES for members in claim.evidence_sets

@@ -1,4 +1,4 @@
-"""Conjunction: two claims on one subject, joined, the second subject dropped; labels by the algebra of "and"."""
+"""Conjunction attacks: two claims about one subject are joined, dropping the second subject; labels follow "and"."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import words
 
 CONNECTIVES = ("and", "and", "and also")
-# More in common than this share of the shorter one's words, and the two say nearly the same.
+# Two claims that share more than this part of the shorter one's words say nearly the same.
 _OVERLAP = 0.6
 _MOST_WORDS = 16
-# What is joined to `stars an actor who sings` would be said of the actor.
+# After `stars an actor who sings`, a joined phrase would refer to the actor.
 _RELATIVE = re.compile(r"\b(?:who|whom|whose|which|that|where|when)\b")
 
 
 class Conjunction:
-    """Joins each claim with one more on its subject, drawn from those that follow it."""
+    """Joins each claim with one other claim about its subject, drawn from those that follow it."""
 
     kind = AttackKind.CONJUNCTION
 
@@ -50,7 +50,7 @@ class Conjunction:
         rng = random_of(self._seed, self.kind, claim.id)
         others = [other for other in of_page[place + 1 :] if _goes_with(subject, self._subjects[other.id])]
         if others:
-            # Most pairs are refuted: each label that can be had is as likely as the others.
+            # Most pairs are refuted, so the label is drawn first: each possible one is equally likely.
             wanted = rng.choice(sorted({both(claim, other)[0] for other in others}))
             other = rng.choice([other for other in others if both(claim, other)[0] == wanted])
             second, (label, sets) = self._subjects[other.id], both(claim, other)
@@ -68,7 +68,7 @@ class Conjunction:
 
 
 def _goes_with(first: Subject, second: Subject) -> bool:
-    """Same name, no clash of number, and two things said rather than one twice."""
+    """Whether two claims can be joined: same name, agreement in number, and different statements."""
     if first.written != second.written or {first.number, second.number} == {"s", "p"}:
         return False
     one, two = (set(words(subject.predicate)) - INDEX_STOP_WORDS for subject in (first, second))

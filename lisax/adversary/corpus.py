@@ -1,7 +1,7 @@
-"""The pages that attacks draw on: by id, by the names that a text mentions, by a name that several share.
+"""The pages that attacks use: by id, by the names that occur in a text, and by names that several pages share.
 
-Names are kept in memory (titles, redirects, titles without qualifier: some 200 bytes a name), pages stay where they
-are: in a dictionary for a layout folder, memory-mapped for an index.
+Names are kept in memory (titles, redirects, titles without qualifier: some 200 bytes a name). Pages are kept in a
+dictionary for a layout folder, and memory-mapped for an index.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CALLED = re.compile(r"\b[Tt]he ([a-z]+) $")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Named:
-    """`text[start:end]` is a name of `pages`; several pages may share it."""
+    """`text[start:end]` is a name of `pages`, which may be several."""
 
     start: int
     end: int
@@ -34,7 +34,8 @@ class Named:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence, readable and without brackets, with its names and the one page that each means, or None."""
+    """A sentence in readable form, without brackets, with its names and the page that each refers to, or None if it is
+    ambiguous."""
 
     unit: str
     text: str
@@ -42,16 +43,16 @@ class Line:
 
 
 class AttackCorpus:
-    """`page_of(id)` gives a page; `pages` is read once, for the names."""
+    """`page_of(id)` returns a page; `pages` is read once, for the names."""
 
     def __init__(self, page_of: Callable[[str], Document], pages: Iterable[Document]):
         self.page = functools.lru_cache(CACHED_PAGES)(page_of)
         self._about = functools.lru_cache(CACHED_PAGES)(lambda page: statements(self.page(page)))
         self._lines = functools.lru_cache(CACHED_PAGES)(self._read_lines)
         self._names: dict[str, tuple[str, ...]] = {}
-        self._longest: dict[str, int] = {}  # words of the longest name that begins with this word
+        self._longest: dict[str, int] = {}  # word -> number of words of the longest name that begins with it
         self._ids: dict[str, None] = {}
-        self.shared: dict[str, None] = {}  # names of several pages, in the order of the corpus
+        self.shared: dict[str, None] = {}  # names of several pages, in corpus order
         for page in pages:
             self._ids[page.id] = None
             for name in dict.fromkeys((page.title, unqualified(page.title)[0], *page.redirects)):
@@ -71,7 +72,7 @@ class AttackCorpus:
 
     @classmethod
     def open(cls, place: str | Path) -> AttackCorpus:
-        """From a folder of any layout, or an index with pages (`lisax index documents`)."""
+        """Opens a folder of any layout, or an index with pages (`lisax index documents`)."""
         from lisax.corpora import open_folder
         from lisax.retrieval.folder import META
         from lisax.retrieval.pages import PageStore
@@ -96,7 +97,7 @@ class AttackCorpus:
         return len(self._ids)
 
     def about(self, page: str) -> Statements:
-        """What a page says of its own subject."""
+        """The statements of a page about its own subject."""
         return self._about(page)
 
     def lines(self, page: str) -> tuple[Line, ...]:
@@ -111,7 +112,7 @@ class AttackCorpus:
         )
 
     def written(self, page: str) -> str | None:
-        """A page's name in running text, such that it means that page alone; None where that cannot be had.
+        """A page's name for running text that refers to this page only; None if there is no such name.
 
         `Faba Sulin (novelist)` is `the novelist Faba Sulin`, `River Osk` is `the River Osk`.
         """
@@ -124,7 +125,7 @@ class AttackCorpus:
         return f"the {title}" if title.startswith(("River ", "Battle of ", "Siege of ")) else title
 
     def documents(self) -> Iterator[Document]:
-        """All pages, in the order of the corpus."""
+        """All pages, in corpus order."""
         return map(self.page, self._ids)
 
     def text(self, unit: str) -> str:
@@ -141,7 +142,7 @@ class AttackCorpus:
         return self._names.get(" ".join(words(name)), ())
 
     def names_in(self, text: str) -> list[Named]:
-        """Names that begin with a capital or a digit, the longest at each place, from left to right."""
+        """Names that begin with a capital or a digit, the longest at each position, from left to right."""
         spans = word_spans(text)
         found, at = [], 0
         while at < len(spans):
@@ -175,9 +176,10 @@ class AttackCorpus:
         return None
 
     def meant(self, text: str, named: Named) -> str | None:
-        """The one page that a name in a text means, or None where several bear it.
+        """The page that a name in a text refers to, or None if several pages have the name.
 
-        `the novelist Faba Sulin` means `Faba Sulin (novelist)`, and never `Faba Sulin (general)`, the only page or not.
+        `the novelist Faba Sulin` means `Faba Sulin (novelist)`, and never `Faba Sulin (general)`, even if that is the
+        only page.
         """
         if len(named.pages) == 1:
             qualifier = words(unqualified(self.page(named.pages[0]).title)[1])

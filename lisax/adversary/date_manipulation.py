@@ -1,17 +1,18 @@
-"""Date manipulation: `in 2001` becomes `4 years before 2005`, `before 2008`, `in the first decade of the 21st century`.
+"""Date manipulation attacks: `in 2001` becomes `4 years before 2005`, `before 2008`, `in the first decade of the 21st
+century`.
 
-The seven forms are those of the authors' generator. What the new label may be:
+The seven forms are those of the authors' generator. The new label depends on the old one:
 
-- SUPPORTS: the claim's date is the event's. A form that holds of it is supported; one that does not is refuted,
-  where the verb is of what happens once (`born`, `released`) to the one thing that is meant.
-- REFUTES: a form that does not hold of the date in the evidence either is refuted too; one that holds is supported,
-  if the claim is nothing but subject, verb and date.
-- NOT ENOUGH INFO: stays so under forms about the same date with bounds nearby, unless a page that the claim names, or
-  that its evidence is of, gives a date within them: that may be the date of what the claim says, told more coarsely
-  (`won in 1980` decides `won in the eighties`, where `won on June 5, 1980` was open). Where such a page dates
-  anything, open bounds and centuries are left out too: whoever was born in 1960 acted after 1950.
+- SUPPORTS: the claim's date is the event's. A form that is true of it is supported; one that is not is refuted, if the
+  verb is of a unique event (`born`, `released`) of the one thing that is meant.
+- REFUTES: a form that is not true of the date in the evidence either is refuted too; a form that is true is supported,
+  if the claim consists only of subject, verb and date.
+- NOT ENOUGH INFO: stays so under forms about the same date with nearby bounds, unless a page that the claim names, or
+  that its evidence is from, gives a date within them: that may be the date of the claimed event, told more coarsely
+  (`won in 1980` decides `won in the eighties`, where `won on June 5, 1980` was open). If such a page dates anything,
+  open bounds and centuries are left out too: whoever was born in 1960 acted after 1950.
 
-Claims with negations are left alone: under `not`, the algebra is another.
+Claims with negations are skipped, because other rules hold under `not`.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from lisax.adversary.statements import ONCE
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 
-_NEARBY = 3  # years, months or days: reach of the bounds where nothing is known
+_NEARBY = 3  # years, months or days: reach of the bounds if nothing is known
 _BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?P<the> the)?(?P<unit> year| month of)? $")
 _WHOLE = re.compile(rf"(?:(?:was|were) )?{ONCE.pattern} (?:in|on) ")
-# `Was in a film released in 1990`, `songs by X were published in 1990`: with another date it may be true of another
-# film or song. What the subject itself is (`is a film released in 1990`) is one thing; names are masked before.
+# `Was in a film released in 1990`, `songs by X were published in 1990`: with another date this may be true of another
+# film or song. What the subject itself is (`is a film released in 1990`) is unique. Names are masked before matching.
 _ONE_OF_SEVERAL = re.compile(
     r"(?<!\b[Ii]s )(?<!\b[Ww]as )(?<!\bare )(?<!\bwere )\b(?:[Aa]n?|[Aa]nother|[Oo]ne|[Ss]ome\w*|[Aa]ny\w*)\b|"
     r"\b[Tt]here\b|\b(?:people|men|women|children)\b|"
@@ -78,7 +79,7 @@ class DateManipulation:
             )
 
     def _sets(self, claim: Claim, known: Date) -> EvidenceSets:
-        """Of a refuted claim those sets alone that tell the date: others may refute it by something else."""
+        """For a refuted claim only the sets that contain the date: others may refute it by something else."""
         if claim.label is not Label.REFUTES:
             return claim.evidence_sets
 
@@ -90,8 +91,8 @@ class DateManipulation:
     def _variant(
         self, name: str, date: Date, labels: dict[bool, Label], rng: random.Random, reach: int, told: Collection[Span]
     ) -> tuple[DateVariant, Label] | None:
-        """A form with a truth that `labels` (truth to label) allows; the other truth where the form cannot have the
-        one that was drawn; none that what is `told` may decide."""
+        """A form and its label from `labels` (truth -> label). If the form cannot have the drawn truth value, the other
+        one is tried; None if neither works without a date in `told` deciding it."""
         for holds in rng.sample(sorted(labels), len(labels)):
             for _ in range(3):
                 form = dates.variant(name, date, holds, rng, reach)
@@ -100,7 +101,7 @@ class DateManipulation:
         return None
 
     def _known(self, claim: Claim, date: Date) -> tuple[Date, dict[bool, Label], str]:
-        """The date by which forms are judged, the labels by their truth, and why."""
+        """The date by which forms are judged, their labels by truth, and the reason."""
         verb = _once(claim.text)
         if claim.label is Label.SUPPORTS:
             labels = {True: Label.SUPPORTS} | ({False: Label.REFUTES} if verb and self._is_of_one(claim, verb) else {})
@@ -117,7 +118,7 @@ class DateManipulation:
         return date, {True: Label.NOT_ENOUGH_INFO}, f"nothing decides {date.text()}"
 
     def _is_of_one(self, claim: Claim, verb: str) -> bool:
-        """Whether the dated verb is said of one thing that the claim names, and not of some or several of a kind."""
+        """Whether the dated verb refers to one thing that the claim names, and not to some or several of a kind."""
         place, _ = dated(claim.text)
         said = claim.text[: place.start].rstrip() or claim.text[place.end :].lstrip(", ")
         said = said[: said.rindex(verb)]
@@ -126,7 +127,7 @@ class DateManipulation:
         return _ONE_OF_SEVERAL.search(said) is None
 
     def _is_whole(self, claim: Claim) -> bool:
-        """Whether the claim says nothing but subject, verb and date, so that another date mends all of it."""
+        """Whether the claim consists only of subject, verb and date, so that another date makes all of it true."""
         subject = subject_of(claim.text, self._corpus)
         if subject is None:
             return False
@@ -138,8 +139,8 @@ class DateManipulation:
         )
 
     def _evidence_date(self, claim: Claim, verb: str) -> tuple[Date | None, bool]:
-        """(the date that the evidence gives, whether for the same verb): one sentence with one date, or the birth or
-        death of its page's subject."""
+        """The date in the evidence, and whether it belongs to the same verb: from one sentence with one date, or from
+        the birth or death of its page's subject."""
         for members in claim.evidence_sets:
             if len(members) != 1:
                 continue
@@ -149,7 +150,7 @@ class DateManipulation:
                     if event.unit == members[0] and event.once == verb and subject_page(claim, self._corpus) == page:
                         return event.date, True
             if verb in ("born", "died"):
-                continue  # two dates stand in a life's brackets, and one of them may be missing
+                continue  # the brackets of a life have two dates, one of which may be missing
             text = readable(self._corpus.text(members[0]))
             found = dates.find(text)
             if len(found) == 1 and (
@@ -159,13 +160,13 @@ class DateManipulation:
         return None, False
 
     def _is_of_subject(self, claim: Claim, verb: str) -> bool:
-        """Whether the claim's subject itself is what was `published`: not so in `is based on a book published in`."""
+        """Whether the claim's subject itself was `published`, unlike in `is based on a book published in`."""
         place, _ = dated(claim.text)
         subject = subject_of(claim.text[place.end :].lstrip(", ") if place.start == 0 else claim.text, self._corpus)
         return subject is not None and re.match(rf"(?:(?:was|were) )?(?:\w+ )?{verb}\b", subject.predicate) is not None
 
     def _told(self, claim: Claim) -> set[Span]:
-        """The dates on pages that may be meant by a name in the claim, and on those of its evidence."""
+        """The dates on pages that a name in the claim may refer to, and on the pages of its evidence."""
         pages = {page for named in self._corpus.names_in(claim.text) for page in named.pages}
         pages |= {page for unit in claim.gold_ids if (page := split_sentence_id(unit)[0]) in self._corpus}
         return {
@@ -186,7 +187,7 @@ class DateManipulation:
 
 
 def subject_page(claim: Claim, corpus: AttackCorpus) -> str | None:
-    """The page of the subject, also where the date stands before it."""
+    """The page of the subject, even if the date comes before it."""
     place, _ = dated(claim.text)
     text = claim.text[place.end :].lstrip(", ") if place.start == 0 else claim.text
     subject = subject_of(text, corpus)
@@ -194,7 +195,7 @@ def subject_page(claim: Claim, corpus: AttackCorpus) -> str | None:
 
 
 def dated(claim: str) -> tuple[FoundDate, Date] | None:
-    """Where `in DATE` or `on DATE` stands in a claim (the whole phrase), if that is its only date."""
+    """The phrase `in DATE` or `on DATE` of a claim, and its date, if it is the claim's only one."""
     found = dates.find(claim)
     if len(found) != 1:
         return None
@@ -205,13 +206,13 @@ def dated(claim: str) -> tuple[FoundDate, Date] | None:
         or (found[0].date.day is not None and before["word"].lower() != "on")
         or (found[0].date.day is None and before["the"] and not before["unit"])
     ):
-        return None  # also `in the 2001 election`, which is no date of its own
+        return None  # includes `in the 2001 election`, which is not a date of its own
     return FoundDate(before.start("word"), found[0].end, found[0].date), found[0].date
 
 
 def _once(claim: str) -> str | None:
-    """The verb of what happens once that the date is said of: just before it, or, where the date leads
-    (`In 1951, Lalla Ward was born.`), at the end."""
+    """The unique-event verb that the date belongs to: just before it, or at the end if the date comes first (`In 1951,
+    Lalla Ward was born.`)."""
     place, _ = dated(claim)
     said = claim[: place.start].rstrip() or claim.rstrip(" .")
     return next((once["once"] for once in ONCE.finditer(said) if once.end() == len(said)), None)

@@ -1,7 +1,7 @@
-"""Surface forms of dates: found in claims and sentences, and written as words that mean the same, more, or another.
+"""Surface forms of dates: found in claims and sentences, and paraphrased into words of equal, wider or other meaning.
 
-Written for making claims; what reads any claim's dates for a verdict is `lisax.temporal`. A year BC is negative, and
-there is no year 0: no form crosses the eras.
+For building claims; `lisax.temporal` reads the dates of any claim for a verdict. A year BC is negative, and there is no
+year 0: no form crosses the eras.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from lisax.text.dates import MONTHS
 from lisax.text.numbers import TENS_OF, ordinal_words
 
-# Later years than these would be about a future that no evidence knows.
+# Later years would be in a future without any evidence.
 LAST_YEAR = 2030
 _MONTH = "|".join(MONTHS)
 _YEAR = r"(?P<year>1\d{3}|20\d\d|\d{1,4} (?=BC))(?!s\b|'s|[–/-]\d|,\d)(?P<bc> ?BCE?\b)?"
@@ -25,7 +25,7 @@ def _pattern(text: str) -> re.Pattern:
     return re.compile(text.replace("MONTH", f"(?P<month>{_MONTH})").replace("DAY", _DAY).replace("YEAR", _YEAR))
 
 
-# The most exact first.
+# The most exact ones first.
 _FORMS = tuple(
     map(
         _pattern,
@@ -33,7 +33,7 @@ _FORMS = tuple(
     )
 )
 _ORDINALS = [ordinal_words(number) for number in range(1, 22)]
-# What pages say of dates besides: a year in a range (`1984–89`), a decade, a century.
+# Looser dates on pages: a year in a range (`1984–89`), a decade, a century.
 _LOOSE = re.compile(r"(?<![\d,.])(?P<year>1\d{3}|20\d\d)(?:(?P<decade>'?s)|[–/-](?P<to>\d\d)(?!\d))?(?!\d)")
 _CENTURY = re.compile(rf"\b(?:(\d\d?)(?:st|nd|rd|th)|({'|'.join(_ORDINALS)}))[ -]century\b(?! BC)", re.IGNORECASE)
 _DECADES = {number: word[:-1] + "ies" for word, number in TENS_OF.items()}
@@ -44,7 +44,7 @@ Span = tuple[tuple[int, int, int], tuple[int, int, int]]  # a first and a last d
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Date:
-    """A year (negative: BC), or a month or day of it. `earliest` and `latest` bound it."""
+    """A year (negative: BC), or a month or day. `earliest` and `latest` bound it."""
 
     year: int
     month: int | None = None
@@ -59,7 +59,7 @@ class Date:
         return self.year, self.month or 12, self.day or 31
 
     def before(self, other: Date) -> bool:
-        """Certainly earlier: wholly before `other`."""
+        """Whether all of this date is before `other`."""
         return self.latest < other.earliest
 
     def within(self, other: Date) -> bool:
@@ -72,7 +72,8 @@ class Date:
         return f"{MONTHS[self.month - 1]} {year if self.day is None else f'{self.day}, {year}'}"
 
     def shifted(self, by: int) -> Date | None:
-        """`by` days, months or years later, in the unit of its own precision; None past the bounds of writing."""
+        """The date `by` days, months or years later, in the unit of its own precision; None beyond the
+        supported years."""
         if self.day is not None:
             try:
                 moved = datetime.date(self.year, self.month, self.day) + datetime.timedelta(by)
@@ -91,7 +92,7 @@ class Date:
         return "day" if self.day is not None else "month" if self.month is not None else "year"
 
     def coarser(self) -> list[Date]:
-        """Itself and what it lies in: month, year. Days and months BC have no arithmetic here."""
+        """The date itself and the month and year that contain it. There is no arithmetic of days and months BC here."""
         every = [self]
         if self.day is not None:
             every.append(Date(self.year, self.month))
@@ -110,7 +111,7 @@ class FoundDate:
 
 
 def find(text: str) -> list[FoundDate]:
-    """All dates with a year, left to right, each read as exactly as it is written."""
+    """All dates with a year, from left to right, with the precision in which they are written."""
     taken, found = [False] * len(text), []
     for form in _FORMS:
         for match in form.finditer(text):
@@ -137,7 +138,8 @@ def _is_real(date: Date) -> bool:
 
 
 def told(text: str) -> list[Span]:
-    """The spans of all dates, also of years within ranges, of decades and centuries, as short as they may be meant."""
+    """The spans of all dates, including years within ranges, decades and centuries, each as short as it may be
+    meant."""
     spans = [(found.date.earliest, found.date.latest) for found in find(text)]
     for match in _LOOSE.finditer(text):
         year = int(match["year"])
@@ -160,7 +162,8 @@ def _years(first: int, last: int) -> Span:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DateVariant:
-    """A phrase in place of "in DATE"; `holds` of that date, `meaning` says it plainly, `span` is when it may be."""
+    """A phrase to replace "in DATE". `holds`: whether it is true of the date; `meaning`: its plain meaning; `span`: the
+    days it allows."""
 
     name: str
     text: str
@@ -170,21 +173,21 @@ class DateVariant:
 
     @property
     def wide(self) -> bool:
-        """An open bound or a century: much else may decide it, and dates that lie outside it too."""
+        """Whether it is an open bound or a century, which much else may decide, including dates outside it."""
         return self.name in ("before", "after") or _is_century(self.text)
 
     def takes_in(self, span: Span) -> bool:
         return self.span[0] <= span[0] and span[1] <= self.span[1]
 
 
-# The seven forms of the paper's generator; its file has all of them.
+# The seven forms of the paper's generator, all of which occur in its file.
 VARIANTS = ("years_before", "years_after", "before", "after", "between", "decade", "verbalised")
 
 
 def variant(name: str, date: Date, holds: bool, rng: random.Random, reach: int = 10) -> DateVariant | None:
-    """One of `VARIANTS` that holds of `date`, or does not; None where that form cannot say so.
+    """A phrase of one of `VARIANTS` that is true of `date`, or is not; None where that form cannot express it.
 
-    `reach`: how many years, months or days away the bounds may lie.
+    `reach`: the greatest distance of the bounds in years, months or days.
     """
     if name in ("decade", "verbalised"):
         return _decade(name, Date(date.year), holds, rng)
@@ -239,7 +242,7 @@ def _decade(name: str, date: Date, holds: bool, rng: random.Random) -> DateVaria
     year = date.year
     if not holds:
         moved = date.shifted(10 * rng.choice((-4, -3, -2, 2, 3, 4)))
-        # `The 1900s` may be a century: of another of its years the decade does not surely fail to hold.
+        # `The 1900s` may be a century, so it is not surely false of another year of that century.
         if moved is None or (abs(moved.year) % 100 < 10 and abs(moved.year) // 100 == abs(year) // 100):
             return None
         year = moved.year
@@ -255,7 +258,7 @@ def _is_century(phrase: str) -> bool:
 
 
 def _span(phrase: str, year: int) -> Span:
-    """All years that the decade or century of `year`, so called, may take in for any reader (`_verbalised`)."""
+    """All years that any reader may include in the decade or century of `year` (`_verbalised`)."""
     count = abs(year)
     if _is_century(phrase) or "00s" in phrase:
         first = (count - (year < 0)) // 100 * 100
@@ -274,7 +277,7 @@ def _digits(year: int) -> list[str]:
 
 def _verbalised(year: int, asked: int) -> list[str]:
     """Decades and centuries in words. The 1990s and `the tenth decade of the twentieth century` differ by a year at
-    either end: where one of the two years ends in 0, only forms on which all readers agree are used."""
+    either end: if one of the two years ends in 0, only forms on which all readers agree are used."""
     if year < 0:
         century = (-year - 1) // 100
         return (

@@ -1,9 +1,8 @@
-"""What a person decided on attacked claims: a file of JSON Lines that grows by one line a decision.
+"""A reviewer's decisions on attacked claims: a JSON Lines file to which each decision appends a line.
 
     {"id": "97-date-3", "decision": "mend", "claim": "…", "label": "REFUTES", "note": "…"}
 
-The last line of an id counts, so that a change of mind is one line more. A line that was cut off by a crash, the
-last one, is left out.
+The last line of an id counts, so that decisions can be changed. A last line that was cut off by a crash is ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ DECISIONS = ("accept", "mend", "reject")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
-    """`claim` and `label` are as the person left them; of a rejected one they do not matter."""
+    """`claim` and `label` as the reviewer left them; ignored for a rejected claim."""
 
     id: str
     decision: str
@@ -31,7 +30,7 @@ class Decision:
 
 
 def read_attacks(path: Path) -> dict[str, dict]:
-    """Rows of attacked claims by id (as a string), in the order of the file, in our layout or FEVER's."""
+    """Rows of attacked claims by id (as a string), in file order, in our layout or FEVER's."""
     rows = {}
     for line, row in read_json_lines(path):
         id = check_id(row.get("id"), path=path, line=line)
@@ -50,7 +49,7 @@ def _one_of(choices: tuple[str, ...], row: dict, field: str, path: Path, line: i
 
 
 def read_decisions(path: Path, attacks: Container[str]) -> dict[str, Decision]:
-    """Decisions by id, which must be of `attacks`; none where there is no file yet."""
+    """Decisions by id, which must be in `attacks`; empty if there is no file yet."""
     if not path.is_file():
         return {}
     found: dict[str, Decision] = {}
@@ -76,7 +75,7 @@ def read_decisions(path: Path, attacks: Container[str]) -> dict[str, Decision]:
 
 
 def write_decision(path: Path, decision: Decision) -> None:
-    """Appends one decision; it is on disk when this returns."""
+    """Appends one decision, which is on disk on return."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
         file.seek(0, os.SEEK_END)
@@ -90,14 +89,14 @@ def write_decision(path: Path, decision: Decision) -> None:
 
 
 def _cut_last_line(file) -> None:
-    """Takes away what a crash left of a line."""
+    """Removes an incomplete line that a crash left."""
     file.seek(0)
     file.truncate(file.read().rfind(b"\n") + 1)
 
 
 def reviewed(attacks: Path, decisions: Path | None) -> dict[str, bool] | None:
-    """Whether a person found an attack correct as it is, of those that were decided: by a review or, in the FEVER 2.0
-    file, by its `annotation`. None where neither is there.
+    """Whether a reviewer accepted an attack unchanged, by id of the reviewed ones: from a review or, in the FEVER 2.0
+    file, from its `annotation`. None if there is neither.
     """
     rows = read_attacks(attacks)
     if decisions is not None:
@@ -114,7 +113,7 @@ def _must_be(decisions: Path) -> None:
 
 
 def accept(attacks: Path, decisions: Path, out: Path) -> int:
-    """Writes the rows that were accepted, and those that were mended with their new text and label."""
+    """Writes the accepted rows, and the corrected ones with their new text and label."""
     _must_be(decisions)
     rows = read_attacks(attacks)
     decided = read_decisions(decisions, rows)

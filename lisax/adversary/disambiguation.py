@@ -1,4 +1,5 @@
-"""Entity disambiguation: a claim about another page of the same surface name, which is all that the claim gives.
+"""Entity disambiguation attacks: a claim about another page with the same surface name, which is all that the claim
+gives.
 
     Kate Hudson is an American actress.   ->   Kate Hudson is a British left wing political activist.
 
@@ -17,7 +18,7 @@ from lisax.retrieval.titles import unqualified
 
 
 class Disambiguation:
-    """Each sentence of a namesake is used once."""
+    """Uses each sentence of a namesake once."""
 
     kind = AttackKind.DISAMBIGUATION
 
@@ -51,7 +52,7 @@ class Disambiguation:
                     return
 
     def _subjects(self, claim: Claim) -> list[tuple[str, str]]:
-        """(page, its name) of the claim's first name and of the pages of its evidence, if it names them."""
+        """(page, its name) of the claim's first name, and of the pages of its evidence if the claim names them."""
         pages = [split_sentence_id(unit)[0] for unit in claim.gold_ids]
         for named in self._corpus.names_in(claim.text)[:1]:
             meant = self._corpus.meant(claim.text, named)

@@ -1,4 +1,4 @@
-"""All kinds over a set of claims, as a stream: same claims, corpus, kinds and seed, same attacks."""
+"""Applies all kinds of attack to a set of claims, streaming. Deterministic in claims, corpus, kinds and seed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lisax.adversary.multi_hop_temporal import MultiHopTemporal
 from lisax.adversary.unverifiable import Unverifiable
 from lisax.records import Claim, Label
 
-# Lexical substitution has its own way in (`lexical.LexicalSearch`): it needs a vocabulary and asks a model.
+# Lexical substitution is run separately (`lexical.LexicalSearch`): it needs a vocabulary and queries a model.
 BY_RULE: dict[AttackKind, Callable] = {
     maker.kind: maker
     for maker in (Conjunction, MultiHop, Unverifiable, DateManipulation, MultiHopTemporal, Disambiguation)
@@ -24,8 +24,8 @@ BY_RULE: dict[AttackKind, Callable] = {
 
 
 def attackable(claims: Iterable[Claim], corpus: AttackCorpus) -> tuple[list[Claim], int]:
-    """The claims, each with the evidence sets that the corpus has, and how many are left out: what is SUPPORTS or
-    REFUTES by no page at hand has nothing to show for the label of its attack."""
+    """The claims, restricted to evidence sets that the corpus has, and the number of claims left out: true or false
+    claims without evidence in the corpus cannot support the label of their attack."""
     kept, left_out = [], 0
     for claim in claims:
         sets = tuple(
@@ -51,9 +51,10 @@ def attacks(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[str, Attack]]:
-    """(id, attack) claim by claim, kind by kind; an id is `{source}-{kind}-{n}`. A claim without a label gives none.
+    """(id, attack) pairs claim by claim, kind by kind, with ids `{source}-{kind}-{n}`. Claims without a label give
+    none.
 
-    A text that has been made before, or is a claim of the set, is left out.
+    Texts that were already produced, or that are claims of the set, are left out.
     """
     makers: list[Maker] = [BY_RULE[kind](corpus, claims, seed) for kind in kinds]
     seen = {claim.text for claim in claims}

@@ -1,8 +1,8 @@
-"""Lexical substitution: words exchanged until a model under attack errs, within a bound on fluency.
+"""Lexical substitution attacks: words are replaced until the attacked model errs, within a bound on fluency.
 
-What a substitution does to the label: a synonym leaves it; a hypernym says less, which a supported claim survives; a
-hyponym says more, which a refuted claim survives. Under a negation only synonyms are safe. Synonyms of any resource
-are sometimes none, so this kind is for a person to review, as the authors did.
+The effect on the label: a synonym keeps it; a hypernym weakens the claim, which keeps a supported label; a hyponym
+strengthens it, which keeps a refuted label. Under a negation only synonyms are safe. The synonyms of any resource are
+sometimes wrong, so this kind needs review, as the authors did.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from lisax.adversary.prose import is_negated, sentence
 from lisax.records import LABELS, Claim, Label
 from lisax.text.words import words
 
-# Claims (their texts changed) to label probabilities [claims, labels] in the order of LABELS.
+# Maps claims (with changed texts) to label probabilities [claims, labels] in the order of LABELS.
 Model = Callable[[Sequence[Claim]], Sequence[Sequence[float]]]
 CLAIMS_AT_A_TIME = 64
 
 
 class Fluency:
-    """Mean log10 score of a text's words after one another, by the pairs of a corpus (Brants et al.'s backoff)."""
+    """Fluency of a text: the mean log10 score of its words in sequence, from the word pairs of a corpus (Brants et
+    al.'s backoff)."""
 
     BACKOFF = 0.4
 
@@ -51,9 +52,9 @@ class Fluency:
 
 
 class LexicalSearch:
-    """Greedy: at each step the substitution that takes most from the gold label; at most `edits` steps.
+    """Greedy search: each step takes the substitution that lowers the gold label most, in at most `edits` steps.
 
-    Without a model, the most fluent substitution. `fluency_bound`: how much the mean log10 score may fall.
+    Without a model it takes the most fluent substitution. `fluency_bound`: how much the mean log10 score may fall.
     """
 
     kind = AttackKind.LEXICAL
@@ -70,13 +71,14 @@ class LexicalSearch:
     ):
         self._corpus, self._lexicon, self._fluency, self._model = corpus, lexicon, fluency, model
         self._bound, self._edits = fluency_bound, edits
-        # Under a model: claims that it gets right, those of them with words to exchange, and those that were broken.
+        # With a model: counts of claims it gets right, of those with replaceable words, and of broken ones.
         self.right = self.changeable = self.broken = 0
 
     def attacks(
         self, claims: Sequence[Claim], progress: Callable[[int], None] | None = None
     ) -> Iterator[tuple[str, Attack]]:
-        """(id, attack) of the claims that could be changed so that the model errs (or, without one, changed)."""
+        """(id, attack) of the claims that could be changed so that the model errs (without a model: that could be
+        changed)."""
         for start in range(0, len(claims), CLAIMS_AT_A_TIME):
             group = [claim for claim in claims[start : start + CLAIMS_AT_A_TIME] if claim.label is not None]
             for claim, text, edits in self._unguided(group) if self._model is None else self._guided(group):
@@ -133,7 +135,7 @@ class LexicalSearch:
             state = left
 
     def _gold_shares(self, claims: Sequence[Claim]) -> list[tuple[float, bool]]:
-        """(probability of the gold label, whether it is the most probable) of each claim."""
+        """(probability of the gold label, whether it is the most probable) for each claim."""
         shares = []
         for claim, row in zip(claims, self._model(claims), strict=True):
             gold = LABELS.index(claim.label)
@@ -141,7 +143,7 @@ class LexicalSearch:
         return shares
 
     def _choices(self, claim: Claim, text: str, done: set[str]) -> list[tuple[str, Substitute]]:
-        """Texts with one substitution more: none in a name, none that the label does not survive, none clumsy."""
+        """Texts with one more substitution: outside names, keeping the label, and within the fluency bound."""
         names = [(named.start, named.end) for named in self._corpus.names_in(text)]
         floor = self._fluency.score(claim.text) - self._bound
         found = []
@@ -173,7 +175,8 @@ def _with_text(claim: Claim, text: str) -> Claim:
 
 
 def evidence_model(checkpoint, corpus: AttackCorpus) -> Model:
-    """A trained labeller as the model under attack: each claim with its own first evidence set, as the authors did."""
+    """A trained labeller as the attacked model: each claim is read with its own first evidence set, as the
+    authors did."""
     import numpy as np
 
     from lisax.formats.examples import Example, Passage
@@ -206,7 +209,7 @@ def evidence_model(checkpoint, corpus: AttackCorpus) -> Model:
         if examples:
             for i, _ in with_evidence:
                 rows[i] = 0
-            # Of a pointwise model the most certain sentence decides each label, as `max` does in inference.
+            # For a pointwise model the most certain sentence decides each label, like `max` in inference.
             np.maximum.at(rows, owner, model.probabilities(examples))
         return rows
 

@@ -1,13 +1,13 @@
-"""Words and phrases that may stand for one another: WordNet where its data is installed, else from the corpus.
+"""Words and phrases that can replace one another: from WordNet where its data is installed, else from the corpus.
 
-The corpus teaches these relations, each with a reason that can be checked:
+These relations are extracted from the corpus, each with a reason that can be checked:
 
-- *synonym*: two verb phrases that are said of the same subjects and agree on the object nearly always. `was published
-  by` and `was brought out by` agree for each book; `was born in` and `settled in` agree by chance alone. Supported
-  claims are read as sentences too, for claims have phrases that pages have not.
-- *hypernym*: a page titled with a common noun says what it is: `A monster is a fictional creature`.
-- *hyponym*: the same page read the other way, `a creature` may be `a monster`.
-- *hypernym* by leaving out: `a 2004 American action film` is `an American action film`.
+- *synonym*: two verb phrases that are used of the same subjects and nearly always agree on the object. `was published
+  by` and `was brought out by` agree for each book; `was born in` and `settled in` agree only by chance. Supported
+  claims are read as sentences too, because claims have phrases that pages lack.
+- *hypernym*: a page titled with a common noun defines it: `A monster is a fictional creature`.
+- *hyponym*: the same page in the other direction, `a creature` may be `a monster`.
+- *hypernym* by omission: `a 2004 American action film` is `an American action film`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class WordRelation(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Substitute:
-    """`text[start:end]` of the text that was asked about may be `new`."""
+    """`new` can replace `text[start:end]` of the given text."""
 
     start: int
     end: int
@@ -49,9 +49,9 @@ class Lexicon(Protocol):
         ...
 
 
-# Agreement on the object, over at least so many subjects, that makes two phrases synonyms.
+# Two phrases are synonyms if they agree on the object this often, over at least this many subjects.
 AGREEMENT, SUBJECTS = 0.95, 3
-MOST_HYPONYMS = 5  # of a word, the first
+MOST_HYPONYMS = 5  # per word, the first ones
 _OBJECT = re.compile(
     r"(?P<object>(?:the )?(?:[a-z]+ )?[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*|"
     r"\d[\d,]*(?P<unit>(?: [a-z]+)?))\.?$"
@@ -61,7 +61,7 @@ _MODIFIED = re.compile(
     r"(?P<lower>[a-z-]+(?:al|ic|ful|ive|ous))) "
     r"(?P<rest>(?:[A-Za-z-]+ )*[a-z]+)(?=\.?$| (?:of|by|in|from|directed|written|starring)\b)"
 )
-# Without these a thing is another: a fictional person is no person, a critical success may have been none.
+# Without these the meaning changes: a fictional person is not a person, a critical success may have been no success.
 _DECISIVE = frozenset(
     "artificial comic commercial critical executive fictional mythical partial potential virtual".split()
 )
@@ -126,7 +126,8 @@ class CorpusLexicon:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Said:
-    """`phrase` is said of `page`, which is about a `noun`, with an `object`: a name, or a number and its `unit`."""
+    """A statement: `phrase` says of `page`, which is about a `noun`, an `object`: a name, or a number and its
+    `unit`."""
 
     page: str
     noun: str
@@ -136,12 +137,12 @@ class Said:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What two synonyms have in common but for the phrase: kinds of subject and object."""
+        """What two synonyms share besides the phrase: the kinds of subject and object."""
         return self.noun, self.unit, self.phrase
 
 
 def _said(corpus: AttackCorpus, claims: Iterable[Claim]) -> Iterator[Said]:
-    """Verb phrases that end in a name or a number, of pages and of supported claims."""
+    """Verb phrases that end in a name or a number, from pages and from supported claims."""
     for document in corpus.documents():
         for phrase in corpus.about(document.id).predicates:
             yield from _split(corpus, document.id, phrase.text)
@@ -160,7 +161,7 @@ def _split(corpus: AttackCorpus, page: str, predicate: str) -> Iterator[Said]:
 
 
 def _synonyms(said: Iterable[Said]) -> dict[tuple[str, str, str], list[tuple[str, int, int]]]:
-    """Key of a phrase to (phrase, subjects that agree, subjects with both), the best attested first."""
+    """Key of a phrase -> (phrase, subjects that agree, subjects with both), the best attested first."""
     of_page: dict[str, dict[tuple, set[str]]] = defaultdict(lambda: defaultdict(set))
     for one in said:
         of_page[one.page][one.key].add(one.object)
@@ -183,7 +184,7 @@ def _hypernyms(corpus: AttackCorpus) -> Iterator[tuple[str, tuple[str, str]]]:
     for document in corpus.documents():
         first = readable(document.sentences[0].text) if document.sentences else ""
         title = document.title.casefold()
-        # An article before the title tells a common noun.
+        # An article before the title indicates a common noun.
         if re.match(rf"(?:A|An) {re.escape(title)}\b", first) and title.isalpha():
             about = corpus.about(document.id)
             if about.noun and about.noun not in (title, "form", "kind", "type", "set", "group", "piece", "part"):
@@ -191,14 +192,15 @@ def _hypernyms(corpus: AttackCorpus) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 class WordNetLexicon:
-    """Single words by their first two senses; needs nltk with its data `wordnet`. Inflection is copied."""
+    """Substitutes for single words by their first two senses; needs nltk with its data `wordnet`. Inflection is
+    copied."""
 
     def __init__(self, wordnet):
         self._wordnet = wordnet
 
     @classmethod
     def load(cls) -> WordNetLexicon | None:
-        """The lexicon, or None where nltk or its data is not installed."""
+        """Loads the lexicon; None where nltk or its data is not installed."""
         try:
             from nltk.corpus import wordnet
 
@@ -238,7 +240,7 @@ class WordNetLexicon:
 
 
 def _lemmas(word: str) -> Iterator[tuple[str, str]]:
-    """(lemma, ending) as the regular endings have it."""
+    """(lemma, ending) candidates from the regular endings."""
     yield word, ""
     for ending in ("ies", "ied", "es", "ed", "ing", "s"):
         if word.endswith(ending) and len(word) - len(ending) > 2:

@@ -1,4 +1,4 @@
-"""Attacks on the claims of a dataset, written as a folder."""
+"""Attacks the claims of a dataset and writes the result as a folder."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ BY_RULE = tuple(kind for kind in AttackKind if kind is not AttackKind.LEXICAL)
 
 @dataclasses.dataclass(frozen=True)
 class AttackSettings:
-    """`model` is the labeller that lexical substitution attacks, without which words are exchanged unguided; of that
-    kind too is `fluency`, by how much the mean log10 score of word pairs may fall. The same `seed` gives the same
-    attacks."""
+    """`model`: the labeller that lexical substitution attacks; without one, words are replaced unguided. `fluency`: how
+    much the mean log10 score of word pairs may fall in lexical substitution. The same `seed` gives the same attacks."""
 
     kinds: Sequence[AttackKind] = BY_RULE
     seed: int = 0
@@ -45,8 +44,8 @@ def make_attacks(
 ) -> dict[str, Any]:
     """Attacks the claims of a folder (all its splits, or `splits`) or of a file, and writes them with their pages.
 
-    `corpus_folder` has pages, or is an index with pages; without it they are beside the claims. Returns the summary
-    that stands in attacks.json: `counts` by split, kind and label."""
+    `corpus_folder` has pages, or is an index with pages; by default they are beside the claims. Returns the summary in
+    attacks.json: `counts` by split, kind and label."""
     claims = read_splits(source, splits)
     corpus = AttackCorpus.open(corpus_folder or (source if source.is_dir() else source.parent))
     if out.resolve() in (source.resolve(), corpus_place := (corpus_folder or source).resolve()):
@@ -81,7 +80,7 @@ def make_attacks(
 
 
 def read_splits(source: Path, splits: Sequence[str] = ()) -> dict[str, list[Claim]]:
-    """Claims by split: of a folder those of `splits` (default: all), of a file the one that is named (default: dev)."""
+    """Claims by split: for a folder those in `splits` (default: all); for a file the one named (default: dev)."""
     if not source.is_dir():
         if len(splits) > 1:
             raise LisaxError("--split: a file holds one split")
@@ -94,7 +93,7 @@ def read_splits(source: Path, splits: Sequence[str] = ()) -> dict[str, list[Clai
 
 
 def _lexical(source: Path, corpus: AttackCorpus, settings: AttackSettings) -> LexicalSearch:
-    """The search, with a lexicon and a measure of fluency from the corpus and every split of the claims."""
+    """The search, with a lexicon and a fluency measure from the corpus and every split of the claims."""
     from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model
     from lisax.adversary.lexicon import best_lexicon
 

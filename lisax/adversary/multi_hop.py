@@ -1,4 +1,4 @@
-"""Multi-hop: an entity with its own page is described by a phrase from that page.
+"""Multi-hop attacks: an entity with its own page is described by a phrase from that page.
 
     appositive    X was directed by Rob Letterman.   ->  …, an American film director who co-wrote Shark Tale.
     wrong birth   X was directed by Rob Letterman.   ->  …, who was born in 1961.        (refuted: 1970)
@@ -6,8 +6,8 @@
     participle    X is a 2016 action comedy film.    ->  … directed by an American screenwriter.
     by its role   Rob Letterman is American.         ->  The director of X is American.
 
-An appositive, a participle and a role leave any label as it is; a description in a name's place says less, which only
-a supported claim without negation survives.
+An appositive, a participle and a role keep any label; a description in place of a name weakens the claim, which keeps
+only the label of a supported claim without negation.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class MultiHop:
         self._makers = (self._appositive, self._wrong_birth, self._description, self._participle, self._role)
 
     def attack(self, claim: Claim) -> Iterator[Attack]:
-        """At most one: the first of the forms, tried in a drawn order, that the claim allows."""
+        """At most one attack: the first applicable form, tried in random order."""
         if claim.label is None:
             return
         rng = random_of(self._seed, self.kind, claim.id)
@@ -73,10 +73,10 @@ class MultiHop:
                 yield attack
                 return
 
-    # --- An entity that the claim names at its end ----------------------------------------------
+    # --- An entity named at the end of the claim ------------------------------------------------
 
     def _ending_name(self, claim: Claim) -> tuple[Named, str] | None:
-        """The name at the end of the claim, its page new to the claim's evidence."""
+        """The name at the end of the claim and its page, which must not be in the claim's evidence."""
         text = body(claim.text)
         names = self._corpus.names_in(text)
         if len(names) < 2 or text[names[-1].end :] not in ("", ".") or names[0].pages == names[-1].pages:
@@ -95,8 +95,8 @@ class MultiHop:
         return names[-1], page
 
     def _surely_means(self, claim: Claim, named: Named, page: str) -> bool:
-        """A page with a qualifier has namesakes, in this corpus or beyond: its bare name means it where the evidence
-        has the name too. What is written small (`DC comics`) is no name at all."""
+        """Whether a name surely means a page. A page with a qualifier has namesakes, in this corpus or beyond: its bare
+        name means it only if the evidence has the name too. Lower-case words (`DC comics`) are not names."""
         name, qualifier = unqualified(self._corpus.page(page).title)
         written = claim.text[named.start : named.end]
         if written.split()[-1][0].islower() and name.split()[-1][0].isupper():
@@ -116,7 +116,7 @@ class MultiHop:
             return None
         about = self._corpus.about(ending[1])
         if words(claim.text[: ending[0].start])[-1:] == [about.noun]:
-            return None  # `the climber Zolia Kresen, a climber` says it twice
+            return None  # `the climber Zolia Kresen, a climber` would be redundant
         if (described := _described(about, rng, self._first_name(claim))) is None:
             return None
         phrase, units = described
@@ -147,7 +147,7 @@ class MultiHop:
         about = self._corpus.about(page)
         text = body(claim.text)
         lead = text[: named.start]
-        # `the novelist Faba Sulin` goes as a whole, and `the` must not be left.
+        # `the novelist Faba Sulin` is replaced as a whole, without leaving `the`.
         lead = re.sub(r" the(?: [a-z]+)? $", " ", lead)
         if (
             (described := _described(about, rng, self._first_name(claim))) is None
@@ -166,7 +166,7 @@ class MultiHop:
             f"{about.name} is {phrase}, says its page",
         )
 
-    # --- An entity of the evidence, added ---------------------------------------------------------
+    # --- An added entity of the evidence ----------------------------------------------------------
 
     def _participle(self, claim: Claim, rng: random.Random) -> Attack | None:
         subject = subject_of(claim.text, self._corpus)
@@ -185,7 +185,7 @@ class MultiHop:
         return None
 
     def _role(self, claim: Claim, rng: random.Random) -> Attack | None:
-        """The subject by what it made, where a work's own page says who made it."""
+        """Replaces the subject by its role in a work, if the work's own page names its maker."""
         subject = subject_of(claim.text, self._corpus)
         if subject is None or subject.number == "p":
             return None
@@ -213,7 +213,7 @@ class MultiHop:
         return list(dict.fromkeys(meant for line in self._corpus.lines(page) for _, meant in line.names if meant))
 
     def _appended(self, claim: Claim, phrase: str, units: tuple[str, ...], reason: str) -> Attack:
-        """What is appended is true: a refuted claim stays refuted by its own evidence alone."""
+        """Appends a true phrase: a refuted claim stays refuted by its own evidence alone."""
         refuted = claim.label is Label.REFUTES
         sets = claim.evidence_sets if refuted else together(claim.evidence_sets, (units,))
         return Attack(
@@ -228,7 +228,7 @@ class MultiHop:
 
 
 def made_by(corpus: AttackCorpus, page: str) -> Iterator[tuple[str, str, str]]:
-    """(role, sentence, maker's page) where a page says of its own subject that one entity made it."""
+    """(role, sentence, maker's page) where a page says that one entity made its subject."""
     about = corpus.about(page)
     subjects = (about.name, f"The {about.noun}", "It ") if about.noun and not about.person else (about.name,)
     for line in corpus.lines(page):
@@ -243,8 +243,8 @@ def made_by(corpus: AttackCorpus, page: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _described(about: Statements, rng: random.Random, subject: str) -> tuple[str, tuple[str, ...]] | None:
-    """A noun phrase, with or without a relative clause, and the sentences that show it; nothing of the `subject` of
-    the claim, about which it would say more than the claim does."""
+    """A noun phrase, with or without a relative clause, and the sentences that support it. It does not mention the
+    claim's `subject`, since it would add to the claim."""
     if about.description is None or subject in about.description.text:
         return None
     predicates: list[Phrase] = [
@@ -255,7 +255,7 @@ def _described(about: Statements, rng: random.Random, subject: str) -> tuple[str
         units = tuple(dict.fromkeys((about.description.unit, said.unit)))
         return f"{about.description.text} {'who' if about.person else 'that'} {said.text}", units
     if len(about.description.text.split()) < 3:
-        return None  # `a country` tells nobody apart
+        return None  # `a country` identifies nothing
     return about.description.text, (about.description.unit,)
 
 

@@ -1,10 +1,10 @@
-"""Multi-hop temporal: the events of two linked pages, compared.
+"""Multi-hop temporal attacks: compare the events of two linked pages.
 
     The Nice Guys was released after its director was born.      the link, both dates: three sentences, two pages
     The Nice Guys was released before the birth of Shane Black.   refuted
 
-The label comes from the two dates, which must not overlap, and not from the source claim, whose page is only where
-the search begins.
+The label follows from the two dates, which must not overlap, and not from the source claim, whose page is only the
+start of the search.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lisax.records import Claim, Label, split_sentence_id
 
 
 class MultiHopTemporal:
-    """One attack for each pair of pages, however many claims lead to it."""
+    """One attack per pair of pages, however many claims lead to it."""
 
     kind = AttackKind.MULTI_HOP_TEMPORAL
 
@@ -51,7 +51,7 @@ class MultiHopTemporal:
         return [page for page in dict.fromkeys(pages) if page in self._corpus]
 
     def _linked(self, page: str) -> Iterator[tuple[str, str, str | None]]:
-        """(sentence with the link, linked page, the linked one's role for this page or None)."""
+        """(sentence with the link, linked page, the role of its subject for this page or None)."""
         for role, unit, maker in made_by(self._corpus, page):
             yield unit, maker, role
         for line in self._corpus.lines(page):
@@ -105,7 +105,7 @@ class MultiHopTemporal:
 
 
 def _again(mine: StatedEvent, theirs: StatedEvent) -> str:
-    """The second verb, short where it would repeat the first: `X came out after Y did`."""
+    """The second verb, shortened where it would repeat the first: `X came out after Y did`."""
     if mine.text != theirs.text:
         return theirs.text
     return mine.text.split()[0] if mine.text.startswith(("was ", "were ")) else "did"

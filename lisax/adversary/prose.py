@@ -1,21 +1,21 @@
-"""Small rules of English that attacks are written by: articles, casing, commas, tokenised text made readable.
+"""Small rules of English for writing attacks: articles, casing, commas, and detokenising text.
 
-Rules where a parser would be more, because attacks run offline, ten thousand in a minute, and skip what the rules
-do not understand rather than guess.
+These are rules rather than a parser, because attacks run offline, ten thousand in a minute, and skip what the rules do
+not cover rather than guess.
 """
 
 from __future__ import annotations
 
 import re
 
-# Vowels that sound as consonants and the reverse, which is what the article goes by: `Utah`, but `unidentified`.
+# Vowels that sound like consonants and vice versa, since the article follows the sound: `Utah`, but `unidentified`.
 _AN = re.compile(
     r"hour|honest|honou?r|heir|"
     r"(?!eu|ew|one\b|once\b|uni(?!n|mp|ma|de|ss|gn|ll)|unanim|u[fgrst][aeiou]|ubi|uk[reu])[aeiou]|"
     r"8|1[18](?:\d\d)?(?!\d)",
     re.IGNORECASE,
 )
-# Letters said one by one (`NBA`, `X-ray`), but for capitals that make a syllable (`NATO`).
+# Letters pronounced one by one (`NBA`, `X-ray`), except capitals that form a syllable (`NATO`).
 _SPELLED = re.compile(r"(?![B-DF-HJ-NP-TV-Z][AEIOU][B-DF-HJ-NP-TV-Z][A-Z])[A-Z](?![a-z]|['’][A-Z])|[a-z]-")
 
 _BEFORE_BLANK = re.compile(r" +(?=[,.;:!?)\]%]|'s\b|'s?(?= |$)|n't\b|'(?:re|ve|ll|d|m)\b)")
@@ -33,7 +33,7 @@ either almost nearly""".split()
 
 
 def article(phrase: str) -> str:
-    """`a` or `an`, as the sound of the first word asks."""
+    """`a` or `an`, according to the sound of the first word."""
     word = phrase.split(maxsplit=1)[0].strip("\"'“(")
     an = word[0] in "AEFHILMNORSXaefhilmnorsx" if _SPELLED.match(word) else _AN.match(word)
     return "an" if an else "a"
@@ -44,28 +44,28 @@ def capitalised(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """`text` with one stop at its end, or its own `?` or `!`. An article at its head gets a capital; a name there may
-    be written small (`iPhone`)."""
+    """`text` with one full stop at its end, or its own `?` or `!`. A leading article is capitalised; a leading name may
+    stay in lower case (`iPhone`)."""
     text = " ".join(text.split()).rstrip(" ,;.")
     text = capitalised(text) if _ARTICLE.match(text) else text
     return text if text.endswith(("?", "!", '?"', '!"')) else f"{text}."
 
 
 def body(claim: str) -> str:
-    """A claim without its final stop, such that more can follow: `Jr.` and `U.S.` keep theirs."""
+    """A claim without its final stop, so that text can be appended; `Jr.` and `U.S.` keep theirs."""
     text = claim.rstrip(" .")
     return f"{text}." if _ABBREVIATED.search(text) else text
 
 
 def readable(text: str) -> str:
-    """Tokenised text as a reader writes it: `( born 1 May 1950 ) , the band 's` -> `(born 1 May 1950), the band's`."""
+    """Detokenises text: `( born 1 May 1950 ) , the band 's` -> `(born 1 May 1950), the band's`."""
     text = _QUOTED.sub(r'"\1"', text)
     text = _AFTER_BLANK.sub("", _BEFORE_BLANK.sub("", text)).replace(" -- ", " – ")
     return " ".join(text.split())
 
 
 def without_parentheses(text: str) -> str:
-    """`text` without what stands in brackets, nested ones too."""
+    """`text` without its parentheses, including nested ones."""
     before = None
     while before != text:
         before, text = text, _PARENTHESES.sub("", text)
@@ -73,6 +73,6 @@ def without_parentheses(text: str) -> str:
 
 
 def is_negated(text: str) -> bool:
-    """Whether a word turns monotonicity around (`not`, `only`), so that a weaker phrase makes no weaker claim."""
+    """Whether a word reverses monotonicity (`not`, `only`), so that a weaker phrase does not make a weaker claim."""
     words = re.findall(r"[a-z']+", text.casefold())
     return any(word in NEGATIONS or word.endswith("n't") for word in words)

@@ -1,7 +1,7 @@
-"""A page on loopback where a person accepts, mends or rejects attacked claims, one at a time.
+"""A page on loopback where a reviewer accepts, corrects or rejects attacked claims, one at a time.
 
 Plain HTML forms of the standard library's server. Each decision is on disk before the next claim is shown; the same
-command goes on at the first undecided one.
+command resumes at the first undecided one.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ textarea,input,select{{font:inherit;width:100%;box-sizing:border-box;margin:.2em
 button{{font:inherit;padding:.4em 1.2em;margin-right:.6em}} dt{{color:#666}} dd{{margin:0 0 .7em}}
 progress{{width:100%}}</style><main>{body}</main></html>"""
 _LONGEST_FORM = 100_000
-_PATIENCE = 10.0  # seconds for what a request still lacks
+_PATIENCE = 10.0  # seconds to wait for the rest of a request
 
 
 class Review:
-    """Attacks in order and what was decided so far; `page` and `decide` are the whole behaviour."""
+    """The attacks in order and the decisions so far; `page` and `decide` are all there is."""
 
     def __init__(self, attacks: Path, decisions: Path):
         if attacks.resolve() == decisions.resolve():
@@ -68,7 +68,7 @@ class Review:
         )
 
     def decide(self, form: dict[str, str]) -> str | None:
-        """Writes a decision; what is wrong with the form, or None. Accepting leaves text and label as they were."""
+        """Writes a decision; returns an error in the form, or None. Accepting keeps text and label."""
         id, decision = form.get("id", ""), form.get("decision", "")
         if not secrets.compare_digest(form.get("token", "").encode(), self.token.encode()):
             return "this form is of another session: load the page again"
@@ -100,7 +100,7 @@ def _shown(value) -> str:
 
 
 def make_server(review: Review, port: int) -> http.server.HTTPServer:
-    """A server on 127.0.0.1 alone; other hosts' names are refused, so that no foreign page can reach it."""
+    """A server on 127.0.0.1 only; other host names are refused, so that no foreign page can reach it."""
 
     one_at_a_time = threading.Lock()
 
@@ -140,9 +140,9 @@ def make_server(review: Review, port: int) -> http.server.HTTPServer:
         def log_message(self, *args) -> None:
             pass
 
-    class Server(http.server.ThreadingHTTPServer):  # in threads, so that half a request keeps nobody waiting
+    class Server(http.server.ThreadingHTTPServer):  # threads, so that an incomplete request blocks nobody
         def handle_error(self, request, client_address) -> None:
-            if not isinstance(sys.exception(), ConnectionError):  # a client that left before its answer is no fault
+            if not isinstance(sys.exception(), ConnectionError):  # a client that left early is not an error
                 super().handle_error(request, client_address)
 
     try:
@@ -152,7 +152,7 @@ def make_server(review: Review, port: int) -> http.server.HTTPServer:
 
 
 def serve(attacks: Path, decisions: Path, port: int) -> int:
-    """Serves until Ctrl-C; nothing is lost then."""
+    """Serves until Ctrl-C, which loses nothing."""
     review = Review(attacks, decisions)
     with make_server(review, port) as server:
         print(

@@ -1,4 +1,4 @@
-"""How far attacked claims break systems, from files."""
+"""Scores how often attacked claims break systems, from files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lisax.metrics.scoring import naming, read_gold
 
 
 def score_potency(gold_file: Path, predictions_files: Sequence[Path], decisions: Path | None = None) -> dict:
-    """Potency by kind, as FEVER 2.0 counts, of one submission of each system."""
+    """Potency by kind, as in FEVER 2.0, from one submission per system."""
     claims = {i: dataclasses.replace(claim, kind=kind_name(claim.kind)) for i, claim in read_gold(gold_file).items()}
     with naming(gold_file):
         fever.check_gold(claims)

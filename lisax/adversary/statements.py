@@ -1,11 +1,11 @@
-"""What a page says of its own subject, as phrases that can stand in another sentence.
+"""Extracts a page's statements about its own subject, as phrases that can be used in another sentence.
 
     Rob_Letterman_0  "Rob Letterman is an American film director ."   description  "an American film director"
     Rob_Letterman_4  "He co-wrote Shark Tale ."                       predicate    "co-wrote Shark Tale"
     Rob_Letterman_0  "( born October 31 , 1970 )"                     event        "was born", October 31, 1970
 
 A sentence is used only if it begins with the page's title, with `The film` where the page is about a film, or with a
-pronoun that fits, and is followed by a verb: another subject's sentence never passes.
+fitting pronoun, followed by a verb. Sentences about another subject never pass.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lisax.records import Document
 from lisax.retrieval.titles import unqualified
 from lisax.text.words import words
 
-# Heads of descriptions that are people, whom `who` and `he` mean.
+# Head nouns of descriptions of people, to whom `who` and `he` refer.
 PERSON_NOUNS = frozenset(
     """
 academic activist actor actress admiral advocate anthropologist architect artist astronaut astronomer athlete attorney
@@ -39,7 +39,7 @@ songwriter spy statesman stateswoman strategist superhero superheroine surfer su
 traveler traveller trumpeter veteran vocalist voice-over wrestler writer youtuber zoologist
 """.split()
 )
-# Words after a name with which no verb phrase begins.
+# Words after a name that do not begin a verb phrase.
 NO_VERBS = frozenset(
     """
 a an the and or but nor of in on at by for from with to as who whom whose which that where when while if than then
@@ -84,7 +84,7 @@ _LIFE = re.compile(r"\(([^()]*\d{3,4}[^()]*)\)")
 _PRONOUN = re.compile(r"(?:She|He|It|They)\b")
 _MOST_WORDS = 14
 
-# Verb phrases of what happens once: another date for it is a wrong date.
+# Verb phrases of unique events: another date for one is a wrong date.
 ONCE = re.compile(
     r"\b(?P<once>born|died|founded|established|set up|started life|formed|released|published|printed|premiered|opened|"
     r"launched|created|incorporated|built|completed|discovered|invented|dissolved|disbanded|fought|came out|"
@@ -106,7 +106,7 @@ NOUN_OF = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Phrase:
-    """`text` is said of the page's subject by the sentence `unit`."""
+    """`text` describes the page's subject, according to the sentence `unit`."""
 
     unit: str
     text: str
@@ -114,7 +114,7 @@ class Phrase:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StatedEvent:
-    """`subject` `text` ("was born") on `date`, says `unit`; `once` is the verb that names it."""
+    """`subject` `text` ("was born") on `date`, according to `unit`; `once` is the verb that names it."""
 
     unit: str
     text: str
@@ -124,7 +124,7 @@ class StatedEvent:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Statements:
-    """`name`: how a sentence calls the subject; `noun`: the head of its description, or empty."""
+    """`name`: how a sentence calls the subject; `noun`: the head noun of its description, or empty."""
 
     name: str
     noun: str
@@ -135,7 +135,7 @@ class Statements:
 
     @property
     def known(self) -> bool:
-        """Whether it is known to be a person or known not to be, so that `who` or `that` is right."""
+        """Whether it is known if the subject is a person, so that `who` or `that` is right."""
         return bool(self.noun)
 
 
@@ -165,7 +165,7 @@ def _is_of(name: str, text: str) -> bool:
     """Whether a first sentence has the page's name before its verb (`Samuel George Claflin ( … ) is …`)."""
     before = re.split(r"\b(?:is|was|are|were)\b", without_parentheses(text), maxsplit=1)[0]
     if re.search(r"'s? (?:\w+ )*[a-z]+ $", before):
-        return False  # another's: `Ann Lee's sister`
+        return False  # someone else: `Ann Lee's sister`
     head = words(before)
     parts = words(name)
     return bool(parts) and (parts[-1] in head[:12]) and (parts[0] in head[:3] or len(parts) > 1)
@@ -175,11 +175,11 @@ def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
     match = _DESCRIPTION.search(without_parentheses(text))
     if match is None:
         return None, None
-    # A short part, such as `a British`, is cut from an enumeration: `a British, later American, actor`.
+    # A short part such as `a British` is cut from an enumeration: `a British, later American, actor`.
     phrase = _ENDS_AS_VERB.sub("", _RELATIVE.sub("", match["phrase"]).strip())
     nouns = _ENDS_AS_VERB.sub("", _END_OF_NOUNS.sub("", phrase))
     if re.match(r"an? \S+ and \S+ \S+", phrase):
-        return None, None  # `a large and permanent settlement`: what stands before `and` may be no noun
+        return None, None  # `a large and permanent settlement`: the word before `and` may not be a noun
     head = words(nouns)[-1:]
     if not head or len(nouns.split()) < 2 or len(phrase.split()) > _MOST_WORDS or head[0] in ("of", "one", "type"):
         return None, None
@@ -187,9 +187,9 @@ def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
     cut = following.startswith(",") and not re.match(r", (?:who|which|and|best|known|born)\b|, [a-z]+ed by", following)
     goes_on = _GOES_ON.match(following) if phrase == nouns else _MODIFIER_AND.match(phrase[len(nouns) :])
     if cut and goes_on and head[0] not in PERSON_NOUNS:
-        return None, None  # `a legal, medical and crime drama`, `a screen and stage actor, …`: no noun yet
+        return None, None  # `a legal, medical and crime drama`, `a screen and stage actor, …`: not a noun yet
     if cut or _INITIAL.search(phrase) or following.lstrip().startswith('"'):
-        phrase = nouns  # what stands before a comma may be the first of several; `by J` of `by J. Doe` is no name
+        phrase = nouns  # before a comma may be the first of several; `by J` of `by J. Doe` is no name
     if phrase.split()[-1] in _PREPOSITIONS or not nouns.split()[-1][0].isalpha() or nouns.split()[-1][0].isupper():
         return None, None
     of_both = re.search(r" and [\w-]+ ([\w-]+)$", phrase)  # `a film and television actor`
@@ -202,7 +202,7 @@ _PREPOSITIONS = frozenset("of in from for at by with on to about the a an and or
 
 
 def verb_phrase(rest: str) -> str | None:
-    """What follows a subject, if it begins with a finite verb (after adverbs), by its form; else None."""
+    """The text after a subject, if its form shows that it begins with a finite verb (after adverbs); else None."""
     parts = re.findall(r"[\w'-]+|[^\w\s]", rest)
     while parts and parts[0] in ADVERBS:
         parts = parts[1:]
@@ -216,7 +216,7 @@ def verb_phrase(rest: str) -> str | None:
     looks = len(first) > 3 and (
         first.endswith("ed") or (first.endswith("s") and not first.endswith(("ss", "'s", "us")))
     )
-    # Two of them in a row: the first is a noun (`X fans are`).
+    # Of two in a row the first is a noun (`X fans are`).
     return (
         rest.strip()
         if looks and not (len(parts) > 1 and parts[1] in ("is", "was", "are", "were", "has", "had"))
@@ -237,7 +237,7 @@ def _predicate(name: str, noun: str, person: bool, text: str) -> str | None:
 
 
 def _stands_alone(predicate: str) -> bool:
-    """Short, one clause, with nothing that points outside it."""
+    """Whether a predicate is short and one clause, without references to its context."""
     parts = predicate.split()
     return (
         2 < len(parts) <= _MOST_WORDS
@@ -275,7 +275,7 @@ _EVENT = re.compile(r"(?P<phrase>[^,;]*?) (?:in|on) $")
 
 
 def _event(unit: str, predicate: str) -> StatedEvent | None:
-    """`was published in 1983`, if that is all, or all that comes first: `was released in 2001 by X`."""
+    """The event of `was published in 1983`, if that is all, or all that comes first: `was released in 2001 by X`."""
     found = dates.find(predicate)
     if len(found) != 1:
         return None

@@ -1,4 +1,4 @@
-"""The subject of a claim, where it stands at the head as a page's name, and the verb phrase that follows."""
+"""The subject of a claim, if it is a page's name at the beginning, and the verb phrase after it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLURAL = re.compile(r"(?:are|were|have|do|aren't|weren't|haven't|don't)\b")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subject:
-    """`written` (with its article or qualifier) names the page `page`; the claim goes on with `predicate`."""
+    """`written` (with its article or qualifier) names the page `page`; `predicate` is the rest of the claim."""
 
     written: str
     page: str
@@ -23,12 +23,12 @@ class Subject:
 
     @property
     def number(self) -> str:
-        """`s` or `p` where the verb's form tells singular from plural, else empty."""
+        """`s` or `p` if the verb's form shows singular or plural, else empty."""
         return "s" if _SINGULAR.match(self.predicate) else "p" if _PLURAL.match(self.predicate) else ""
 
 
 def subject_of(claim: str, corpus: AttackCorpus) -> Subject | None:
-    """The subject, if one page alone bears its name and a verb follows it."""
+    """The subject, if exactly one page has its name and a verb follows it."""
     for named in corpus.names_in(claim):
         before = claim[: named.start].split()
         if named.start and (len(before) > 2 or before[0] != "The" or any(not w.islower() for w in before[1:])):

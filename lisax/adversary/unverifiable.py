@@ -1,7 +1,8 @@
-"""Additional unverifiable proposition: a supported claim goes on with what no page tells, and nothing decides it.
+"""Additional unverifiable proposition attacks: a proposition that no page states is appended to a supported claim, so
+that nothing decides it.
 
-Only supported claims: a refuted one stays refuted whatever is added. The propositions are of a private kind that
-encyclopedias do not hold, and one is used only where no word of its own stands on the pages of the claim.
+Only supported claims are used: a refuted one stays refuted whatever is added. The propositions are private facts that
+encyclopedias do not have, and one is used only if none of its words occurs on the claim's pages.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class Unverifiable:
         )
 
     def _phrases(self, subject: Subject, person: bool, rng: random.Random) -> tuple[tuple[str, ...], str]:
-        """What can follow, and the word that joins it."""
+        """Phrases that can follow, and the word that joins them."""
         noun = _IS_A.fullmatch(subject.predicate) and not _PREPOSITION.search(subject.predicate[6:])
         if noun and subject.predicate.split()[-1].islower() and rng.random() < 0.5:
             return (PERSON_NOUN if person else THING_NOUN), ""

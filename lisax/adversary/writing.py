@@ -1,9 +1,10 @@
-"""Attacked claims as a folder: our plain layout, or FEVER's official one as the FEVER 2.0 shared task has it.
+"""Writes attacked claims as a folder: in our plain layout, or in FEVER's official one as in the FEVER 2.0 shared task.
 
     plain   claims.{split}.jsonl, pages.jsonl   {"id", "claim", "label", "evidence", "kind", "source", "edit", "reason"}
     fever   {split}.jsonl, wiki-pages.jsonl     {"id", "label", "claim", "evidence", "attack", "source", "edit", …}
 
-Both read as any folder of their layout. Lines are streamed, and no file takes its place before all are complete.
+Both can be read like any folder of their layout. Lines are streamed, and files are renamed into place only when all are
+complete.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FIRST_FEVER_ID = 500_000
 
 
 class NoAttacks(LisaxError):
-    """Not one attack could be made."""
+    """No attack could be made at all."""
 
 
 def write_folder(
@@ -38,11 +39,10 @@ def write_folder(
     pages: bool = True,
     settings: Mapping | None = None,
 ) -> dict:
-    """Writes (id, attack) by split and, with `pages`, the corpus beside them; returns what `attacks.json` holds:
-    counts by split, kind and label, and the files. No attack at all is an error, and nothing is written then.
+    """Writes (id, attack) by split and, with `pages`, the corpus beside them. Returns the content of `attacks.json`:
+    counts by split, kind and label, and the files. Raises NoAttacks, before writing anything, if there are none.
 
-    Files of an earlier run that this one does not write again are removed: read beside these, they would be taken for
-    a part of them."""
+    Files of an earlier run that are not written again are removed; readers would take them for a part of this run."""
     claim_name, page_name = LAYOUTS[layout]
     before = _files_before(out)
     counts: dict[str, dict[str, Counter]] = {}
@@ -51,7 +51,7 @@ def write_folder(
         for split, made in attacks.items():
             made = iter(made)
             if (first := next(made, None)) is None:
-                continue  # readers refuse an empty file
+                continue  # readers refuse empty files
             file = stack.enter_context(atomic_write(out / claim_name.format(split=split)))
             of_split = counts.setdefault(split, {})
             for id, attack in itertools.chain((first,), made):
@@ -79,7 +79,7 @@ def _files_before(out: Path) -> set[str]:
         return set()
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
-        # Those of before there was a list: the claims alone, for the pages may be anybody's.
+        # Older runs have no list: only the claims are removed, since the pages may be the user's.
         claims, _ = LAYOUTS[summary["layout"]]
         names = summary.get("files") or [claims.format(split=split) for split in summary["counts"]]
         return {Path(name).name for name in names}
@@ -128,7 +128,7 @@ def _fever_unit(unit: str, corpus: AttackCorpus) -> list:
 
 
 def _page_row(document: Document) -> dict:
-    """With our id, as the evidence in the claims has it; FEVER's own may be decomposed (NFD) or hold white space."""
+    """Uses our id, as in the evidence of the claims; FEVER's own may be decomposed (NFD) or have white space."""
     return {"id": document.id, "title": document.title, "sentences": _texts(document)} | (
         {"redirects": list(document.redirects)} if document.redirects else {}
     )

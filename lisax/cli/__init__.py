@@ -1,4 +1,4 @@
-"""`lisax VERB`: a module for each verb, which is imported only when the verb is asked for."""
+"""`lisax VERB`: one module per verb, imported only when the verb is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lisax.cli.verbs import SETTINGS, Root
 from lisax.extras import not_installed
 from lisax.records import LisaxError
 
-RESTARTS = ("attack",)  # verbs that do not go on where they were interrupted
+RESTARTS = ("attack",)  # verbs that cannot resume after an interruption
 
 
 def root() -> Root:
@@ -29,7 +29,7 @@ def root() -> Root:
 
 
 def invoke(words: Sequence[str]) -> int:
-    """Runs a command and returns its exit code. Raises what the verb raises, and `click.UsageError`."""
+    """Runs a command and returns its exit code. Errors of the verb and `click.UsageError` propagate."""
     verbs = root()
     try:
         with verbs.make_context("lisax", list(words)) as context:
@@ -39,10 +39,10 @@ def invoke(words: Sequence[str]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 0, or 1 after a `LisaxError`, 2 for wrong usage, 130 after Ctrl-C; a training that SIGTERM stops
-    raises SystemExit(143)."""
+    """Runs the command line and returns the exit code: 0, 1 after a `LisaxError`, 2 for wrong usage, 130 after Ctrl-C.
+    Training that is stopped by SIGTERM raises SystemExit(143)."""
     if arguments is None:
-        sys.stdout.reconfigure(errors="backslashreplace")  # a path that is printed need not be UTF-8
+        sys.stdout.reconfigure(errors="backslashreplace")  # printed paths need not be UTF-8
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return invoke(arguments)

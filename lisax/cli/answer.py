@@ -16,22 +16,23 @@ def answer(
     questions: Annotated[
         Local,
         Option(
-            "Questions as JSON Lines (id, question, answers where they are known), or a file of NQ-open's or "
-            "WebQuestions'.",
+            "Questions as JSON Lines (id, question, and answers if known), or a file of NQ-open or WebQuestions.",
             "FILE",
         ),
     ],
-    out: Annotated[Local, Option("JSON Lines to write.", "FILE")],
+    out: Annotated[Local, Option("Predictions to write, as JSON Lines.", "FILE")],
     retriever: Annotated[
-        Local | None, Option("A dual encoder, with whose vectors `lisax index vectors` filled the index.", "DIR")
+        Local | None, Option("The dual encoder that `lisax index vectors` filled the index with.", "DIR")
     ] = None,
     method: Annotated[
-        Literal["bm25", "dense", "fused"] | None, Option("The search.", default="fused with a retriever, else bm25")
+        Literal["bm25", "dense", "fused"] | None, Option("Search method.", default="fused with a retriever, else bm25")
     ] = None,
-    approximate: Annotated[bool, Option("Search the index's inverted file of vectors.")] = False,
-    k: Annotated[Count, Option("Passages retrieved for a question.")] = 100,
+    approximate: Annotated[
+        bool, Option("Search the inverted file of vectors, which is faster and approximate.")
+    ] = False,
+    k: Annotated[Count, Option("Passages retrieved per question.")] = 100,
 ) -> None:
-    """Answer questions from an index of passages, each with the sentence, row or edge that it was read in.
+    """Answer questions from an index of passages, each with the sentence, row or edge that contains the answer.
 
     lisax answer --index INDEX --reader READER --questions questions.jsonl --out answers.jsonl
     """

@@ -15,7 +15,7 @@ def ask(
     model: Annotated[
         Local,
         Option(
-            "A reader of passages, or a model of tables' rows and columns: a MODEL_DIR, one of its checkpoints, or a "
+            "A reader of passages, or a model of table rows and columns: a MODEL_DIR, one of its checkpoints, or a "
             "bundle.",
             "DIR",
         ),
@@ -23,26 +23,28 @@ def ask(
     corpus: Annotated[
         Local | None,
         Option(
-            "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one such "
-            "file. Its index is kept in $LISAX_CACHE, or ~/.cache/lisax.",
+            "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one "
+            "such file. Its index is cached in $LISAX_CACHE (default: ~/.cache/lisax).",
             "DIR",
         ),
     ] = None,
     index: Annotated[
-        Local | None, Option("In place of --corpus: an index of `lisax index mixed` or `tables`.", "INDEX")
+        Local | None, Option("Instead of --corpus: an index of `lisax index mixed` or `tables`.", "INDEX")
     ] = None,
     retriever: Annotated[
         Local | None,
-        Option("Of a reader: a dual encoder, with whose vectors `lisax index vectors` filled the index.", "DIR"),
+        Option("For readers: the dual encoder that `lisax index vectors` filled the index with.", "DIR"),
     ] = None,
-    columns: Annotated[Local | None, Option("Of tables: a model of columns; --model is then of rows.", "DIR")] = None,
+    columns: Annotated[
+        Local | None, Option("For tables: a separate model for columns; --model then scores rows only.", "DIR")
+    ] = None,
     aggregation: Annotated[
-        Local | None, Option("Of tables: a model that chooses operations (a count, a sum).", "DIR")
+        Local | None, Option("For tables: a model that chooses operations (a count, a sum).", "DIR")
     ] = None,
-    answers: Annotated[Count, Option("Answers that are shown.")] = 5,
+    answers: Annotated[Count, Option("Number of answers to show.")] = 5,
     json: Annotated[bool, Option("Print each answer as JSON.")] = False,
 ) -> None:
-    """Answer a question from a corpus or an index, each answer with the place that it was found in.
+    """Answer a question from a corpus or an index, each answer with its source.
 
     lisax ask "Where was Vova Brugard born?" --index INDEX --model reader
     """

@@ -1,4 +1,4 @@
-"""Make adversarial claims, review them, and keep those that were accepted.
+"""Make adversarial claims, review them, and keep the accepted ones.
 
 lisax attack make --claims DIR --out ATTACKED
 """
@@ -15,7 +15,7 @@ Attacks = Annotated[Local, Option("Attacked claims.", "FILE")]
 def make(
     *,
     claims: Annotated[Local, Option("Claims with labels and evidence: a folder or a file in any layout.", "PATH")],
-    out: Annotated[Local, Option("Folder of attacks.", "DIR")],
+    out: Annotated[Local, Option("Folder to write the attacked claims to.", "DIR")],
     corpus: Annotated[
         Local | None,
         Option("A folder with pages, or an index of `lisax index documents`.", "DIR", "the folder of --claims"),
@@ -27,19 +27,20 @@ def make(
             ],
             ...,
         ],
-        Option("A kind of attack.", "KIND", "all but lexical, which is slower"),
+        Option("Kind of attack.", "KIND", "all but lexical, which is slower"),
     ] = (),
     split: Annotated[
-        tuple[str, ...], Option("Of a folder: a split (default: all); of a file: its name (default: dev).", "SPLIT")
+        tuple[str, ...],
+        Option("A folder's split (default: all); for a file, the name of its split (default: dev).", "SPLIT"),
     ] = (),
     seed: Annotated[int, Option("The same seed gives the same attacks.")] = 0,
-    layout: Annotated[Literal["plain", "fever"], Option("Of the output.")] = "plain",
+    layout: Annotated[Literal["plain", "fever"], Option("Layout of the output.")] = "plain",
     without_pages: Annotated[bool, Option("Do not write the corpus beside the claims.")] = False,
     model: Annotated[
         Local | None,
-        Option("Of lexical: the labeller under attack; without one, words are exchanged unguided.", "DIR"),
+        Option("For lexical: the labeller to attack; without one, words are replaced unguided.", "DIR"),
     ] = None,
-    fluency: Annotated[float, Option("Of lexical: how much the mean log10 score of word pairs may fall.")] = 0.5,
+    fluency: Annotated[float, Option("For lexical: largest allowed fall of the mean log10 score of word pairs.")] = 0.5,
 ) -> None:
     """Write attacked claims with their evidence and pages.
 
@@ -61,10 +62,10 @@ def make(
 def review(
     *,
     attacks: Attacks,
-    out: Annotated[Local, Option("File of decisions, which grows by a line a decision.", "FILE")],
-    port: Annotated[Port, Option("Port of the page; 0 for any that is free.")] = 8323,
+    out: Annotated[Local, Option("File of decisions; each decision appends a line.", "FILE")],
+    port: Annotated[Port, Option("Port of the page; 0 picks a free one.")] = 8323,
 ) -> int:
-    """Judge attacked claims on a local page.
+    """Review attacked claims on a local page.
 
     lisax attack review --attacks ATTACKED/claims.dev.jsonl --out decisions.jsonl
     """
@@ -76,10 +77,10 @@ def review(
 def accept(
     *,
     attacks: Attacks,
-    decisions: Annotated[Local, Option("What a review wrote.", "FILE")],
+    decisions: Annotated[Local, Option("The file of decisions that a review wrote.", "FILE")],
     out: Annotated[Local, Option("File of claims to write.", "FILE")],
 ) -> None:
-    """Write the claims that a review accepted or mended.
+    """Write the claims that a review accepted or corrected.
 
     lisax attack accept --attacks ATTACKED/claims.dev.jsonl --decisions decisions.jsonl --out claims.dev.jsonl
     """

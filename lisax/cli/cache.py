@@ -14,18 +14,20 @@ from lisax.cli.verbs import Argument, Count, Local, Option
 from lisax.records import LisaxError
 
 Index = Annotated[Local, Option("An index of `lisax index documents`.", "INDEX")]
-Runner = Annotated[str, Option("Beam's runner; FnApiRunner works in this process.", "RUNNER")]
-PipelineOptions = Annotated[str, Option("Further options of Beam.", "--A=B,--C=D")]
+Runner = Annotated[str, Option("Beam runner; FnApiRunner runs in this process.", "RUNNER")]
+PipelineOptions = Annotated[str, Option("Further Beam options.", "--A=B,--C=D")]
 
 
 def tasks(
     names: Annotated[tuple[str, ...], Argument("Tasks or mixtures.", "NAME...")],
     *,
-    module: Annotated[str, Option("The module that registers them.", "MODULE")] = "tasks",
+    module: Annotated[str, Option("The module that registers the tasks.", "MODULE")] = "tasks",
     data: Annotated[Local | None, Option("The tasks' data folder.", "DIR", "LISAX_DATA")] = None,
     out: Annotated[Local, Option("The cache folder.", "DIR")],
-    min_shards: Annotated[Count, Option("Files of each split at least; as many as hosts will train, or more.")] = 64,
-    overwrite: Annotated[bool, Option("Cache anew what the folder holds already.")] = False,
+    min_shards: Annotated[
+        Count, Option("Minimum number of files per split; at least the number of training hosts.")
+    ] = 64,
+    overwrite: Annotated[bool, Option("Overwrite what the folder already caches.")] = False,
     runner: Runner = "FnApiRunner",
     pipeline_options: PipelineOptions = "",
 ) -> None:
@@ -47,12 +49,12 @@ def candidates(
     *,
     run: Annotated[Local, Option("A run of documents.", "RUN")],
     index: Index,
-    limit: Annotated[Count, Option("Sentences a claim at most.")] = 200,
+    limit: Annotated[Count, Option("Maximum number of sentences per claim.")] = 200,
     out: Annotated[Local, Option("The run to write.", "RUN")],
     runner: Runner = "FnApiRunner",
     pipeline_options: PipelineOptions = "",
 ) -> None:
-    """Write the first sentences of retrieved documents, as a run.
+    """Write the first sentences of retrieved documents as a run.
 
     lisax cache candidates --run documents.trec --index INDEX --out candidates.trec
     """
@@ -68,21 +70,22 @@ def examples(
     *,
     data: Annotated[Local, Option("The dataset with the claims.", "DIR")],
     split: Annotated[
-        str, Option("train gives examples to learn from, other splits what a model meets in use.", "SPLIT")
+        str,
+        Option("train writes training examples; other splits write examples as the model meets them in use.", "SPLIT"),
     ],
     candidates: Annotated[Local, Option("A run of sentences.", "RUN")],
     reranked: Annotated[Local | None, Option("The ranker's run.", "RUN", "the candidates")] = None,
     index: Index,
     variant: Annotated[
         tuple[Literal["rank", "label_pointwise", "label_listwise", "label_listwise_infused", "claim_only"], ...],
-        Option("A kind of examples.", default="all"),
+        Option("Kind of examples.", default="all"),
     ] = (),
-    seed: Annotated[int, Option("Of what is sampled.")] = 0,
+    seed: Annotated[int, Option("Seed of the sampling.")] = 0,
     out: Annotated[Local, Option("The folder of example files.", "DIR")],
     runner: Runner = "FnApiRunner",
     pipeline_options: PipelineOptions = "",
 ) -> None:
-    """Write the ranker's and labellers' example files.
+    """Write the example files of the ranker and the labellers.
 
     lisax cache examples --data DIR --split train --candidates candidates.trec --index INDEX --out OUT/examples
     """

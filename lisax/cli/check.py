@@ -18,60 +18,62 @@ def check(
     model: Annotated[
         Local,
         Option(
-            "What labels claims: a labeller, an evidence pointer or a model of tables; a MODEL_DIR, one of its checkpoints, "
-            "or a bundle.",
+            "The model that labels claims: a labeller, an evidence pointer or a model of tables, as a MODEL_DIR, "
+            "one of its checkpoints, or a bundle.",
             "DIR",
         ),
     ],
     corpus: Annotated[
         Local | None,
         Option(
-            "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one such "
-            "file. Its index is kept in $LISAX_CACHE, or ~/.cache/lisax.",
+            "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one "
+            "such file. Its index is cached in $LISAX_CACHE (default: ~/.cache/lisax).",
             "DIR",
         ),
     ] = None,
     index: Annotated[
-        Local | None, Option("In place of --corpus: an index of `lisax index documents`, `mixed` or `cells`.", "INDEX")
+        Local | None, Option("Instead of --corpus: an index of `lisax index documents`, `mixed` or `cells`.", "INDEX")
     ] = None,
     claims: Annotated[
         Local | None,
         Option(
-            "Many claims, in any layout that `lisax data check` reads; `-` reads standard input, a JSON object with the "
-            "field `claim` (and `id`) in each line.",
+            "Many claims, in any layout that `lisax data check` reads. `-` reads standard input, one JSON object "
+            "per line with the field `claim` (and optionally `id`).",
             "FILE",
         ),
     ] = None,
     out: Annotated[
         Local | None,
         Option(
-            "With --claims: verdicts as JSON Lines, whose fields `lisax score` reads. An interrupted command goes on "
-            "where it was.",
+            "With --claims: the file of verdicts, as JSON Lines that `lisax score` reads. An interrupted command "
+            "resumes.",
             "FILE",
             default="-, standard output",
         ),
     ] = None,
     ranker: Annotated[
         str | None,
-        Option("What orders the evidence: a ranker's folder, or bm25.", "DIR", default="bm25, without a model"),
+        Option(
+            "The model that orders the evidence: a ranker's folder, or bm25.", "DIR", default="bm25, without a model"
+        ),
     ] = None,
     aggregate: Annotated[
         Literal["any", "max", "sum", "first"],
-        Option("How a pointwise model's labels of single sentences become one."),
+        Option("How to combine a pointwise model's labels of single sentences."),
     ] = "any",
     threshold: Annotated[
         float | None,
         Option(
-            "Of table fusion: claims whose sufficiency is at most this have not enough information.",
+            "For table fusion: claims with at most this sufficiency have not enough information.",
             default="the one that was chosen in training",
         ),
     ] = None,
     temporal: Annotated[bool, Option("Let the dates of claim and evidence decide where they can.")] = False,
-    hops: Annotated[Literal["1", "2"], Option("2: look also into pages that sentences of the first pages name.")] = "1",
-    documents: Annotated[Count, Option("Pages or passages that are searched.")] = 20,
-    candidates: Annotated[Count, Option("Their first sentences, rows or edges that are ranked.")] = 100,
+    hops: Annotated[Literal["1", "2"], Option("2: also search pages that sentences of the first pages name.")] = "1",
+    documents: Annotated[Count, Option("Number of pages or passages to retrieve.")] = 20,
+    candidates: Annotated[Count, Option("How many of their sentences, rows or edges are ranked.")] = 100,
     evidence: Annotated[
-        Count | None, Option("Sentences or tables that the model reads.", default="as many as in training")
+        Count | None, Option("How many sentences or tables the model reads.", default="as many as in training")
     ] = None,
     json: Annotated[bool, Option("Print the verdict on a single claim as JSON.")] = False,
 ) -> None:

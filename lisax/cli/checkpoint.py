@@ -1,6 +1,6 @@
 """Show checkpoints of T5X, Hugging Face and LisaX, and convert between them.
 
-A checkpoint is one in T5X's Orbax or native layout, scanned or not, a MODEL_DIR of such, a Hugging Face folder
+A checkpoint is in T5X's Orbax or native layout (scanned or not), a MODEL_DIR of such checkpoints, a Hugging Face folder
 (config.json and safetensors), or a bundle.
 
     lisax checkpoint show out
@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from lisax.cli.gin import GinBindings, GinFiles
 from lisax.cli.verbs import Argument, Fetched, Option, Place
 
-Source = Annotated[str, Argument("A checkpoint, here or in a bucket.", "PATH")]
+Source = Annotated[str, Argument("A checkpoint, local or in a bucket.", "PATH")]
 Out = Annotated[Place, Option("A folder that does not exist yet.", "DIR")]
 
 
@@ -39,9 +39,9 @@ def import_(
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
 ) -> None:
-    """Write a checkpoint in our own layout, with model.json.
+    """Write a checkpoint in LisaX's own layout, with model.json.
 
-    The gin files say the architecture, where it cannot be read from the source.
+    The gin files give the architecture where it cannot be read from the source.
 
         lisax checkpoint import t5-base/ --out model
     """
@@ -59,17 +59,17 @@ def export(
     source: Source,
     *,
     out: Out,
-    format: Annotated[Literal["t5x-native", "t5x-orbax", "huggingface"], Option("The layout.")],
+    format: Annotated[Literal["t5x-native", "t5x-orbax", "huggingface"], Option("Layout to write.")],
     layers: Annotated[
         Literal["separate", "stacked"] | None,
         Option(
-            "T5X's layouts: an array for each layer, as t5x.examples.t5 has them, or one for all layers of a stack, "
-            "as t5x.examples.scalable_t5 does.",
+            "For T5X's layouts: an array for each layer, as in t5x.examples.t5, or one for all layers of a stack, "
+            "as in t5x.examples.scalable_t5.",
             default="as the source has them, where T5X has such a model",
         ),
     ] = None,
 ) -> None:
-    """Write a checkpoint in another program's layout.
+    """Write a checkpoint in the layout of another program.
 
     lisax checkpoint export out --format huggingface --out hf
     """

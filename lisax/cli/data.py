@@ -15,7 +15,7 @@ from lisax.cli.verbs import Argument, Count, Local, Option
 
 
 def list_() -> None:
-    """List the datasets that LisaX reads, and where each is to be had.
+    """List the datasets that LisaX reads, and where to get them.
 
     lisax data list
     """
@@ -29,11 +29,11 @@ def list_() -> None:
 
 
 def get(
-    name: Annotated[str, Argument("A name that `lisax data list` shows.", "NAME")],
+    name: Annotated[str, Argument("A name from `lisax data list`.", "NAME")],
     *,
     out: Annotated[Local | None, Option("Folder to fill.", "DIR", "data/NAME")] = None,
 ) -> None:
-    """Download a dataset from its owner; the same command goes on where it stopped.
+    """Download a dataset from its owner; run the command again to resume.
 
     lisax data get fever
     """
@@ -52,7 +52,7 @@ def _progress(name: str, received: int, total: int | None) -> None:
 
 
 def check(folder: Annotated[Local, Argument("A folder in any layout.", "DIR")]) -> int:
-    """Read a whole dataset and print what is wrong with it; the exit code is 1 where something is.
+    """Read a whole dataset and print its errors; the exit code is 1 if there are any.
 
     lisax data check DIR
     """
@@ -82,13 +82,13 @@ def world(
 def wikidata(
     *,
     dump: Annotated[Local, Option("*.json, *.json.gz or *.json.bz2", "FILE")],
-    language: Annotated[str, Option("Of the labels.")] = "en",
+    language: Annotated[str, Option("Language of the labels.")] = "en",
     out: Annotated[
         Local,
-        Option("Folder for graphs.jsonl, and for the file of labels, which a second call goes on from.", "DIR"),
+        Option("Folder for graphs.jsonl and the file of labels, from which an interrupted command resumes.", "DIR"),
     ],
 ) -> None:
-    """Write the sub-graphs of a JSON dump of Wikidata, one for each item.
+    """Write the sub-graphs of a JSON dump of Wikidata, one per item.
 
     lisax data wikidata --dump latest-all.json.bz2 --out graphs
     """
@@ -104,13 +104,13 @@ def wikidata(
 
 def msmarco(
     *,
-    triples: Annotated[Local, Option("Triples of texts or of ids.", "FILE")],
-    queries: Annotated[Local | None, Option("Texts of query ids.", "FILE")] = None,
-    collection: Annotated[Local | None, Option("Texts of passage ids.", "FILE")] = None,
-    dev: Annotated[Count, Option("Triples, the first, that are held out.")] = 5000,
-    out: Annotated[Local, Option("A data folder, for LISAX_DATA.", "DIR")],
+    triples: Annotated[Local, Option("Triples of texts or ids.", "FILE")],
+    queries: Annotated[Local | None, Option("Texts of the query ids.", "FILE")] = None,
+    collection: Annotated[Local | None, Option("Texts of the passage ids.", "FILE")] = None,
+    dev: Annotated[Count, Option("How many triples, from the start of the file, are held out.")] = 5000,
+    out: Annotated[Local, Option("The data folder to write, for LISAX_DATA.", "DIR")],
 ) -> None:
-    """Split MS MARCO's triples into the files of the task msmarco_rank.
+    """Split MS MARCO's triples into files for the task msmarco_rank.
 
     lisax data msmarco --triples triples.train.small.tsv --out DATA
     """

@@ -13,7 +13,7 @@ def demo(
     *,
     data: Data = None,
     pages: Annotated[Count, Option("Size of the generated world.")] = 12_000,
-    seed: Annotated[int, Option("Of the generated world and of training.")] = 0,
+    seed: Annotated[int, Option("Seed of the generated world and of training.")] = 0,
     out: Out = OUT,
     until: Until = None,
     dry_run: DryRun = False,

@@ -14,8 +14,8 @@ def export(
     format: Annotated[
         tuple[Literal["bundle", "stablehlo", "savedmodel"], ...],
         Option(
-            "bundle is always written; stablehlo adds scorer.jax_export, for jax.export.deserialize; savedmodel "
-            "adds saved_model/, for TensorFlow.",
+            "bundle is always written; stablehlo adds scorer.jax_export, to be read by jax.export.deserialize; "
+            "savedmodel adds saved_model/, for TensorFlow.",
             "FORMAT",
         ),
     ] = ("bundle",),

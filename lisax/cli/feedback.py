@@ -1,4 +1,4 @@
-"""Use what was said on the page of `lisax serve`.
+"""Use the feedback given on the page of `lisax serve`.
 
 lisax feedback export --index INDEX --out DATA
 """

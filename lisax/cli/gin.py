@@ -1,4 +1,4 @@
-"""T5X's flags, which `train`, `eval`, `infer`, `plan`, `run` and `demo` share.
+"""T5X's flags, shared by `train`, `eval`, `infer`, `plan`, `run` and `demo`.
 
 `--gin.NAME=value` is read as `--gin_bindings=NAME=value` (`runtime.gin_files.rewrite_gin_flags`).
 """
@@ -17,7 +17,7 @@ from lisax.cli.verbs import Option
 GinFiles = Annotated[
     tuple[str, ...],
     Option(
-        "A gin file, found here, in --gin_search_paths or in gin_configs/; later ones win.",
+        "A gin file: a path, or a name in --gin_search_paths or in gin_configs/. Later files override earlier ones.",
         "FILE",
         names=("--gin_file",),
     ),
@@ -25,20 +25,20 @@ GinFiles = Annotated[
 GinBindings = Annotated[
     tuple[str, ...],
     Option(
-        "A gin binding after all files; also as --gin.NAME=value, where strings need no quotes.",
+        "A gin binding, applied after all files. Also as --gin.NAME=value, where strings need no quotes.",
         "NAME=value",
         names=("--gin_bindings",),
     ),
 ]
-GinSearchPaths = Annotated[str, Option("Folders to look for gin files in.", "DIR,DIR", names=("--gin_search_paths",))]
+GinSearchPaths = Annotated[str, Option("Folders to search for gin files.", "DIR,DIR", names=("--gin_search_paths",))]
 TfdsDataDir = Annotated[
     str | None,
-    Option("Where TensorFlow Datasets are, for tasks that use them.", "DIR", names=("--tfds_data_dir",)),
+    Option("Folder of TensorFlow Datasets, for tasks that use them.", "DIR", names=("--tfds_data_dir",)),
 ]
 SeqioCacheDirs = Annotated[
     str,
     Option(
-        "Folders of cached tasks, as `lisax cache tasks` makes them; for USE_CACHED_TASKS=True.",
+        "Folders of cached tasks written by `lisax cache tasks`; used with USE_CACHED_TASKS=True.",
         "DIR,DIR",
         names=("--seqio_additional_cache_dirs",),
     ),
@@ -57,7 +57,7 @@ def configured_by(
     tfds_data_dir: str | None,
     seqio_cache_dirs: str,
 ) -> contextlib.AbstractContextManager[Any]:
-    """The configuration `train`, `eval` or `infer` of gin files, as `gin_files.configured` gives it."""
+    """The configuration of `train`, `eval` or `infer` from gin files; see `gin_files.configured`."""
     from lisax.runtime.gin_files import configured
 
     if not gin_files and not bindings:

@@ -1,4 +1,4 @@
-"""Build an index of a corpus: of pages, tables, cells of tables, or passages of all of them.
+"""Build an index of a corpus: of pages, tables, table cells, or passages of all of them.
 
 lisax index documents --corpus pages/ --out INDEX
 lisax index mixed --corpus DIR --out INDEX
@@ -28,11 +28,11 @@ def documents(
     corpus: Corpus,
     out: Out,
     only: Annotated[
-        Literal["bm25", "titles"] | None, Option("Build this part alone.", default="BM25, titles and pages")
+        Literal["bm25", "titles"] | None, Option("Build only this part.", default="BM25, titles and pages")
     ] = None,
     k1: K1 = None,
     b: B = None,
-    add: Annotated[bool, Option("Add the corpus's documents to all parts that the index has.")] = False,
+    add: Annotated[bool, Option("Add the corpus's documents to all existing parts of the index.")] = False,
 ) -> None:
     """Index pages of text: BM25, titles and the pages themselves, in one pass.
 
@@ -81,7 +81,7 @@ def cells(
     strategy: Annotated[
         Literal["entity-char-2-3", "entity-char-1-2-3", "entity-word", "entity-exact", "query-char-2-3", "query-word"]
         | None,
-        Option("What is matched, and by which features.", default="entity-char-2-3"),
+        Option("The texts and features to match.", default="entity-char-2-3"),
     ] = None,
     add: Annotated[bool, Option("Add the corpus's tables to the index.")] = False,
 ) -> None:
@@ -105,7 +105,7 @@ def mixed(
     *,
     corpus: Corpus,
     out: Out,
-    source: Annotated[tuple[Source, ...], Option("A source to index.", default="all that the corpus has")] = (),
+    source: Annotated[tuple[Source, ...], Option("Source to index.", default="all that the corpus has")] = (),
     verbalized: Annotated[
         Local | None,
         Option(
@@ -179,15 +179,15 @@ def cluster(
     ],
     *,
     corpus: Corpus,
-    of: Annotated[Literal["documents", "tables"], Option("What is indexed.")] = "documents",
+    of: Annotated[Literal["documents", "tables"], Option("Kind of records to index.")] = "documents",
     k1: Annotated[float | None, Option("BM25's k1.", default="0.6, of tables 1.2")] = None,
     b: Annotated[float | None, Option("BM25's b.", default="0.5, of tables 0.75")] = None,
-    add: Annotated[bool, Option("Add to the index.")] = False,
+    add: Annotated[bool, Option("Add to the existing index.")] = False,
 ) -> None:
     """Fill an index of an Elasticsearch or OpenSearch cluster, for BM25.
 
-    Names and passwords come from the environment: LISAX_CLUSTER_USER, LISAX_CLUSTER_PASSWORD,
-    LISAX_CLUSTER_API_KEY and LISAX_CLUSTER_CA. An interrupted command goes on where it stopped.
+    Credentials come from the environment: LISAX_CLUSTER_USER, LISAX_CLUSTER_PASSWORD, LISAX_CLUSTER_API_KEY and
+    LISAX_CLUSTER_CA. An interrupted command resumes.
 
         lisax index cluster http://localhost:9200/wiki --corpus pages/
     """
@@ -210,7 +210,7 @@ def check(index: Existing) -> None:
 
 
 def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, float]:
-    """Those that were given, by name; an index that is added to keeps its own."""
+    """The settings that were given, by name. Raises UsageError for any with `add`: an existing index keeps its own."""
     given = {name: value for name, value in (("k1", k1), ("b", b)) if value is not None}
     if add and given:
         raise click.UsageError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")

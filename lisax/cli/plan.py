@@ -19,21 +19,21 @@ def plan(
     gin_search_paths: GinSearchPaths = "",
     tfds_data_dir: TfdsDataDir = None,
     seqio_additional_cache_dirs: SeqioCacheDirs = "",
-    topology: Annotated[str, Option("v3-8, v4-16, v5e-8, …, or cpu-N and gpu-N.", "MACHINE")] = "v3-8",
-    program: Annotated[Literal["train", "score", "generate"], Option("What is compiled.")] = "train",
+    topology: Annotated[str, Option("Machine: v3-8, v4-16, v5e-8, …, or cpu-N and gpu-N.", "MACHINE")] = "v3-8",
+    program: Annotated[Literal["train", "score", "generate"], Option("Program to compile.")] = "train",
     search: Annotated[
         bool,
         Option(
-            "Try model parallelism, sharding, remat, microbatches and scanned layers in training; print the fastest "
-            "that fits."
+            "For training: try model parallelism, sharding, remat, microbatches and scanned layers, and print the "
+            "fastest combination that fits."
         ),
     ] = False,
-    price: Annotated[float | None, Option("Of the whole machine an hour, to print the run's cost.")] = None,
+    price: Annotated[float | None, Option("Price of the whole machine per hour, to print the cost of the run.")] = None,
     json_: Annotated[bool, Option("Print one JSON object.", names=("--json",))] = False,
 ) -> int:
-    """Compile a run for a machine that need not be here: does it fit, and how fast is it?
+    """Compile a run for a machine, without having it: does it fit, and how fast is it?
 
-    Prints memory, work and modelled speed of a program of the gin files. The exit code is 1 where it does not fit.
+    Prints the memory, work and modelled speed of a program of the gin files. The exit code is 1 if it does not fit.
 
         lisax plan --gin_file=experiments/list5/label_listwise_infused_xl.gin --topology v3-8 \\
         --gin.INITIAL_CHECKPOINT_PATH=None

@@ -11,12 +11,12 @@ def rerank(
     *,
     model: Annotated[Place, Option("A ranker: a MODEL_DIR, one of its checkpoints, or a bundle.", "DIR")],
     claims: Annotated[Fetched, Option("Claims as JSON Lines.", "FILE")],
-    run: Annotated[Fetched, Option("Run of documents, or of sentences, to rank.", "RUN")],
+    run: Annotated[Fetched, Option("Run of documents or sentences to rank.", "RUN")],
     index: Annotated[Fetched, Option("An index of `lisax index documents` or `mixed`.", "INDEX")],
     out: Annotated[Place, Option("TREC run to write.", "RUN")],
-    depth: Annotated[Count, Option("Sentences ranked for a claim.")] = 200,
+    depth: Annotated[Count, Option("Sentences ranked per claim.")] = 200,
 ) -> None:
-    """Rank the sentences of retrieved documents for claims.
+    """Rank the sentences of retrieved documents for each claim.
 
     lisax rerank --model ranker --index INDEX --claims claims.jsonl --run documents.trec --out sentences.trec
     """

@@ -16,7 +16,7 @@ from lisax.cli.verbs import Count, Local, Option
 if TYPE_CHECKING:
     from lisax.retrieval.run_files import Written
 
-Out = Annotated[Local, Option("TREC run to write; one that the same command has finished is left alone.", "RUN")]
+Out = Annotated[Local, Option("TREC run to write; left alone if the same command has finished it.", "RUN")]
 Claims = Annotated[Local, Option("Claims in any layout that `lisax data check` reads.", "FILE")]
 Cluster = Annotated[
     str | None, Option("Search BM25 in this cluster's index, filled by `lisax index cluster`.", "URL/NAME")
@@ -28,22 +28,25 @@ def documents(
     index: Annotated[Local, Option("An index of `lisax index documents`.", "INDEX")],
     claims: Claims,
     out: Out,
-    k: Annotated[Count, Option("Documents a claim.")] = 100,
+    k: Annotated[Count, Option("Documents retrieved per claim.")] = 100,
     method: Annotated[Literal["bm25", "titles", "both"], Option("BM25, title search, or both in turn.")] = "both",
     hops: Annotated[
         Literal["1", "2"],
-        Option("2: also pages that sentences of the first pages name, found with claim and sentence as a query."),
+        Option("2: also search pages that sentences of the first pages name, with claim and sentence as the query."),
     ] = "1",
     mediawiki: Annotated[
         str | None,
         Option(
-            "Search titles with a live MediaWiki: the URL of its api.php, or `wikipedia` for the English one.", "URL"
+            "Search titles in a live MediaWiki: the URL of its api.php, or `wikipedia` for the English Wikipedia.",
+            "URL",
         ),
     ] = None,
-    cache: Annotated[Local | None, Option("The wiki's answers.", "FILE", "mediawiki.sqlite beside the run")] = None,
+    cache: Annotated[
+        Local | None, Option("Cache file for the wiki's answers.", "FILE", "mediawiki.sqlite beside the run")
+    ] = None,
     cluster: Cluster = None,
 ) -> None:
-    """Retrieve pages for claims by BM25 and titles; recall is printed where claims have evidence.
+    """Retrieve pages for claims by BM25 and titles; prints recall if the claims have evidence.
 
     lisax retrieve documents --index INDEX --claims claims.jsonl --out documents.trec
     """
@@ -84,13 +87,13 @@ def cells(
     index: Annotated[Local, Option("An index of `lisax index cells`.", "INDEX")],
     claims: Claims,
     out: Out,
-    k: Annotated[Count, Option("Tables a claim.")] = 10,
+    k: Annotated[Count, Option("Tables retrieved per claim.")] = 10,
     mode: Annotated[
         Literal["spans", "linked"],
-        Option("Entities of claims from the claim alone, or by TabFact's linking against the gold table."),
+        Option("Take the claim's entities from the claim alone, or from TabFact's linking against the gold table."),
     ] = "spans",
 ) -> None:
-    """Retrieve tables for claims by their cells; hits are printed where claims have evidence.
+    """Retrieve tables for claims by their cells; prints hits if the claims have evidence.
 
     lisax retrieve cells --index INDEX --claims claims.jsonl --out tables.trec
     """
@@ -107,13 +110,13 @@ def cells(
 def tables(
     *,
     index: Annotated[Local, Option("An index of `lisax index tables`.", "INDEX")],
-    questions: Annotated[Local, Option("A file questions.*.jsonl, or a folder of any layout with questions.", "PATH")],
+    questions: Annotated[Local, Option("A file questions.*.jsonl, or a folder with questions in any layout.", "PATH")],
     split: Annotated[str | None, Option("Split of a folder's questions.", default="dev")] = None,
     out: Out,
-    k: Annotated[Count, Option("Tables a question.")] = 300,
+    k: Annotated[Count, Option("Tables retrieved per question.")] = 300,
     cluster: Cluster = None,
 ) -> None:
-    """Retrieve tables for questions by BM25; hits are printed where questions have answer cells.
+    """Retrieve tables for questions by BM25; prints hits if the questions have answer cells.
 
     lisax retrieve tables --index INDEX --questions questions.dev.jsonl --out tables.trec
     """
@@ -137,9 +140,9 @@ def mixed(
     index: Annotated[Local, Option("An index of `lisax index mixed`.", "INDEX")],
     claims: Claims,
     out: Annotated[Local, Option("TREC run to write.", "RUN")],
-    k: Annotated[Count, Option("Passages a claim.")] = 100,
+    k: Annotated[Count, Option("Passages retrieved per claim.")] = 100,
 ) -> None:
-    """Retrieve passages of text, tables and graphs for claims by BM25; their ids say which source each is of.
+    """Retrieve passages of text, tables and graphs for claims by BM25; the ids name their source.
 
     lisax retrieve mixed --index INDEX --claims claims.jsonl --out passages.trec
     """

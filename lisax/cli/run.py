@@ -1,6 +1,6 @@
 """Run a paper's whole pipeline: retrieve, train, predict, report.
 
-Every stage writes its files under --out, and the same command goes on where it stopped.
+Every stage writes its files under --out; the same command resumes an interrupted run.
 
     lisax run list5 --data DIR --out OUT
 """
@@ -8,7 +8,7 @@ Every stage writes its files under --out, and the same command goes on where it 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -16,17 +16,21 @@ from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
 from lisax.cli.verbalize import Graphs, Tables
 from lisax.cli.verbs import Count, Fetched, Local, Option, Place
 
-Out = Annotated[Place, Option("Folder of the run; stages that are done there are not done again.", "DIR")]
+if TYPE_CHECKING:
+    from lisax.papers.running import RunSettings
+
+Out = Annotated[Place, Option("Folder of the run; its finished stages are not repeated.", "DIR")]
 Until = Annotated[
     str | None,
     Option(
-        "Stop after this stage, for example retrieve or select.rank_entities.test (the run prints each stage's name).",
+        "Stop after this stage, for example retrieve or select.rank_entities.test (the run prints the names of its "
+        "stages).",
         "STAGE",
     ),
 ]
 DryRun = Annotated[
     bool,
-    Option("Print each stage with what it waits for, whether it is done and which settings it reads; do nothing."),
+    Option("Print each stage with its dependencies, its state and the settings it reads; run nothing."),
 ]
 Data = Annotated[
     Fetched | None,
@@ -40,7 +44,7 @@ def list5(
     *,
     data: Annotated[Fetched, Option("Claims and corpus, in a layout that `lisax data check` reads.", "DIR")],
     out: Out = OUT,
-    attacks: Annotated[bool, Option("Verify attacked claims too, and report by attack.")] = False,
+    attacks: Annotated[bool, Option("Also verify attacked claims, and report by attack.")] = False,
     until: Until = None,
     dry_run: DryRun = False,
     gin_file: GinFiles = (),
@@ -52,7 +56,7 @@ def list5(
     lisax run list5 --data FEVER --out OUT
     """
     bindings = (*(["Recipe.attacks = True"] if attacks else []), *gin_bindings)
-    _run("list5", out, gin_file, bindings, gin_search_paths, until, dry_run, data, None)
+    _run("list5", _settings(out, gin_file, bindings, gin_search_paths, until, dry_run), data)
 
 
 def open_tables(
@@ -66,11 +70,11 @@ def open_tables(
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
 ) -> None:
-    """Verdicts over tables that are searched in the open.
+    """Verdicts over tables found by open search.
 
     lisax run open-tables --data TABFACT --out OUT
     """
-    _run("open-tables", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages)
+    _run("open-tables", _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run), data, pages)
 
 
 def cltr(
@@ -81,24 +85,26 @@ def cltr(
     model: Annotated[
         Place | None,
         Option(
-            "A trained model of rows and columns, a checkpoint or bundle, to answer with in place of training one, as "
-            "in transfer from other data.",
+            "A trained model of rows and columns (checkpoint or bundle) to answer with instead of training one, for "
+            "example to measure transfer from other data.",
             "DIR",
         ),
     ] = None,
-    column_model: Annotated[Place | None, Option("With it, --model is of rows alone.", "DIR")] = None,
+    column_model: Annotated[Place | None, Option("A model for columns; --model then scores rows only.", "DIR")] = None,
     aggregation_model: Annotated[
         Place | None,
-        Option("With --model, a trained head for operations (a count, a sum …), whose answers are written too.", "DIR"),
+        Option("With --model: a trained model of operations (a count, a sum …); its answers are written too.", "DIR"),
     ] = None,
-    folds: Annotated[Count | None, Option("Cross-validation over questions of all splits.", "K")] = None,
+    folds: Annotated[
+        Count | None, Option("Number of folds for cross-validation over the questions of all splits.", "K")
+    ] = None,
     until: Until = None,
     dry_run: DryRun = False,
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
 ) -> None:
-    """CLTR: answers of questions in cells of tables.
+    """CLTR: answers to questions in the cells of tables.
 
     lisax run cltr --data WIKISQL --out OUT
     lisax run cltr --data WIKITABLES --model OUT/models/parts --out TRANSFER
@@ -117,7 +123,8 @@ def cltr(
         recipe, rows = "transfer", "parts" if column_model is None else "rows"
         models = {rows: model, "columns": column_model, "aggregation": aggregation_model}
         gin_bindings = (*gin_bindings, transfer_binding(models))
-    _run("cltr", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages, recipe, folds)
+    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run)
+    _run("cltr", settings, data, pages, recipe=recipe, folds=folds)
 
 
 def deseption(
@@ -131,11 +138,11 @@ def deseption(
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
 ) -> None:
-    """DeSePtion: claims under attack, with an evidence pointer and dates that decide.
+    """DeSePtion: attacked claims, with an evidence pointer and temporal rules.
 
     lisax run deseption --data FEVER --out OUT
     """
-    _run("deseption", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages)
+    _run("deseption", _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run), data, pages)
 
 
 def udt_qa(
@@ -149,20 +156,22 @@ def udt_qa(
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
 ) -> None:
-    """UDT-QA: answers over text, tables and graphs that are verbalized into one index.
+    """UDT-QA: answers over text and verbalized tables and graphs in one index.
 
     lisax run udt-qa --data DIR --out OUT
     """
-    _run("udt-qa", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages)
+    _run("udt-qa", _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run), data, pages)
 
 
 def verbalizer(
     *,
-    data: Annotated[Local, Option("Data with texts for training: DART, WebNLG, ToTTo or KELM.", "DIR")],
-    report: Annotated[Local | None, Option("Other such data, whose dev split is reported too.", "DIR")] = None,
+    data: Annotated[Local, Option("Training data with reference texts: DART, WebNLG, ToTTo or KELM.", "DIR")],
+    report: Annotated[
+        Local | None, Option("Further data of this kind, whose dev split is reported too.", "DIR")
+    ] = None,
     tables: Tables = None,
     graphs: Graphs = None,
-    out: Annotated[Local, Option("Folder of the run; stages that are done there are not done again.", "DIR")],
+    out: Annotated[Local, Option("Folder of the run; its finished stages are not repeated.", "DIR")],
     until: Until = None,
     dry_run: DryRun = False,
     gin_file: GinFiles = (),
@@ -173,31 +182,27 @@ def verbalizer(
 
     lisax run verbalizer --data WEBNLG --report DART --tables TABLES --out OUT
     """
-    from lisax.papers.running import RunSettings, train_verbalizer
+    from lisax.papers.running import train_verbalizer
 
     if tables is None and graphs is None:
         raise click.UsageError("nothing to verbalize: give --tables, --graphs, or both")
-    settings = RunSettings(out, gin_file, gin_bindings, split_paths(gin_search_paths), until, dry_run)
+    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run)
     train_verbalizer(settings, data, report, tables, graphs)
 
 
-def _run(
-    name: str,
-    out: Path,
-    gin_files: tuple[str, ...],
-    bindings: tuple[str, ...],
-    search_paths: str,
-    until: str | None,
-    dry_run: bool,
-    data: Path | None,
-    pages: int | None,
-    recipe: str | None = None,
-    folds: int | None = None,
-) -> None:
-    from lisax.papers.running import RunSettings, WorldSettings, run_paper
+def _settings(
+    out: Path, gin_files: GinFiles, bindings: GinBindings, search_paths: str, until: str | None, dry_run: bool
+) -> RunSettings:
+    from lisax.papers.running import RunSettings
 
-    settings = RunSettings(out, gin_files, bindings, split_paths(search_paths), until, dry_run)
-    run_paper(name, settings, data if data is not None else WorldSettings(pages), recipe, folds)
+    return RunSettings(out, gin_files, bindings, split_paths(search_paths), until, dry_run)
+
+
+def _run(name: str, settings: RunSettings, data: Path | None, pages: int | None = None, **options: Any) -> None:
+    """Runs a paper on the data or, without any, on a generated world of so many pages."""
+    from lisax.papers.running import WorldSettings, run_paper
+
+    run_paper(name, settings, data if data is not None else WorldSettings(pages), **options)
 
 
 VERBS = (list5, open_tables, cltr, deseption, udt_qa, verbalizer)

@@ -1,6 +1,6 @@
-"""Score predictions and runs that files hold.
+"""Score files of predictions and runs.
 
-Each prints one figure a line, or with --json one JSON object with the names of metrics.json.
+Each verb prints one figure per line, or with --json one JSON object with the names of metrics.json.
 
     lisax score fever --gold claims.jsonl --predictions predictions.jsonl
 """
@@ -15,7 +15,7 @@ import click
 
 from lisax.cli.verbs import Local, Option
 
-Json = Annotated[bool, Option("Print one JSON object, named as metrics.json is.")]
+Json = Annotated[bool, Option("Print one JSON object with the names of metrics.json.")]
 LabelledClaims = Annotated[
     Local, Option("Claims with labels and evidence, in any layout that `lisax data check` reads.", "FILE")
 ]
@@ -27,7 +27,7 @@ def fever(
     predictions: Annotated[Local, Option("A FEVER submission.", "FILE")],
     json: Json = False,
 ) -> None:
-    """Score verdicts with evidence, as the official FEVER scorer counts.
+    """Score verdicts with evidence, as the official FEVER scorer does.
 
     lisax score fever --gold claims.jsonl --predictions predictions.jsonl
     """
@@ -38,15 +38,15 @@ def fever(
 
 def ranking(
     *,
-    run: Annotated[Local, Option("A TREC run, six columns.", "RUN")],
-    qrels: Annotated[Local | None, Option("TREC judgements, four columns.", "FILE")] = None,
+    run: Annotated[Local, Option("A TREC run (six columns).", "RUN")],
+    qrels: Annotated[Local | None, Option("TREC judgements (four columns).", "FILE")] = None,
     gold: Annotated[
         Local | None,
-        Option("Claims: recall then asks for a complete evidence set, as LisT5 does.", "FILE"),
+        Option("Claims with evidence: recall then requires a complete evidence set, as in LisT5.", "FILE"),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Score a TREC run, as trec_eval counts.
+    """Score a TREC run, as trec_eval does.
 
     lisax score ranking --run sentences.trec --gold claims.jsonl
     """
@@ -64,7 +64,7 @@ def tables(
     run: Annotated[
         Local | None,
         Option(
-            "A TREC run of tables: adds hits at k, and gives the gold tables' ranks.",
+            "A TREC run of tables, to add hits at k and the ranks of the gold tables.",
             "RUN",
             "ranks in the predicted evidence",
         ),
@@ -101,18 +101,18 @@ def answers(
 def potency(
     *,
     gold: Annotated[Local, Option("Attacked claims with labels and evidence.", "FILE")],
-    predictions: Annotated[tuple[Local, ...], Option("A FEVER submission of one system.", "FILE")],
+    predictions: Annotated[tuple[Local, ...], Option("FEVER submission of one system.", "FILE")],
     decisions: Annotated[
         Local | None,
         Option(
-            "What `lisax attack review` wrote: adds the correct rate and adjusted potency.",
+            "The decisions of `lisax attack review`, to add the correct rate and adjusted potency.",
             "FILE",
             "the `annotation` of a FEVER 2.0 file",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Score how far adversarial claims break systems, by kind, as FEVER 2.0 counts.
+    """Score how often adversarial claims break systems, by kind of attack, as in FEVER 2.0.
 
     lisax score potency --gold ATTACKED/claims.dev.jsonl --predictions predictions.jsonl
     """
@@ -126,16 +126,16 @@ def text(
     gold: Annotated[
         Local,
         Option(
-            'JSON Lines {"id", "texts"} with "title", "pairs", "answers" where they are known, or a folder that '
-            "`lisax data check` reads.",
+            'JSON Lines {"id", "texts"} with "title", "pairs" and "answers" where known, or a folder that `lisax '
+            "data check` reads.",
             "PATH",
         ),
     ],
-    split: Annotated[str, Option("Split of a folder.")] = "dev",
+    split: Annotated[str, Option("The folder's split.")] = "dev",
     predictions: Annotated[Local, Option('JSON Lines {"id", "text"}, as `lisax verbalize` writes them.', "FILE")],
     measure: Annotated[
         tuple[Literal["meteor", "bertscore"], ...],
-        Option("An optional measure that must be there (METEOR is given wherever its data is)."),
+        Option("An optional measure to require (METEOR is always reported where its data is available)."),
     ] = (),
     json: Json = False,
 ) -> None:
@@ -153,7 +153,7 @@ def _print(figures: dict, json: bool) -> None:
 
 
 def _lines(figures: dict, prefix: str = "") -> Iterator[str]:
-    """One figure a line, its path in the JSON first; lists (reliability bins) are for --json."""
+    """One figure per line, preceded by its path in the JSON. Lists (reliability bins) are printed only with --json."""
     for name, value in figures.items():
         path = f"{prefix}{name}"
         if isinstance(value, dict):

@@ -15,7 +15,7 @@ Indexes = Annotated[
         "INDEX",
     ),
 ]
-State = Annotated[Local, Option("Folder of feedback, uploaded tables and models trained from the page.", "DIR")]
+State = Annotated[Local, Option("Folder for feedback, uploaded tables and models trained from the page.", "DIR")]
 STATE = Path("lisax-page")
 
 
@@ -24,9 +24,9 @@ def serve(
     model: Annotated[
         tuple[Local, ...],
         Option(
-            "A bundle or a MODEL_DIR; its format says what it is for: one that scores rows and columns (or one for "
-            "each), a ranker, a labeller, one that verifies over tables; for an index of passages a reader, and a "
-            "retriever that `lisax index vectors` was given.",
+            "A bundle or a MODEL_DIR, used as its format allows: scorers of rows and columns (one model or two), a "
+            "ranker, a labeller, a model of tables; for an index of passages a reader, and the retriever given to "
+            "`lisax index vectors`.",
             "DIR",
         ),
     ],
@@ -35,30 +35,29 @@ def serve(
     host: Annotated[
         str,
         Option(
-            "Address to listen on; with any that is not loopback a token is needed, LISAX_TOKEN or else one that is "
-            "printed.",
+            "Address to listen on. Any but a loopback address requires a token: LISAX_TOKEN, or else a printed one.",
             "ADDRESS",
         ),
     ] = "127.0.0.1",
-    port: Annotated[Port, Option("0 for any that is free.")] = 8765,
+    port: Annotated[Port, Option("Port; 0 picks a free one.")] = 8765,
     name: Annotated[
-        tuple[str, ...], Option("A name that the page is reached by, as a browser's address has it.", "NAME")
+        tuple[str, ...], Option("A further host name of the page, as it appears in a browser's address bar.", "NAME")
     ] = (),
-    pool: Annotated[Count, Option("Tables scored for a question.")] = 20,
-    keep: Annotated[Count, Option("Tables or answers shown.")] = 5,
+    pool: Annotated[Count, Option("Tables scored per question.")] = 20,
+    keep: Annotated[Count, Option("Tables or answers to show.")] = 5,
     aggregate: Annotated[
         Literal["max", "sum", "first", "any"],
-        Option("How a pointwise labeller's labels of single sentences become one."),
+        Option("How to combine a pointwise labeller's labels of single sentences."),
     ] = "any",
     temporal: Annotated[
         bool,
         Option(
-            "Let the dates of a claim and its evidence decide where they can, as `lisax verify --temporal` does; the "
-            "page says which did."
+            "Let the dates of claim and evidence decide where they can, as `lisax verify --temporal` does; the page "
+            "shows which dates decided."
         ),
     ] = False,
 ) -> None:
-    """Serve a page to ask tables and to check claims.
+    """Serve a web page that answers questions over tables and checks claims.
 
     lisax serve --model ranker --model verifier --index INDEX
     """

@@ -29,12 +29,12 @@ def train(
         ),
     ] = False,
     coordinator_address: Annotated[
-        str | None, Option("Where process 0 listens.", "HOST:PORT", names=("--coordinator_address",))
+        str | None, Option("Address of process 0.", "HOST:PORT", names=("--coordinator_address",))
     ] = None,
-    process_count: Annotated[Count | None, Option("How many processes there are.", names=("--process_count",))] = None,
-    process_index: Annotated[int | None, Option("Which of them this is, from 0.", names=("--process_index",))] = None,
+    process_count: Annotated[Count | None, Option("Number of processes.", names=("--process_count",))] = None,
+    process_index: Annotated[int | None, Option("Index of this process, from 0.", names=("--process_index",))] = None,
 ) -> int:
-    """Train, or continue to train, the model of gin files in MODEL_DIR.
+    """Train the model of the gin files in MODEL_DIR, or resume its training.
 
         lisax train --gin_file=models/t5_1_1_small.gin --gin_file=runs/finetune.gin \\
         --gin.MIXTURE_OR_TASK_MODULE=tasks --gin.MIXTURE_OR_TASK_NAME=list5_rank --gin.TASK_FEATURE_LENGTHS="{'inputs': 512, 'targets': 8}" \\
@@ -54,7 +54,7 @@ def train(
 
         try:
             result = train(config)
-        except KeyboardInterrupt:  # after it has saved and said so
+        except KeyboardInterrupt:  # the run has been saved and this has been logged
             return 130
         if hosts.is_first():
             print(result.checkpoint or result.model_dir)

@@ -9,7 +9,7 @@ import click
 from lisax.cli.verbs import Count, Local, Option
 
 Tables = Annotated[Local | None, Option("tables.jsonl, or a folder in a layout that `lisax data check` reads.", "PATH")]
-Graphs = Annotated[Local | None, Option("graphs.jsonl, or such a folder.", "PATH")]
+Graphs = Annotated[Local | None, Option("graphs.jsonl, or a folder in such a layout.", "PATH")]
 
 
 def verbalize(
@@ -20,18 +20,19 @@ def verbalize(
     out: Annotated[
         Local,
         Option(
-            'JSON Lines {"id", "title", "text", "beam", "rejected", "fallback", "parts", "digest"}, one a row or '
-            "sub-graph.",
+            'File to write: JSON Lines {"id", "title", "text", "beam", "rejected", "fallback", "parts", "digest"}, '
+            "one per row or sub-graph.",
             "FILE",
         ),
     ],
-    beams: Annotated[Count, Option("Hypotheses of each input.")] = 10,
+    beams: Annotated[Count, Option("Hypotheses per input.")] = 10,
     pairs: Annotated[
-        Count | None, Option("Cells or edges read at once at most.", default="as many as the model's inputs hold")
+        Count | None,
+        Option("Maximum number of cells or edges per input.", default="as many as the model's inputs hold"),
     ] = None,
-    no_check: Annotated[bool, Option("Keep the first hypothesis, whether it is faithful or not.")] = False,
+    no_check: Annotated[bool, Option("Keep the first hypothesis, faithful or not.")] = False,
 ) -> None:
-    """Write rows of tables and sub-graphs as sentences that say what they say.
+    """Write table rows and sub-graphs as sentences with the same content.
 
     lisax verbalize --model verbalizer --tables tables.jsonl --out sentences.jsonl
     """

@@ -1,8 +1,9 @@
-"""Verbs of the command line: typed functions, of which click makes commands.
+"""Builds the click commands of the command line from typed functions.
 
-click starts fastest of the libraries that have groups of verbs (milliseconds of processor time that the import adds to
-Python's: click 20, typer 45, cyclopts 65, tyro 70, simple-parsing 100), and its errors name the option and what is
-possible. What it lacks, options read from a function's annotations, is `Verb.of`. The types below check the values.
+click starts fastest of the libraries with groups of verbs (milliseconds of processor time that the import adds to
+Python's own: click 20, typer 45, cyclopts 65, tyro 70, simple-parsing 100), and its errors name the option and the
+valid values. It cannot read options from a function's annotations; `Verb.of` does that. The types below check the
+values.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import click
 
 from lisax.places import fetched, local, place
 
-# The groups of `lisax --help`, with their verbs; each verb is the module of its name, imported when it is asked for.
+# The groups of `lisax --help` with their verbs. Each verb is the module of that name, imported when it is used.
 GROUPS = {
     "Use trained models": ("check", "ask", "serve", "models"),
     "Build, step by step": ("index", "retrieve", "rerank", "verify", "answer", "verbalize"),
@@ -35,7 +36,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
 class PathAt(click.ParamType):
-    """A path made by one of the functions of `lisax.places`, which say where it may be."""
+    """A path, built by one of the functions of `lisax.places`, which define where it may be."""
 
     name = "path"
 
@@ -46,17 +47,17 @@ class PathAt(click.ParamType):
         return self.made(value)
 
 
-Local = Annotated[Path, PathAt(local)]  # of this machine
-Fetched = Annotated[Path, PathAt(fetched)]  # read, in a bucket too
-Place = Annotated[Path, PathAt(place)]  # read and written, in a bucket too
+Local = Annotated[Path, PathAt(local)]  # on this machine
+Fetched = Annotated[Path, PathAt(fetched)]  # read; may be in a bucket
+Place = Annotated[Path, PathAt(place)]  # read and written; may be in a bucket
 Count = Annotated[int, click.IntRange(min=1)]
 Port = Annotated[int, click.IntRange(0, 65535)]
 
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """What a parameter's annotation says of an option beside its type. `default` is shown where the function finds the
-    value; `names` where the flag is not the parameter's name with dashes, as T5X's are not."""
+    """The help of an option, annotated beside its type. `default` is the default to show where the function computes
+    it; `names` are the flags where they differ from the parameter's name with dashes (T5X's flags do)."""
 
     help: str
     metavar: str | None = None
@@ -66,14 +67,15 @@ class Option:
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
-    """The same of an argument, which is given without a name."""
+    """The help of an argument, which is given without a name."""
 
     help: str
     metavar: str
 
 
 class Verb(click.Command):
-    """A command from a function: its parameters are the options, its docstring the help and, at its end, the examples."""
+    """A command built from a function: its parameters are the options; its docstring is the help and ends with the
+    examples."""
 
     @classmethod
     def of(cls, function: Callable[..., int | None], name: str) -> Verb:
@@ -133,14 +135,14 @@ class VerbGroup(click.Group):
         return super().resolve_command(ctx, _known(args, self.list_commands(ctx), ctx))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Nothing: its verbs have been listed with an example each."""
+        """Writes nothing: the group's verbs are already listed with an example each."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         _write_verbs("Verbs", [self.commands[name] for name in self.list_commands(ctx)], formatter)
 
 
 class Root(click.Group):
-    """`lisax`: the verbs of `GROUPS`, each imported when it is asked for."""
+    """`lisax` itself: the verbs of `GROUPS`, each imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(NAMES)
@@ -160,7 +162,7 @@ class Root(click.Group):
 
 
 def _known(args: list[str], names: Sequence[str], ctx: click.Context) -> list[str]:
-    """`args`, if they begin with one of the verbs; otherwise an error that suggests the nearest."""
+    """Returns `args` if they begin with a known verb. Otherwise raises an error that suggests the nearest one."""
     if not args or args[0] in names or args[0].startswith("-"):
         return args
     from difflib import get_close_matches
@@ -204,12 +206,12 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
         required=is_needed,
         show_default=has_default and not said.default and default != "",
         help=" ".join(help),
-        **({"default": default} if has_default else {}),  # a default of None would make what is required optional
+        **({"default": default} if has_default else {}),  # a default of None would make a required option optional
     )
 
 
 def _value_type(hint: Any) -> tuple[click.ParamType, bool]:
-    """(the type of a value, whether there may be several) of a parameter's annotation."""
+    """A parameter's value type, and whether it takes several values, from its annotation."""
     for given in getattr(hint, "__metadata__", ()):
         if isinstance(given, click.ParamType):
             return given, False
@@ -233,7 +235,7 @@ def _dashed(name: str) -> str:
 
 
 def _described(what: Any) -> tuple[str, str]:
-    """(text, examples) of a docstring: the examples are its last paragraph, which begins with `lisax`."""
+    """Splits a docstring into text and examples. The examples are its last paragraph, which begins with `lisax`."""
     text, *examples = re.split(r"\n\n *(?=lisax )", inspect.cleandoc(what.__doc__))
     return text, inspect.cleandoc("\n\n".join(examples))
 
@@ -249,12 +251,12 @@ def _write_examples(examples: str | None, formatter: click.HelpFormatter) -> Non
 
 
 def _commands(examples: str) -> list[str]:
-    """The commands of an example, each on a line of its own."""
+    """The commands of an example, one per string."""
     return re.sub(r"\s*\\\n\s*", " ", examples).splitlines()
 
 
 def _write_verbs(heading: str, verbs: Sequence[click.Command], formatter: click.HelpFormatter) -> None:
-    """A line for every verb, and one with its first example."""
+    """Lists the verbs, each with its first example on a second line."""
     width = max(len(verb.name) for verb in verbs)
     with formatter.section(heading):
         for verb in verbs:
@@ -267,7 +269,7 @@ def _write_verbs(heading: str, verbs: Sequence[click.Command], formatter: click.
 
 
 def all_verbs() -> Iterator[tuple[tuple[str, ...], Verb]]:
-    """Every verb with its words: ("index", "documents"), ("verify",) …"""
+    """Yields every verb with its words: ("index", "documents"), ("verify",) …"""
     root = Root("lisax")
     context = click.Context(root)
     for name in NAMES:

@@ -14,7 +14,7 @@ def verify(
     run: Annotated[
         Fetched,
         Option(
-            "Run of sentences, best first, as `lisax rerank` writes it; or of tables, as `lisax retrieve cells` does.",
+            "Run of sentences, best first, as `lisax rerank` writes it, or of tables, as `lisax retrieve cells` does.",
             "RUN",
         ),
     ],
@@ -22,26 +22,27 @@ def verify(
     out: Annotated[Place, Option("FEVER submission to write.", "FILE")],
     aggregate: Annotated[
         Literal["max", "sum", "first", "any"],
-        Option("How a pointwise model's labels of single sentences become one."),
+        Option("How to combine a pointwise model's labels of single sentences."),
     ] = "max",
     temporal: Annotated[
         bool,
         Option(
-            "Let the dates of claim and evidence decide where they can; such predictions have the rule, words and "
-            "dates in their field `temporal`."
+            "Let the dates of claim and evidence decide where they can. Predictions decided so have the rule, words "
+            "and dates in their field `temporal`."
         ),
     ] = False,
     threshold: Annotated[
         float | None,
         Option(
-            "Of table fusion: claims whose sufficiency is at most this have not enough information; -inf decides all "
-            "that has a table. By a threshold that was not chosen on dev the label has no probability.",
+            "For table fusion: claims with at most this sufficiency have not enough information; -inf decides every "
+            "claim that has a table. With a threshold that was not chosen on validation data the label has no "
+            "probability.",
             default="the one that `lisax run open-tables` chose on dev, where its data has such claims",
         ),
     ] = None,
-    columns: Annotated[Count, Option("Columns kept of a table.")] = 3,
+    columns: Annotated[Count, Option("Columns kept per table.")] = 3,
 ) -> None:
-    """Label claims by ranked sentences or tables.
+    """Label claims from ranked sentences or tables.
 
     lisax verify --model verifier --index INDEX --claims claims.jsonl --run sentences.trec --out predictions.jsonl
     """

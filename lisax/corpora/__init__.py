@@ -1,4 +1,4 @@
-"""Readers of the owners' layouts; `open_folder` recognises a folder, `read_claims` and `read_questions` a
+"""Reads datasets in their owners' layouts: `open_folder` recognises a folder, `read_claims` and `read_questions` a
 single file."""
 
 from lisax.corpora.layout import Dataset, open_folder, read_claims, read_question_split, read_questions

@@ -1,9 +1,10 @@
-"""Which cells of a table hold an answer that is known as text only: labels for rows and columns by distant supervision.
+"""Finds the cells of a table that contain an answer known only as text: labels for rows and columns by distant
+supervision.
 
-An answer and a cell are compared by what they say: numbers by value (`12,467`, `12467`, `$12,467.00`), dates by day,
-month and year (`1 May 1921`, `1921-05-01`), everything else by its words, without case, accents and punctuation. Marks
-of footnotes (`39†`, `Varn[2]`) say nothing. Where no cell is equal, a cell without its closing brackets
-(`Indonesia (INA)`) may be, and after that one that is the answer but for a little (`CLOSENESS`).
+Answers and cells are compared by value: numbers (`12,467`, `12467`, `$12,467.00`), dates by day, month and year (`1 May
+1921`, `1921-05-01`), everything else by its words, ignoring case, accents and punctuation. Footnote marks (`39†`,
+`Varn[2]`) are ignored. If no cell is equal, cells are compared without closing brackets (`Indonesia (INA)`), and then
+by whether the answer makes up most of the cell (`CLOSENESS`).
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from lisax.records import Table, cell_id
 from lisax.text.dates import whole_date
 
 Place = tuple[int, int]  # row, column
-Value = tuple  # what a text says: ("number", Decimal), ("date", year, month, day) or ("text", words)
+Value = tuple  # a text's value: ("number", Decimal), ("date", year, month, day) or ("text", words)
 
-# The share of a cell's characters that the answer within it must have.
+# The least share of a cell's characters that the answer within it must have.
 CLOSENESS = 0.75
-LONGEST_MARKS = 200  # characters
+LONGEST_MARKS = 200  # in characters
 
 NO_CELL = "questions whose answer is no cell of their table (their evidence is the table alone)"
 SEVERAL_COLUMNS = "questions whose answer stands in several columns (their evidence is the table alone)"
@@ -31,7 +32,7 @@ COUNT = "questions for a number that may be one of rows (their evidence is the t
 _ASKS_NUMBER = re.compile(r"\b(how many|how much|numbers? of|total|amount|difference|average)\b", re.IGNORECASE)
 _MARKS = re.compile(r"(\[[^\[\]]{1,12}\]|[*†‡§¶^])+\s*$")
 _DETAILS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
-# A sign stands before or behind the currency, a currency before or behind the number.
+# The sign may be before or after the currency, and the currency before or after the number.
 _NUMBER = re.compile(
     r"(?:([-+−–‐‑]?)\s?[$€£¥]?|[$€£¥]\s?([-+−–‐‑]))\s?"
     r"((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)\s?[%$€£¥]?"
@@ -41,7 +42,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 @functools.lru_cache(maxsize=1 << 16)
 def value_of(text: str) -> Value:
-    """What a text says; texts that say the same have equal values. A text that says nothing is ("text", "")."""
+    """The value of a text; texts that mean the same have equal values. A text without words is ("text", "")."""
     text = _without_marks(text)
     if (number := _decimal(text)) is not None:
         return "number", number
@@ -54,18 +55,18 @@ def value_of(text: str) -> Value:
 
 def _without_marks(text: str) -> str:
     text = " ".join(unicodedata.normalize("NFKC", text).split())
-    # Marks are looked for at the end alone: a text of nothing else would be gone through from each of them.
+    # Marks are searched only at the end: on a text of nothing but marks, the search would start again at each of them.
     return (text[:-LONGEST_MARKS] + _MARKS.sub("", text[-LONGEST_MARKS:])).strip()
 
 
 def number_of(text: str) -> float | None:
-    """The number that a text is from end to end, with a currency, a percent sign and separators of thousands."""
+    """The number that a whole text is, with a currency, a percent sign and thousands separators allowed."""
     number = _decimal(text)
     return None if number is None else float(number)
 
 
 def exact_number(text: str) -> Decimal | None:
-    """The number that a text says by `value_of`, with all of its digits."""
+    """The number that `value_of` reads in a text, with all of its digits."""
     return _decimal(_without_marks(text))
 
 
@@ -97,9 +98,9 @@ def _close(answer: str, cell: str) -> bool:
 
 
 def find_cells(table: Table, answers: Sequence[str]) -> list[Place]:
-    """The cells that hold the answers, by row, of every column that holds all of them; empty where no column does.
+    """The cells that contain the answers, by row, from every column that contains all of them; empty if no column does.
 
-    The strictest comparison that finds a column decides. Answers without any text are not looked for.
+    The strictest comparison that finds a column decides. Answers without any text are ignored.
     """
     answers = [" ".join(answer.split()) for answer in answers if answer.strip()]
     for same in (_equal, _equal_without_details, _close) if answers else ():
@@ -110,7 +111,7 @@ def find_cells(table: Table, answers: Sequence[str]) -> list[Place]:
 
 
 def _rows_with(table: Table, column: int, answers: Iterable[str], same: Callable[[str, str], bool]) -> list[Place]:
-    """The cells of a column that hold an answer; none where an answer is missing in it."""
+    """The cells of a column that contain an answer; empty if the column lacks one of the answers."""
     found: set[Place] = set()
     for answer in answers:
         rows = {(i, column) for i, row in enumerate(table.rows) if row[column].strip() and same(answer, row[column])}
@@ -121,8 +122,8 @@ def _rows_with(table: Table, column: int, answers: Iterable[str], same: Callable
 
 
 def may_be_count(question: str, table: Table, answers: Sequence[str]) -> bool:
-    """Whether the answer may be a number of rows rather than a cell: the question asks for a number, and it is a whole
-    one that the rows suffice for. In a table whose rows are numbered, each such number is a cell as well."""
+    """Whether the answer may be a number of rows rather than a cell: the question asks for a number, and the answer is
+    a whole number up to the number of rows. In a table with numbered rows, each such number is a cell as well."""
     numbers = [number_of(answer) for answer in answers]
     return (
         _ASKS_NUMBER.search(question) is not None
@@ -135,10 +136,10 @@ def may_be_count(question: str, table: Table, answers: Sequence[str]) -> bool:
 def evidence_of(
     question: str, table: Table, answers: Sequence[str], *, warn: Callable[[str], None], known: bool = False
 ) -> tuple[str, ...]:
-    """The ids of the cells that hold the answers; where they are not found, the table's id alone, and `warn` is told.
+    """The ids of the cells that contain the answers. If none are found, the table's id alone, with a call of `warn`.
 
-    An answer that stands in several columns does not say which of them was asked for, and one that `may_be_count` not
-    that a cell was: their cells are not taken, unless cells are `known` to answer.
+    An answer in several columns does not show which of them was asked for, and one that `may_be_count` need not be a
+    cell: their cells are not taken, unless the answers are `known` to be cells.
     """
     places = find_cells(table, answers)
     columns = len({column for _, column in places})

@@ -2,7 +2,7 @@
 
     {"id", "answers"?: ["54", ...], "cells"?: ["T7#r0c2", ...]}
 
-Answers are texts, cells the ids of cells; one of the two at least.
+Answers are texts, cells are ids of cells; at least one of the two is present.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lisax.records import is_cell
 
 
 class RankedAnswers(NamedTuple):
-    """Answers to one question, best first, as texts and as ids of cells; one of the two may be empty."""
+    """Answers to one question, best first, as texts and as cell ids; one of the two may be empty."""
 
     question_id: str
     texts: tuple[str, ...] = ()

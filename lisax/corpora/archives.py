@@ -1,5 +1,5 @@
-"""Unpacking what others packed, without trust: nothing is written outside the folder, no link is made, and what is
-unpacked is bounded before there is memory or disk for it."""
+"""Unpacks untrusted archives: nothing is written outside the folder, no links are created, and sizes are checked before
+memory or disk is used."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from typing import BinaryIO
 
 from lisax.records import DataError, is_text, read_file
 
-# Tables and texts shrink to a tenth, seldom to a thirtieth; what shrinks more was made to fill a memory or a disk.
+# Tables and texts compress to a tenth, seldom to a thirtieth; higher ratios are built to fill memory or disk.
 LARGEST_RATIO, LARGEST_UNRATED = 200, 1 << 27
 LARGEST_MEMBER = 1 << 24  # bytes of a member that is read into memory
-LARGEST_READ = 1 << 20  # bytes of a header of a tar, or of a part of a member
-LONGEST_NAME, LONGEST_PART = 1_024, 255  # bytes, as file systems have them
-CHUNK_BYTES = 1 << 14  # compressed bytes that a zip's LZMA is given at once, which knows no bound of its own
+LARGEST_READ = 1 << 20  # bytes of a tar header, or of a part of a member
+LONGEST_NAME, LONGEST_PART = 1_024, 255  # bytes, as in file systems
+CHUNK_BYTES = 1 << 14  # compressed bytes passed to a zip's LZMA at once, which has no limit of its own
 COMPRESSED_TARS = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
 BROKEN = (
     zipfile.BadZipFile,
@@ -47,13 +47,13 @@ BROKEN = (
 
 
 def unpack(archive, folder, *, inside: str = "") -> list[Path]:
-    """Unpacks a .zip or .tar(.gz|.bz2|.xz) into `folder` and returns the files made, or raises `DataError` and makes
+    """Unpacks a .zip or .tar(.gz|.bz2|.xz) into `folder` and returns the created files; on a `DataError` there are
     none.
 
-    With `inside`, only what lies in that top folder of the archive is unpacked, without the folder itself.
-    Refused: absolute names, `..`, links and devices, more bytes than the disk has or than such an archive can hold.
-    The helper files of a Mac (`__MACOSX/`, `._*`) are left out. Files appear under their names only when all of them
-    are unpacked.
+    With `inside`, only the contents of that top folder of the archive are unpacked, without the folder itself. Refused:
+    absolute names, `..`, links and devices, more bytes than the disk has or than such an archive can contain. The
+    helper files of macOS (`__MACOSX/`, `._*`) are left out. Files appear under their names only when all of them are
+    unpacked.
     """
     archive, folder = Path(archive), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,10 +83,10 @@ def unpack(archive, folder, *, inside: str = "") -> list[Path]:
 def read_files(
     archive, *, suffix: str = "", largest_bytes: int = LARGEST_MEMBER
 ) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """(name, content) of each file of a .zip or .tar(.gz|.bz2|.xz) whose name ends in `suffix`, one in memory at a time
-    and none on disk.
+    """Yields (name, content) of each file of a .zip or .tar(.gz|.bz2|.xz) whose name ends in `suffix`, one in memory at
+    a time and none on disk.
 
-    Refuses what `unpack` refuses, and a file of more than `largest_bytes`, with a `DataError`.
+    Raises `DataError` for what `unpack` refuses, and for a file of more than `largest_bytes`.
     """
     archive = Path(archive)
     seen: set[PurePosixPath] = set()
@@ -108,8 +108,8 @@ def read_files(
 
 
 def read_folder(path, suffix: str) -> Iterator[tuple[Path, bytes]]:
-    """(path, content) of the files with this suffix in a folder, by name, or in an archive (see `read_files`), in its
-    order; the path of a file in an archive goes on from the archive's own."""
+    """Yields (path, content) of the files with this suffix: in a folder by name, in an archive (see `read_files`) in
+    its order; the path of a file in an archive starts with the archive's."""
     path = Path(path)
     if not path.is_dir():
         for name, content in read_files(path, suffix=suffix):
@@ -122,7 +122,7 @@ def read_folder(path, suffix: str) -> Iterator[tuple[Path, bytes]]:
 
 @contextlib.contextmanager
 def _told_of(archive: Path) -> Iterator[None]:
-    """What a broken archive makes its library raise becomes a `DataError`."""
+    """Turns the exceptions that a library raises for a broken archive into `DataError`."""
     try:
         yield
     except BROKEN as error:
@@ -130,7 +130,8 @@ def _told_of(archive: Path) -> Iterator[None]:
 
 
 def _members(archive: Path, free_bytes: int) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
-    """(safe name, open file, bytes) of each regular file, in the archive's order; they fit into `free_bytes`."""
+    """(safe name, open file, bytes) of each regular file, in the archive's order; together they fit into
+    `free_bytes`."""
     room = _Room(archive, max(LARGEST_UNRATED, LARGEST_RATIO * archive.stat().st_size), free_bytes)
     if zipfile.is_zipfile(archive):
         yield from _zipped(archive, room)
@@ -148,7 +149,7 @@ def _zipped(archive: Path, room: _Room) -> Iterator[tuple[PurePosixPath, BinaryI
         for info in infos:
             if (info.external_attr >> 16) & 0o170000 == 0o120000:
                 raise DataError(f"the archive holds a link, {info.filename!r:.80}", path=archive)
-            if info.compress_type == zipfile.ZIP_BZIP2:  # 16 kB of which may be gigabytes, and come at once
+            if info.compress_type == zipfile.ZIP_BZIP2:  # 16 kB of it may be gigabytes, unpacked at once
                 raise DataError(
                     f"{info.filename!r:.80} is compressed with bzip2, which is not read in a zip: pack it "
                     "anew, as zip does by itself",
@@ -168,7 +169,7 @@ def _tarred(archive: Path, stream: _Stream, room: _Room) -> Iterator[tuple[PureP
         raise DataError("neither a zip nor a tar archive that can be read", path=archive) from None
     unpacked_bytes = 0
     while (info := file.next()) is not None:
-        file.members.clear()  # which it keeps for looking them up by name
+        file.members.clear()  # kept by tarfile for lookups by name
         if info.isdir() or _of_a_mac(info.name):
             continue
         if not info.isreg():
@@ -177,13 +178,13 @@ def _tarred(archive: Path, stream: _Stream, room: _Room) -> Iterator[tuple[PureP
         room.check(unpacked_bytes)
         yield _safe(archive, info.name), file.extractfile(info), info.size
     stream.seek(file.offset)
-    if stream.read(tarfile.BLOCKSIZE).strip(b"\0"):  # tarfile takes what is no header for the end
+    if stream.read(tarfile.BLOCKSIZE).strip(b"\0"):  # tarfile takes an invalid header for the end
         raise DataError(f"the archive is broken: byte {file.offset:,} begins no member", path=archive)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Room:
-    """How many bytes an archive may be unpacked to: what its own bytes can hold, and what the disk has."""
+    """The number of bytes that may be unpacked: bounded by the archive's own size and by the free disk space."""
 
     archive: Path
     most_bytes: int
@@ -204,7 +205,7 @@ class _Room:
 
 
 class _Stream:
-    """A tar's bytes as they are unpacked: no more than there is room for, at once no more than a header may have."""
+    """The unpacked bytes of a tar: in all no more than fit, at once no more than a header may have."""
 
     def __init__(self, file: BinaryIO, room: _Room):
         self._file, self._room = file, room

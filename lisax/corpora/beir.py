@@ -1,7 +1,7 @@
 """BEIR folders: `corpus.jsonl`, `queries.jsonl`, `qrels/{split}.tsv`.
 
-A document is a page of one sentence, so its text is the unit `{document}_0`; a query is a claim without a label,
-and each relevant document (score above 0) is an evidence set of its own. A split is the queries of its qrels.
+A document is a page of one sentence, so its text is the unit `{document}_0`. A query is a claim without a label, and
+each relevant document (score above 0) is an evidence set of its own. A split has the queries of its qrels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lisax.records import Claim, DataError, Document, Sentence, check_id, read_l
 
 
 def read_corpus(path, watch: Watch | None = None) -> Iterator[Document]:
-    """Documents, streamed; ids that occur twice are told at the end."""
+    """Yields documents; duplicate ids are reported at the end."""
     return told(lambda w: unique_documents(lambda v: read_records(path, parse_document, v), w), watch)
 
 
@@ -76,7 +76,7 @@ def read_qrels(path) -> dict[str, dict[str, int]]:
 
 
 def read_claims(folder, split: str, watch: Watch | None = None) -> Iterator[Claim]:
-    """The queries that `qrels/{split}.tsv` judges; a judged query that is not in queries.jsonl is a problem."""
+    """The queries that `qrels/{split}.tsv` judges. A judged query that is missing in queries.jsonl is a problem."""
 
     def stream(w: Watch) -> Iterator[Claim]:
         path = Path(folder) / "qrels" / f"{split}.tsv"

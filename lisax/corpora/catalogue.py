@@ -1,4 +1,4 @@
-"""Where the data is to be had: each set's owner, licence, files, and checksums where the owner publishes them."""
+"""The catalogue of downloads: each dataset's owner, licence, files, and checksums where the owner publishes them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from lisax.records import LisaxError
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Download:
-    """One file at its owner's: `checksum` is `algorithm:hex digest` or None; archives are unpacked.
+    """One file to download. `checksum` is `algorithm:hex digest` or None; archives are unpacked.
 
-    `inside` names a top folder of the archive whose contents go straight into the dataset's folder.
+    `inside` names a top folder of the archive whose contents go directly into the dataset's folder.
     """
 
     url: str
@@ -23,7 +23,7 @@ class Download:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """A dataset. Without `files` it cannot be fetched directly, and `note` says what to do instead."""
+    """A dataset. Without `files` it cannot be downloaded directly, and `note` says what to do instead."""
 
     name: str
     title: str
@@ -41,7 +41,7 @@ _DART = "https://raw.githubusercontent.com/Yale-LILY/dart/master/data/v1.1.1/"
 _KELM = "https://storage.googleapis.com/gresearch/kelm-corpus/updated-2021/"
 _BEIR = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/"
 
-# MD5 sums as the BEIR authors list them in their README.
+# MD5 sums from the README of the BEIR authors.
 _BEIR_MD5 = {
     "scifact": "5f7d1de60b170fc8027bb7898e2efca1",
     "nfcorpus": "a89dba18a62ef92f7d323ec890a0d38d",

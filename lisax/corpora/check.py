@@ -1,7 +1,7 @@
-"""`lisax data check`: is a whole dataset sound? Every line is read, problems are collected, memory is bounded.
+"""`lisax data check`: reads every line of a dataset and collects its problems, in bounded memory.
 
-Memory grows with the claims (their evidence ids) and by eight bytes a page, not with the text: FEVER's 5.4
-million pages and 185,000 claims take a few hundred MB.
+Memory grows with the claims (their evidence ids) and by eight bytes per page, not with the text: FEVER's 5.4 million
+pages and 185,000 claims take a few hundred MB.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lisax.records import DataText, edge_id, is_cell
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Summary:
-    """What a check found. `problems` are sentences with file and line, of those of a file that are alike the first."""
+    """The result of a check. `problems` are sentences with file and line; of similar ones in a file only the first."""
 
     folder: str
     layout: str
@@ -35,7 +35,7 @@ class Summary:
         return self.problem_count == 0
 
     def lines(self) -> list[str]:
-        """The summary for a reader, a line each."""
+        """The summary as text lines."""
         lines = [f"{self.folder}: {self.layout} layout"]
         lines += [f"  {name}: {count:,}" for name, count in self.counts.items()]
         lines += [
@@ -50,9 +50,9 @@ class Summary:
 
 
 def check(folder) -> Summary:
-    """Reads all of a dataset once: every line right, no id twice, every evidence id in the corpus.
+    """Reads a whole dataset once: checks every line, that ids are unique, and that the corpus has every evidence id.
 
-    Raises `DataError` only where the folder cannot be recognised at all.
+    Raises `DataError` only where the folder is not recognised at all.
     """
     dataset = open_folder(folder)
     watch = Watch(keep_going=True)
@@ -75,7 +75,7 @@ Wanted = dict[str, tuple[Path, int, str, str]]
 
 
 def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, dict[str, int]], Wanted]:
-    """Counts, labels by split, and each id of evidence or operands with the place and field that named it first."""
+    """Counts, labels by split, and each id in evidence or operands with the place and field that named it first."""
     counts: dict[str, int] = {}
     labels: dict[str, dict[str, int]] = {}
     wanted: Wanted = {}
@@ -97,7 +97,7 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
             ):
                 for unit in units:
                     wanted.setdefault(unit, (path, line, f"claim {claim.id!r}", field))
-            # BEIR judges a query in several splits; elsewhere it would leak from training.
+            # BEIR judges a query in several splits; elsewhere this would leak from the training split.
             if stream_of.setdefault(claim.id, name) != name and dataset.layout != "beir":
                 watch.problem(
                     DataError(
@@ -112,7 +112,7 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
         for question in dataset.questions(split, watch):
             counts[f"questions in {split}"] += 1
             with_cells += any(is_cell(unit) for unit in question.evidence)
-            # WikiTableQuestions has sets of retrieval from questions of its splits.
+            # WikiTableQuestions has retrieval sets with questions from its splits.
             if split_of.setdefault(question.id, split) != split and dataset.layout != "wikitablequestions":
                 path, line = watch.where
                 watch.problem(
@@ -139,7 +139,7 @@ def _count_texts(record: DataText) -> int:
 
 
 def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
-    """Counts of the corpus; every unit that it holds is struck off `wanted`."""
+    """Counts of the corpus; removes every unit of the corpus from `wanted`."""
     counts: Counter[str] = Counter({"pages": 0, "sentences with text": 0})
     for document in dataset.documents(watch):
         counts["pages"] += 1
@@ -163,7 +163,7 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
 
 
 def _table_units(table) -> list[str]:
-    """The table, its rows, its columns and its cells, by id."""
+    """The ids of a table, its rows, its columns and its cells."""
     rows, columns = range(len(table.rows)), range(len(table.header))
     return [
         table.id,

@@ -1,8 +1,9 @@
-"""One table from one file of separated values: UTF-8 (or UTF-16 or UTF-32 with its mark), the header in the first row.
+"""Reads one table from a file of separated values: UTF-8 (or UTF-16 or UTF-32 with a byte order mark), header in the
+first row.
 
-The separator is what Excel's first line says (`sep=;`), or the tab in a `.tsv`, or the one of comma, tab, semicolon,
-bar and `#` that cuts the first rows most evenly. Quotes are read as spreadsheets write them; a field may span lines.
-Blank lines are left out.
+The separator is that of Excel's first line (`sep=;`), or the tab in a `.tsv`, or whichever of comma, tab, semicolon,
+bar and `#` splits the first rows most evenly. Quotes are read as spreadsheets write them; a field may span lines. Blank
+lines are left out.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from lisax.corpora.grid import Place, make_table, within_limits
 from lisax.records import DataError, Table
 
 SEPARATORS = (",", "\t", ";", "|", "#")
-IN_TEXT = (";", "|", "#")  # which the cells of a single column may have too
+IN_TEXT = (";", "|", "#")  # which may also occur within cells
 SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]+', re.IGNORECASE)
 MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 SAMPLE_CHARACTERS = 1 << 16
 LONGEST_ROW = 1 << 24
-END = "\0end of file\0"  # read as a line after the last: a quote that is never closed swallows it
+END = "\0end of file\0"  # read as a line after the last: an unclosed quote includes it
 
 
 def read_table(name: str, place: Place) -> Table:
-    """The table of the file at `place.path`, called `name`. Raises `DataError` for a file that holds none."""
+    """The table of the file at `place.path`, called `name`. Raises `DataError` for a file without one."""
     path = place.path
     try:
         with path.open("rb") as file:
@@ -61,9 +62,10 @@ def read_table(name: str, place: Place) -> Table:
 
 
 def separator(sample: str) -> str:
-    """The separator that cuts the most of the sample's rows into the same number of cells, two at least.
+    """The separator that splits most of the sample's rows into the same number of cells, at least two.
 
-    What may stand in a text must cut the header too, and `#`, which a name may begin or end with, into names."""
+    A separator that may occur in text must split the header too; `#`, with which a name may begin or end, into
+    non-empty names."""
     best, best_score = SEPARATORS[0], (0.0, 0)
     lines = sample.splitlines(keepends=True)
     whole = "".join(lines[:-1] if len(sample) >= SAMPLE_CHARACTERS and len(lines) > 1 else lines)
@@ -98,8 +100,8 @@ def _rows(lines: Iterable[str], delimiter: str, path: Path, line: int) -> Iterat
 
 
 def rows_of(lines: Iterable[str], path: Path, first_line: int = 1, **dialect) -> Iterator[tuple[int, list[str]]]:
-    """(lines read so far, row) of separated values; what is none, and a row of more than `LONGEST_ROW` characters, is a
-    `DataError`. `dialect` is that of `csv.reader`."""
+    """(lines read so far, row) of separated values. Raises `DataError` for invalid input, and for a row of more than
+    `LONGEST_ROW` characters. `dialect`: arguments of `csv.reader`."""
     csv.field_size_limit(LONGEST_ROW)
     taken = 0
 

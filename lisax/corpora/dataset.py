@@ -1,4 +1,4 @@
-"""What every layout looks like from outside: claims by split, documents, tables, graphs, questions."""
+"""The interface of all layouts: claims by split, documents, tables, graphs, questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPLITS = ("train", "dev", "test")
 
 
 def check_splits(folder: Path, splits: Iterable[str]) -> None:
-    """Refuses splits, which files are named by, whose names are not UTF-8."""
+    """Refuses split names that are not UTF-8, since files are named by them."""
     for split in splits:
         if not is_text(split):
             raise DataError(f"a file's name must be UTF-8: that of split {split!r} is not", path=folder)
@@ -23,11 +23,11 @@ def check_splits(folder: Path, splits: Iterable[str]) -> None:
 class Dataset(ABC):
     """Claims by split, and the documents that they are checked against.
 
-    Readers raise the first problem, or, given a `Watch`, tell it. A split that is not there is a `DataError`.
+    Readers raise the first problem, or report it to a `Watch` if given one. A missing split raises a `DataError`.
     """
 
     layout: str
-    has_own_table_claims = False  # claims over tables that `claims` does not give
+    has_own_table_claims = False  # claims over tables that `claims` does not return
 
     def __init__(self, folder: Path, files: dict[str, Path]):
         check_splits(folder, files)
@@ -35,12 +35,12 @@ class Dataset(ABC):
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The splits that have claims."""
+        """The splits with claims."""
         return tuple(self.files)
 
     @property
     def question_splits(self) -> tuple[str, ...]:
-        """The splits that have questions."""
+        """The splits with questions."""
         return ()
 
     def claim_file(self, split: str) -> Path:
@@ -52,15 +52,15 @@ class Dataset(ABC):
 
     @abstractmethod
     def claims(self, split: str, watch: Watch | None = None) -> Iterator[Claim]:
-        """The claims of a split, in the order of the file."""
+        """The claims of a split, in file order."""
 
     @property
     def table_claim_splits(self) -> tuple[str, ...]:
-        """The splits that have claims decided by one table."""
+        """The splits with claims that one table decides."""
         return ()
 
     def table_claims(self, split: str, watch: Watch | None = None) -> Iterator[Claim]:
-        """The claims of a split that one table decides; their only evidence set names it."""
+        """The claims of a split that one table decides; their only evidence set names the table."""
         raise DataError(
             f"no claims over tables for split {split!r}; there are {', '.join(self.table_claim_splits) or 'none'}",
             path=self.folder,
@@ -68,10 +68,10 @@ class Dataset(ABC):
 
     @abstractmethod
     def documents(self, watch: Watch | None = None) -> Iterator[Document]:
-        """All documents, streamed."""
+        """All documents, streaming."""
 
     def tables(self, watch: Watch | None = None) -> Iterator[Table]:
-        """All tables, streamed."""
+        """All tables, streaming."""
         return iter(())
 
     def graphs(self, watch: Watch | None = None) -> Iterator[Graph]:
@@ -82,7 +82,7 @@ class Dataset(ABC):
 
     @property
     def data_text_splits(self) -> tuple[str, ...]:
-        """The splits that have data with texts that say it."""
+        """The splits with data and texts that verbalize it."""
         return ()
 
     def data_texts(self, split: str, watch: Watch | None = None) -> Iterator[DataText]:
@@ -97,12 +97,13 @@ class Dataset(ABC):
         }
 
     def original_page(self, page: str) -> str:
-        """The owner's id of a page. The first call reads the documents once and keeps the ids that differ."""
+        """A page's id as its corpus writes it. The first call reads all documents once and keeps the ids that
+        differ."""
         return self._original_pages.get(page, page)
 
 
 class TableDataset(Dataset):
-    """A layout of tables without pages: all of its claims are claims over tables."""
+    """A layout of tables without pages: all its claims are claims over tables."""
 
     @property
     def table_claim_splits(self):

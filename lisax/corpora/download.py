@@ -1,7 +1,7 @@
-"""One file from the web onto the disk: resumed, checked, and in its place only when it is whole.
+"""Downloads one file: resumable, verified, and visible under its name only when complete.
 
-Not pooch, which begins anew after a break and takes five times as long; urllib3's Retry ends where a body breaks off
-(`benchmarks/libraries.py`).
+Not pooch, which starts again after an interruption and takes five times as long; urllib3's Retry gives up when a body
+breaks off (`benchmarks/libraries.py`).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ CHUNK_BYTES = 1 << 20
 
 
 class DownloadError(LisaxError):
-    """A download that did not come to its end; what was received stays for the next attempt."""
+    """A download did not finish; the received bytes stay for the next attempt."""
 
 
 class _TryAgain(Exception):
-    """The attempt failed in a way that another may not."""
+    """An attempt failed that may succeed when repeated."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait for a server (`timeout_seconds` of silence) and how often to try again."""
+    """How long to wait for a server (`timeout_seconds` of silence) and how often to retry."""
 
     timeout_seconds: float = 60.0
     retries: int = 5
@@ -48,10 +48,11 @@ def download(
     patience: Patience = Patience(),
     progress: Callable[[int, int | None], None] = lambda received, total: None,
 ) -> Path:
-    """Fetches `url` into `destination`, which appears only when it is whole and its checksum is right.
+    """Downloads `url` to `destination`, which appears only when it is complete and its checksum is right.
 
-    What was received before an interruption lies in `{destination}.partial` and is resumed if the server still
-    has the same file (by its ETag or date). `progress(received, total)` is told bytes. Raises `DownloadError`.
+    The bytes received before an interruption are in `{destination}.partial`; the download resumes from them if the
+    server still has the same file (by its ETag or date). `progress(received, total)` is called with bytes. Raises
+    `DownloadError`.
     """
     destination = Path(destination)
     destination.parent.mkdir(parents=True, exist_ok=True)
@@ -89,11 +90,11 @@ def download(
 
 
 def _attempt(url: str, partial: Path, checked: bool, patience: Patience, progress) -> None:
-    """One request: continues `partial` where that is safe, else begins it anew.
+    """Sends one request: continues `partial` if that is safe, otherwise starts it anew.
 
-    Safe is a file that the server says is the same, or one whose checksum is looked at afterwards.
+    It is safe if the server confirms that the file is the same, or if the checksum is verified afterwards.
     """
-    import requests  # a tenth of a second that `lisax --help` need not pay
+    import requests  # takes a tenth of a second, which `lisax --help` does not need
 
     received = _size(partial)
     validator = _read_notes(partial).get(url) if received else None
@@ -153,7 +154,7 @@ def _attempt(url: str, partial: Path, checked: bool, patience: Patience, progres
 
 
 def _urllib3_error() -> type[Exception]:
-    # Reading `response.raw` passes urllib3's own errors through.
+    # Errors of urllib3 itself pass through `response.raw`.
     from urllib3.exceptions import HTTPError
 
     return HTTPError
@@ -164,7 +165,7 @@ def _notes(partial: Path) -> Path:
 
 
 def _note(partial: Path, url: str, headers) -> None:
-    """Remembers what tells whether the server's file is still the same; weak ETags do not."""
+    """Stores the headers that show whether the server's file is still the same; weak ETags do not."""
     etag = headers.get("ETag", "")
     validator = etag if etag and not etag.startswith("W/") else headers.get("Last-Modified")
     partial.unlink(missing_ok=True)

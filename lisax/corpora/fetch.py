@@ -1,4 +1,4 @@
-"""`lisax data get`: all files of a catalogue entry, downloaded, checked, unpacked; run again, it goes on."""
+"""`lisax data get`: downloads, verifies and unpacks all files of a catalogue entry; run again, it resumes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Progress = Callable[[str, int, int | None], None]
 
 
 def fetch(entry: Entry, folder, *, patience: Patience = Patience(), progress: Progress | None = None) -> Iterator[str]:
-    """Fetches what is missing of `entry` into `folder`; yields a line for each file. Raises `LisaxError`."""
+    """Downloads the missing files of `entry` to `folder`; yields a line for each file. Raises `LisaxError`."""
     folder = Path(folder)
     if not entry.files:
         raise LisaxError(f"{entry.name} cannot be fetched directly: {entry.note} ({entry.homepage})")
@@ -39,5 +39,5 @@ def fetch(entry: Entry, folder, *, patience: Patience = Patience(), progress: Pr
 
 
 def _marker(folder: Path, file: Download) -> Path:
-    """Stands for an archive that was unpacked and deleted."""
+    """The marker file of an archive that was unpacked and deleted."""
     return folder / f".{file.name}.unpacked.json"

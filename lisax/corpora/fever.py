@@ -1,9 +1,9 @@
 """FEVER in its owners' layout: claims, the Wikipedia dump, and submissions.
 
-Claims: `{"id", "label", "claim", "evidence": [[[annotation, evidence, page, sentence], ...], ...]}`, where a
-claim without enough information has null for page and sentence, and a blind test claim has neither label nor
-evidence. Pages: `{"id", "text", "lines"}`, where `lines` holds `number TAB sentence (TAB link TAB target)*`, one
-sentence a line; the dump is a folder of `wiki-NNN.jsonl` (about 110 files) or a single file, and is streamed.
+Claims: `{"id", "label", "claim", "evidence": [[[annotation, evidence, page, sentence], ...], ...]}`. A claim without
+enough information has null for page and sentence; a blind test claim has neither label nor evidence. Pages: `{"id",
+"text", "lines"}`, where `lines` has one sentence per line: `number TAB sentence (TAB link TAB target)*`. The dump is a
+folder of `wiki-NNN.jsonl` (about 110 files) or a single file, and is streamed.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ CLAIM_FILES = {
 }
 PAGE_PLACES = ("wiki-pages.jsonl", "wiki-pages", "wiki-pages/wiki-pages")
 
-# A page lacks no more sentences than this: a number further ahead is text that happens to begin with digits.
+# A page lacks at most this many sentences: a number further ahead is text that happens to begin with digits.
 _MOST_GAPS = 1000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FeverFolder:
-    """Where a FEVER folder keeps its parts; a split that is not there is None."""
+    """The files of a FEVER folder; a missing split is None."""
 
     train: Path | None
     dev: Path | None
@@ -49,7 +49,7 @@ class FeverFolder:
 
 
 def find_layout(folder) -> FeverFolder:
-    """Finds claims and pages under the names that the owners and their tools give them."""
+    """Finds claims and pages under the names that the owners and their tools use."""
     folder = Path(folder)
     pages = [
         folder / name for name in PAGE_PLACES if (folder / name).is_file() or any((folder / name).glob("wiki-*.jsonl"))
@@ -75,7 +75,7 @@ def find_layout(folder) -> FeverFolder:
 
 
 def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
-    """The claims of one file. Evidence sets are without repeats; a claim of a blind test has no label."""
+    """The claims of one file. Evidence sets have no duplicates; a claim of a blind test has no label."""
     return told(lambda w: read_records(path, parse_claim, w, unique=lambda claim: claim.id), watch)
 
 
@@ -95,7 +95,7 @@ def _evidence_sets(row: Row, label: Label) -> tuple[tuple[str, ...], ...]:
     sets: dict[frozenset[str], tuple[str, ...]] = {}
     for i, annotation in enumerate(row.each("evidence", row.get("evidence", list), list)):
         if label is Label.NOT_ENOUGH_INFO:
-            # FEVER 2.0 writes a page without a sentence as the sentence -1.
+            # FEVER 2.0 writes sentence -1 for a page without a sentence.
             annotation = [item for item in annotation if not (isinstance(item, list) and item[3:] == [-1])]
         units = [_evidence_unit(row, f"evidence[{i}][{j}]", item) for j, item in enumerate(annotation)]
         if label is Label.NOT_ENOUGH_INFO:
@@ -129,7 +129,7 @@ def _evidence_unit(row: Row, field: str, item) -> str | None:
 
 
 def page_files(path) -> list[Path]:
-    """The files of a dump, in the order of their names."""
+    """The files of a dump, by name."""
     path = Path(path)
     if not path.is_dir():
         return [path]
@@ -140,7 +140,7 @@ def page_files(path) -> list[Path]:
 
 
 def read_pages(path, watch: Watch | None = None) -> Iterator[Document]:
-    """The pages of a dump (a folder or one file), streamed; ids that occur twice are told at the end."""
+    """The pages of a dump (a folder or one file), streaming; duplicate ids are reported at the end."""
 
     def stream(w: Watch) -> Iterator[Document]:
         for file in page_files(path):
@@ -163,7 +163,7 @@ def parse_page(row: Row) -> Document | None:
 def _sentence_texts(row: Row, lines: str) -> list[str]:
     """Sentence texts by number, gaps empty. A line without a number continues the sentence before it."""
     texts: list[str] = []
-    continued: dict[int, list[str]] = {}  # sentences that go on over lines
+    continued: dict[int, list[str]] = {}  # sentences that continue over several lines
     gaps = 0
     for line in lines.split("\n"):
         number, separator, rest = line.partition("\t")
@@ -188,9 +188,10 @@ def _sentence_texts(row: Row, lines: str) -> list[str]:
 
 
 def prediction_row(verdict: Prediction, original_page: Callable[[str], str]) -> dict:
-    """A line of a FEVER submission with our fields beside, without the claim's id; pages are the owners'.
+    """A line of a FEVER submission with our additional fields, without the claim's id; page ids are the corpus's own.
 
-    Evidence that is no sentence (a row, an edge) is none to FEVER: `evidence_units` then has the ids of all of it."""
+    FEVER has no evidence other than sentences: if there are rows or edges, `evidence_units` has the ids of all
+    evidence."""
     units = {unit: place for unit in verdict.evidence if (place := _sentence_of(unit)) is not None}
     row: dict = {
         "predicted_label": str(verdict.label),
@@ -212,7 +213,8 @@ def _sentence_of(unit: str) -> tuple[str, int] | None:
 
 
 def read_predictions(path, watch: Watch | None = None) -> Iterator[Prediction]:
-    """The verdicts of a submission, anybody's; without our fields, probabilities are NaN and scores absent."""
+    """The verdicts of a submission from any system; without our fields, probabilities are NaN and scores are
+    missing."""
     return told(lambda w: read_records(path, parse_prediction, w, unique=lambda verdict: verdict.claim_id), watch)
 
 
@@ -229,7 +231,7 @@ def parse_prediction(row: Row) -> Prediction:
 
 
 def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Prediction:
-    """The verdict of a row with `predicted_label` and, where it has them, our fields beside the official ones."""
+    """The verdict of a row with `predicted_label` and, if present, our additional fields."""
     probabilities = (math.nan,) * len(LABELS)
     if "label_probabilities" in row.value:
         by_label = row.get("label_probabilities", dict)

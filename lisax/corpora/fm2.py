@@ -1,9 +1,9 @@
 """FoolMeTwice: claims written by players to fool players, each with about ten candidate sentences.
 
-Lines: `{"id", "text", "label", "wikipedia_page", "gold_evidence": [{"text", "section_header"}],
-"retrieved_evidence": [...]}`. The owners publish sentences with the claims, not pages. A page of ours is made of
-all sentences that any claim brings for it, each once, numbered by first appearance over train, dev and test; so
-claims about one page compete for the same sentences, as in FEVER. The gold sentences of a claim are one set.
+Lines: `{"id", "text", "label", "wikipedia_page", "gold_evidence": [{"text", "section_header"}], "retrieved_evidence":
+[...]}`. The owners publish sentences with the claims, not pages. Our pages consist of all sentences that any claim has
+for them, without duplicates, numbered by first appearance over train, dev and test; so claims about one page compete
+for the same sentences, as in FEVER. The gold sentences of a claim are one evidence set.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Pages:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FoolMeTwice:
-    """All that was read: claims by split, and the pages they bring."""
+    """The content of all files: claims by split, and their pages."""
 
     claims: dict[str, list[Claim]]
     documents: list[Document]
@@ -78,7 +78,7 @@ def parse_claim(row: Row, pages: Pages) -> Claim:
             if not isinstance(sentence, str) or not sentence.strip():
                 raise row.error(f"{field}[{i}].text", f"expected a sentence, found {sentence!r:.80}")
             sentences[field].append(titles.one_line(sentence))
-    # Only a line that is right as a whole gives the page its sentences.
+    # Only valid lines add sentences to a page.
     candidates, gold = (
         [pages.sentence_id(title, sentence) for sentence in sentences[field]]
         for field in ("retrieved_evidence", "gold_evidence")

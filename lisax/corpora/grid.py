@@ -1,4 +1,5 @@
-"""From any reader's rows to a `Table`: every row as wide as the header, limits that are told, ids without blanks."""
+"""Builds a `Table` from any reader's rows: every row as wide as the header, limits with warnings, ids without white
+space."""
 
 from __future__ import annotations
 
@@ -13,12 +14,12 @@ from lisax.records import Table, check_id
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TableLimits:
-    """What one table may have; what goes beyond is left out, counted and told."""
+    """The limits of one table; cells beyond them are left out, counted and reported."""
 
     rows: int = 20_000
     columns: int = 1_000
     cells: int = 2_000_000
-    characters: int = 10_000  # of one cell
+    characters: int = 10_000  # per cell
 
 
 LIMITS = TableLimits()
@@ -26,7 +27,7 @@ LIMITS = TableLimits()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
-    """Where a table was read, who is told about its oddities, and what it may have."""
+    """Where a table was read, the callback for warnings, and the limits of the table."""
 
     path: Path
     line: int | None
@@ -41,8 +42,8 @@ class Place:
 def within_limits(
     header: Sequence[str], rows: Iterable[Sequence[str]], place: Place
 ) -> tuple[Sequence[str], list[Sequence[str]], int]:
-    """(header, rows, rows left out) for `make_table`: of rows that come one by one, no more is kept than it would take,
-    so that what lies beyond is counted and never in memory."""
+    """(header, rows, number of rows left out) for `make_table`. Of rows that are streamed, only those within the limits
+    are kept in memory; the others are counted."""
     limits = place.limits
     kept: list[Sequence[str]] = []
     left_out, cells, width = 0, 0, len(header)
@@ -67,9 +68,9 @@ def make_table(
     page: str | None = None,
     rows_left_out: int = 0,
 ) -> Table:
-    """A rectangular table. Nothing is lost but what is beyond the limits: short rows are padded with empty cells, and
-    a header that is narrower than the widest row gets nameless columns. All of it is counted and told, also the
-    `rows_left_out` that the caller did not even read.
+    """A rectangular table. Only cells beyond the limits are lost: short rows are padded with empty cells, and a header
+    that is narrower than the widest row gets unnamed columns. All of this is counted and reported, including the
+    `rows_left_out` that the caller did not read.
     """
     limits = place.limits
     width = max(map(len, (header, *rows)))
@@ -98,7 +99,7 @@ def make_table(
         return (*cells, *[""] * (width - len(cells)))
 
     def line(text: str) -> str:
-        # Cut first: all tables of a page have its title.
+        # Cut first: all tables of a page repeat its title.
         return titles.one_line(text[: limits.characters])
 
     place.warn(
@@ -112,7 +113,7 @@ def make_table(
 
 
 def join_names(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Header rows as one: the different names of a column, from top to bottom."""
+    """Joins header rows: the distinct names of each column, from top to bottom."""
     width = max(map(len, rows), default=0)
     columns = ([titles.one_line(row[j]) for row in rows if j < len(row)] for j in range(width))
     return [" ".join(dict.fromkeys(filter(None, column))) for column in columns]

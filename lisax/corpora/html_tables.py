@@ -1,12 +1,12 @@
-"""The tables of an HTML page, as a reader sees them: spanned cells are repeated, nested tables stand on their own.
+"""The tables of an HTML page, as a reader sees them: spanned cells are repeated, nested tables are separate tables.
 
-The standard library's parser gives tags as they come; the few rules that make a table of them are here, so that what
-is not closed, or closed twice, does as little harm as in a browser. A table's header is the rows before the first
-that holds a plain cell (`td`), a second header row joined to the first; it is the first row where there are no such
-rows, or only such. What inline styles hide in a table is left out, a whole table not: pages unfold them.
+The standard library's parser yields tags in order; the few rules that build tables from them are here, so that unclosed
+or doubly closed tags do as little harm as in a browser. A table's header consists of the rows before the first with a
+plain cell (`td`), joined column by column; if there are no such rows, or only such, it is the first row. Cells hidden
+by inline styles are left out, but not whole tables, since pages unfold them.
 
-Not lxml, which takes half the time for orderly pages: 140 KB of unclosed tags take it eight times as long as us and
-more, growing with their square, and its tree ends where 2,048 elements are open (`benchmarks/libraries.py`).
+Not lxml, which takes half the time for orderly pages: 140 KB of unclosed tags take it more than eight times as long as
+us, growing with their square, and its tree ends where 2,048 elements are open (`benchmarks/libraries.py`).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from lisax.records import Table, read_file
 # The largest spans that browsers follow.
 LARGEST_COLSPAN, LARGEST_ROWSPAN = 1_000, 65_534
 LARGEST_PAGE = 1 << 24  # bytes
-SPANNED_CELLS = 500_000  # of a page: those that stand there because others span them
-CELLS_OF_A_TABLE = 8  # what an empty table takes of memory
+SPANNED_CELLS = 500_000  # per page: cells that exist because others span them
+CELLS_OF_A_TABLE = 8  # the memory of an empty table, in cells
 UNSEEN = frozenset({"script", "style", "template"})
 GRID = frozenset({"table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"})
 CHILDLESS = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
 BREAKS = frozenset({"br", "p", "div", "li", "hr", "ul", "ol"})
-# What Word and XML leave in pages, and the parser stumbles over.
+# Marked sections, left in pages by Word and XML, which confuse the parser.
 _MARKED_SECTION = re.compile(r"<!\[[^>]*>?")
-# Python's that are no encodings of pages: they make markup of what is none, or take the square of a page's length.
+# Python codecs that are not encodings of pages: they create markup, or take quadratic time.
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7"})
-# As browsers take them: what says it is Latin-1 mostly has the quotes and dashes of Windows.
+# As in browsers: pages declared as Latin-1 usually have the quotes and dashes of Windows.
 _WIDER = {"iso8859-1": "cp1252"}
 _CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([a-z0-9_-]+)", re.IGNORECASE)
 _HIDING = re.compile(r"\bdisplay\s*:\s*none", re.IGNORECASE)
@@ -50,14 +50,14 @@ class Cell:
 
 @dataclasses.dataclass(slots=True)
 class HtmlTable:
-    """A table as its tags tell it. `group_starts`: the rows that begin a group (`thead`, `tbody`, `tfoot`).
-    `rows_left_out` are those past the limit."""
+    """A table as its tags describe it. `group_starts`: the rows that begin a group (`thead`, `tbody`, `tfoot`).
+    `rows_left_out`: the number of rows beyond the limit."""
 
     line: int
     rows: list[list[Cell]] = dataclasses.field(default_factory=list)
     caption: list[str] = dataclasses.field(default_factory=list)
     section: str = ""
-    open_to: list[str] | None = None  # where text goes now: a cell, the caption, nowhere
+    open_to: list[str] | None = None  # the target of text: a cell, the caption, or none
     in_row: bool = False
     in_hidden_row: bool = False
     group_starts: set[int] = dataclasses.field(default_factory=set)
@@ -66,7 +66,7 @@ class HtmlTable:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HtmlPage:
-    """Its title, its tables, and the number of those past the limit, which are not kept."""
+    """A page's title, its tables, and the number of tables beyond the limit, which are not kept."""
 
     title: str
     tables: list[HtmlTable]
@@ -74,7 +74,7 @@ class HtmlPage:
 
 
 def read_tables(name: str, place: Place) -> Iterator[Table]:
-    """The tables of the page at `place.path`, in the order of their start: `{name}:0`, `{name}:1`, …"""
+    """Yields the tables of the page at `place.path`, in the order of their start: `{name}:0`, `{name}:1`, …"""
     limits = place.limits
     page = parse(decode(read_file(place.path, LARGEST_PAGE), place), limits.rows, limits.cells)
     place.warn(f"tables past the {limits.cells:,} cells of a page (left out)", page.left_out)
@@ -98,12 +98,12 @@ def read_tables(name: str, place: Place) -> Iterator[Table]:
 
 
 def decode(content: bytes, place: Place) -> str:
-    """The text of a page in the encoding that it declares, or UTF-8; what is neither is told and read as Latin-1."""
+    """The text of a page in its declared encoding or UTF-8; if neither fits, it is read as Latin-1 with a warning."""
     declared = _CHARSET.search(content[:4096])
     encodings = ["utf-8-sig"]
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encodings = ["utf-16"]
-    elif declared and not declared[1].lower().startswith(b"utf"):  # what can be read here is not UTF-16
+    elif declared and not declared[1].lower().startswith(b"utf"):  # a declaration that could be read is not in UTF-16
         encodings = [declared[1].decode("ascii"), "utf-8-sig"]
     for encoding in encodings:
         try:
@@ -117,7 +117,7 @@ def decode(content: bytes, place: Place) -> str:
 
 
 def parse(text: str, row_limit: int, cell_limit: int = LIMITS.cells) -> HtmlPage:
-    """The tables of a page; no input makes it fail."""
+    """The tables of a page. Never fails, whatever the input."""
     parser = _Parser(row_limit, cell_limit)
     parser.feed(closed(text))
     parser.close()
@@ -125,8 +125,8 @@ def parse(text: str, row_limit: int, cell_limit: int = LIMITS.cells) -> HtmlPage
 
 
 def closed(text: str) -> str:
-    """`text` without marked sections, and without comments and tags that never end: the parser looks for their end again
-    from each of them, which takes the square of their number, and would then leave out what follows."""
+    """`text` without marked sections, and without comments and tags that never end: for each of these the parser would
+    search the end again, taking quadratic time, and then drop the text after it."""
     text = _MARKED_SECTION.sub("", text)
     comment_end = text.rfind("-->") + 1
     text = text[:comment_end] + text[comment_end:].replace("<!--", " ")
@@ -135,10 +135,9 @@ def closed(text: str) -> str:
 
 
 def expand(found: HtmlTable, place: Place) -> tuple[list[list[str]], list[bool]]:
-    """The grid with spanned cells repeated, and whether each row holds heading cells only.
+    """The grid with spanned cells repeated, and for each row whether it has only heading cells.
 
-    A span never reaches past the last row of its group, and columns end where the limits do, so that no page can claim
-    memory.
+    Spans end with the last row of their group, and columns end at the limits, so that no page can exhaust memory.
     """
     limits = place.limits
     widest = 0
@@ -168,7 +167,7 @@ def expand(found: HtmlTable, place: Place) -> tuple[list[list[str]], list[bool]]
                 if cell.rows > 1:
                     hanging[spanned] = (cell.rows - 1, text)
             column += cell.columns
-        if not line:  # `<tr></tr>`, of which a reader sees nothing
+        if not line:  # `<tr></tr>`, which is invisible
             continue
         widest = max(widest, column)
         grid.append([line.get(j, "") for j in range(max(line, default=-1) + 1)])
@@ -179,14 +178,15 @@ def expand(found: HtmlTable, place: Place) -> tuple[list[list[str]], list[bool]]
 
 
 def split_header(grid: list[list[str]], headings: list[bool]) -> tuple[list[str], list[list[str]]]:
-    """(header, rows): the leading rows of headings joined, the first row where there are none, or no others."""
+    """(header, rows): the header joins the leading heading rows; without any, or without other rows, it is the first
+    row."""
     count = next((i for i, heading in enumerate(headings) if not heading), 0) or 1
     return join_names(grid[:count]), grid[count:]
 
 
 class _Parser(HTMLParser):
-    """Collects tables; `open` are those whose end tag has not come, the innermost last. `kept` counts what takes
-    memory, in cells; past the limit all tables are `beyond`, which keeps nothing."""
+    """Collects tables. `open`: tables whose end tag is still missing, the innermost last. `kept`: memory used, in
+    cells; beyond the limit all tables are `beyond`, which keeps nothing."""
 
     def __init__(self, row_limit: int, cell_limit: int):
         super().__init__(convert_charrefs=True)
@@ -198,11 +198,11 @@ class _Parser(HTMLParser):
         self.section = ""
         self.text_to: list[str] | None = None  # title or section heading
         self.unseen = 0
-        self.hidden, self.hidden_depth = "", 0  # a hidden tag in a cell, and how many of its name are open within
+        self.hidden, self.hidden_depth = "", 0  # a hidden tag in a cell, and how many tags of its name are open within
 
     def handle_starttag(self, tag, attributes):
         if tag in GRID:
-            self.hidden_depth = 0  # whatever has not been closed
+            self.hidden_depth = 0  # whatever is still open
         elif self.hidden_depth:
             self.hidden_depth += tag == self.hidden
         elif self.open and tag not in CHILDLESS and _is_hidden(dict(attributes)):
@@ -304,7 +304,7 @@ def _is_hidden(attributes: dict[str, str | None]) -> bool:
 
 
 def _span(value: str | None, largest: int) -> int:
-    """A span as browsers read it: the digits at its start, 1 where there are none; a row span of 0 goes to the end."""
+    """A span as browsers read it: its leading digits, 1 without any; a row span of 0 extends to the end."""
     digits = re.match(r"\s*\+?(\d{1,9})", value or "", re.ASCII)
     span = int(digits[1]) if digits else 1
     return largest if span == 0 and largest == LARGEST_ROWSPAN else max(1, min(span, largest))

@@ -3,9 +3,9 @@
     infotabs_{train,dev,test_alpha1,…}.tsv   annotater_id, table_id, hypothesis, label; also in maindata/
     tables/json/T0.json, or tables.tar.gz    {"title": ["Boy George"], "Genres": ["soul", "pop"], …}; also json/T0.json
 
-An info-box becomes a table of two columns, `key` and `value`, a row for each key, several values joined with commas.
-E is SUPPORTS, C is REFUTES, N is NOT ENOUGH INFO; the gold table of a neutral claim is its info-box too. A claim's id
-is `{split}:{table}:{n}`, n counting the claims of the table in its file from 0: the test sets share tables.
+An info-box becomes a table with the columns `key` and `value` and a row per key, several values joined with commas. E
+is SUPPORTS, C is REFUTES, N is NOT ENOUGH INFO; the gold table of a neutral claim is its info-box too. A claim's id is
+`{split}:{table}:{n}`, where n counts the claims of the table in its file from 0, because test sets share tables.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _split(path: Path) -> str:
 
 
 def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
-    """The claims of one file, in its order."""
+    """The claims of one file, in file order."""
     return told(lambda w: _claims(path, w), watch)
 
 
@@ -97,7 +97,7 @@ def _fields(line: str, path: Path, number: int) -> list[str]:
 
 
 def parse_claim(names: list[str], fields: list[str], path: Path, line: int) -> tuple[str, str, str]:
-    """(table, text, name of the label) of a line, whose fields are called `names`."""
+    """(table, text, label name) of a line, whose fields are called `names`."""
     if len(fields) != len(names):
         raise DataError(f"expected {len(names)} fields separated by tabs, found {len(fields)}", path=path, line=line)
     row = dict(zip(names, fields))

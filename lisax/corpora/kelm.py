@@ -4,8 +4,8 @@
     kelm_generated_corpus.jsonl               KELM: {"triples", "serialized_triples", "gen_sentence"}, read as train
     *{train,validation,test}*.tsv             or `serialized triples TAB sentence`, which cannot be taken apart
 
-A triple with a qualifier has four members: (subject, object, qualifier, value). Its pair is named by the qualifier
-and the object. Of a line without triples the serialised ones are one nameless value.
+A triple with a qualifier has four members: (subject, object, qualifier, value). Its pair is named by the qualifier and
+the object. A line without triples becomes one unnamed value with the serialised triples.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def kelm_files(folder: Path) -> dict[str, Path]:
 
 
 def read_kelm(path: Path, split: str, watch: Watch) -> Iterator[DataText]:
-    """A record a line, its id `kelm:{split}:{line}`; a line that cannot be read is a problem."""
+    """One record per line with the id `kelm:{split}:{line}`; an invalid line is a problem."""
     try:
         for line, text in read_lines(path):
             try:

@@ -1,4 +1,4 @@
-"""Any layout behind one face: `open_folder` for a folder of claims and pages, `read_claims` for one file."""
+"""Opens any layout: `open_folder` for a folder of claims and pages, `read_claims` for one file."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class FoolMeTwice(Dataset):
         return self._watched(split, watch)
 
     def _watched(self, split: str, watch: Watch) -> Iterator[Claim]:
-        # Sentence numbers depend on the files before; what is noticed there is told when they are read.
+        # Sentence numbers depend on the preceding files; their warnings are reported when they are read themselves.
         silent = Watch(keep_going=True, labels=watch.labels)
         pages = fm2.Pages()
         for name, path in self.files.items():
@@ -150,9 +150,9 @@ class Wice(Dataset):
 
 
 def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
-    """The dataset in a folder, its layout told by the names of its files and the fields of their first line.
+    """Opens the dataset in a folder, recognising its layout by file names and the fields of first lines.
 
-    `wording` chooses how TabFact's claims are worded, see `tabfact.TabFact`; other layouts have one wording.
+    `wording` chooses the wording of TabFact's claims, see `tabfact.TabFact`; other layouts have only one.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -187,7 +187,7 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
         if "supporting_sentences" in first:
             return Wice(folder, files)
         if "claim" in first:
-            return Fever(folder)  # which says that its pages are missing
+            return Fever(folder)  # which reports that its pages are missing
     if page_files.has_pages(folder):
         return page_files.PageFolder(folder)
     if table_files.has_tables(folder):
@@ -208,10 +208,10 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
 
 
 def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
-    """The claims of one file, its layout told by its name and the fields of its lines: any of `open_folder`'s.
+    """Reads the claims of one file in any layout of `open_folder`, recognised by its name and the fields of its lines.
 
-    BEIR's claims are its queries.jsonl, or those that a qrels/*.tsv judges. FoolMeTwice numbers sentences over all
-    of its files, so those that stand beside this one are read too.
+    For BEIR this is queries.jsonl, or the queries that a qrels/*.tsv judges. FoolMeTwice numbers sentences over all of
+    its files, so the files beside this one are read too.
     """
     path = Path(path)
     if path.suffix == ".json":
@@ -241,8 +241,8 @@ def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
 
 
 def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:
-    """The questions of one file in our own layout, or in that of NQ-open or WebQuestions: by its name, else by the
-    fields of its first line."""
+    """Reads the questions of one file, in our own layout or in that of NQ-open or WebQuestions, recognised by its name
+    or else by the fields of its first line."""
     path = Path(path)
     split = open_questions.split_of(path)
     if split is None and (

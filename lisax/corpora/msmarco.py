@@ -1,8 +1,8 @@
-"""MS MARCO passage ranking: triples of texts, triples of ids, and the collection they point into.
+"""MS MARCO passage ranking: triples of texts, triples of ids, and the collection that the ids refer to.
 
-`triples.train.small.tsv` (27 GB) holds `query TAB relevant passage TAB other passage`, as texts;
-`qidpidtriples.*.tsv` the same as ids into `queries.*.tsv` and `collection.tsv` (`id TAB text`, 8.8 million lines,
-3 GB). Everything is streamed; texts of ids are read from their place in the file, never all loaded.
+`triples.train.small.tsv` (27 GB) has `query TAB relevant passage TAB other passage` as texts; `qidpidtriples.*.tsv` the
+same as ids, referring to `queries.*.tsv` and `collection.tsv` (`id TAB text`, 8.8 million lines, 3 GB). Everything is
+streamed; texts of ids are read from their place in the file, never all loaded.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Triple:
 
 
 def read_triples(path, watch: Watch | None = None) -> Iterator[Triple]:
-    """Triples of texts, streamed; a triple with an empty text is left out and counted."""
+    """Triples of texts, streaming; a triple with an empty text is left out and counted."""
 
     def stream(w: Watch) -> Iterator[Triple]:
         for line, columns in _columns(path, ("query", "positive passage", "negative passage"), w):
@@ -43,7 +43,7 @@ def read_triples(path, watch: Watch | None = None) -> Iterator[Triple]:
 
 
 def read_id_triples(path, queries: Texts, collection: Texts, watch: Watch | None = None) -> Iterator[Triple]:
-    """Triples of ids with their texts. An id that is not in its file is a problem."""
+    """The texts of triples of ids. An id that is not in its file is a problem."""
 
     def stream(w: Watch) -> Iterator[Triple]:
         fields = ("query id", "positive passage id", "negative passage id")
@@ -76,7 +76,7 @@ def _columns(path, names: tuple[str, ...], watch: Watch) -> Iterator[tuple[int, 
 
 
 class Texts:
-    """An `id TAB text` file by id, memory-mapped: 16 bytes an entry in memory, integer ids in any order."""
+    """An `id TAB text` file by id, memory-mapped: 16 bytes per entry in memory, integer ids in any order."""
 
     def __init__(self, path):
         import numpy as np
@@ -115,7 +115,7 @@ class Texts:
         return len(self._ids)
 
     def get(self, text_id: str | int, *, path=None, line=None, field="id") -> str:
-        """The text with this id; the place given is the one that asked for it."""
+        """The text with this id. `path`, `line` and `field` are the place of the request, for errors."""
         import numpy as np
 
         try:
@@ -135,7 +135,7 @@ class Texts:
 
 
 def write_triples(path, triples: Iterable[Triple]) -> int:
-    """Writes triples of texts in the owners' layout, atomically; returns their number."""
+    """Writes triples of texts in the owners' layout, atomically. Returns their number."""
     from lisax.records import atomic_write
 
     count = 0
@@ -149,9 +149,10 @@ def write_triples(path, triples: Iterable[Triple]) -> int:
 def write_splits(
     path: Path, out: Path, held_out: int, tables: tuple[Path, Path] | None = None
 ) -> Iterator[tuple[Path, int]]:
-    """Writes `out/msmarco/triples.{dev,train}.tsv`, dev the first `held_out` triples; yields each file with its count.
+    """Writes `out/msmarco/triples.{dev,train}.tsv`, dev being the first `held_out` triples; yields each file and its
+    count.
 
-    `tables` are the files of queries and passages, where the triples are of ids."""
+    `tables`: the files of queries and passages, for triples of ids."""
     triples = read_triples(path) if tables is None else read_id_triples(path, *map(Texts, tables))
     for split, part in (("dev", itertools.islice(triples, held_out)), ("train", triples)):
         file = out / "msmarco" / f"triples.{split}.tsv"

@@ -1,13 +1,13 @@
-"""NQ-tables: questions of Google's users about tables of Wikipedia, in the owners' layout.
+"""NQ-tables: questions of Google users about tables of Wikipedia, in the owners' layout.
 
     tables/tables.jsonl                    {"tableId", "documentTitle", "columns": [{"text"}], "rows": [{"cells"}]}
     interactions/{train,dev,test}.jsonl    {"id", "table", "questions": [{"id", "originalText", "answer",
                                             "alternativeAnswers"}]}
 
-An answer is {"answerTexts", "answerCoordinates"?}. Cells are those of the coordinates, or else those that hold the
-texts of an answer (see `answer_cells`); where there are none the evidence is the table alone. The alternatives are
-other annotators' answers: each may be right. A table within an interaction may be empty but for its id; then it is
-looked up. White space in a table's id becomes an underscore.
+An answer is {"answerTexts", "answerCoordinates"?}. Its cells are those of the coordinates, or else those that contain
+its texts (see `answer_cells`); if there are none, the evidence is the table alone. The alternatives are other
+annotators' answers, any of which may be right. A table within an interaction may have only its id; it is then looked
+up. White space in a table's id becomes an underscore.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _table(row: Row, value: dict) -> Table:
         _texts(Row(cells, row.path, row.line, row.watch), "cells")
         for cells in inner.each("rows", inner.get("rows", list, []), dict)
     ]
-    _table_id(inner)  # told with the name of its field where it is none
+    _table_id(inner)  # validates it, with the field's name in errors
     return make_table(
         value["tableId"],
         inner.get("documentTitle", str, ""),
@@ -71,7 +71,7 @@ def _table(row: Row, value: dict) -> Table:
 
 
 def _texts(row: Row, field: str) -> list[str]:
-    """The texts of a list of cells; an empty cell has none."""
+    """The texts of a list of cells, without empty ones."""
     return [
         Row(cell, row.path, row.line, row.watch).get("text", str, "")
         for cell in row.each(field, row.get(field, list, []), dict)
@@ -83,7 +83,7 @@ def _table_id(row: Row) -> str:
 
 
 def read_questions(path: Path, tables_path: Path, watch: Watch) -> Iterator[Question]:
-    """The questions of one file; the tables that it has only by name are kept in memory."""
+    """The questions of one file. Tables that the file only names are kept in memory."""
     missing = {name for name in read_records(path, _name_of_empty, Watch(keep_going=True)) if name is not None}
     tables: dict[str, Table] = {}
     if missing:
@@ -135,7 +135,7 @@ def _question(row: Row, table: Table) -> Question:
                 or j not in range(len(table.header))
             ):
                 raise row.error("answerCoordinates", f"the table has no cell ({i}, {j})")
-        held = [(i, j) for i, j in coordinates if table.rows[i][j].strip()]  # an empty cell answers nothing
+        held = [(i, j) for i, j in coordinates if table.rows[i][j].strip()]  # an empty cell is no answer
         cells += (cell_id(table.id, *place) for place in held or answer_cells.find_cells(table, wanted))
     if len({cell.rpartition("c")[2] for cell in cells}) != 1:
         row.warn(answer_cells.SEVERAL_COLUMNS if cells else answer_cells.NO_CELL)

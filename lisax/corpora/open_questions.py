@@ -43,7 +43,7 @@ class OpenQuestions(StructureDataset):
 
 
 def question_files(folder: Path) -> dict[str, Path]:
-    """Split -> its file; the name of the set comes first where there are both."""
+    """Split -> its file; the set's name is prefixed if there are both."""
     order = list(NAMES)
     found = [
         (SETS[match[1].lower()], order.index(match[2].lower()), path)
@@ -58,13 +58,13 @@ def question_files(folder: Path) -> dict[str, Path]:
 
 
 def split_of(path: Path) -> str | None:
-    """The split that a file of either set has alone in a folder; None for another file."""
+    """The split that a file of either set is in a folder of its own; None for any other file."""
     match = _FILE.fullmatch(path.name)
     return match and NAMES[match[2].lower()]
 
 
 def read_questions(path: Path, split: str, watch: Watch) -> Iterator[Question]:
-    """The questions of one file; where the owner gives no id it is `{split}:{n}`, n counted from 1."""
+    """The questions of one file; without an id from the owner it is `{split}:{n}`, n counted from 1."""
     if path.suffix == ".jsonl":
         return read_records(path, lambda row: parse_question(row, split), watch)
     return read_entries(path, lambda row: parse_question(row, split), watch)
@@ -85,5 +85,5 @@ def parse_question(row: Row, split: str) -> Question:
 
 
 def descriptions(target: str) -> tuple[str, ...]:
-    """`(list (description "Jazmyn Bieber") (description Rome))` as its answers."""
+    """The answers in `(list (description "Jazmyn Bieber") (description Rome))`."""
     return tuple((quoted or bare).replace('\\"', '"') for quoted, bare in _DESCRIPTION.findall(target))

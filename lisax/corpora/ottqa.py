@@ -5,8 +5,8 @@
     or traindev_tables_tok/*.json    "section_title"?, "uid"?}; the id is the file's name
     all_plain_tables.json            {id: table}, all tables of the open setting; read where the others are not there
 
-Texts of the tables are tokenised; so that they match answers and pages, blanks before punctuation and within brackets
-are taken out. A question's evidence is its table: the owners publish no cell.
+The tables' texts are tokenised; blanks before punctuation and within brackets are removed, so that texts match answers
+and pages. A question's evidence is its table: the owners publish no cells.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def tables_path(folder: Path) -> Path | None:
 
 
 def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
-    """The tables of a folder by name, or of an archive in its order; a table that cannot be read is a problem."""
+    """The tables of a folder by name, or of an archive in its order; an invalid table is a problem."""
 
     def members() -> Iterator[tuple[str, Path, Any]]:
         if path.name.endswith("tables.json"):
@@ -124,7 +124,7 @@ def read_questions(path: Path, watch: Watch) -> Iterator[Question]:
 
 
 def parse_question(row: Row) -> Question:
-    """`answer-text` and `table_id` are missing in the owners' test set."""
+    """Parses a question. `answer-text` and `table_id` are missing in the owners' test set."""
     key, original = row.id("question_id")
     answer = titles.one_line(row.get("answer-text", str, ""))
     table = row.get("table_id", str, "")

@@ -1,12 +1,13 @@
-"""A folder of pages as anyone has them: plain text, Markdown and HTML files, with the tables of CSV and HTML files.
+"""A folder of ordinary pages: plain text, Markdown and HTML files, with the tables of CSV and HTML files.
 
     *.txt               one page; its title is the file's name without underscores
     *.md                one page; its title is the first heading, or the file's name
     *.html, *.htm       one page; its title is the page's own, or the file's name; its tables are tables of the corpus
 
-A page's id is the file's path without the suffix, `towns/Tarn`, an underscore for each white space. A sentence ends at a
-full stop, question or exclamation mark before a capital or a digit, and with its paragraph or list item. Headings, and
-in HTML navigation and tables, are no part of a page's text. Files called README or LICENSE are no pages.
+A page's id is the file's path without the suffix, `towns/Tarn`, with an underscore for each white space. A sentence
+ends at a full stop, question or exclamation mark before a capital or a digit, and at the end of its paragraph or list
+item. Headings, and in HTML navigation and tables, are not part of a page's text. Files called README or LICENSE are not
+pages.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from lisax.records import DataError, Document, Sentence, check_id, read_file
 TEXT, MARKDOWN, HTML = {".txt"}, {".md", ".markdown"}, table_files.HTML
 LARGEST = 1 << 24  # bytes of a page
 
-# Nothing ends after these, though a full stop stands there.
+# A full stop after these does not end a sentence.
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"'“‘])(?:[A-Z]|e\.g|i\.e|U\.S|U\.K|(?i:mr|mrs|ms|dr|prof|st|mt|ft|sr|jr|lt|col|gen|capt|rev|hon|vs|no|"
     r"vol|pp|ca|approx))\.$"
@@ -44,12 +45,12 @@ _BLOCKS = frozenset(
     "main nav ol p pre section table td th tr ul".split()
 )
 _UNSEEN = frozenset("script style template noscript svg math head table nav h1 h2 h3 h4 h5 h6".split())
-_ENDED_BY_BLOCKS = frozenset("head h1 h2 h3 h4 h5 h6".split())  # where their own end is missing
+_ENDED_BY_BLOCKS = frozenset("head h1 h2 h3 h4 h5 h6".split())  # which end these if their own end tag is missing
 _NO_PAGES = ("readme", "license", "licence")
 
 
 class PageFolder(TableDataset):
-    """Pages and tables without claims; `folder` may be a single file."""
+    """Pages and tables without claims; `folder` may also be a single file."""
 
     layout = "pages"
 
@@ -75,7 +76,7 @@ def is_page(path: Path) -> bool:
 
 
 def has_pages(folder: Path) -> bool:
-    """Whether a folder has text or Markdown, which are pages and nothing else; HTML may be meant for its tables."""
+    """Whether a folder has text or Markdown, which are always pages; HTML may be meant for its tables only."""
     return any(path.suffix.lower() in TEXT | MARKDOWN for path in _files(folder))
 
 
@@ -89,7 +90,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def read_pages(folder: Path, watch: Watch | None = None) -> Iterator[Document]:
-    """The pages below a folder in the order of their paths; ids that occur twice are told at the end."""
+    """The pages below a folder by path; duplicate ids are reported at the end."""
 
     def stream(watch: Watch) -> Iterator[Document]:
         for path in _files(folder):
@@ -147,7 +148,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _paragraphs(lines: list[str]) -> Iterator[str]:
-    """Runs of lines between blank ones."""
+    """Runs of lines between blank lines."""
     block: list[str] = []
     for line in [*lines, ""]:
         if line.strip():
@@ -212,7 +213,7 @@ class _Text(HTMLParser):
         self._in_title = False
         if tag in _BLOCKS:
             self.end_block()
-        if tag in self._unseen:  # with those within it that were never closed
+        if tag in self._unseen:  # with unclosed tags within it
             while self._unseen.pop() != tag:
                 pass
 

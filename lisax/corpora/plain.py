@@ -1,4 +1,4 @@
-"""Our own layout, JSON Lines that anyone can write: what the generated world and a user's own data come in.
+"""LisaX's own layout, JSON Lines that anyone can write, used by generated worlds and for user data.
 
     claims.{split}.jsonl     {"id", "claim", "label", "evidence": [["Page_3", "Other_0"]], "kind"?, "candidates"?,
                               "mixed_evidence"?: [["Page_3", "Graph#e1"], ["Table#r4"]]}
@@ -7,12 +7,12 @@
     graphs.jsonl             {"id", "subject", "edges": [["relation", "object"], ...], "page"?}
     questions.{split}.jsonl  {"id", "question", "answers", "evidence"?, "operation"?, "operands"?}
 
-Each member of a claim's `evidence` is a complete set of unit ids; sentence n (from 0) of page P is `P_n`. Sets with rows
-`T#r{i}` or edges `G#e{i}`, from which an index of all is learned, are its `mixed_evidence`. A question's `evidence`
-are single ids, each of which holds an answer: cell j of row i of table T is `T#r{i}c{j}`. `operation` is none, max,
-min, count, sum or average, absent where it is not known; `operands` the cells that a count, a sum or an average is of.
-`label` is SUPPORTS, REFUTES or NOT ENOUGH INFO, or absent for claims to be judged. Ids hold no white space. Ids and
-texts are in NFC. What is written here reads back equal.
+Each member of a claim's `evidence` is a complete set of unit ids; sentence n (from 0) of page P is `P_n`. Evidence sets
+with rows `T#r{i}` or edges `G#e{i}`, which train models on an index of all sources, are in `mixed_evidence`. A
+question's `evidence` is a list of single ids, each of which contains an answer: cell j of row i of table T is
+`T#r{i}c{j}`. `operation` is none, max, min, count, sum or average, and missing where it is unknown; `operands` are the
+cells of a count, a sum or an average. `label` is SUPPORTS, REFUTES or NOT ENOUGH INFO, and missing for claims to be
+judged. Ids have no white space. Ids and texts are in NFC. Reading what is written here returns equal records.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
 
 
 def read_pages(path, watch: Watch | None = None) -> Iterator[Document]:
-    """Pages, streamed; ids that occur twice are told at the end."""
+    """Pages, streaming; duplicate ids are reported at the end."""
     return told(lambda w: unique_documents(lambda v: read_records(path, parse_page, v), w), watch)
 
 
@@ -165,7 +165,7 @@ def write_claims(path, claims: Iterable[Claim]) -> int:
 
 
 def write_pages(path, documents: Iterable[Document]) -> int:
-    """Writes pages; each sentence stands at its own number, and gaps become empty sentences."""
+    """Writes pages; each sentence is written at its own number, and gaps become empty sentences."""
     return write_json_lines(
         path,
         (

@@ -1,11 +1,11 @@
-"""How every reader meets trouble: an error with its place, or a warning that is counted.
+"""How all readers handle errors and warnings.
 
-A reader alone raises the first problem as a `DataError`. `lisax data check` gives it a `Watch` that keeps going
-and collects problems instead. Oddities that the owners' files really have (a blank page in FEVER's dump, a
-sentence broken over two lines) are warnings: counted by kind, told once at the end, never silent.
+By itself a reader raises the first problem as a `DataError`. `lisax data check` passes a `Watch` that continues and
+collects problems. Known oddities of the owners' files (a blank page in FEVER's dump, a sentence broken over two lines)
+are warnings: counted by kind and logged once at the end, never silent.
 
-Not msgspec or pydantic, with which reading pages takes 0.6 to 1.2 times as long: deep nesting passes in fields that
-they skip, half a surrogate pair is told as broken JSON, each layout would need a class (`benchmarks/libraries.py`).
+Not msgspec or pydantic, with which reading pages takes 0.6 to 1.2 times as long: they accept deep nesting in skipped
+fields, report a lone surrogate as broken JSON, and would need a class per layout (`benchmarks/libraries.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 Record = TypeVar("Record")
 
 KEPT_KINDS, SHOWN_OF_A_KIND, LINES_OF_A_KIND = 100, 3, 5
-# What differs between problems of one kind: numbers, what is quoted, and what was found.
+# The variable parts of problems of one kind: numbers, quoted texts, and what was found.
 _VARYING = re.compile(r"""\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|found .*""", re.DOTALL)
 LARGEST_JSON_MEMBER = 1 << 23
 _MEMBER = re.compile(r'\s*([{,])\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
@@ -45,9 +45,9 @@ def _without_values(said: str) -> str:
 
 @dataclasses.dataclass(slots=True)
 class _Kind:
-    """Problems of one file, or of the whole files of a folder, that are equal but for numbers and what is quoted.
-    `place`: the file, or the folder where they are of several. `shown` is what the first ones say that differ in more
-    than their line, `lines` are those of the first others."""
+    """Similar problems of one file, or of the files of a folder: equal except for numbers and quoted texts. `place`:
+    the file, or the folder if there are several. `shown`: the first messages that differ in more than their line;
+    `lines`: the lines of the first others."""
 
     place: str
     count: int = 0
@@ -74,10 +74,10 @@ class _Kind:
 
 
 class Watch:
-    """Collects what readers notice. `keep_going`: remember problems rather than raise the first. `labels`: what names
-    of claims' labels stand for beside those of the layout; the claims of one that stands for None are left out.
+    """Collects the problems and warnings of readers. `keep_going`: remember problems instead of raising the first.
+    `labels`: additional names of labels; claims whose label name maps to None are left out.
 
-    `where` is the (file, line) of the record that a reader yielded last; without a line where the file is one value.
+    `where` is the (file, line) of the last yielded record; the line is None where the file is one value.
     """
 
     def __init__(self, keep_going: bool = False, labels: Mapping[str, Label | None] | None = None):
@@ -89,7 +89,7 @@ class Watch:
         self._first: dict[str, str] = {}
 
     def problem(self, error: DataError) -> None:
-        """Raises `error`, or counts it, and remembers its sentence where it is among the first of its kind."""
+        """Raises `error`, or counts it and keeps its message if it is among the first of its kind."""
         if not self.keep_going:
             raise error
         self.problem_count += 1
@@ -104,20 +104,21 @@ class Watch:
 
     @property
     def problems(self) -> list[str]:
-        """The problems' sentences with file and line; of a file's that are alike the first ones, and how many more."""
+        """The problems' messages with file and line: the first of similar ones in a file, and how many more
+        there are."""
         said = [sentence for kind in self._kinds.values() for sentence in kind.sentences()]
         if rest := self.problem_count - sum(kind.count for kind in self._kinds.values()):
             said.append(f"and {rest:,} more problems")
         return list(map(printable, said))
 
     def warn(self, kind: str, path, line: int | None = None, count: int = 1) -> None:
-        """Counts one more oddity of this kind, or `count` of them; the first place is kept."""
+        """Counts one or `count` warnings of this kind; the first place is kept."""
         self._counts[kind] += count
         self._first.setdefault(kind, f"{path}" if line is None else f"{path}:{line}")
 
     @property
     def warnings(self) -> list[str]:
-        """One sentence for each kind of oddity, with its number and its first place."""
+        """One sentence per kind of warning, with its count and first place."""
         return [printable(f"{kind}: {count}, first at {self._first[kind]}") for kind, count in self._counts.items()]
 
     def tell(self) -> None:
@@ -126,12 +127,12 @@ class Watch:
 
 
 class LeftOut(Exception):
-    """A claim that the caller does not want; its text is the kind of oddity that is counted."""
+    """Raised for a claim that the caller does not want; its text is the kind of warning to count."""
 
 
 def label_of(name: str, names: Mapping[str, Label], watch: Watch, **where: Any) -> Label:
-    """What a claim's label stands for: what the caller says, else the layout, whose `names` are. Raises `LeftOut`, or
-    `DataError` for a name that stands for nothing."""
+    """The label that a name stands for: as the caller defines it, else as the layout does (`names`). Raises `LeftOut`,
+    or `DataError` for an unknown name."""
     label = watch.labels[name] if name in watch.labels else names.get(name)
     if name in watch.labels and label is None:
         raise LeftOut(f"claims labelled {name!r:.80} (left out, as was asked for)")
@@ -152,7 +153,7 @@ def label_hint(name: str) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
-    """One JSON object with its place, so that every complaint about a field names file and line."""
+    """One JSON object with its place, so that every error about a field names file and line."""
 
     value: dict
     path: Path
@@ -169,7 +170,7 @@ class Row:
         self.watch.warn(kind, self.path, self.line)
 
     def id(self, field: str = "id") -> tuple[str, int | str]:
-        """(our id, the owner's own) of a field that holds a string or an integer."""
+        """(our id, the owner's id) from a field with a string or an integer."""
         original = self.get(field, (str, int))
         return check_id(
             titles.normal_form(original) if isinstance(original, str) else original,
@@ -179,7 +180,7 @@ class Row:
         ), original
 
     def text(self, field: str) -> str:
-        """A string that must say something, on one line and in NFC."""
+        """A non-empty string on one line, in NFC."""
         text = titles.one_line(self.get(field, str))
         if not text:
             raise self.error(field, "the text is empty")
@@ -190,7 +191,7 @@ class Row:
         return tuple(self.each(field, values, str))
 
     def each(self, field: str, values: Iterable, kind: type | tuple[type, ...]) -> Iterator:
-        """The members of a list, each checked to be of `kind`, strings in NFC; the complaint names `field[i]`."""
+        """The members of a list, each checked to be of `kind`, strings in NFC; errors name `field[i]`."""
         for i, value in enumerate(values):
             fits = isinstance(value, (int, float) if kind is float else kind) and not isinstance(value, bool)
             if not fits or (kind is float and abs(value) > sys.float_info.max):
@@ -211,7 +212,7 @@ class Row:
 
 
 def one_file(files: dict[str, Path], split: str, path: Path) -> None:
-    """Notes the file of a split, of which there may be one."""
+    """Records the file of a split. Raises an error for a second one."""
     if split in files:
         raise DataError(
             f"{files[split].name} and {path.name} are both of the split '{split}': leave one of them in the folder",
@@ -224,8 +225,8 @@ LABEL_NAMES = {str(label): label for label in Label}
 
 
 def parse_json(content: bytes, kind: type, path) -> Any:
-    """The content of a file of one JSON value: an object as a `dict`, or, keys and all repeats, as a `tuple` of pairs;
-    or a `list`. A key that is there twice makes no `dict`, so that nothing is lost.
+    """The content of a file with one JSON value: an object as a `dict`, or as a `tuple` of all (key, value) pairs; or a
+    `list`. A duplicate key is an error for a `dict`, so that nothing is lost.
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -236,7 +237,7 @@ def parse_json(content: bytes, kind: type, path) -> Any:
         return value
 
     try:
-        # Not json.loads of bytes, which lets halves of surrogate pairs pass.
+        # Not json.loads of bytes, which accepts lone surrogates.
         text = content.decode(json.detect_encoding(content))
     except UnicodeDecodeError as error:
         raise DataError(f"not valid JSON: byte {error.start + 1} is not {error.encoding.upper()}", path=path) from None
@@ -252,7 +253,7 @@ def read_json(path: Path, kind: type) -> Any:
 
 
 def read_json_members(path: Path, largest: int = LARGEST_JSON_MEMBER) -> Iterator[tuple[str, Any]]:
-    """(key, value) of each member of a file of one JSON object, of at most `largest` characters, streamed."""
+    """Yields (key, value) of each member of a file with one JSON object; members have at most `largest` characters."""
     decoder, mark = json.JSONDecoder(), "{"
     try:
         with path.open(encoding="utf-8-sig") as file:
@@ -264,7 +265,7 @@ def read_json_members(path: Path, largest: int = LARGEST_JSON_MEMBER) -> Iterato
                         _, end = decoder.raw_decode(window, found.end())
                     except (ValueError, RecursionError):
                         break
-                    if end == len(window):  # a number may go on
+                    if end == len(window):  # a number may continue
                         break
                     yield (
                         records.parse_json(found[2], path=path),
@@ -290,9 +291,9 @@ def read_json_members(path: Path, largest: int = LARGEST_JSON_MEMBER) -> Iterato
 def read_records(
     path, parse: Callable[[Row], Record | None], watch: Watch, *, unique: Callable[[Record], str] | None = None
 ) -> Iterator[Record]:
-    """The records of a JSON Lines file, one a line; lines that `parse` turns into None are left out.
+    """The records of a JSON Lines file, one per line; lines for which `parse` returns None are left out.
 
-    With `unique`, a record whose id was met before in this file is a problem (all ids stay in memory).
+    With `unique`, a duplicate id in this file is a problem (all ids stay in memory).
     """
     path = Path(path)
     seen: dict[str, int] = {}
@@ -316,16 +317,16 @@ def read_records(
                 watch.where = (path, line)
                 yield record
     except DataError as error:
-        # The file itself cannot be read on: no such file, empty, a byte order mark, bytes not UTF-8.
+        # The file itself cannot be read: missing, empty, a byte order mark, not UTF-8.
         watch.problem(error)
 
 
 def read_entries(
     path: Path, parse: Callable[[Row], Record], watch: Watch, *, unique: Callable[[Record], str] | None = None
 ) -> Iterator[Record]:
-    """What `parse` makes of each object of a JSON array; what is wrong in one is told and the object left out.
+    """The result of `parse` for each object of a JSON array; an invalid object is reported and left out.
 
-    With `unique`, a record whose id was met before in this file is a problem.
+    With `unique`, a duplicate id in this file is a problem.
     """
     seen: dict[str, int] = {}
     try:
@@ -352,9 +353,10 @@ def read_entries(
 def parsed_files(
     members: Iterable[tuple[Path, Callable[[], Record]]], watch: Watch, *, nothing: DataError | None = None
 ) -> Iterator[Record]:
-    """What is made of each file; a file that is wrong is told and left out, as are `members` that end in an error.
+    """The records of a series of files; an invalid file is reported and left out, as are `members` that end in an
+    error.
 
-    `nothing` is told where there is no file at all."""
+    `nothing` is the error to report if there is no file at all."""
     count = 0
     try:
         for file, parse in members:
@@ -373,7 +375,7 @@ def parsed_files(
 
 
 def told(read: Callable[[Watch], Iterator[Record]], watch: Watch | None) -> Iterator[Record]:
-    """`read(watch)`; without a caller's watch, warnings are logged when the stream ends."""
+    """`read(watch)`; without a watch from the caller, warnings are logged when the stream ends."""
     if watch is not None:
         yield from read(watch)
         return
@@ -383,10 +385,10 @@ def told(read: Callable[[Watch], Iterator[Record]], watch: Watch | None) -> Iter
 
 
 class Ledger:
-    """Finds duplicate ids in a stream of millions at eight bytes an id.
+    """Finds duplicate ids in a stream of millions at eight bytes per id.
 
-    Hashes are kept while the stream runs; equal ones are looked at in a second reading of the stream,
-    so that the complaint names both places and a chance collision accuses nobody.
+    Hashes are kept while the stream runs. Equal ones are checked by reading the stream a second time, so that the error
+    names both places and hash collisions cause no false alarm.
     """
 
     def __init__(self):
@@ -396,7 +398,7 @@ class Ledger:
         self._hashes.append(hash(record_id))
 
     def report(self, again: Callable[[Watch], Iterator[str]], watch: Watch) -> None:
-        """Tells `watch` each duplicate. `again(quiet_watch)` yields the same ids a second time."""
+        """Reports each duplicate to `watch`. `again(quiet_watch)` yields the same ids a second time."""
         import numpy as np
 
         hashes = np.sort(np.frombuffer(self._hashes, dtype=np.int64)) if self._hashes else np.zeros(0, np.int64)
@@ -416,7 +418,7 @@ class Ledger:
 
 
 def unique_documents(stream: Callable[[Watch], Iterator[Any]], watch: Watch) -> Iterator[Any]:
-    """`stream(watch)`, streamed; at its end, ids that occurred twice are problems."""
+    """`stream(watch)`, streaming; duplicate ids are reported as problems at its end."""
     ledger = Ledger()
     for document in stream(watch):
         ledger.add(document.id)

@@ -1,4 +1,4 @@
-"""The layouts of structured data (UDT-QA): told by the names of their files."""
+"""The layouts of structured data (UDT-QA), recognised by file names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from lisax.corpora import kelm, open_questions, ottqa, totto, triple_sets, wikidata
 from lisax.corpora.dataset import Dataset
 
-# How each layout is told, in the order of asking; a dump of Wikidata is looked into, and so comes last.
+# How each layout is recognised, in this order; a dump of Wikidata must be opened for it, and so comes last.
 LAYOUTS = (
     (triple_sets.dart_files, triple_sets.Dart),
     (triple_sets.webnlg_files, triple_sets.WebNlg),
@@ -20,5 +20,5 @@ LAYOUTS = (
 
 
 def find(folder: Path) -> Dataset | None:
-    """The dataset of structured data in a folder, None where there is none."""
+    """The dataset of structured data in a folder, or None."""
     return next((layout(folder) for is_there, layout in LAYOUTS if is_there(folder)), None)

@@ -6,12 +6,12 @@
     tokenized_data/{split}_examples.json table -> [claims, labels, caption], lemmatised: what models were trained on
     collected_data/r{1,2}_training_all.json  the same as the annotators wrote it; r1 simple claims, r2 complex ones
 
-All files may also lie in the folder itself, `all_csv` as `all_csv.tar.gz`, and two more are known:
+All files may also be in the folder itself, and `all_csv` may be `all_csv.tar.gz`. Two more files are read:
 `{split}_examples_raw.json` (table -> [claims, columns, labels, caption], verbs as written) and `train_core.jsonl`
-(`{"id", "table", "claim", "label", "subset"}`, as written). A table is of one kind, simple or complex, and so are all
-of its claims. The owners' `val` is our `dev`. A claim's id is `{table}:{n}`, n counting from 0 in its file (lines of
+(`{"id", "table", "claim", "label", "subset"}`, as written). A table is either simple or complex, and so are all its
+claims. The owners' `val` is our `dev`. A claim's id is `{table}:{n}`, n counting from 0 in its file (lines of
 `train_core.jsonl` have their own ids). Titles come from `table_to_page.json`, captions from the files of claims; a
-table without one there gets its title, which is what the owners' captions are.
+table without a caption there gets its title, which is what the owners' captions are.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ NAMES = {"1": Label.SUPPORTS, "0": Label.REFUTES}
 class TabFact(TableDataset):
     """`wording`: claims "lemmatised", as published models read them, or as "written".
 
-    A split that is there in the other wording only is read in that, with a warning. Besides `splits`, `claims` takes
-    the subsets of the test tables that have an id file: `small_test`, `simple_test`, `complex_test`.
+    A split that exists only in the other wording is read in that one, with a warning. Besides `splits`, `claims`
+    accepts the subsets of the test tables that have an id file: `small_test`, `simple_test`, `complex_test`.
     """
 
     layout = "tabfact"
@@ -68,7 +68,7 @@ class TabFact(TableDataset):
 
     @property
     def subsets(self) -> tuple[str, ...]:
-        """The subsets of the test split that `claims` takes too."""
+        """The subsets of the test split that `claims` accepts."""
         return tuple(name for name in SUBSETS if "test" in self.files and self._found(f"{name}_id.json"))
 
     def claims(self, split, watch=None):
@@ -91,7 +91,7 @@ class TabFact(TableDataset):
         yield from read_tables(self.tables_path, captions, pages, watch)
 
     def _claim_files(self, split: str) -> list[Path]:
-        """The files of a split's claims, those of the chosen wording first."""
+        """The files with a split's claims, those of the chosen wording first."""
         name = OWNERS_NAMES[split]
         lemmatised = [f"{name}_examples.json"]
         written = [f"{name}_examples_raw.json", *(["train_core.jsonl"] if split == "train" else [])]
@@ -138,7 +138,7 @@ class TabFact(TableDataset):
 
     @functools.cached_property
     def _collected(self) -> dict[str, Any]:
-        """The claims of both rounds. The owners keep those of the first where a table had both."""
+        """The claims of both rounds. For a table with both, the owners keep those of the first."""
         second, first = (read_json(path, dict) if (path := self._found(name)) else {} for name in reversed(KINDS))
         return first | {table: entry for table, entry in second.items() if table not in first}
 
@@ -169,7 +169,8 @@ class TabFact(TableDataset):
 
     @functools.cached_property
     def _captions(self) -> dict[str, str]:
-        """Table -> caption, the last of the entry of any file of claims; `none` is how the owners write no caption."""
+        """Table -> caption, the last member of its entry in any file of claims; the owners write `none` for no
+        caption."""
         names = [*KINDS, *(f"{name}_examples{raw}.json" for raw in ("_raw", "") for name in OWNERS_NAMES.values())]
         captions: dict[str, str] = {}
         for path in filter(None, map(self._found, names)):
@@ -185,7 +186,7 @@ def is_tabfact(folder: Path) -> bool:
 
 
 def find(folder: Path, name: str) -> Path | None:
-    """A file of the layout, in the folder itself or in the subfolder where its owners keep it."""
+    """A file of the layout, in the folder itself or in the owners' subfolder."""
     return next((path for place in PLACES if (path := folder / place / name).exists()), None)
 
 
@@ -231,8 +232,8 @@ def _label(label: Any, watch: Watch, path: Path, line: int | None, field: str) -
 
 
 def parse_entry(path: Path, table: str, entry: Any, watch: Watch) -> tuple[list[str], list[Label | None]]:
-    """(claims, labels) of `[claims, labels, caption]`, or of `[claims, columns, labels, caption]`; None is the label of
-    claims that the caller wants left out."""
+    """(claims, labels) of `[claims, labels, caption]`, or of `[claims, columns, labels, caption]`; the label of claims
+    to leave out is None."""
     if not isinstance(entry, list) or len(entry) not in (3, 4):
         raise DataError("expected [claims, labels, caption]", path=path, field=table)
     texts, labels = entry[0], entry[-2]
@@ -251,7 +252,7 @@ def parse_entry(path: Path, table: str, entry: Any, watch: Watch) -> tuple[list[
 
 
 def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
-    """The claims of one JSON file, of unknown kind, every table's."""
+    """The claims of all tables in one JSON file, of unknown kind."""
 
     def read(w: Watch) -> Iterator[Claim]:
         try:
@@ -291,7 +292,7 @@ def read_tables(path: Path, captions: dict[str, str], pages: dict[str, Any], wat
 
 
 def parse_table(file: Path, content: bytes, caption: str, page: Any, watch: Watch) -> Table:
-    """The table of a `#`-separated file. Rows that are not as wide as the header are padded or cut, and counted."""
+    """The table of a `#`-separated file. Rows of another width than the header are padded or cut, and counted."""
     table_id = check_id(titles.normal_form(file.name), path=file, field="file name")
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n")
@@ -331,7 +332,7 @@ def parse_table(file: Path, content: bytes, caption: str, page: Any, watch: Watc
 
 
 def _cells(line: str, most: int) -> list[str]:
-    """The cells of a line, `most` and what is left of it at most."""
+    """The cells of a line: at most `most`, then the rest as one."""
     return [cell.strip() for cell in line.split("#", most)]
 
 

@@ -1,11 +1,11 @@
-"""A folder of tables as their owners happen to have them: CSV files, HTML pages, WikiTables' JSON Lines.
+"""A folder of tables in common formats: CSV files, HTML pages, WikiTables' JSON Lines.
 
     *.csv, *.tsv                one table each; its id is the file's path below the folder, `sales/2019.csv`
     *.html, *.htm               the tables of a page, `page.html:0`, `page.html:1`, …
     *.jsonl, *.json             WikiTables, a table a line, with their own ids
 
-White space in an id becomes an underscore. Files are read in the order of their paths; others are left alone, JSON that
-does not begin with a table with a warning. A `.jsonl` whose first line is broken is an error.
+White space in an id becomes an underscore. Files are read by path; others are ignored, JSON that does not begin with a
+table with a warning. A `.jsonl` whose first line is broken is an error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def table_files(folder: Path) -> Iterator[Path]:
 
 
 def has_tables(folder: Path) -> bool:
-    """Whether a folder has tables; its JSON is looked into, as it may be anything."""
+    """Whether a folder has tables; JSON files are opened, as they may contain anything."""
 
     def is_table(path: Path) -> bool:
         try:
@@ -58,7 +58,7 @@ def has_tables(folder: Path) -> bool:
 
 
 def read_tables(folder: Path, watch: Watch | None = None, limits: TableLimits = LIMITS) -> Iterator[Table]:
-    """All tables below a folder, streamed; ids that occur twice are told at the end."""
+    """All tables below a folder, streaming; duplicate ids are reported at the end."""
 
     def stream(w: Watch) -> Iterator[Table]:
         for path in table_files(folder):
@@ -88,7 +88,8 @@ def _read_file(path: Path, name: str, watch: Watch, limits: TableLimits) -> Iter
 
 
 def _is_wikitables(path: Path) -> bool:
-    """By the first line; one that is not JSON is an error in JSON Lines, while a `.json` may be of many lines."""
+    """Decides by the first line. In JSON Lines a line that is not JSON is an error, while a `.json` may have many
+    lines."""
     try:
         return wikitables.is_wikitables(next(read_json_lines(path))[1])
     except DataError:

@@ -3,7 +3,7 @@
     {"id", "predicted_label", "predicted_evidence": ["table", ...], "label_probabilities"?: {label: probability},
      "evidence_scores"?: [...], "sufficiency"?: number}
 
-`sufficiency` says how sure the system is that one of the tables decides the claim, see `lisax.metrics.tables`.
+`sufficiency` says how surely one of the tables decides the claim, see `lisax.metrics.tables`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lisax.records import LABELS, Prediction
 
 
 class TablePrediction(NamedTuple):
-    """A verdict whose evidence is the tables that the system read, and its sufficiency where there is one."""
+    """A verdict whose evidence is the tables that the system read, and its sufficiency, if any."""
 
     verdict: Prediction
     sufficiency: float | None = None
@@ -37,7 +37,7 @@ def prediction_row(found: TablePrediction) -> dict:
 
 
 def read_predictions(path: str | os.PathLike, watch: Watch | None = None) -> Iterator[TablePrediction]:
-    """The verdicts of a file, anybody's; probabilities that are not given are NaN."""
+    """The verdicts in a file from any system; missing probabilities are NaN."""
     return told(lambda w: read_records(path, parse_prediction, w, unique=lambda row: row.verdict.claim_id), watch)
 
 

@@ -3,8 +3,8 @@
     MCQs.tsv                              QUESTION, …, CHOICE 1 to 4, CORRECT CHOICE, RELEVANT TABLE, ROW and COL
     Tables/{auto,monarch,regents}/1.tsv   a table, its first row the header; its id is `regents-1`
 
-The answer of a question is the relevant cell, its answers that cell's text and the correct choice, which may be worded
-otherwise; the choices themselves are not shown to a model. The owners have no splits; CLTR's authors split by the
+A question's answer is the relevant cell; its accepted answers are that cell's text and the correct choice, which may be
+worded differently. The choices are not shown to a model. The owners have no splits; CLTR's authors split by the
 question's number in the file (from 1): of each hundred the first twenty are dev, the next twenty test. A question's id
 is `q{number}`. Questions over several tables (`regents-1&regents-2`) are left out, and counted.
 """
@@ -61,7 +61,7 @@ def split_of(number: int) -> str:
 
 
 def read_questions(path: Path, split: str, tables: dict[str, Table], watch: Watch) -> Iterator[Question]:
-    """The questions of a split; only their problems are told, and the file's own."""
+    """The questions of a split; reports only their problems and those of the file."""
     try:
         header, rows = _rows(path, read_file(path))
         names = [name.strip() for name in header]
@@ -88,7 +88,7 @@ def read_questions(path: Path, split: str, tables: dict[str, Table], watch: Watc
 def parse_question(
     row: dict[str, str], number: int, tables: dict[str, Table], path: Path, line: int
 ) -> Question | None:
-    """The question of a line, None for one over several tables."""
+    """The question of a line; None for one over several tables."""
 
     def whole(field: str, size: int, lowest: int = 0) -> int:
         text = row[field]
@@ -136,7 +136,7 @@ def parse_table(name: str, file: Path, content: bytes, watch: Watch) -> Table:
 
 
 def _rows(path: Path, content: bytes) -> tuple[list[str], Iterator[list[str]]]:
-    """(the first row, the others)."""
+    """(first row, other rows)."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

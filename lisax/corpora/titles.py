@@ -1,8 +1,8 @@
 """Page titles and the escapes of FEVER's dump: one normal form for both sides of every comparison.
 
-FEVER writes a page as `Moana_-LRB-2016_film-RRB-`, brackets and colons escaped, blanks as underscores, and
-accented letters now composed, now decomposed. An id of ours stays escaped but is always NFC and without white
-space, so that claims and pages meet; a title of ours is prose, as a reader writes it.
+FEVER writes a page as `Moana_-LRB-2016_film-RRB-`: brackets and colons are escaped, blanks become underscores, and
+accented letters are sometimes composed, sometimes decomposed. Our ids stay escaped, but are always NFC and without
+white space, so that claims and pages match; our titles are prose, as a reader writes them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def normal_form(text: str) -> str:
 
 
 def page_id(original: str) -> str:
-    """The owner's id as an id of ours: NFC, each white-space character an underscore, escapes kept."""
+    """Our id for an owner's id: NFC, each white-space character an underscore, escapes kept."""
     return _WHITE_SPACE.sub("_", normal_form(original))
 
 

@@ -1,8 +1,8 @@
-"""ToTTo: sentences that say the highlighted cells of a table of Wikipedia, in the owners' JSON Lines.
+"""ToTTo: sentences that describe the highlighted cells of a table of Wikipedia, in the owners' JSON Lines.
 
     totto_train_data.jsonl, totto_dev_data.jsonl, unlabeled_totto_test_data.jsonl
 
-Each highlighted cell is a pair of the header above it and its text; the page's title is the title and the section's the
+Each highlighted cell is a pair of its header and its text; the page's title is the title, and the section's title the
 first pair. The test set has no sentences; its records have no texts.
 """
 
@@ -17,7 +17,7 @@ from lisax.corpora.reading import Row, Watch, read_records, told
 from lisax.records import DataText
 
 FILES = {"train": "totto_train_data.jsonl", "dev": "totto_dev_data.jsonl", "test": "unlabeled_totto_test_data.jsonl"}
-WIDEST_SPAN, WIDEST_TABLE = 1_000, 10_000  # columns
+WIDEST_SPAN, WIDEST_TABLE = 1_000, 10_000  # in columns
 
 
 class Totto(StructureDataset):
@@ -70,13 +70,13 @@ def parse_totto(row: Row) -> DataText:
 
 
 def _headers(row: Row, table: list[list[dict]]) -> tuple[dict[tuple[int, int], str], dict[tuple[int, int], str]]:
-    """By (row, number of the cell in its row): the header of each cell, and its text.
+    """The header of each cell and its text, by (row, index of the cell in its row).
 
-    A cell's header is the last header cell above it, of those that span its first column; else the last one before it
-    in its row.
+    A cell's header is the last header cell above it that spans its first column; if there is none, the last one before
+    it in its row.
     """
     above: dict[int, str] = {}
-    taken: dict[int, int] = {}  # column -> the first row that no cell above reaches into
+    taken: dict[int, int] = {}  # column -> the first row without a cell spanning from above
     names, values = {}, {}
     for i, cells in enumerate(table):
         column, before = 0, ""

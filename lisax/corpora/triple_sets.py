@@ -1,12 +1,12 @@
-"""Sets of triples with texts: DART and WebNLG in the owners' JSON and XML, triples made pairs with the title first.
+"""Sets of triples with texts: DART and WebNLG in the owners' JSON and XML, converted to a title and pairs.
 
     dart-v1.1.1-full-{train,dev,test}.{json,xml}     DART; of a split with both, the JSON is read
     {train,dev,test}/{n}triples/*.xml                WebNLG, also in `webnlg*.tar.gz` as it is packed
 
-UDT-QA (section 3.1) gives the verbalizer pairs, not triples. The title is the object of DART's triple
-`[TABLECONTEXT] | [TITLE] | title`, else the first subject that is no triple's object. Every other triple leaves (name,
-object), its subject being the title or another pair's value; a subject that is neither comes before its first triple
-as ("subject", subject). An entry without a text is left out and told.
+UDT-QA (section 3.1) gives the verbalizer pairs, not triples. The title is the object of DART's triple `[TABLECONTEXT] |
+[TITLE] | title`, else the first subject that is not an object of another triple. Every other triple becomes (name,
+object), if its subject is the title or another pair's value; any other subject is added before its first triple as
+("subject", subject). An entry without a text is left out and reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lisax.records import DEEPEST_NESTING, DataError, DataText, check_id
 
 TABLE, TITLE = "[TABLECONTEXT]", "[TITLE]"
 Triple = tuple[str, str, str]
-LARGEST_ENTRY = 100_000  # elements
+LARGEST_ENTRY = 100_000  # in elements
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # A value in quotes with its language, its type or its unit.
 _LITERAL = re.compile(r'"(.*)"\s*(?:@[A-Za-z-]+|\^\^\S+|(\([^()]*\)))', re.DOTALL)
@@ -73,7 +73,7 @@ def dart_files(folder: Path) -> dict[str, Path]:
 
 
 def webnlg_files(folder: Path) -> dict[str, list[Path]]:
-    """Split -> the archive, or its XML files by path; a file's split is the folder of that name it lies in."""
+    """Split -> the archive, or its XML files by path; a file's split is the name of the folder that contains it."""
     if packed := sorted(folder.glob("webnlg*.tar.gz")):
         names = {_split_of(name) for name, _ in archives.read_folder(packed[0], ".xml")}
         return dict.fromkeys(names & set(SPLITS), packed[:1])
@@ -88,7 +88,7 @@ def _split_of(path: Path) -> str:
 
 
 def to_pairs(triples: Sequence[Triple]) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """(title, pairs) of a set of triples; names are words, `NUMBER_OF_STUDENTS` is `number of students`."""
+    """(title, pairs) of a set of triples; names become words, `NUMBER_OF_STUDENTS` is `number of students`."""
     title = next((value for subject, name, value in triples if subject == TABLE and name.upper() == TITLE), None)
     inner = [triple for triple in triples if not (triple[0] == TABLE and triple[1].upper() == TITLE)]
     values = {value for _, _, value in inner}
@@ -105,7 +105,7 @@ def to_pairs(triples: Sequence[Triple]) -> tuple[str, tuple[tuple[str, str], ...
 
 
 def words(name: str) -> str:
-    """A relation's name as words, in small letters."""
+    """A relation's name as words, in lower case."""
     return titles.one_line(_CAMEL.sub(" ", name.replace("_", " "))).lower()
 
 
@@ -125,7 +125,7 @@ def _record(
 
 
 def read_dart_json(path: Path, split: str, watch: Watch) -> Iterator[DataText]:
-    """One record an entry, its id `dart:{split}:{number}`; `source` is that of its first text."""
+    """One record per entry with the id `dart:{split}:{number}`; `source` is that of its first text."""
     try:
         entries = read_json(path, list)
     except DataError as error:
@@ -172,7 +172,7 @@ def parse_dart(entry, path: Path, number: int) -> tuple[list[Triple], list[str],
 
 
 def read_dart_xml(path: Path, split: str, watch: Watch) -> Iterator[DataText]:
-    """DART's XML: as WebNLG's, but blanks are written as such and a text's comment is its source."""
+    """DART's XML: like WebNLG's, but with blanks in names, and with a text's source as its comment."""
     for number, (triples, texts, _) in enumerate(_entries(path, path, watch)):
         source = texts[0][0] if texts else ""
         if record := _record(f"dart:{split}:{number}", triples, [text for _, text in texts], source, watch, path, None):
@@ -182,7 +182,7 @@ def read_dart_xml(path: Path, split: str, watch: Watch) -> Iterator[DataText]:
 def read_webnlg(places: Sequence[Path], split: str, watch: Watch) -> Iterator[DataText]:
     """The entries of all files of a split, by path; an id is `webnlg:{split}:{n}triples_{file}:{eid}`.
 
-    Releases after 2017 have files of one name for every number of triples, and count eids in each anew."""
+    Releases after 2017 have files of the same name for every number of triples, each counting its eids anew."""
     try:
         for path, file in _files(places, split):
             name = path.stem if path.stem.startswith(path.parent.name) else f"{path.parent.name}_{path.stem}"
@@ -197,7 +197,7 @@ def read_webnlg(places: Sequence[Path], split: str, watch: Watch) -> Iterator[Da
 
 
 def _files(places: Sequence[Path], split: str) -> Iterator[tuple[Path, Path]]:
-    """(path, where it is unpacked) of each file, by path; what is not packed is where it is."""
+    """(path, unpacked path) of each file, by path; both are equal for files that are not packed."""
     if places[0].suffix != ".gz":
         yield from ((path, path) for path in places)
         return
@@ -216,7 +216,7 @@ def _entity(text: str) -> str:
 
 
 def _entries(file: Path, path: Path, watch: Watch) -> Iterator[tuple[list[Triple], list[tuple[str, str]], str]]:
-    """(triples, [(comment, English text)], eid) of each entry of a benchmark file, known as `path`, streamed."""
+    """(triples, [(comment, English text)], eid) of each entry of a benchmark file, reported as `path`, streaming."""
     try:
         for node in _nodes(file, path):
             texts = [
@@ -234,7 +234,7 @@ def _entries(file: Path, path: Path, watch: Watch) -> Iterator[tuple[list[Triple
                 )
     except ElementTree.ParseError as error:
         watch.problem(DataError(f"not well-formed XML: {error}", path=path, line=error.position[0]))
-    except (LookupError, ValueError) as error:  # of an encoding that Python or expat has not got
+    except (LookupError, ValueError) as error:  # an encoding that Python or expat does not support
         watch.problem(DataError(f"cannot be read: {error}", path=path))
     except OSError as error:
         watch.problem(DataError(f"cannot be read: {error.strerror}", path=path))
@@ -243,7 +243,8 @@ def _entries(file: Path, path: Path, watch: Watch) -> Iterator[tuple[list[Triple
 
 
 def _nodes(file: Path, path: Path) -> Iterator[ElementTree.Element]:
-    """The `entry` elements of a file; what else there is, and what an entry has too much of, never fills the memory."""
+    """Yields the `entry` elements of a file in bounded memory: other elements are dropped, and a too large entry raises
+    a DataError."""
     open_nodes: list[ElementTree.Element] = []
     entry, size = None, 0
     if not file.is_file():

@@ -1,10 +1,10 @@
 """WiCE: sentences of Wikipedia and the articles they cite; which sentences of the article support the claim?
 
-Lines: `{"claim", "label", "evidence": [sentence, ...], "supporting_sentences": [[index, ...], ...],
-"meta": {"id", ...}}`. Each claim brings its own article, so each claim has its own page, whose id is the claim's.
-WiCE has no refuted claims: `supported` is SUPPORTS, the two other labels are NOT ENOUGH INFO, and the owner's
-label stays in `Claim.kind`. The evidence sets of a partially supported claim are kept (they support a part of
-it); those of an unsupported one are dropped: one annotator alone found them.
+Lines: `{"claim", "label", "evidence": [sentence, ...], "supporting_sentences": [[index, ...], ...], "meta": {"id",
+...}}`. Each claim has an article of its own, so each claim has its own page, with the claim's id. WiCE has no refuted
+claims: `supported` is SUPPORTS, the two other labels are NOT ENOUGH INFO, and the owner's label stays in `Claim.kind`.
+The evidence sets of a partially supported claim are kept (they support a part of it); those of an unsupported one are
+dropped: only one annotator found them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _TITLE = "(meta data) TITLE:"
 
 
 def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
-    """The claims of one file; the candidates of a claim are the sentences of its article, empty ones left out."""
+    """The claims of one file; a claim's candidates are the non-empty sentences of its article."""
     return told(lambda w: read_records(path, parse_claim, w, unique=lambda claim: claim.id), watch)
 
 
 def read_pages(paths, watch: Watch | None = None) -> Iterator[Document]:
-    """The cited articles of these files, streamed, one for each claim."""
+    """The cited articles of these files, streaming, one per claim."""
 
     def stream(w: Watch) -> Iterator[Document]:
         for path in paths:
@@ -58,7 +58,7 @@ def parse_claim(row: Row) -> Claim:
 def parse_page(row: Row) -> Document:
     page, original = _id(row)
     texts = row.strings("evidence")
-    # The article's own title stands in its first lines, where the crawler found one.
+    # The article's own title is in its first lines, where the crawler found one.
     title = next((text.removeprefix(_TITLE) for text in texts if text.startswith(_TITLE)), "")
     return Document(
         page,

@@ -1,11 +1,11 @@
-"""Wikidata's JSON dump as sub-graphs around their subjects: two readings of the dump in bounded memory.
+"""Wikidata's JSON dump as sub-graphs around their subjects: reads the dump twice, in bounded memory.
 
     *.json, *.json.gz, *.json.bz2    the dump: a list, one entity a line
 
-The first reading keeps the label of every item and property in a SQLite file; the second makes a `Graph` of every item
-that has a label and an edge whose parts have one. An edge is (property, value) in the dump's order; of a property's
-values, those of the best rank. Values are items, dates to their precision, quantities with their unit, texts and
-coordinates; identifiers, links and media are left out. Lines that cannot be read are skipped and counted.
+The first pass stores the label of every item and property in an SQLite file; the second builds a `Graph` of every item
+that has a label and at least one edge with labels. An edge is (property, value), in dump order, with the values of a
+property's best rank. Values are items, dates to their precision, quantities with their unit, texts and coordinates;
+identifiers, links and media are left out. Invalid lines are skipped and counted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LEFT_OUT = {
     "wikibase-sense",
     "entity-schema",
 }
-_TIME = re.compile(r"([+-])0*(\d{1,16})-(\d\d)-(\d\d)T", re.ASCII)  # of years, Wikidata has sixteen digits
+_TIME = re.compile(r"([+-])0*(\d{1,16})-(\d\d)-(\d\d)T", re.ASCII)  # Wikidata's years have sixteen digits
 _ENTITY = re.compile(r"([QP])(\d{1,15})", re.ASCII)
 
 
@@ -76,9 +76,9 @@ def opened(path: Path) -> BinaryIO:
 def read_graphs(
     path: Path, watch: Watch | None = None, language: str = "en", labels: Path | None = None
 ) -> Iterator[Graph]:
-    """The sub-graph of every item, in the dump's order; its id is the item's.
+    """The sub-graph of every item, in dump order; its id is the item's.
 
-    `labels`: where the labels are kept, and found again by the next call; by default a file that is removed.
+    `labels`: the file of labels, which the next call reuses; by default a temporary file.
     """
 
     def stream(w: Watch) -> Iterator[Graph]:
@@ -110,7 +110,7 @@ class LabelStore:
         return self._database.execute("PRAGMA user_version").fetchone()[0] == 1
 
     def fill(self, labels: Iterator[tuple[int, str]]) -> None:
-        """Writes all labels, in place of what an interrupted call left."""
+        """Writes all labels, replacing what an interrupted call left."""
         for setting in ("journal_mode = OFF", "synchronous = OFF"):
             self._database.execute(f"PRAGMA {setting}")
         self._database.execute("DELETE FROM labels")
@@ -137,7 +137,7 @@ def number_of(entity: Any) -> int | None:
 
 
 def entities(path: Path, watch: Watch) -> Iterator[tuple[int, dict]]:
-    """(line, entity) of the dump; lines that cannot be read are counted, a broken end of the file is a problem."""
+    """(line, entity) of the dump; invalid lines are counted, and a broken end of the file is a problem."""
     line, is_rest = 1, False
     try:
         with opened(path) as file:
@@ -166,13 +166,13 @@ def label_of_each(path: Path, language: str, watch: Watch) -> Iterator[tuple[int
 
 
 def label_of(entity: dict, language: str) -> str:
-    """The label in a language, else the one for all languages (`mul`), which Wikidata keeps names under since 2024."""
+    """The label in a language, else the one for all languages (`mul`), where Wikidata keeps names since 2024."""
     label = _at(entity, "labels", language, "value") or _at(entity, "labels", "mul", "value")
     return titles.one_line(label) if isinstance(label, str) else ""
 
 
 def graph_of(entity: dict, store: LabelStore, language: str = "en") -> Graph | None:
-    """The sub-graph of an item; None of a property, and of an item without a label or an edge."""
+    """The sub-graph of an item; None for a property, and for an item without a label or an edge."""
     subject, claims = label_of(entity, language), entity.get("claims")
     if not subject or not isinstance(claims, dict) or (number_of(entity.get("id")) or 1) % 2:
         return None  # properties have odd numbers
@@ -185,7 +185,7 @@ def graph_of(entity: dict, store: LabelStore, language: str = "en") -> Graph | N
 
 
 def best_values(statements: Any, store: LabelStore, language: str) -> list[str]:
-    """The values of a property's statements as text, of the best rank that there is; deprecated ones never."""
+    """The values of a property's statements as text, from the best existing rank; never deprecated ones."""
     by_rank: dict[str, list[str]] = {"preferred": [], "normal": []}
     for statement in statements if isinstance(statements, list) else ():
         rank = _at(statement, "rank") or "normal"
@@ -196,7 +196,7 @@ def best_values(statements: Any, store: LabelStore, language: str) -> list[str]:
 
 
 def value_text(snak: Any, store: LabelStore, language: str = "en") -> str | None:
-    """A value as a reader writes it, or None where there is none that can be said."""
+    """A value in readable form, or None if it has none."""
     datatype = _at(snak, "datatype")
     if _at(snak, "snaktype") != "value" or (isinstance(datatype, str) and datatype in LEFT_OUT):
         return None
@@ -247,7 +247,7 @@ def ordinal(number: int) -> str:
 
 
 def _at(value: Any, *path: str) -> Any:
-    """value[path[0]][path[1]]…, None where something is missing."""
+    """value[path[0]][path[1]]…, or None where something is missing."""
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None
     return value

@@ -3,10 +3,10 @@
     {train,dev,test}.jsonl         {"question", "table_id", "sql": {"sel", "agg", "conds": [[column, operator, value]]}}
     {train,dev,test}.tables.jsonl  {"id", "header", "rows", "page_title"?, "section_title"?, "caption"?}
 
-The files may also lie in `data/`. The answer is found by running the query: the cells of column `sel` in the rows that
-fulfil every condition, for a maximum or minimum those of them that have it. A count, a sum and an average are no
-cell; the evidence of such a question is its table alone, as of one whose query finds nothing, and its `operands` are
-the cells that it is of. A question's id is `{split}:{line}`, lines counted from 1.
+The files may also be in `data/`. Answers are computed by running the query: they are the cells of column `sel` in the
+rows that fulfil every condition, for a maximum or minimum those with that value. A count, a sum or an average is not a
+cell: the evidence of such a question is its table alone, as for a query without results, and its `operands` are the
+aggregated cells. A question's id is `{split}:{line}`, lines counted from 1.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def parse_question(row: Row, tables: Mapping[str, Table]) -> Question:
         raise row.error("sql.agg", f"expected 0 to {len(OPERATIONS) - 1}, found {json.dumps(aggregation)[:80]}")
     operation, rows = OPERATIONS[aggregation], _selected(row, table, sql.get("conds"))
     if operation is Operation.NONE:
-        rows = [i for i in rows if table.rows[i][column].strip()]  # an empty cell answers nothing
+        rows = [i for i in rows if table.rows[i][column].strip()]  # an empty cell is no answer
     if operation in (Operation.MAX, Operation.MIN):
         rows = _extreme(table, rows, column, max if operation is Operation.MAX else min)
     cells = tuple(cell_id(table.id, i, column) for i in rows)

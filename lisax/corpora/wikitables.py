@@ -1,8 +1,8 @@
-"""WikiTables: tables cut from a dump of Wikipedia, JSON Lines with one table a line.
+"""WikiTables: tables from a dump of Wikipedia, JSON Lines with one table per line.
 
     {"_id", "pgTitle", "sectionTitle"?, "tableCaption"?, "tableHeaders": [[cell, ...], ...], "tableData": [[cell, ...]]}
 
-A cell is `{"text": ...}` with more beside it, or a string. Several header rows are joined column by column.
+A cell is `{"text": ...}` with further fields, or a string. Several header rows are joined column by column.
 """
 
 from __future__ import annotations

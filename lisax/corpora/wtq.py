@@ -6,14 +6,14 @@
     data/pristine-seen-tables.tsv the same, over tables of training.tsv; data/pristine-unseen-tables.tsv over others
     e2e_{train,dev,test}.jsonl    {"id", "question", "table", "answers"}: E2E_WTQ (CLTR, section 4.1), one cell each
 
-The splits of questions: `train` is training.tsv, `dev` pristine-seen-tables.tsv, `test` pristine-unseen-tables.tsv;
-`e2e_train`, `e2e_dev` and `e2e_test` are the sets of retrieval from all tables, whose questions are questions of the
-former, under the same ids. So that no set that is trained on has a question of one that is reported, `train` leaves out
-those of `e2e_dev` and `e2e_test`, `dev` and `test` those of `e2e_train`.
+The splits of questions: `train` is training.tsv, `dev` pristine-seen-tables.tsv, `test` pristine-unseen-tables.tsv.
+`e2e_train`, `e2e_dev` and `e2e_test` are the sets for retrieval from all tables; their questions are from the former,
+with the same ids. So that no training set has a question of a reported set, `train` leaves out those of `e2e_dev` and
+`e2e_test`, and `dev` and `test` those of `e2e_train`.
 
 In a .tsv the values of a list are separated by `|`, and `\\n`, `\\p` and `\\\\` are an end of line, a `|` and a
-backslash. The evidence of a question are the cells that hold its answer, see `answer_cells.evidence_of`, or the table
-alone. Those of the E2E sets are known to be answered by a cell, and cells in several columns are all taken.
+backslash. The evidence of a question is the cells that contain its answer, see `answer_cells.evidence_of`, or the table
+alone. Questions of the E2E sets are known to be answered by a cell, so cells in several columns are all taken.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FILES = {
     **{f"e2e_{split}": f"e2e_{split}.jsonl" for split in ("train", "dev", "test")},
 }
 COLUMNS = ("id", "utterance", "context", "targetValue")
-# Split -> those whose questions it leaves out.
+# Split -> the splits whose questions it leaves out.
 LEFT_TO = {"train": ("e2e_dev", "e2e_test"), "dev": ("e2e_train",), "test": ("e2e_train",)}
 _ESCAPED = re.compile(r"\\([np\\])")
 _UNESCAPED = {"n": "\n", "p": "|", "\\": "\\"}
@@ -108,7 +108,7 @@ def is_wtq(folder: Path) -> bool:
 
 
 def _questions(path: Path, watch: Watch) -> Iterator[tuple[Question, str]]:
-    """(question without evidence, id of its table) of one file."""
+    """(question without evidence, table id) pairs of one file."""
     if path.suffix == ".jsonl":
         yield from read_records(path, parse_e2e, watch, unique=lambda pair: pair[0].id)
         return
@@ -135,7 +135,7 @@ def _questions(path: Path, watch: Watch) -> Iterator[tuple[Question, str]]:
 
 
 def parse_line(line: str, path: Path, number: int) -> tuple[Question, str]:
-    """(question, id of its table) of a line of a .tsv file."""
+    """(question, table id) of a line of a .tsv file."""
     fields = line.split("\t")
     if len(fields) != len(COLUMNS):
         raise DataError(
@@ -169,7 +169,7 @@ def parse_e2e(row: Row) -> tuple[Question, str]:
 
 
 def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
-    """The tables of csv/ by path, or of csv.tar.gz in its order; ids are as `csv/204-csv/590.csv`."""
+    """The tables of csv/ by path, or of csv.tar.gz in its order; ids are like `csv/204-csv/590.csv`."""
 
     def parse(name: str, file: Path, content: bytes) -> Table:
         return parse_table(name, content, Place(file, None, watch), page_title(path, name))
@@ -179,7 +179,7 @@ def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
 
 
 def _csv_files(path: Path) -> Iterator[tuple[str, Path, bytes]]:
-    """(name from `csv/` on, where it is, content)."""
+    """(name from `csv/` on, path, content)."""
     if path.is_dir():
         for folder in sorted(folder for folder in path.iterdir() if folder.is_dir()):
             for file, content in archives.read_folder(folder, ".csv"):
@@ -190,10 +190,10 @@ def _csv_files(path: Path) -> Iterator[tuple[str, Path, bytes]]:
 
 
 def page_title(path: Path, name: str) -> str:
-    """The title of a table's page from `page/`, which has a file for each of `csv/`; empty where it does not."""
+    """The title of a table's page from `page/`, which mirrors `csv/`; empty if there is none."""
     _, folder, file = name.split("/") if name.count("/") == 2 else ("", "", name)
     page = path.parent / "page" / folder.replace("-csv", "-page") / f"{Path(file).stem}.json"
-    if not os.path.isfile(page):  # which a name that is too long is not
+    if not os.path.isfile(page):  # false for a name that is too long
         return ""
     title = read_json(page, dict).get("title", "")
     if not isinstance(title, str):

@@ -1,6 +1,6 @@
-"""Five small pages of a generated encyclopedia, and a small model that was trained on the rest of it.
+"""Five small pages of a generated encyclopedia, and a small model trained on the rest of it.
 
-For first tries, for the examples in docstrings, and for nothing else: `model/MODEL_CARD.md`.
+For first tries and for the examples in docstrings only, see `model/MODEL_CARD.md`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def example_pages() -> Path:
 
 
 def example_model() -> Path:
-    """The bundle of the demo's labeller: 0.3 million parameters that know the generated encyclopedia alone.
+    """The bundle of the demo's labeller: 0.3 million parameters, trained on the generated encyclopedia only.
 
     >>> from lisax import Verifier, example_model
     >>> Verifier.open(example_model()).verify("Torimoor has 39,000 residents.", ["Torimoor is home to 39,000 people."]).label

@@ -1,1 +1,1 @@
-"""Figures: the FEVER score and its kin, ranking measures, calibration. Reads records, writes numbers."""
+"""Metrics: the FEVER score and related figures, ranking measures, calibration. Reads records, returns numbers."""

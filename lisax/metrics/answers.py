@@ -1,8 +1,8 @@
 """Answers to questions over tables (CLTR, Table 3): mean reciprocal rank and Hit@1 of ranked answers.
 
-An answer is right by its text where it says the same as an accepted one, numbers, dates and words compared as they are
-for the labels (`lisax.corpora.answer_cells.value_of`); by its cell where that is one of the gold cells. A text may be
-right by chance, in a cell of another table; a cell may not.
+By text, an answer is right if it equals an accepted one, with numbers, dates and words compared as for the labels
+(`lisax.corpora.answer_cells.value_of`); by cell, if it is a gold cell. A text may be right by chance, in a cell of
+another table; a cell may not.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from lisax.records import DataError, Question, is_cell
 
 
 def first_right(ranked: Sequence[str], right: Callable[[str], bool]) -> int | None:
-    """The rank, from 1, of the first right answer."""
+    """The rank, from 1, of the first right answer; None without one."""
     return next((rank for rank, answer in enumerate(ranked, start=1) if right(answer)), None)
 
 
 def evaluate(questions: Mapping[str, Question], answers: Mapping[str, RankedAnswers]) -> dict:
-    """`mrr`, `hit@1` and the number of `questions`, by text and, below `cells`, by cell: each over the questions that
-    have gold answers of that sort, where `answers` has such at all. `exact_match` is that of the first text, as SQuAD
-    normalises it (`open_qa`). A question without an answer counts as wrong.
-    Raises DataError where there is nothing to count or an answer is to no question."""
+    """`mrr`, `hit@1` and the number of `questions`, by text and, under `cells`, by cell. Each covers the questions with
+    gold answers of that sort, if `answers` has any of it. `exact_match` is that of the first text after SQuAD's
+    normalisation (`open_qa`). A question without an answer counts as wrong.
+
+    Raises DataError if there is nothing to count, or an answer belongs to no question."""
     if unknown := answers.keys() - questions.keys():
         raise DataError(f"answers to a question that is not asked: '{min(unknown)}'")
     by_text: list[int | None] = []

@@ -1,7 +1,7 @@
-"""How far a verdict's probability can be believed: reliability bins, expected calibration error, Brier score.
+"""How reliable a verdict's probability is: reliability bins, expected calibration error, Brier score.
 
-The confidence of a verdict is the probability of the label that it gives. Where the temporal step overrode the
-verifier's label no probability belongs to the verdict: it is left out and counted.
+The confidence of a verdict is the probability of its label. A verdict whose label was overridden by the temporal step
+has no probability: it is left out and counted.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ BINS = 10
 
 
 def calibration(claims: Mapping[str, Claim], verdicts: Mapping[str, Prediction], bins: int = BINS) -> dict | None:
-    """`expected_error` (ECE), `brier` (sum over labels, 0 to 2), `verdicts` counted, those `overridden`, and `bins`.
+    """`expected_error` (ECE), `brier` (sum over labels, 0 to 2), the number of `verdicts` counted, the number
+    `overridden`, and `bins`.
 
-    Over the claims whose verdict carries probabilities; None where there is none.
+    Covers the claims whose verdict has probabilities; None if there is none.
     """
     counted = [i for i in claims if i in verdicts and _is_confident(verdicts[i])]
     if not counted:
@@ -38,7 +39,7 @@ def calibration(claims: Mapping[str, Claim], verdicts: Mapping[str, Prediction],
 
 
 def overridden(verdicts: Iterable[Prediction]) -> int:
-    """How many verdicts have another label than their verifier gave."""
+    """How many verdicts have another label than their verifier's."""
     return sum(map(_is_overridden, verdicts))
 
 
@@ -51,9 +52,9 @@ def _is_confident(verdict: Prediction) -> bool:
 
 
 def reliability(claims: Mapping[str, Claim], verdicts: Mapping[str, Prediction], bins: int = BINS) -> list[dict]:
-    """Equal-width bins of confidence in [low, high), the last with 1: {"low", "high", "count", "confidence",
-    "accuracy"}, the latter two means, None in an empty bin. Verdicts without probabilities, or overridden, are left
-    out."""
+    """Equal-width bins of confidence in [low, high), the last including 1: {"low", "high", "count", "confidence",
+    "accuracy"}, the latter two being means, or None in an empty bin. Verdicts without probabilities, or overridden, are
+    left out."""
     members: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
     for claim_id, claim in claims.items():
         verdict = verdicts.get(claim_id)

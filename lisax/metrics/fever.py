@@ -1,16 +1,16 @@
-"""The FEVER score and what goes with it, as the task's official scorer defines them, to the last digit.
+"""The FEVER score and related figures, equal to those of the task's official scorer to the last digit.
 
-Only the first five predicted sentences of a claim count, for every figure that looks at evidence:
+Only the first five predicted sentences of a claim count, for every figure that uses evidence:
 
-- *FEVER score*: the label is right and, for SUPPORTS and REFUTES, some gold set is whole among the five.
+- *FEVER score*: the label is right and, for SUPPORTS and REFUTES, some gold set is completely among the five.
 - *Label accuracy*: the label is right.
-- *Evidence precision*: the share of the five that stand in any gold set; 1 where nothing was predicted. A
-  sentence predicted twice counts twice.
-- *Evidence recall*: 1 if some gold set is whole among the five, else 0; 1 where the gold has no set at all
-  (although such a claim can never count for the FEVER score).
-- Precision and recall are means over claims (macro); claims whose gold label is NOT ENOUGH INFO are left out.
-  Without any other claim precision is 1 and recall 0. F1 is the harmonic mean of the two means; where both are
-  0 the official scorer divides by zero, and F1 here is 0.
+- *Evidence precision*: the share of the five that are in any gold set; 1 if nothing was predicted. A sentence predicted
+  twice counts twice.
+- *Evidence recall*: 1 if some gold set is completely among the five, else 0; 1 if there is no gold set at all (although
+  such a claim can never count for the FEVER score).
+- Precision and recall are means over claims (macro), without NOT ENOUGH INFO claims. Without any other claim precision
+  is 1 and recall 0. F1 is the harmonic mean of the two means; where both are 0 the official scorer divides by zero, and
+  F1 here is 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Verdicts = Mapping[str, Prediction]
 
 
 class Outcome(enum.StrEnum):
-    """What became of a claim. A claim without enough information needs no evidence: right or wrong label."""
+    """The outcome of a claim. A NOT ENOUGH INFO claim needs no evidence: only its label is right or wrong."""
 
     CORRECT = "correct"
     EVIDENCE_MISSING = "right label, evidence missing"
@@ -40,13 +40,13 @@ class Outcome(enum.StrEnum):
 
 
 def found(claim: Claim, evidence: Sequence[str], max_evidence: int = MAX_EVIDENCE) -> bool:
-    """Whether some gold set of the claim is whole among the first `max_evidence` units of `evidence`."""
+    """Whether some gold set of the claim is completely among the first `max_evidence` units of `evidence`."""
     kept = set(evidence[:max_evidence])
     return any(kept.issuperset(members) for members in claim.evidence_sets)
 
 
 def outcome(claim: Claim, verdict: Prediction, max_evidence: int = MAX_EVIDENCE) -> Outcome:
-    """Which kind of success or error; `CORRECT` is exactly what the FEVER score counts."""
+    """The kind of success or error; `CORRECT` is exactly what the FEVER score counts."""
     right = verdict.label == claim.label
     if claim.label is Label.NOT_ENOUGH_INFO:
         return Outcome.CORRECT if right else Outcome.WRONG_LABEL
@@ -58,8 +58,8 @@ def outcome(claim: Claim, verdict: Prediction, max_evidence: int = MAX_EVIDENCE)
 def fever_score(claims: Claims, verdicts: Verdicts, max_evidence: int = MAX_EVIDENCE) -> dict[str, float]:
     """`fever_score`, `label_accuracy`, `evidence_precision`, `evidence_recall`, `evidence_f1`; fractions.
 
-    Each claim must have one verdict and each verdict a claim. Summed in the order of `claims`, one claim at a
-    time, so that the last digit is that of a scorer that reads the same file.
+    Each claim must have one verdict and each verdict a claim. Summed in the order of `claims`, one at a time, so that
+    the last digit is that of a scorer that reads the same file.
     """
     check_pairs(claims, verdicts)
     strict = right = precision = recall = 0.0
@@ -89,10 +89,10 @@ def _precision(claim: Claim, evidence: Sequence[str]) -> float:
 
 
 def oracle_score(claims: Claims, evidence: Mapping[str, Sequence[str]], max_evidence: int = MAX_EVIDENCE) -> float:
-    """The FEVER score of a label prediction that is always right, over this selection: its upper bound.
+    """The FEVER score that perfect labels would reach with this selection: its upper bound.
 
-    `evidence` gives units by claim id, best first; a claim without an entry has none. Claims without enough
-    information count as right.
+    `evidence` maps claim ids to units, best first; a claim without an entry has none. NOT ENOUGH INFO claims count as
+    right.
     """
     gold = {
         claim_id: Prediction(claim_id, _labelled(claim), (math.nan,) * 3, tuple(evidence.get(claim_id, ())))
@@ -104,8 +104,8 @@ def oracle_score(claims: Claims, evidence: Mapping[str, Sequence[str]], max_evid
 def multi_evidence(claims: Claims, verdicts: Verdicts, max_evidence: int = MAX_EVIDENCE) -> dict[str, float | None]:
     """Figures on claims that need two sentences or more: none of their gold sets is smaller.
 
-    `label_accuracy` and `fever_score` are over all of them; `found_label_accuracy` over those of which a whole
-    set was selected (the LisT5 paper's 78.02 %, its footnote 4). None where there is no such claim.
+    `label_accuracy` and `fever_score` cover all of them; `found_label_accuracy` those with a completely selected set
+    (the LisT5 paper's 78.02 %, its footnote 4). None where there is no such claim.
     """
     check_pairs(claims, verdicts)
     needed = [
@@ -136,7 +136,7 @@ def confusion(claims: Claims, verdicts: Verdicts) -> tuple[tuple[int, ...], ...]
 
 
 def by_label(matrix: Sequence[Sequence[int]]) -> dict[str, dict[str, float | None]]:
-    """Precision, recall and F1 of each label, from a confusion matrix; None where nothing was counted."""
+    """Precision, recall and F1 of each label, from a confusion matrix; None for empty counts."""
     figures = {}
     for i, label in enumerate(LABELS):
         predicted, gold = sum(row[i] for row in matrix), sum(matrix[i])
@@ -151,10 +151,10 @@ def by_label(matrix: Sequence[Sequence[int]]) -> dict[str, dict[str, float | Non
 def majority_verdicts(
     training: Iterable[Claim], claims: Claims, evidence: Mapping[str, Sequence[str]] | None = None
 ) -> dict[str, Prediction]:
-    """The baseline that always says the most frequent label of `training`, with its shares as probabilities.
+    """The baseline that always predicts the most frequent label of `training`, with label shares as probabilities.
 
-    Equal counts: the first of `LABELS`. `evidence` (units by claim id, best first) is predicted with it, for
-    example that of BM25; without any, SUPPORTS and REFUTES can score nothing.
+    Ties: the first of `LABELS`. `evidence` (units by claim id, best first), for example BM25's, is used as predicted
+    evidence; without it, SUPPORTS and REFUTES score nothing.
     """
     counts = Counter(claim.label for claim in training if claim.label is not None)
     if not counts:
@@ -167,9 +167,9 @@ def majority_verdicts(
 
 
 def evaluate(claims: Claims, verdicts: Verdicts) -> dict:
-    """All of the above under stable names; what `lisax score fever --json` prints.
+    """All of the above under stable names, as `lisax score fever --json` prints them.
 
-    The five official figures come first. Where verdicts carry no probabilities, `calibration` is None.
+    The five official figures come first. If no verdict has probabilities, `calibration` is None.
     """
     figures = fever_score(claims, verdicts)
     matrix = confusion(claims, verdicts)
@@ -188,14 +188,14 @@ def evaluate(claims: Claims, verdicts: Verdicts) -> dict:
 
 
 def check_pairs(claims: Claims, verdicts: Verdicts) -> None:
-    """Refuses what `check_gold` does, a claim without a verdict, and a verdict without a claim."""
+    """Raises the errors of `check_gold`, and errors for a claim without a verdict and a verdict without a claim."""
     check_gold(claims)
     _none_left(claims.keys() - verdicts.keys(), "claim", "without a prediction")
     _none_left(verdicts.keys() - claims.keys(), "prediction", "for a claim that is not among the gold claims")
 
 
 def check_gold(claims: Claims) -> None:
-    """Refuses an empty evaluation and a claim without a label."""
+    """Raises an error for an empty evaluation and for a claim without a label."""
     if not claims:
         raise DataError("there are no claims to evaluate")
     for claim in claims.values():

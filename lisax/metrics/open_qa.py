@@ -1,7 +1,7 @@
 """Figures of open-domain question answering: exact match after SQuAD's normalisation, and recall by answer string.
 
-Both are the field's usual ones (Rajpurkar et al. 2016; Karpukhin et al. 2020): R@k is the share of questions with an
-answer in the text of one of their first k passages, whether or not that passage is about the question.
+Both are standard (Rajpurkar et al. 2016; Karpukhin et al. 2020). R@k is the share of questions with an answer in the
+text of one of their first k passages, whether or not that passage is about the question.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalize(answer: str) -> str:
-    """Lower case, without punctuation, articles and double spaces."""
+    """Lower case, without punctuation, articles and repeated spaces."""
     return " ".join(_ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split())
 
 
@@ -26,15 +26,15 @@ def exact_match(prediction: str, answers: Iterable[str]) -> bool:
 
 
 def answer_spans(text: str, answers: Sequence[str]) -> list[tuple[int, int]]:
-    """(start, end) of every place where an answer stands in a text as whole words, whatever its case and white space;
-    of places that begin alike the longest."""
+    """(start, end) of every occurrence of an answer in a text as whole words, ignoring case and white space; of
+    occurrences with the same start the longest."""
     pattern = _pattern(tuple(answers))
     return [] if pattern is None else [match.span() for match in pattern.finditer(text)]
 
 
 @functools.lru_cache(1 << 14)
 def _pattern(answers: tuple[str, ...]) -> re.Pattern | None:
-    # Words and marks apart, so that "5,000 (approx.)" is found in "5 , 000 ( approx . )".
+    # Words and punctuation marks separately, so that "5,000 (approx.)" is found in "5 , 000 ( approx . )".
     parts = {r"\s*".join(map(re.escape, words)) for answer in answers if (words := re.findall(r"\w+|[^\w\s]", answer))}
     if not parts:
         return None
@@ -45,7 +45,7 @@ def _pattern(answers: tuple[str, ...]) -> re.Pattern | None:
 def recall(
     answers: Mapping[str, Sequence[str]], texts: Mapping[str, Sequence[str]], cutoffs: Sequence[int] = CUTOFFS
 ) -> dict[str, float | int]:
-    """`{"R@k": …, "questions": n}` of questions' answers and the texts retrieved for them, best first."""
+    """`{"R@k": …, "questions": n}` from the answers and the retrieved texts of questions, best first."""
     ranks = [
         next((rank for rank, text in enumerate(texts.get(i, ()), start=1) if answer_spans(text, of_question)), None)
         for i, of_question in answers.items()

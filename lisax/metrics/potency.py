@@ -1,11 +1,11 @@
-"""Potency of adversarial claims against systems, as the FEVER 2.0 shared task and DeSePtion's tables 2 and 3 count.
+"""Potency of adversarial claims against systems, as in the FEVER 2.0 shared task and DeSePtion's tables 2 and 3.
 
 - *Potency* of a set against one system is 1 − its FEVER score; against several, the mean over systems.
-- *Correct rate* is the share of instances that a person accepted, of those that were reviewed.
-- *Adjusted potency* is potency × correct rate, which is how the published figures come about (68.51 % × 81.44 % =
+- *Correct rate* is the share of the reviewed instances that were accepted.
+- *Adjusted potency* is potency × correct rate, which is how the published figures are computed (68.51 % × 81.44 % =
   55.79 %). `accepted_potency` is the potency of the accepted instances alone.
 
-(The paper's 79.97 % for Niewinski et al. is 78.80 % in the task's own table, which their 66.83 % agrees with.)
+(The paper's 79.97 % for Niewinski et al. is 78.80 % in the task's own table, which agrees with their 66.83 %.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Claims = Mapping[str, Claim]
 
 
 def breaks(claims: Claims, systems: Sequence[Mapping[str, Prediction]]) -> dict[str, float]:
-    """For each claim the share of systems that do not get it right (label and, where needed, evidence)."""
+    """For each claim the share of systems that fail on it (by label or, where needed, evidence)."""
     if not systems:
         raise DataError("potency needs the predictions of one system at least")
     for verdicts in systems:
@@ -33,9 +33,9 @@ def breaks(claims: Claims, systems: Sequence[Mapping[str, Prediction]]) -> dict[
 def potency(
     claims: Claims, systems: Mapping[str, Mapping[str, Prediction]], reviewed: Mapping[str, bool] | None = None
 ) -> dict:
-    """Figures over all claims, `by_kind`, each also by label, and the potency against each system in `by_system`.
+    """Figures over all claims and `by_kind`, each also by label, and the potency against each system in `by_system`.
 
-    `reviewed`: whether an instance was found correct, by id; where none was reviewed, those figures are None.
+    `reviewed`: whether an instance was found correct, by id; if none was reviewed, those figures are None.
     """
     broken = breaks(claims, list(systems.values()))
     kinds: dict[str, list[str]] = {}

@@ -1,19 +1,19 @@
-"""Measures of a ranking, through ir-measures wherever it defines them (so they equal trec_eval's).
+"""Ranking measures, computed by ir-measures wherever it defines them (so they equal trec_eval's).
 
-Two readings of recall, because a claim needs a *complete* set of evidence and qrels know single units only:
+There are two kinds of recall, because a claim needs a *complete* set of evidence and qrels know only single units:
 
 - with qrels, `recall@k` is trec_eval's: the share of relevant units among the first k;
-- with claims (`sentence_selection`), `recall@k` is LisT5's, FEVER's evidence recall: the share of claims of
-  which some gold set is whole among the first k, an upper bound of the FEVER score on claims that need
-  evidence; trec_eval's stands beside it as `unit_recall@k`.
+- with claims (`sentence_selection`), `recall@k` is LisT5's, FEVER's evidence recall: the share of claims with some gold
+  set completely among the first k, an upper bound of the FEVER score on claims that need evidence; trec_eval's is
+  reported beside it as `unit_recall@k`.
 
-`precision@5` divides by 5 (trec_eval's P_5), and `map@5` by the number of relevant units (map_cut_5), which
-for claims are the units of all gold sets. `f1@5` is the mean over claims of each claim's own F1: so LisT5's
-Table 2 must have done it, for its 37.17 is not the harmonic mean (39.99) of its 25.66 and 90.54; that one is
-`f1_of_means@5`. Claims without gold evidence (NOT ENOUGH INFO) are left out.
+`precision@5` divides by 5 (trec_eval's P_5), and `map@5` by the number of relevant units (map_cut_5), which for claims
+are the units of all gold sets. `f1@5` is the mean over claims of each claim's own F1. LisT5's Table 2 must use the
+same, for its 37.17 is not the harmonic mean (39.99) of its 25.66 and 90.54; that one is `f1_of_means@5`. Claims without
+gold evidence (NOT ENOUGH INFO) are left out.
 
-A run is put in order as trec_eval does, by falling score, but units of equal score keep the order of their
-ranks, where trec_eval would take the later id first: saturated scores do not reshuffle what was selected.
+A run is ordered by decreasing score, as in trec_eval, but units of equal score keep the order of their ranks, where
+trec_eval would take the later id first: saturated scores do not reorder the selection.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ Qrels = Mapping[str, Mapping[str, int]]
 
 
 def qrels_of(claims: Iterable[Claim]) -> dict[str, dict[str, int]]:
-    """All gold units of each claim that has any, with relevance 1."""
+    """All gold units of each claim with evidence, with relevance 1."""
     return {claim.id: dict.fromkeys(claim.gold_ids, 1) for claim in claims if claim.gold_ids}
 
 
 def ordered_ids(hits: Sequence[Hit]) -> list[str]:
-    """Ids by falling score, equal scores by rank."""
+    """Ids by decreasing score, equal scores by rank."""
     return [hit.id for hit in sorted(hits, key=lambda hit: (-hit.score, hit.rank))]
 
 
 def trec_measures(
     qrels: Qrels, run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS, depth: int = DEPTH
 ) -> dict[str, float]:
-    """`precision@5`, `map@5`, `ndcg@10`, `mrr`, `recall@k`: means over the queries of `qrels` that have a
-    relevant unit; a query that the run lacks scores 0, a query without judgements is left out."""
+    """`precision@5`, `map@5`, `ndcg@10`, `mrr`, `recall@k`: means over the queries of `qrels` with a relevant unit. A
+    query missing in the run scores 0; a query without judgements is left out."""
     from ir_measures import AP, RR, P, R, nDCG
 
     named = {f"precision@{depth}": P @ depth, f"map@{depth}": AP @ depth, "ndcg@10": nDCG @ 10, "mrr": RR}
@@ -52,7 +52,7 @@ def trec_measures(
 
 def table_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]]) -> dict[str, float]:
     """CLTR's table 2 (`precision@5`, `precision@10`, `ndcg@5`, `ndcg@10`, `ndcg@20`, `map`), and `success@k`, the share
-    of queries with something relevant among the first k. Queries count as in `trec_measures`."""
+    of queries with a relevant unit among the first k. Queries count as in `trec_measures`."""
     from ir_measures import AP, P, Success, nDCG
 
     named = {f"precision@{k}": P @ k for k in (5, 10)} | {f"ndcg@{k}": nDCG @ k for k in (5, 10, 20)} | {"map": AP}
@@ -72,7 +72,7 @@ def _measured(named: Mapping[str, Any], qrels: Qrels, run: Mapping[str, Sequence
     judged = {query: dict(units) for query, units in qrels.items() if any(r > 0 for r in units.values())}
     if not judged:
         raise DataError("there is nothing relevant to find: no query has a relevant unit")
-    # Scores that fall by rank give trec_eval our order, without ties. In float32, which pytrec_eval keeps,
+    # Scores that decrease with rank give trec_eval our order, without ties. As float32, which pytrec_eval uses,
     # negative ranks are exact up to 16 million.
     orders = {query: ordered_ids(run.get(query, ())) for query in judged}
     scores = {query: {unit: -float(i) for i, unit in enumerate(ids)} for query, ids in orders.items()}
@@ -83,7 +83,7 @@ def _measured(named: Mapping[str, Any], qrels: Qrels, run: Mapping[str, Sequence
 def complete_recall(
     claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS
 ) -> dict[int, float]:
-    """k to the share of claims with evidence of which some gold set is whole among the first k: the curve."""
+    """k -> the share of claims with evidence that have some gold set completely among the first k: the recall curve."""
     needed = [_needed_depth(claim, ordered_ids(run.get(claim.id, ()))) for claim in claims if claim.gold_ids]
     if not needed:
         raise DataError("there is nothing to find: no claim has gold evidence")
@@ -91,7 +91,7 @@ def complete_recall(
 
 
 def _needed_depth(claim: Claim, ids: Sequence[str]) -> float:
-    """The smallest k at which some gold set is whole; infinity if none ever is."""
+    """The smallest k at which some gold set is complete; infinity if none is."""
     rank = {unit: i for i, unit in enumerate(ids, start=1)}
     return min(max(rank.get(unit, float("inf")) for unit in members) for members in claim.evidence_sets if members)
 
@@ -116,8 +116,8 @@ def _harmonic(precision: float, recall: float) -> float:
 def sentence_selection(
     claims: Mapping[str, Claim], run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS, depth: int = DEPTH
 ) -> dict[str, float]:
-    """LisT5's Table 2 at `depth` and the recall curve: `precision@5`, `recall@5`, `f1@5`, `map@5`,
-    `f1_of_means@5`, `mrr`, `ndcg@10`, `recall@k`, `unit_recall@k`, and the number of `claims` counted."""
+    """LisT5's Table 2 at `depth` and the recall curve: `precision@5`, `recall@5`, `f1@5`, `map@5`, `f1_of_means@5`,
+    `mrr`, `ndcg@10`, `recall@k`, `unit_recall@k`, and the number of `claims` counted."""
     cutoffs = sorted({*cutoffs, depth})
     trec = trec_measures(qrels_of(claims.values()), run, cutoffs, depth)
     recall = complete_recall(claims.values(), run, cutoffs)

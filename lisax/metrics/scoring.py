@@ -1,4 +1,4 @@
-"""Figures of files: predictions and runs against gold, named as metrics.json names them."""
+"""Scores files of predictions and runs against gold, with the names of metrics.json."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lisax.records import Claim, DataError, read_lines, split_cell_id
 
 
 def read_gold(path: Path) -> dict[str, Claim]:
-    """Claims by id, of a file in any layout."""
+    """Claims by id, from a file in any layout."""
     return {claim.id: claim for claim in read_claims(path)}
 
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Names the file in a `DataError` that knows none."""
+    """Adds the file to a `DataError` that has none."""
     try:
         yield
     except DataError as error:
@@ -26,7 +26,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def score_fever(gold_file: Path, predictions_file: Path) -> dict:
-    """A FEVER submission, as the official scorer counts."""
+    """Scores a FEVER submission, as the official scorer does."""
     from lisax.corpora.fever import read_predictions
     from lisax.metrics.fever import check_gold, evaluate
 
@@ -39,7 +39,7 @@ def score_fever(gold_file: Path, predictions_file: Path) -> dict:
 
 
 def score_run(run_file: Path, qrels_file: Path) -> dict:
-    """A TREC run by qrels, as trec_eval counts: LisT5's measures and CLTR's."""
+    """Scores a TREC run by qrels, as trec_eval does: LisT5's measures and CLTR's."""
     from lisax.metrics import ranking
     from lisax.retrieval.runs import read_qrels, read_run
 
@@ -50,7 +50,7 @@ def score_run(run_file: Path, qrels_file: Path) -> dict:
 
 
 def score_selection(run_file: Path, gold_file: Path) -> dict:
-    """A TREC run of sentences by claims: recall asks for a complete evidence set, as LisT5 does."""
+    """Scores a TREC run of sentences by claims: recall requires a complete evidence set, as in LisT5."""
     from lisax.metrics.ranking import sentence_selection
     from lisax.retrieval.runs import read_run
 
@@ -61,7 +61,7 @@ def score_selection(run_file: Path, gold_file: Path) -> dict:
 
 
 def score_tables(gold_file: Path, predictions_file: Path, run_file: Path | None = None) -> dict:
-    """Verdicts over tables, and hits at k where their run is given."""
+    """Scores verdicts over tables, with hits at k if their run is given."""
     from lisax.corpora.table_predictions import read_predictions
     from lisax.metrics import fever, tables
     from lisax.retrieval.runs import read_run
@@ -87,7 +87,8 @@ def score_tables(gold_file: Path, predictions_file: Path, run_file: Path | None 
 
 
 def score_answers(gold: Path, predictions_file: Path, split: str | None = None) -> dict:
-    """Ranked answers to the questions of a file or of a folder's split; cells get their texts from a folder's tables."""
+    """Scores ranked answers to the questions of a file or of a folder's split; the texts of cells come from a folder's
+    tables."""
     from lisax.metrics.answers import evaluate
 
     questions = {question.id: question for question in read_question_split(gold, split)}
@@ -131,9 +132,9 @@ def _texts_of(cells: Collection[str], folder: Path) -> dict[str, str]:
 
 
 def score_texts(gold: Path, predictions_file: Path, split: str = "dev", measures: Sequence[str] = ()) -> dict:
-    """Generated sentences: overlap with references, faithfulness to the data, answers that are covered.
+    """Scores generated sentences: overlap with references, faithfulness to the data, answer coverage.
 
-    `measures` are optional ones that must be there: `meteor`, `bertscore`."""
+    `measures` are optional ones to require: `meteor`, `bertscore`."""
     from lisax.metrics import text
     from lisax.metrics.text_files import read_gold_texts, read_texts
 

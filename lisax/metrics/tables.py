@@ -1,12 +1,12 @@
 """Figures of verification over tables: retrieval, accuracy by gold rank, and "is the gold table here at all?".
 
-- *Hits at k*: the share of claims with a gold table that have one among the first k of the run. With one gold
-  table a claim this is trec_eval's recall and success alike.
-- *Gold rank*: the best rank of a gold table in the run; past `DEPTH`, or not there, it is `missing`.
-- *Sufficiency*: how sure a model is that a table that decides the claim is among those it read, higher for
-  surer. The precision-recall curve is over its thresholds; the area under it is average precision, the sum of
-  (R_n - R_{n-1}) P_n over falling thresholds, as scikit-learn defines it (no interpolation). Scikit-learn itself has
-  the same figure in two to four times the time, is 46 MiB, and takes two seconds to import (`benchmarks/libraries.py`).
+- *Hits at k*: the share of claims with a gold table that have one among the first k of the run. With one gold table per
+  claim this equals both recall and success of trec_eval.
+- *Gold rank*: the best rank of a gold table in the run; beyond `DEPTH`, or not in it, it is `missing`.
+- *Sufficiency*: a model's confidence that a table that decides the claim is among those it read; higher is surer. The
+  precision-recall curve is over its thresholds; the area under it is average precision, the sum of (R_n - R_{n-1}) P_n
+  over decreasing thresholds, as in scikit-learn (no interpolation). Scikit-learn itself takes two to four times the
+  time for the same figure, is 46 MiB, and takes two seconds to import (`benchmarks/libraries.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lisax.records import Claim, DataError, Hit, Label, LisaxError, Prediction
 CUTOFFS = (1, 3, 5, 10)
 DEPTH = 10
 MISSING = "missing"
-NOWHERE = 1 << 30  # the place of a table that was not found
+NOWHERE = 1 << 30  # the rank of a table that was not found
 # Groups of gold ranks, by their last rank.
 RANK_GROUPS = {"1": 1, "2-3": 3, "4-5": 5, "6-10": DEPTH}
 
@@ -49,10 +49,10 @@ def hits(claims: Claims, run: Run, cutoffs: Sequence[int] = CUTOFFS) -> dict:
 
 
 def hits_among_equals(claims: Claims, run: Run, cutoffs: Sequence[int] = CUTOFFS) -> dict[str, dict[str, float]]:
-    """`hits@k` as they would be if the gold table stood `last` and `first` among tables of its score in the run.
+    """`hits@k` with the gold table placed `last` and `first` among the tables of equal score in the run.
 
-    A wide gap says that the order of equal scores decides, which no strategy means. Tables past the run's end are not
-    seen, so that at its depth both are the same."""
+    A wide gap means that the order of equal scores matters, which no strategy intends. Tables beyond the run's end are
+    unknown, so at its depth both are the same."""
     places: list[tuple[int, int]] = []
     for claim in claims.values():
         if not claim.gold_ids:
@@ -86,7 +86,8 @@ def accuracy(claims: Iterable[Claim], verdicts: Mapping[str, Prediction]) -> dic
 def accuracy_by_gold_rank(
     claims: Claims, verdicts: Mapping[str, Prediction], ranked: Mapping[str, Sequence[str]]
 ) -> dict[str, dict]:
-    """`accuracy` of each group of gold ranks, over claims with a gold table; `ranked` gives tables, best first."""
+    """`accuracy` for each group of gold ranks, over claims with a gold table; `ranked` maps claim ids to tables, best
+    first."""
     groups: dict[str, list[Claim]] = {name: [] for name in (*RANK_GROUPS, MISSING)}
     for claim in claims.values():
         if claim.gold_ids:
@@ -100,10 +101,10 @@ def evaluate(
     run: Run | None = None,
     sufficiency: Mapping[str, float] | None = None,
 ) -> dict:
-    """All figures of a system's verdicts under stable names; what `lisax score tables --json` prints.
+    """All figures of a system's verdicts under stable names, as `lisax score tables --json` prints them.
 
-    Gold ranks are those of `run`, or without it those of each verdict's evidence. With the `sufficiency` of every
-    claim, `sufficiency` compares it with whether the claim `is_decided` by the verdict's evidence.
+    Gold ranks are those of `run`, or without it those of each verdict's evidence. If the `sufficiency` of every claim
+    is given, the figures under `sufficiency` compare it with whether the claim `is_decided` by the verdict's evidence.
     """
     fever.check_pairs(claims, verdicts)
     ranked = {i: verdict.evidence for i, verdict in verdicts.items()}
@@ -127,7 +128,7 @@ def evaluate(
 
 
 def _kinds(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
-    """Claims by kind, those without one left out."""
+    """Claims by kind, without those that have none."""
     kinds: dict[str, list[Claim]] = defaultdict(list)
     for claim in claims:
         if claim.kind is not None:
@@ -139,14 +140,14 @@ def _kinds(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
 
 
 def is_decided(label: Label | None, gold_is_read: bool) -> bool:
-    """Whether a table that was read decides a claim: a gold one does, where there is enough information."""
+    """Whether a table that was read decides a claim: a gold one does, unless the label is NOT ENOUGH INFO."""
     return gold_is_read and label is not Label.NOT_ENOUGH_INFO
 
 
 def ternary_sufficiency(irrelevant: np.ndarray, present: np.ndarray) -> np.ndarray:
     """From p(irrelevant) of each table, float [claims, k]: the maximum of 1 - p, float [claims].
 
-    `present` bool [claims, k] says where there is a table; a claim without any has 0.
+    `present` bool [claims, k] marks the existing tables; a claim without any has 0.
     """
     return np.where(present, 1.0 - np.asarray(irrelevant, np.float64), 0.0).max(axis=1, initial=0.0)
 
@@ -154,9 +155,9 @@ def ternary_sufficiency(irrelevant: np.ndarray, present: np.ndarray) -> np.ndarr
 def joint_entropy(tables: np.ndarray, present: np.ndarray) -> np.ndarray:
     """From p(s), the probability that each table decides, float [claims, k]: its entropy in nats, float [claims].
 
-    Sufficiency is the negative of it. `present` bool [claims, k] says where there is a table. With fewer than two the
-    entropy of p(s) says nothing (a single table has all of it, whatever it holds): such a claim is as uncertain as can
-    be, log k.
+    Sufficiency is its negative. `present` bool [claims, k] marks the existing tables. With fewer than two tables the
+    entropy of p(s) means nothing (a single table has all of it, whatever it contains): such a claim gets the maximum,
+    log k.
     """
     shares = np.asarray(tables, np.float64)
     totals, compared = shares.sum(axis=1, keepdims=True), present.sum(axis=1, keepdims=True) > 1
@@ -165,7 +166,7 @@ def joint_entropy(tables: np.ndarray, present: np.ndarray) -> np.ndarray:
 
 
 class Curve(NamedTuple):
-    """Float64 arrays over falling thresholds: what is at or above `thresholds` is called positive."""
+    """Float64 arrays over decreasing thresholds; scores at or above a threshold count as positive."""
 
     thresholds: np.ndarray
     precision: np.ndarray
@@ -173,28 +174,28 @@ class Curve(NamedTuple):
 
 
 def precision_recall(scores: Sequence[float], positives: Sequence[bool]) -> Curve:
-    """The curve over all distinct scores. DataError where there is no positive, or a score is no number."""
+    """The curve over all distinct scores. Raises DataError without any positive, or if a score is not a number."""
     thresholds, right, called = _at_thresholds(scores, positives)
     return Curve(thresholds, right / called, right / right[-1])
 
 
 def average_precision(curve: Curve) -> float:
-    """The area under a curve, see the module."""
+    """The area under a curve, see the module's docstring."""
     return float(np.sum(np.diff(curve.recall, prepend=0.0) * curve.precision))
 
 
 class Threshold(NamedTuple):
-    """`value`: what is at or above it is called positive. `reached`: the measure that it has there."""
+    """`value`: scores at or above it count as positive. `reached`: the measure at this threshold."""
 
     value: float
     reached: float
 
 
 def choose_threshold(scores: Sequence[float], positives: Sequence[bool], measure: str = "f1") -> Threshold:
-    """The score that as a threshold has the greatest F1 of the positives (`f1`) or `accuracy`.
+    """The score that, as a threshold, has the greatest F1 of the positives (`f1`) or `accuracy`.
 
-    Of equal ones the highest, which calls the fewest positive; where it is best to call nothing positive, the next
-    number above all scores. For "no table here decides this" as the positive class, give negated sufficiencies.
+    Ties: the highest, with the fewest positives. Where calling nothing positive is best, the next number above all
+    scores. For "no table here decides this" as the positive class, pass negated sufficiencies.
     """
     thresholds, right, called = _at_thresholds(scores, positives)
     thresholds = np.append(np.nextafter(thresholds[0], np.inf), thresholds)
@@ -210,7 +211,7 @@ def choose_threshold(scores: Sequence[float], positives: Sequence[bool], measure
 
 
 def at_threshold(scores: Sequence[float], positives: Sequence[bool], threshold: float) -> dict[str, float | None]:
-    """`precision`, `recall`, `f1` and `accuracy` of calling positive what is at or above `threshold`; None where a
+    """`precision`, `recall`, `f1` and `accuracy` when scores at or above `threshold` count as positive; None where a
     figure divides by zero."""
     called, positives = np.asarray(scores, np.float64) >= threshold, np.asarray(positives, bool)
     right, claimed, there = int((called & positives).sum()), int(called.sum()), int(positives.sum())
@@ -223,15 +224,15 @@ def at_threshold(scores: Sequence[float], positives: Sequence[bool], threshold: 
 
 
 def most_frequent(positives: Sequence[bool]) -> dict[str, float]:
-    """The line that always gives the most frequent class: its `accuracy`, and the `precision` of calling everything
-    positive, at any recall."""
+    """The baseline of the most frequent class: its `accuracy`, and the `precision` of calling everything positive, at
+    any recall."""
     share = sum(positives) / len(positives)
     return {"accuracy": max(share, 1 - share), "precision": share}
 
 
 def sufficiency_figures(scores: Sequence[float], found: Sequence[bool]) -> dict:
-    """Figures of both classes, `found` and `missing`: `average_precision` and `best_f1` of any threshold (None where all
-    claims are of one class), and beside them `most_frequent`; with the number of `claims`."""
+    """Figures of both classes, `found` and `missing`: `average_precision` and the `best_f1` of any threshold (None
+    where all claims are of one class), the baseline `most_frequent`, and the number of `claims`."""
     scores, found = np.asarray(scores, np.float64), np.asarray(found, bool)
     figures: dict = {"claims": len(found)}
     for name, values, positives in (("found", scores, found), ("missing", -scores, ~found)):
@@ -245,7 +246,7 @@ def sufficiency_figures(scores: Sequence[float], found: Sequence[bool]) -> dict:
 
 
 def _at_thresholds(scores: Sequence[float], positives: Sequence[bool]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct scores, falling, and at each of them how many are called positive rightly and in all."""
+    """Distinct scores, decreasing, and for each of them the numbers of true positives and of positives."""
     scores, positives = np.asarray(scores, np.float64), np.asarray(positives, bool)
     if scores.shape != positives.shape or scores.ndim != 1:
         raise LisaxError(f"expected a score and a class for each claim, found {scores.shape} and {positives.shape}")

@@ -1,9 +1,9 @@
-"""Figures of generated text: overlap with references, answers that survive, facts that survive.
+"""Metrics of generated text: overlap with references, and which answers and facts survive.
 
-All are shares: sacrebleu's BLEU, chrF and TER are its points divided by 100 (TER may exceed 1, and lower is better).
-Case does not count, as in DART's own evaluation. ROUGE is rouge-score's F-measure, the best reference of a text counts,
-as METEOR's does. METEOR (NLTK) needs WordNet's data and BERTScore the extra `bertscore` and a model of its own: where
-they are not installed, they are left out unless they are asked for by name.
+All are fractions: sacrebleu's BLEU, chrF and TER are divided by 100 (TER may exceed 1; lower is better). Case is
+ignored, as in DART's own evaluation. ROUGE is rouge-score's F-measure; ROUGE and METEOR take the best reference of a
+text. METEOR (NLTK) needs WordNet's data, and BERTScore the extra `bertscore` and a model of its own: if they are not
+installed, they are left out unless requested by name.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ References = Sequence[Sequence[str]]
 
 
 def overlap(references: References, texts: Sequence[str], extra: Sequence[str] = ()) -> dict[str, float | int]:
-    """`bleu`, `chrf`, `ter`, `rouge1`, `rouge2`, `rougeL`, and `meteor` where its data is installed, of `texts` with
-    one or more references each. `extra` names optional measures (`meteor`, `bertscore`) that must be there."""
+    """`bleu`, `chrf`, `ter`, `rouge1`, `rouge2`, `rougeL`, and `meteor` if its data is installed, of `texts` with one
+    or more references each. `extra` names optional measures (`meteor`, `bertscore`) that are required."""
     if not texts or len(references) != len(texts) or not all(references):
         raise DataError(
             f"expected at least one text and, for each, a reference; found {len(texts)} texts and "
@@ -51,14 +51,14 @@ def overlap(references: References, texts: Sequence[str], extra: Sequence[str] =
 
 
 def bleu(references: References, texts: Sequence[str]) -> float:
-    """BLEU alone, for training."""
+    """BLEU alone, for use in training."""
     from sacrebleu.metrics import BLEU
 
     return BLEU(lowercase=True).corpus_score(list(texts), _columns(references)).score / 100
 
 
 def _columns(references: References) -> list[list[str | None]]:
-    """First references, second references, …, as sacrebleu takes them."""
+    """First references, second references, …, as sacrebleu expects them."""
     return [
         [of_text[i] if i < len(of_text) else None for of_text in references] for i in range(max(map(len, references)))
     ]
@@ -77,7 +77,7 @@ def _rouge(references: References, texts: Sequence[str]) -> dict[str, float]:
 
 
 def _meteor(wanted: bool) -> Callable[[Sequence[str], str], float] | None:
-    """METEOR of one text, or None where WordNet's data is not installed; an error if it is `wanted`."""
+    """METEOR of one text, or None if WordNet's data is not installed; an error if it is `wanted`."""
     import nltk
     from nltk.translate.meteor_score import meteor_score
 
@@ -112,11 +112,11 @@ def _mean(values: Iterable[float]) -> float:
     return sum(values) / max(len(values), 1)
 
 
-# --- What survives --------------------------------------------------------------------------
+# --- Survival -------------------------------------------------------------------------------
 
 
 def has_answer(text: str, answers: Iterable[str]) -> bool:
-    """Whether one of the answers stands in the text, word by word; case, accents and punctuation do not count."""
+    """Whether the text contains one of the answers, word for word; case, accents and punctuation are ignored."""
     line = _line(text)
     return any((answer := _line(wanted)).strip() and answer in line for wanted in answers)
 
@@ -127,7 +127,7 @@ def _line(text: str) -> str:
 
 def answer_coverage(examples: Iterable[tuple[Sequence[str], str, str]]) -> dict[str, float | int | None]:
     """UDT-QA's answer coverage of (answers, data as raw text, text): the share of examples with an answer in the text,
-    of those with one in the data, `examples`; `absent` counts the others. None where nothing can be counted."""
+    among the `examples` with one in the data; `absent` counts the others. None if there is nothing to count."""
     kept = present = absent = 0
     for answers, raw, text in examples:
         if has_answer(raw, answers):
@@ -139,8 +139,9 @@ def answer_coverage(examples: Iterable[tuple[Sequence[str], str, str]]) -> dict[
 
 
 def faithfulness(units: Iterable[tuple[Triples, str]]) -> dict[str, float | int | None]:
-    """Of (unit, text): the share of texts that lose and invent nothing that can be checked without a list of words, and
-    the shares of all numbers, dates and joined numbers (`3-2`), and of all names, of the units that their texts hold."""
+    """From (unit, text) pairs: the share of texts that neither lose nor invent anything that can be checked without a
+    word list; and the shares of all numbers, dates and joined numbers (`3-2`), and of all names, in the units that
+    their texts contain."""
     texts = faithful = numbers = numbers_kept = names = names_kept = 0
     for triples, text in units:
         facts = Facts(triples)

@@ -1,4 +1,4 @@
-"""Files of generated sentences and of what they are compared with, for `lisax score text`."""
+"""Reads files of generated sentences and of their references, for `lisax score text`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from lisax.records import DataError, get_field, read_json_lines
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GoldText:
-    """`texts` are references; `triples` is the unit they say, where it is known; `answers` it may hold."""
+    """`texts` are references; `triples` is the unit they verbalize, if known; `answers` are answers that it may
+    contain."""
 
     texts: tuple[str, ...] = ()
     triples: Triples | None = None
@@ -20,12 +21,12 @@ class GoldText:
 
     @property
     def raw(self) -> str:
-        """Title and raw form of the unit: where an answer is looked for."""
+        """Title and raw form of the unit, where answers are searched."""
         return "" if self.triples is None else f"{self.triples.title} | {raw_text(self.triples)}"
 
 
 def read_gold_texts(path: Path, split: str = "dev") -> dict[str, GoldText]:
-    """By id, of a JSON Lines file or of a split of a dataset's folder."""
+    """Texts by id, from a JSON Lines file or a split of a dataset's folder."""
     return dict(_of_folder(path, split) if path.is_dir() else _of_lines(path))
 
 
@@ -50,7 +51,7 @@ def _of_lines(path: Path) -> Iterator[tuple[str, GoldText]]:
 
 
 def read_texts(path: Path) -> dict[str, str]:
-    """`text` by id, of a JSON Lines file."""
+    """`text` by id, from a JSON Lines file."""
     seen: dict[str, int] = {}
     return {
         _new_id(row, seen, path, line): get_field(row, "text", str, path=path, line=line)

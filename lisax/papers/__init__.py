@@ -1,1 +1,1 @@
-"""One file a paper: reading the file is reading the paper."""
+"""The pipelines, one folder per paper: its settings, stages and report."""

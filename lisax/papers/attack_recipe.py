@@ -1,4 +1,4 @@
-"""Attacked claims in a run, as its recipe asks for them."""
+"""The settings of attacked claims in a run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lisax.records import LisaxError
 
 @dataclasses.dataclass(frozen=True)
 class AttackRecipe(ClaimsRecipe):
-    """Attacks by rule, of all kinds but lexical substitution (`lisax attack make` has that too)."""
+    """Adds attacks by rule: all kinds but lexical substitution (which `lisax attack make` has as well)."""
 
-    attacks: bool = False  # attacked claims of the reported split are verified beside the clean ones
-    attacked_claims: int | None = None  # that are verified of a kind at most; None: all
-    # Share of attacked claims among those of train, 0 to train on clean claims alone.
+    attacks: bool = False  # also verify attacked claims of the reported split
+    attacked_claims: int | None = None  # limit on the attacked claims verified per kind; None: all
+    # Share of attacked claims in the training data; 0 trains on clean claims alone.
     attacked_share: float = 0.0
 
     def __post_init__(self):

@@ -1,4 +1,4 @@
-"""What attacks do to the verifiers of a run: figures and tables by kind of attack, for the reports of the pipelines."""
+"""Figures and tables by kind of attack, for the reports of the pipelines."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ KIND_NAMES = {
 
 
 def attack_figures(run: PagePipeline, variants: Sequence[str]) -> dict | None:
-    """{"by_kind": {group: {"claims", "variants": {variant: FEVER figures}}}, "potency"}, groups being "clean", each kind
-    and "all attacks"; None where nothing was attacked."""
+    """{"by_kind": {group: {"claims", "variants": {variant: FEVER figures}}}, "potency"}, where the groups are "clean",
+    each kind and "all attacks"; None where nothing was attacked."""
     if not run.recipe.attacks:
         return None
     verdicts = {variant: {role: run.verdicts(variant, role) for role in (REPORT, ATTACKED)} for variant in variants}
@@ -51,7 +51,7 @@ def groups(run: PagePipeline) -> dict[str, dict[str, Claim]]:
 
 
 def attack_tables(figures: Mapping | None, names: Mapping[str, str]) -> list[ResultTable]:
-    """FEVER score and label accuracy of each kind of attack; a column for each variant, called by `names`."""
+    """FEVER score and label accuracy per kind of attack, one column per variant, headed by `names`."""
     if figures is None:
         return []
     variants = list(figures["by_kind"][CLEAN]["variants"])

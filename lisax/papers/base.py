@@ -1,4 +1,4 @@
-"""What the pipelines share: roles of claims, the vocabulary, a warm-up on a generated world, training one model."""
+"""The base of all pipelines: roles of claims, the vocabulary, a warm-up on a generated world, training one model."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ TRAIN, VALIDATION, REPORT = "train", "dev", "test"
 class Pipeline(Staged):
     """A run of a paper in the folder `out`.
 
-    Roles of claims: `train` teaches, `dev` chooses checkpoints, `test` is reported. Data with all three
-    splits is used as it is; where there is no labelled test, its dev is reported and a share of train,
-    held out by a hash of the claim's id, takes the place of dev.
+    Claims have roles: `train` for training, `dev` for choosing checkpoints, `test` for reporting. Data with all three
+    splits is used as it is. Without a labelled test split, dev is reported, and a share of train, held out by a hash of
+    the claim's id, takes the place of dev.
     """
 
-    indexed: Sequence[str]  # the stages after which the corpus and the claims can be read
+    indexed: Sequence[str]  # the stages after which the corpus and the claims are readable
     recipe_class: type[WarmUpRecipe]
     asked = "claims"
-    world_settings: Mapping[str, Any] = {}  # of its generated worlds, beside size and seed, as `world.write` takes them
-    # Settings that the texts of a vocabulary depend on, beside those of the stages `indexed`.
+    world_settings: Mapping[str, Any] = {}  # arguments of `world.write` for generated worlds, besides size and seed
+    # Settings that the vocabulary's training texts depend on, besides those of the stages `indexed`.
     settings_of_texts: Sequence[str] = ("preset", "required_words", "warms_up")
 
     def __init__(self, data: Dataset, out: str | os.PathLike, recipe: WarmUpRecipe, *, until: str | None = None):
@@ -52,7 +52,7 @@ class Pipeline(Staged):
         self.check_until()
 
     def check_data(self) -> None:
-        """Refuses data without claims to learn from or to report."""
+        """Raises an error for data without claims to train on or to report."""
         self.reported_split = "test" if any(map(self.has_gold, self._claims_if_there("test"))) else "dev"
         if "train" not in self.claim_splits or self.reported_split not in self.claim_splits:
             raise LisaxError(
@@ -60,14 +60,14 @@ class Pipeline(Staged):
                 f"{', '.join(self.claim_splits) or 'none'}"
             )
 
-    # --- What a pipeline says -----------------------------------------------------------------
+    # --- Hooks for pipelines ------------------------------------------------------------------
 
     @property
     def claim_splits(self) -> Sequence[str]:
         return self.data.splits
 
     def has_gold(self, claim: Any) -> bool:
-        """Whether a claim (or what a pipeline is asked instead) has what it can be learned or judged by."""
+        """Whether a claim (or a question, in other pipelines) has what training or evaluation needs."""
         return claim.label is not None
 
     def read_claims(self, split: str) -> Iterable[Claim]:
@@ -75,16 +75,16 @@ class Pipeline(Staged):
 
     @abstractmethod
     def texts(self) -> Iterator[str]:
-        """What a vocabulary is trained on."""
+        """The texts that a vocabulary is trained on."""
 
     @fact
     def required_words(self) -> Sequence[str]:
-        """Each of them is one piece of a vocabulary that is trained."""
+        """Words that must each be one piece of a trained vocabulary."""
         return REQUIRED_WORDS
 
     @property
     def warm_up_pipeline(self) -> type[Pipeline]:
-        """Whose recipe `warm_up` is."""
+        """The pipeline that the recipe `warm_up` belongs to."""
         return type(self)
 
     def seed_of(self, model: str) -> int:
@@ -92,14 +92,14 @@ class Pipeline(Staged):
 
     @abstractmethod
     def task_of(self, model: str) -> str:
-        """The task that a model learns."""
+        """The task that a model is trained on."""
 
     @abstractmethod
     def lengths_of(self, model: str) -> Mapping[str, int] | None:
         """TASK_FEATURE_LENGTHS of a model; None for those of its gin file."""
 
     def bindings_of(self, model: str) -> Mapping[str, Any] | None:
-        """What else the recipe says in the place of a model's gin file."""
+        """Further bindings of the recipe that override a model's gin file."""
         return None
 
     # --- Files ------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class Pipeline(Staged):
         return self.out / "examples" / f"{name}.{role}.jsonl"
 
     def examples_folder(self, model: str) -> Path:
-        """The folder whose `examples` a model learns."""
+        """The data folder of a model; its training examples are in `examples`."""
         return self.out
 
     def model_dir(self, model: str) -> Path:
@@ -141,7 +141,7 @@ class Pipeline(Staged):
         return self.data_claims(role)
 
     def data_claims(self, role: str) -> dict[str, Claim]:
-        """The claims of the data in a role, by id."""
+        """The claims that the data has for a role, by id."""
         return self._reported if role == REPORT else self._learned[role]
 
     @kept
@@ -151,7 +151,7 @@ class Pipeline(Staged):
 
     @kept
     def _learned(self) -> dict[str, dict[str, Claim]]:
-        """Those that teach and those that choose checkpoints."""
+        """Claims for training and for choosing checkpoints, by role and id."""
         train = {claim.id: claim for claim in self.read_claims("train")}
         if self.reported_split == "test" and "dev" in self.claim_splits:
             held = {claim.id: claim for claim in self.read_claims("dev")}
@@ -163,7 +163,7 @@ class Pipeline(Staged):
         return {TRAIN: self._with_gold(TRAIN, train), VALIDATION: self._with_gold(VALIDATION, held)}
 
     def _with_gold(self, role: str, claims: dict[str, Claim]) -> dict[str, Claim]:
-        """The claims, some of which must be labelled."""
+        """Returns the claims; raises an error if none of them is labelled."""
         if not any(map(self.has_gold, claims.values())):
             raise LisaxError(f"{self.data.folder}: there are no labelled {self.asked} for '{role}'")
         return claims
@@ -178,11 +178,11 @@ class Pipeline(Staged):
     # --- Stages -----------------------------------------------------------------------------
 
     def train_models(self) -> None:
-        """All models, and what they learn from."""
+        """Trains all models, running the stages that they need."""
         self.make(*(f"train.{model}" for model in self.recipe.train))
 
     def stages_before_training(self) -> list[Stage]:
-        """A generated world and a run on it, where the recipe has a warm-up; the vocabulary between them."""
+        """The vocabulary and, where the recipe has a warm-up, a generated world and a run on it."""
         recipe = self.recipe
         vocabulary = Stage(
             name="vocabulary",
@@ -210,13 +210,13 @@ class Pipeline(Staged):
         return [world_, vocabulary, warm_up]
 
     def _write_vocabulary(self) -> None:
-        """The given vocabulary, or one trained on the corpus, the claims and the words of the formats."""
+        """Copies the given vocabulary, or trains one on the corpus, the claims and the words of the formats."""
         words = () if self.recipe.vocabulary else self.required_words
         make_vocabulary(self.recipe, self.vocabulary_file, self.texts(), words)
 
     @fact
     def warm_up_world(self) -> dict[str, Any]:
-        """What the generated world is made of, as `world.write` takes it."""
+        """The settings of the generated world, as `world.write` takes them."""
         return {
             "pages": self.recipe.warm_up_pages,
             "seed": self.recipe.seed,
@@ -225,7 +225,8 @@ class Pipeline(Staged):
 
     @fact
     def warm_up_settings(self) -> dict[str, Any]:
-        """All settings of the warm-up, those among them that its recipe does not name; the vocabulary is a stage's."""
+        """All settings of the warm-up, including those its recipe does not name; the vocabulary comes from its own
+        stage."""
         return dataclasses.asdict(self._warm_up_recipe(self.warm_up_pipeline)) | {"vocabulary": None}
 
     def _warm_up_recipe(self, pipeline: type[Pipeline]) -> WarmUpRecipe:
@@ -233,7 +234,7 @@ class Pipeline(Staged):
         return dataclasses.replace(recipe, vocabulary=str(self.vocabulary_file), seed=self.recipe.seed)
 
     def _warm_up(self, pipeline: type[Pipeline]) -> None:
-        """A whole run on the generated world, whose models this run's start from."""
+        """Runs the whole pipeline on the generated world; the models of this run start from its models."""
         data = open_folder(self.world_folder)
         pipeline(data, self.out / WARM_UP, self._warm_up_recipe(pipeline)).train_models()
 
@@ -242,9 +243,10 @@ class Pipeline(Staged):
         return self.out / WARM_UP / "models" / name.removeprefix(f"{WARM_UP}/")
 
     def training(self, model: str, *, after: Sequence[str], reads: Sequence[str] = ("seed",)) -> Stage:
-        """The stage that trains one model by its gin file, from what the recipe says it starts from.
+        """The stage that trains one model by its gin file, starting from the model that the recipe names.
 
-        `after` are the stages of its examples, `reads` what its lengths, bindings and seed depend on."""
+        `after`: the stages that write its examples; `reads`: the settings that its lengths, bindings and seed depend
+        on."""
         initial: str | Path | None = self.recipe.initial.get(model)
         after = [*after, "vocabulary"]
         if initial in self.recipe.train:
@@ -284,7 +286,7 @@ def is_of_warm_up(initial: str) -> bool:
 def make_vocabulary(
     recipe: BaseRecipe, file: Path, texts: Iterator[str], required_words: Sequence[str] = REQUIRED_WORDS
 ) -> None:
-    """The vocabulary that a recipe names, or one of its size trained on `texts`."""
+    """Copies the vocabulary that a recipe names, or trains one of the recipe's size on `texts`."""
     if recipe.vocabulary:
         SentencePieceVocabulary(recipe.vocabulary)
         with atomic_write(file, "wb") as written:
@@ -307,10 +309,10 @@ def train_by_gin(
     files: Mapping[str, bytes] | None = None,
     bindings: Mapping[str, Any] | None = None,
 ) -> None:
-    """A training run into `folder` of one of our tasks, whose examples are in `data`; says how it ended.
+    """Trains a model into `folder` on one of our tasks, whose examples are in `data`; logs how the training ended.
 
-    `lengths` are TASK_FEATURE_LENGTHS, None for those of the gin file; `files` go into the run's bundles,
-    `bindings` are further ones."""
+    `lengths` are TASK_FEATURE_LENGTHS (None: those of the gin file); `files` are copied into the run's bundles;
+    `bindings` are further gin bindings."""
     from lisax.runtime.gin_files import bindings_of, run_gin
 
     values: dict[str, Any] = {

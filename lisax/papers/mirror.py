@@ -1,8 +1,8 @@
-"""A run whose folder is in a bucket: it works in a folder of this machine, which goes there stage by stage.
+"""Runs in a bucket: a run works in a local folder, which is copied to the bucket stage by stage.
 
-Indexes are memory-mapped, and so are on a disk. What the bucket has is fetched first; after every stage that was done,
-what has changed is sent, and the notes of stages last: a stage that has its note there has all its files there. A run
-that was killed goes on, on any machine, after the last stage that was sent; on the same one from where it was.
+Indexes are memory-mapped, so they must be on a disk. Files in the bucket are fetched first. After every finished stage
+changed files are sent, the notes of stages last: a stage whose note is in the bucket has all its files there. A killed
+run resumes on any machine after the last stage that was sent, and on the same machine where it stopped.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from lisax.progress import say
 
 
 class Mirror:
-    """`folder` on this machine, and the place in the bucket of which it is the copy."""
+    """Copies between `folder` on this machine and its place in the bucket."""
 
     def __init__(self, place: Path):
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         self.place, self.folder = place, cache / "lisax" / os.fspath(place).removeprefix(SCHEME)
-        self._sent: dict[str, tuple[int, int]] = {}  # name to (bytes, time of change here) of what both have
+        self._sent: dict[str, tuple[int, int]] = {}  # name -> (bytes, local modification time) of files that both have
 
     def pull(self) -> None:
-        """Makes the folder's files those of the bucket; what only this machine has, of a stage that was cut off, stays."""
+        """Downloads the bucket's files. Files that only this machine has, from an interrupted stage, stay."""
         there = {name: entry for name, entry in listing(self.place).items() if not _is_kept_here(name)}
         for name, (size, changed) in there.items():
             if _state(self.folder / name) != (size, changed):
@@ -34,9 +34,9 @@ class Mirror:
             say(f"{len(there)} files of {self.place} are in {self.folder}")
 
     def push(self) -> None:
-        """Sends what has changed, notes of stages last, and removes what is no longer there.
+        """Uploads changed files, notes of stages last, and removes deleted ones from the bucket.
 
-        Files here get the times that the bucket has for them: the next run, on any machine, finds them unchanged."""
+        Local files get the bucket's modification times, so that the next run, on any machine, finds them unchanged."""
         here = {file.relative_to(self.folder).as_posix(): file for file in self._files()}
         changed = [name for name, file in here.items() if self._sent.get(name) != _state(file)]
         for name in sorted(changed, key=lambda name: (_is_note(name), name)):
@@ -58,7 +58,7 @@ class Mirror:
 
 
 def _is_kept_here(name: str) -> bool:
-    """Locks, and what a stage that is not done has gathered."""
+    """Whether a file is not uploaded: locks, and partial results of an unfinished stage."""
     last = name.rpartition("/")[2]
     return last.startswith(".") or last.endswith((".partial", ".begun"))
 

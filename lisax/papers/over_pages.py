@@ -1,4 +1,4 @@
-"""What the pipelines over pages of text share: the index, its sentences, and attacked claims (DeSePtion, section 4)."""
+"""Base of the pipelines over text pages: the index, its sentences, and attacked claims (DeSePtion, section 4)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from lisax.retrieval.entities import Spotter, default_spotter
 from lisax.sampling import examples as sampling
 from lisax.sampling.files import hashed_share
 
-ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the claims that it makes of the reported ones
-# What the claims of a run depend on.
+ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the attacked versions of the reported claims
+# Settings that determine the claims of a run.
 SETTINGS_OF_CLAIMS = (
     "data_files",
     "validation_share",
@@ -41,7 +41,7 @@ SETTINGS_OF_CLAIMS = (
 
 
 class PagePipeline(Pipeline):
-    """A run whose recipe is an `AttackRecipe` with `k1` and `b`, BM25's."""
+    """A run whose recipe is an `AttackRecipe` with BM25's `k1` and `b`."""
 
     settings_of_texts = (*Pipeline.settings_of_texts, *SETTINGS_OF_CLAIMS)
 
@@ -66,7 +66,7 @@ class PagePipeline(Pipeline):
 
     @property
     def units(self) -> Index:
-        """What evidence is read from."""
+        """The index that evidence is read from."""
         return self.sentences
 
     @property
@@ -82,15 +82,14 @@ class PagePipeline(Pipeline):
         return {role: self.claims_of(role) for role in (TRAIN, VALIDATION, *self.reported_roles)}
 
     def claims_of(self, role: str) -> dict[str, Claim]:
-        """Claims of a role by id; those that are made of others are there once the stage `attack` is done."""
+        """Claims of a role by id. Attacked claims exist once the stage `attack` is done."""
         if role == TRAIN and self.recipe.attacked_share:
             return self._mixed_claims
         return self._attacked_claims if role == ATTACKED else self.data_claims(role)
 
     @kept
     def _mixed_claims(self) -> dict[str, Claim]:
-        """Those of train with the attacked ones among them, in an order of their ids, so that the first so many are
-        mixed too."""
+        """Training claims, clean and attacked, sorted by a hash of the id, so that any prefix has both."""
         mixed = self.data_claims(TRAIN) | {claim.id: claim for claim in read_claims(self.attacks_file(TRAIN))}
         return dict(sorted(mixed.items(), key=lambda item: hashed_share(item[0])))
 
@@ -105,7 +104,7 @@ class PagePipeline(Pipeline):
     # --- Stages -----------------------------------------------------------------------------
 
     def stages_of_corpus(self) -> list[Stage]:
-        """BM25, titles and pages of the corpus; and the attacked claims, where the recipe asks for them."""
+        """BM25, titles and pages of the corpus, and the attacked claims if the recipe asks for them."""
         index = Stage(
             name="index", reads=["data_files", "k1", "b"], outputs=[self.index_folder], work=self._build_index
         )
@@ -150,7 +149,8 @@ class PagePipeline(Pipeline):
         )
 
     def tell_gaps(self) -> None:
-        """A corpus may lack what claims cite, as FEVER's does; such claims cannot be scored as found."""
+        """Logs how many cited units the corpus lacks, as FEVER's does; claims that cite them cannot be scored
+        as found."""
         for role, claims in self.claims.items():
             cited = [
                 claim
@@ -164,7 +164,7 @@ class PagePipeline(Pipeline):
                 )
 
     def texts(self) -> Iterator[str]:
-        """Texts of the corpus, and of the claims as the models will read them."""
+        """Texts of the corpus, and of the claims as the models read them."""
 
         pages = map(self.sentences.page, self.index.pages)
         claims: Iterable[Claim] = self.claims_of(TRAIN).values()
@@ -183,14 +183,14 @@ class PagePipeline(Pipeline):
     # --- Verdicts ---------------------------------------------------------------------------
 
     def predictions_of(self, variant: str, role: str) -> Path:
-        """The predictions of a variant over the reported claims, or over those made of them."""
+        """The predictions file of a variant for the reported claims, or for their attacked versions."""
         return self.predictions_file(variant if role == REPORT else f"{variant}.{role}")
 
     def write_verdicts(self, variant: str, role: str, verdicts: Iterable[Verdict]) -> None:
         write_predictions(self.predictions_of(variant, role), verdicts)
 
     def verdicts(self, variant: str, role: str) -> dict[str, Prediction]:
-        """Of the labelled claims."""
+        """Predictions for the labelled claims, by id."""
         found = {verdict.claim_id: verdict for verdict in fever.read_predictions(self.predictions_of(variant, role))}
         return {i: found[i] for i, claim in self.claims_of(role).items() if claim.label is not None}
 
@@ -198,7 +198,8 @@ class PagePipeline(Pipeline):
 def _of_every_kind(
     attacks: list[tuple[str, Attack]], wanted: int | None, of_a_kind: int | None = None
 ) -> list[tuple[str, Attack]]:
-    """`of_a_kind` attacks of each kind at most, and `wanted` in all, as many of each as there are; their ids say which."""
+    """At most `of_a_kind` attacks of each kind and `wanted` in all, equally many of each kind as far as there are;
+    selected by their ids."""
     by_kind: dict[AttackKind, list[tuple[str, Attack]]] = {}
     for id, attack in sorted(attacks, key=lambda pair: hashed_share(pair[0])):
         by_kind.setdefault(attack.kind, []).append((id, attack))

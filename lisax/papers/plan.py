@@ -1,4 +1,4 @@
-"""What a run would do, for a terminal: its stages, what each waits for, whether it is done, which settings it reads."""
+"""The plan of a run as text: its stages with their dependencies, their state, and the settings they read."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from lisax.papers.staged import Planned, Staged
 
 WIDTH = 100
-LONGEST = 40  # characters of a value that is shown
+LONGEST = 40  # longest value shown, in characters
 
 
 def plan_text(run: Staged) -> str:
-    """A paragraph a stage, in the order in which they run, up to the one named by `--until`."""
+    """A paragraph per stage, in running order, up to the one named by `--until`."""
     planned = run.plan()
     left = sum(one.state != "done" for one in planned)
     lines = [line for one in planned for line in _lines(one)]
@@ -30,6 +30,6 @@ def _lines(planned: Planned) -> list[str]:
 
 
 def _shown(name: str, value: Any) -> str:
-    """A setting with its value, or its name alone where that is a file's content."""
+    """A setting with its value, or only its name where the value is a file's content."""
     short = value is None or (isinstance(value, (bool, int, float, str, tuple)) and len(repr(value)) <= LONGEST)
     return f"{name} = {value!r}" if short else name

@@ -1,4 +1,4 @@
-"""What the recipes of all papers have in common, and how they are read from gin files."""
+"""The base of all recipes, and how recipes are read from gin files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WARM_UP = "warm_up"
 
 
 def gin_text(gin_file: str) -> str:
-    """The text of a gin file with that of all files it includes or names, as a recipe names its models' files."""
+    """The text of a gin file, with that of all files that it includes, or that it names as its models' files."""
     from lisax.runtime.gin_files import find
 
     text = find(gin_file).read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def _model_files(path: str) -> list:
     return [path, fingerprint(Path(path))]
 
 
-# Metadata of fields that hold paths: how to read what a path stands for.
+# Metadata key of fields that hold paths: how to read the content of the path.
 CONTENT = "content"
 GIN_FILE: Mapping[str, Callable[[str], Any]] = {CONTENT: gin_text}
 VOCABULARY: Mapping[str, Callable[[str], Any]] = {CONTENT: _vocabulary_digest}
@@ -45,21 +45,21 @@ class BaseRecipe:
     """The settings of one paper's run. Defaults are the paper's.
 
     `train` maps a model to its gin file; models that it does not name are neither trained nor reported. `initial` maps
-    a model to what it starts from: another model of the run, `warm_up/MODEL`, or a checkpoint's path.
+    a model to its starting point: another model of the run, `warm_up/MODEL`, or a checkpoint's path.
     """
 
     train: dict[str, str] = dataclasses.field(default_factory=dict, metadata=GIN_FILE)
     initial: dict[str, str] = dataclasses.field(default_factory=dict)
     preset: str = "paper"
-    # A SentencePiece model, or None: one of `vocabulary_size` pieces is trained on the corpus.
+    # A SentencePiece model; None: train one of `vocabulary_size` pieces on the corpus.
     vocabulary: str | None = dataclasses.field(default=None, metadata=VOCABULARY)
     vocabulary_size: int = 32_000
-    # Of the training split, held out to choose checkpoints by where there is no other split for it.
+    # Share of the training split held out for choosing checkpoints, if there is no validation split.
     validation_share: float = 0.05
     seed: int = 0
 
     gin_module: ClassVar[str]  # gin knows the recipe as `gin_module.CLASS`
-    model_names: ClassVar[Sequence[str]]  # that `train` and `initial` may name
+    model_names: ClassVar[Sequence[str]]  # allowed in `train` and `initial`
     names_of_models: ClassVar[str] = "models are"
     fields_of_models: ClassVar[Sequence[str]] = ("train", "initial")
 
@@ -83,9 +83,10 @@ class BaseRecipe:
     def read(
         cls, gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
     ) -> Self:
-        """The recipe of gin files, later ones winning, with `bindings` (`Recipe.seed = 1`) after them.
+        """Reads a recipe from gin files; later ones override earlier ones, and `bindings` (`Recipe.seed = 1`) override
+        all.
 
-        Raises `LisaxError` where gin refuses them, and where the recipe names a gin file that does not exist."""
+        Raises `LisaxError` for invalid gin, and for a recipe that names a gin file that does not exist."""
         from lisax.runtime.gin_files import parsed, register, searching
 
         register(cls.gin_module, cls.__name__, cls)
@@ -99,7 +100,8 @@ class BaseRecipe:
         return recipe
 
     def check_gin_files(self) -> None:
-        """Refuses a recipe whose gin files are not all there: the first of them is read after hours of other stages."""
+        """Raises an error if a gin file of the recipe is missing; otherwise this would show only after hours of other
+        stages."""
         for field in dataclasses.fields(self):
             if field.metadata.get(CONTENT) is gin_text:
                 for name, path in _named(field.name, getattr(self, field.name)):
@@ -109,9 +111,11 @@ class BaseRecipe:
                         raise LisaxError(f"{type(self).__name__}.{name} is '{path}': {error}") from None
 
     def value(self, setting: str) -> Any:
-        """What a setting is, for a digest: a field, a property, or an entry of a field that is a mapping (`train.rank`).
+        """The value of a setting, for a digest: a field, a property, or an entry of a field that is a mapping
+        (`train.rank`).
 
-        Of a gin file, a vocabulary or a model it is the content and not the path. None for an entry that is not there.
+        For a gin file, a vocabulary or a model this is the content, not the path. None for an entry that does not
+        exist.
         """
         name, _, entry = setting.partition(".")
         value = getattr(self, name)
@@ -125,11 +129,11 @@ class BaseRecipe:
 
 @dataclasses.dataclass(frozen=True)
 class WarmUpRecipe(BaseRecipe):
-    """Adds a run on a generated world, whose models those of this run can start from."""
+    """Adds a run on a generated world, whose models this run's can start from."""
 
-    # Its recipe, a gin file; it has this run's vocabulary and seed.
+    # The recipe of the warm-up, a gin file; it gets this run's vocabulary and seed.
     warm_up: str | None = dataclasses.field(default=None, metadata=GIN_FILE)
-    warm_up_pages: int = 12_000  # of the generated world
+    warm_up_pages: int = 12_000  # pages of the generated world
 
     @property
     def warms_up(self) -> bool:
@@ -138,10 +142,10 @@ class WarmUpRecipe(BaseRecipe):
 
 @dataclasses.dataclass(frozen=True)
 class ClaimsRecipe(WarmUpRecipe):
-    """Adds limits on what is learned from and reported."""
+    """Adds limits on the claims that are trained on and reported."""
 
-    validation_claims: int | None = None  # that choose checkpoints; None: all that there are
-    report_claims: int | None = None  # of the reported split that are used; None: all
+    validation_claims: int | None = None  # claims for choosing checkpoints; None: all
+    report_claims: int | None = None  # claims of the reported split that are used; None: all
 
 
 def _fields(recipe: type[BaseRecipe]) -> dict[str, Mapping[str, Any]]:
@@ -149,7 +153,7 @@ def _fields(recipe: type[BaseRecipe]) -> dict[str, Mapping[str, Any]]:
 
 
 def _named(field: str, value: Any) -> Iterable[tuple[str, str]]:
-    """(name in the recipe, path) of the paths that a field holds."""
+    """(name in the recipe, path) of the paths in a field."""
     if isinstance(value, Mapping):
         return [(f"{field}['{key}']", path) for key, path in value.items()]
     return [] if value is None else [(field, value)]

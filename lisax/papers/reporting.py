@@ -1,4 +1,5 @@
-"""What the reports of all pipelines share: how a run came about, its training curves, and the files that it ends in."""
+"""Shared by the reports of all pipelines: facts about the run, its training curves, and the files written at
+the end."""
 
 from __future__ import annotations
 
@@ -21,14 +22,14 @@ PACKAGES = ("lisax", "jax", "flax", "optax", "orbax-checkpoint", "seqio", "tenso
 def write(out: Path, figures: Mapping[str, Any], report: Report, *more: Path) -> str:
     """Writes `metrics.json` and `report.html` in `out`.
 
-    Returns the tables for a terminal, with the files' names (`more`: those of other files) below."""
+    Returns the tables for a terminal, followed by the names of these files and of those in `more`."""
     write_json(out / "metrics.json", figures)
     write_report(out / "report.html", report)
     return "\n".join([text_tables(report), "", *map(str, (out / "report.html", *more, out / "metrics.json"))])
 
 
 def facts(run: Pipeline) -> dict[str, Any]:
-    """How a run came about: `seed`, `seconds` of its stages, `versions`."""
+    """Facts about a run: `seed`, `seconds` of its stages, `versions`."""
     return {
         "seed": run.recipe.seed,
         "versions": versions(),
@@ -37,7 +38,7 @@ def facts(run: Pipeline) -> dict[str, Any]:
 
 
 def training_curves(run: Pipeline, models: Iterable[str]) -> dict[str, list[dict]]:
-    """The lines of each model's `train_log.jsonl`, where it was trained."""
+    """The lines of `train_log.jsonl` of each model that was trained."""
     return {
         model: read_train_log(run.model_dir(model))
         for model in models

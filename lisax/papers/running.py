@@ -1,4 +1,4 @@
-"""One run of a paper: find or generate its data, run its stages in a folder or a bucket, report."""
+"""Runs a paper: finds or generates its data, runs its stages in a folder or a bucket, reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lisax.runtime.run_lock import alone_in
 if TYPE_CHECKING:
     from lisax.papers.base import Pipeline
 
-# Paper to its pipeline's module and class, and the folder of its recipes.
+# Paper -> module and class of its pipeline, and the folder of its recipes.
 PAPERS = {
     "list5": ("lisax.papers.list5", "List5", "experiments/list5"),
     "open-tables": ("lisax.papers.open_tables", "OpenTables", "experiments/open_tables"),
@@ -37,8 +37,8 @@ DRY_RUN_PAGES = 60
 
 @dataclasses.dataclass(frozen=True)
 class RunSettings:
-    """Where a run is (`out`, of which the stages that are done are not done again) and what it is told. A `dry_run`
-    prints the plan and does nothing."""
+    """The folder and options of a run. `out`: the run's folder; its finished stages are not repeated. `dry_run`: print
+    the plan and do nothing."""
 
     out: Path
     gin_files: Sequence[str] = ()
@@ -50,7 +50,7 @@ class RunSettings:
 
 @dataclasses.dataclass(frozen=True)
 class WorldSettings:
-    """A generated world, in place of data; `more` is what `world.write` takes beside the pipeline's settings."""
+    """A generated world instead of data. `more`: arguments of `world.write` that override the pipeline's settings."""
 
     pages: int
     seed: int = 0
@@ -62,15 +62,15 @@ def run_paper(
 ) -> None:
     """Runs the stages of a paper and prints its tables.
 
-    `recipe` is the one of the paper's folder that is taken where the settings name none (default: `scratch`, on a
-    generated world `world`). `folds`, of CLTR, is cross-validation over so many."""
+    `recipe`: the recipe of the paper's folder to use if the settings name none (default: `scratch`; for a generated
+    world `world`). `folds`: number of folds for cross-validation (CLTR only)."""
     module, class_name, folder = PAPERS[name]
     recipe = recipe or ("world" if isinstance(data, WorldSettings) else "scratch")
     gin_files = list(settings.gin_files) or [f"{folder}/{recipe}.gin"]
     bindings = list(settings.bindings)
     with searching(settings.search_paths), _work_folder(settings.out) as (out, mirror):
         pipeline = getattr(importlib.import_module(f"{module}.run"), class_name)
-        # What is wrong with the recipe, and an unknown stage, is said before a world is written.
+        # Errors in the recipe and unknown stages are reported before a world is written.
         read = pipeline.recipe_class.read(gin_files, bindings)
         if isinstance(data, WorldSettings):
             if getattr(read, "aggregates", False):
@@ -101,7 +101,7 @@ def _run(
     """Runs a pipeline's stages; `finish` writes its report and returns the tables for a terminal."""
     dataset = open_folder(data)
     if mirror is not None:
-        mirror.push()  # a world: the run goes by the times of its data
+        mirror.push()  # the generated world: the run compares its data's modification times
     run = pipeline(dataset, out, recipe, until=settings.until)
     if mirror is not None:
         run.runner.known_as, run.runner.after_each = str(mirror.place), mirror.push
@@ -119,7 +119,7 @@ def _run(
 
 @contextlib.contextmanager
 def _work_folder(out: Path) -> Iterator[tuple[Path, Mirror | None]]:
-    """The folder that a run works in: of one in a bucket its copy on this machine (`mirror.Mirror`)."""
+    """The folder that a run works in; for a run in a bucket, its copy on this machine (`mirror.Mirror`)."""
     if not is_remote(out):
         yield out, None
         return
@@ -133,8 +133,8 @@ def _work_folder(out: Path) -> Iterator[tuple[Path, Mirror | None]]:
 
 @contextlib.contextmanager
 def _data_folder(pipeline: type[Pipeline], data: Path | WorldSettings, out: Path, dry_run: bool) -> Iterator[Path]:
-    """The folder of a run's data. Of a generated world a dry run takes the one that is there, or a small one that it
-    keeps nowhere: the stages are the same."""
+    """The folder of a run's data. For a generated world, a dry run uses the existing one, or a small temporary one: the
+    stages are the same."""
     if not isinstance(data, WorldSettings):
         yield data
         return
@@ -151,7 +151,7 @@ def _data_folder(pipeline: type[Pipeline], data: Path | WorldSettings, out: Path
 
 
 def _write_world(pipeline: type[Pipeline], folder: Path, asked: WorldSettings) -> None:
-    """Unless the folder has that very world: newer files would make every stage run again."""
+    """Writes a world unless the folder already has it: newer files would repeat every stage."""
     from lisax.world.writing import VERSION, write
 
     settings = {**pipeline.world_settings, **asked.more}
@@ -170,8 +170,8 @@ def _write_world(pipeline: type[Pipeline], folder: Path, asked: WorldSettings) -
 def train_verbalizer(
     settings: RunSettings, data: Path, report: Path | None, tables: Path | None, graphs: Path | None
 ) -> None:
-    """Trains a verbalizer in rounds on texts of `data` for the tables and graphs that it is to verbalize, and prints
-    its figures; those on the dev split of `report` too."""
+    """Trains a verbalizer in rounds on the texts of `data`, for the tables and graphs it will verbalize, and prints its
+    figures, including those on the dev split of `report`."""
     from lisax.papers.verbalizer.recipe import VerbalizerRecipe
     from lisax.papers.verbalizer.run import VerbalizerTraining
     from lisax.predict.file_steps import unit_sources, units
@@ -200,8 +200,8 @@ def train_verbalizer(
 
 
 def transfer_binding(models: Mapping[str, Path | None]) -> str:
-    """The setting of a CLTR recipe that names trained models by what they score: parts, or rows and columns, and
-    aggregation; None for one that is not given."""
+    """The setting of a CLTR recipe that names given models by what they score: parts, or rows and columns, and
+    aggregation. None for models that are not given."""
     named = {
         name: str(path if is_remote(path) else path.resolve()) for name, path in models.items() if path is not None
     }

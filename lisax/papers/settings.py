@@ -1,8 +1,8 @@
-"""Which settings the work of a stage may read: those that it declares, and those of the stages before it.
+"""Restricts the settings that a stage's work may read to those declared by the stage or by the stages before it.
 
-A stage whose digest lacked a setting that its work reads would be taken for done when that setting changes. So the work
-sees the recipe through `View`, and what a run keeps of it through `kept` and `fact`: reading anything undeclared is an
-error, on the first run and on every later one.
+If a stage's digest lacked a setting that its work reads, the stage would count as done after that setting changes. So
+the work reads the recipe through `View`, and cached properties of the run through `kept` and `fact`: reading an
+undeclared setting is an error, on the first run and on every later one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class UndeclaredSetting(Exception):
-    """The work of a stage reads a setting that the stage does not declare: a mistake in the program."""
+    """A stage's work read a setting that the stage does not declare: a bug in the program."""
 
 
 class View:
-    """A recipe whose settings are noted in `seen` as they are read, and refused where `declared` has not got them.
+    """A recipe that records in `seen` which settings are read, and refuses settings that are not in `declared`.
 
-    `declared` None allows all. Properties and methods of the recipe see the view in its place, so that what they read
-    is noted too; a property that is declared by its own name is not looked into."""
+    `declared` None allows all. Properties and methods of the recipe get the view as `self`, so that the settings they
+    read are recorded too; a property that is declared by its own name is not traced further."""
 
     def __init__(self, recipe: Any, declared: Collection[str] | None = None, stage: str = ""):
         self._recipe, self._stage = recipe, stage
@@ -35,13 +35,13 @@ class View:
         self.seen: set[str] = set()
 
     def inner(self) -> View:
-        """Another view of the same stage, which notes by itself."""
+        """Another view of the same stage with its own record."""
         return View(self._recipe, self._declared, self._stage)
 
     def see(self, setting: str) -> None:
-        """Notes that a setting is read; raises `UndeclaredSetting` where the stage does not declare it.
+        """Records that a setting is read; raises `UndeclaredSetting` where the stage does not declare it.
 
-        An entry of a mapping is declared with the mapping (`train`) or by itself (`train.rank`)."""
+        An entry of a mapping is declared by the mapping (`train`) or by itself (`train.rank`)."""
         declared = self._declared
         if declared is not None and setting not in declared and setting.partition(".")[0] not in declared:
             raise UndeclaredSetting(
@@ -68,7 +68,7 @@ class View:
 
 
 class _Entries(Mapping):
-    """A field of a recipe that is a mapping: an entry counts as read, or the whole where its names are asked for."""
+    """A mapping in a recipe. Reading an entry records that entry; iterating over it records the whole mapping."""
 
     def __init__(self, view: View, field: str, entries: Mapping[str, Any]):
         self._view, self._field, self._entries = view, field, entries
@@ -87,7 +87,7 @@ class _Entries(Mapping):
 
 
 class kept:
-    """A property of a run that is computed once. Who reads it reads the settings that it was computed from."""
+    """A property of a run that is computed once. Reading it counts as reading the settings it was computed from."""
 
     def __init__(self, compute: Callable[[Any], Any]):
         self._compute = compute
@@ -113,8 +113,8 @@ class kept:
 
 
 class fact:
-    """A property of a run that is a setting itself, as the files of its data are: stages that use it name it in their
-    `reads`, and not what it is derived from."""
+    """A property of a run that counts as a setting itself, like the files of its data: stages declare its name in
+    `reads`, not the settings it is derived from."""
 
     def __init__(self, derive: Callable[[Any], Any]):
         self._derive = derive

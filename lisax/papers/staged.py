@@ -1,4 +1,5 @@
-"""A run as a graph of stages that is declared once: their order, digests, `--until` and the printed plan follow."""
+"""A run as a graph of stages that is declared once; their order, digests, `--until` and the printed plan derive from
+it."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from lisax.runtime.resumable import fingerprint
 
 @dataclasses.dataclass(frozen=True)
 class Planned:
-    """A stage with its state: `done`, `to do`, `begun`, or `again: …` with what has changed; and what it reads."""
+    """A stage with its state (`done`, `to do`, `begun`, or `again: …` with the changes) and the settings it reads."""
 
     stage: Stage
     state: str
@@ -38,7 +39,7 @@ class Staged(ABC):
 
     @abstractmethod
     def stages(self) -> Sequence[Stage]:
-        """In the order in which they run."""
+        """The stages in running order."""
 
     @property
     def stage_names(self) -> list[str]:
@@ -46,10 +47,10 @@ class Staged(ABC):
 
     @functools.cached_property
     def graph(self) -> Mapping[str, Stage]:
-        """The stages by their names, in the order in which they run.
+        """The stages by name, in running order.
 
-        Raises `ValueError` where a stage comes before one that it waits for, reads a setting that does not exist, or
-        writes what another one writes."""
+        Raises `ValueError` where a stage precedes one of its dependencies, reads a setting that does not exist, or
+        writes an output of another stage."""
         graph: dict[str, Stage] = {}
         written: dict[Path, str] = {}
         for stage in self.stages():
@@ -66,7 +67,7 @@ class Staged(ABC):
         return graph
 
     def check_until(self) -> None:
-        """Refuses an unknown `--until` before anything is done."""
+        """Raises an error for an unknown `--until` before any work is done."""
         until = self.runner.until
         if until is not None and until not in self.graph:
             raise LisaxError(f"this recipe has no stage '{until}'; its stages are {', '.join(self.graph)}")
@@ -74,12 +75,12 @@ class Staged(ABC):
     # --- Running ----------------------------------------------------------------------------
 
     def run(self) -> Any:
-        """All stages in their order. Raises `Stopped` after the one named by `until`."""
+        """Runs all stages in order. Raises `Stopped` after the one named by `until`."""
         for stage in self.graph.values():
             self._run(stage)
 
     def make(self, *names: str) -> None:
-        """The named stages, and before them those that they wait for."""
+        """Runs the named stages and their dependencies."""
         needed = self.before(*names)
         for stage in self.graph.values():
             if stage.name in needed:
@@ -103,7 +104,7 @@ class Staged(ABC):
         self.runner.run(dataclasses.replace(stage, work=work), self._values_read(stage))
 
     def before(self, *names: str) -> set[str]:
-        """The named stages and all that they wait for, directly or not."""
+        """The named stages and all their dependencies, direct or not."""
         found, waiting = set(), list(names)
         while waiting:
             name = waiting.pop()
@@ -116,12 +117,12 @@ class Staged(ABC):
 
     @property
     def recipe(self) -> Any:
-        """The recipe; in a stage's work, a view of it that has the settings which the stage declares."""
+        """The recipe; within a stage's work, a view restricted to the settings that the stage declares."""
         return self._recipe if self._view is None else self._view
 
     @fact
     def data_files(self) -> list:
-        """Names, sizes and times of the data's files."""
+        """Names, sizes and modification times of the data's files."""
         return fingerprint(self._data.folder, besides=self.out)
 
     @property
@@ -130,13 +131,13 @@ class Staged(ABC):
         return self._data
 
     def see(self, setting: str) -> None:
-        """Notes that a setting is read, and refuses it in the work of a stage that does not declare it."""
+        """Records that a setting is read. Raises an error in the work of a stage that does not declare it."""
         if self._view is not None:
             self._view.see(setting)
 
     @contextlib.contextmanager
     def seeing(self, all_settings: bool = False) -> Iterator[View]:
-        """Notes apart which settings are read meanwhile; `all_settings`: without refusing any."""
+        """Records separately which settings are read within the context; `all_settings` allows all of them."""
         outer = self._view
         if outer is None or all_settings:
             view = View(self._recipe)
@@ -154,7 +155,7 @@ class Staged(ABC):
             self._view = outer
 
     def working_on(self, stage: Stage) -> contextlib.AbstractContextManager[None]:
-        """Refuses settings that neither the stage nor one before it declares."""
+        """Within the context, refuses settings that neither the stage nor one before it declares."""
         declared = {name for one in self.before(stage.name) for name in self.graph[one].reads}
         return self._seen_by(View(self._recipe, declared, stage.name))
 

@@ -1,4 +1,4 @@
-"""Stages that write files, are skipped when they have, and go on where they were interrupted."""
+"""Stages that write files, are skipped when done, and resume after an interruption."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from lisax.runtime.resumable import partial
 class Stage:
     """One step of a run: `work` writes the files or folders `outputs`.
 
-    `after` names the stages whose outputs it reads, `reads` the settings that it depends on beside those of the stages
-    before it: what changes in either makes the stage again."""
+    `after` names the stages whose outputs it reads; `reads` the settings it depends on, besides those of the stages
+    before it. A change in either reruns the stage."""
 
     name: str
     after: Sequence[str] = ()
@@ -33,26 +33,26 @@ class Stage:
 
 
 class StageRunner:
-    """Runs the stages of one run in `out`. What a stage was made from is noted in `out/stages/NAME.json`, with the sizes
-    and digests of what it wrote.
+    """Runs the stages of one run in `out`. `out/stages/NAME.json` notes the inputs of a stage, and the sizes and
+    digests of its outputs.
 
-    A stage is skipped when its note agrees with its inputs and its outputs are as they were written. When the inputs
-    disagree the settings have changed, and the stage is made again, as is every stage that depends on it. When an output
-    was damaged, the stage goes on from what is whole.
+    A stage is skipped if its note agrees with its inputs and its outputs are as they were written. If the inputs
+    differ, the settings have changed; the stage is rerun, as is every stage that depends on it. If an output is
+    damaged, the stage resumes from the intact files.
     """
 
     def __init__(self, out: str | os.PathLike, until: str | None = None):
         self.out, self.until = Path(out), until
-        self.known_as = str(out)  # what settings that name the folder are taken to name: a run may work in a copy of it
-        self.after_each: Callable[[], None] = lambda: None  # called when a stage is done
+        self.known_as = str(out)  # replaces `out` in the digested settings: a run may work in a copy of its folder
+        self.after_each: Callable[[], None] = lambda: None  # called after each finished stage
         self.seconds: dict[str, float] = {}
         self._digests: dict[str, str] = {}
 
     def run(self, stage: Stage, settings: Mapping[str, Any] | None = None) -> None:
-        """Does the stage's work unless it is done. `settings` are the values of what it reads.
+        """Runs the stage's work unless it is done. `settings` are the values of the settings it reads.
 
-        Raises `Stopped` once the stage named by `until` is done, and `KeyError` where a stage that it comes after has
-        not been run."""
+        Raises `Stopped` once the stage named by `until` is done, and `KeyError` if a stage that it depends on has not
+        run."""
         made_from = self._made_from(stage, settings)
         digest, name, outputs = self._digests[stage.name], stage.name, stage.outputs
         note, workings = self._note(name), self.out / "stages" / f"{name}.begun"
@@ -70,7 +70,7 @@ class StageRunner:
                 note.unlink()
                 for file in damage:
                     _remove(_unit(file, outputs))
-            # What an interrupted try with the same inputs left is continued; anything else is in the way.
+            # Partial results of an interrupted run with the same inputs are continued; all others are removed.
             begun = _read(workings)
             if begun.get("digest") != digest:
                 note.unlink(missing_ok=True)
@@ -80,7 +80,7 @@ class StageRunner:
                 begun = {"digest": digest, "seconds": 0.0}
                 write_json(workings, begun)
             for rest in (rest for path in outputs for rest in path.parent.glob(f".{path.name}.*.partial")):
-                _remove(rest)  # of a write that was killed
+                _remove(rest)  # from a killed write
             say(f"[{name}]")
             started = time.perf_counter()
             try:
@@ -99,7 +99,7 @@ class StageRunner:
             raise Stopped(name)
 
     def state(self, stage: Stage, settings: Mapping[str, Any] | None = None) -> str:
-        """What `run` would find, in a few words; stages are asked for in the order in which they run."""
+        """The state that `run` would find, in a few words. Query stages in running order."""
         made_from, digest = self._made_from(stage, settings), self._digests[stage.name]
         known, begun = _read(self._note(stage.name)), _read(self.out / "stages" / f"{stage.name}.begun")
         if known.get("digest") == digest:
@@ -113,11 +113,11 @@ class StageRunner:
         return f"again: {', '.join(changed or _changed(known.get('after'), made_from['after']))} changed"
 
     def digest(self, name: str) -> str:
-        """What a stage that has run was made from, in one word."""
+        """The digest of the inputs of a stage that has run."""
         return self._digests[name]
 
     def _made_from(self, stage: Stage, settings: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The inputs of a stage, whose digest it keeps."""
+        """The inputs of a stage; stores their digest."""
         made_from = {"settings": dict(settings or {}), "after": {name: self._digests[name] for name in stage.after}}
         described = json.dumps(made_from, sort_keys=True, default=str).replace(str(self.out), self.known_as)
         self._digests[stage.name] = hashlib.sha256(described.encode()).hexdigest()
@@ -127,7 +127,8 @@ class StageRunner:
         return self.out / "stages" / f"{name}.json"
 
     def _described(self, outputs: Sequence[Path]) -> dict[str, list]:
-        """[bytes, time of change, SHA-256] of every file of the outputs, by its path seen from the run's folder."""
+        """[bytes, modification time, SHA-256] of every file of the outputs, by its path relative to the run's
+        folder."""
         return {
             os.path.relpath(file, self.out): [*_size_and_time(file), _sha256(file)]
             for path in outputs
@@ -135,9 +136,9 @@ class StageRunner:
         }
 
     def _damaged(self, known: dict, outputs: Sequence[Path]) -> dict[Path, str]:
-        """The files that are not as the note has them, with what is wrong; a note of an older run has none.
+        """The files that differ from the note, each with the reason; notes of older runs list no files.
 
-        A file of its old size and time is taken to be the one that was written, as git takes it."""
+        A file with its noted size and time counts as unchanged, as in git."""
         damaged = {path: "is missing" for path in outputs if not path.exists()}
         for name, (size, time_of_change, sha256) in (known.get("outputs") or {}).items():
             file = self.out / name
@@ -153,17 +154,17 @@ class StageRunner:
 
 
 class Stopped(Exception):
-    """The stage given as `--until` is done."""
+    """Raised when the stage given as `--until` is done."""
 
 
 def _changed(before: Any, now: Mapping[str, Any]) -> list[str]:
-    """Names whose values differ; those that only one of the two has are among them."""
+    """Names whose values differ, including those that only one side has."""
     before, now = before if isinstance(before, dict) else {}, json.loads(json.dumps(now, default=str))
     return [name for name in {**now, **before} if before.get(name, ...) != now.get(name, ...)]
 
 
 def _read(path: Path) -> dict:
-    """What is noted there; {} where there is nothing, or something else than a note."""
+    """Reads a note; {} if there is none or it is not valid."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):
@@ -183,8 +184,8 @@ def _read(path: Path) -> dict:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of an output that stay as the stage wrote them: not locks and events, and not the descriptions of
-    indexes, to which a retriever's vectors are added; who opens those checks them."""
+    """The files of an output that must stay as the stage wrote them. Excluded are locks and events, and the
+    descriptions of indexes, to which a retriever's vectors are added; whoever opens an index checks these."""
     if not path.is_dir():
         return [path]
     return sorted(
@@ -195,8 +196,8 @@ def _files(path: Path) -> list[Path]:
 
 
 def _unit(file: Path, outputs: Sequence[Path]) -> Path:
-    """What goes with a damaged file: of a model its checkpoint, as training goes on from the one before; of any other
-    folder the whole."""
+    """What to remove with a damaged file: for a model its checkpoint, since training resumes from the one before;
+    otherwise the whole folder."""
     folder = next((path for path in outputs if path in file.parents), file)
     return folder / file.relative_to(folder).parts[0] if any(folder.glob("checkpoint_*")) else folder
 

@@ -1,8 +1,8 @@
-"""CLTR's aggregation head, as its released code had one: which operation answers a question over a table, and what it
-makes of the cells.
+"""CLTR's aggregation head, as in its released code: chooses the operation that answers a question over a table, and
+applies it to the cells.
 
-The cells are those of the best cell's column in the rows whose probability reaches a threshold. Where the operation is
-none, or there is nothing to make it of, the best cell is the answer, as without the head.
+The cells are those of the best cell's column, in the rows whose probability reaches a threshold. Where the operation is
+NONE, or no cell fits it, the best cell is the answer, as without the head.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from lisax.predict.table_answers import TableScores
 from lisax.predict.text_model import TextModel
 from lisax.records import LisaxError, Operation, cell_id
 
-THRESHOLD = 0.5  # where `true` is as likely as `false`; a run that has questions to fit one on does
+THRESHOLD = 0.5  # where `true` is as likely as `false`; a run with questions to fit a threshold on uses the fitted one
 TRIED = 200
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TableAnswer:
-    """A table's answer to a question: its `text`, what made it with its `probability`, the best cell beside it."""
+    """One table's answer to a question: `text`, the operation that produced it with its `probability`, and the table's
+    best cell."""
 
     table: str
     cell: str
@@ -36,7 +37,7 @@ class TableAnswer:
     aggregate: Aggregate | None = None
 
     def row(self) -> dict[str, Any]:
-        """As JSON; `value`, `cells` and `left_out` of an aggregate alone."""
+        """The answer as JSON; only an aggregate has `value`, `cells` and `left_out`."""
         row = {
             "table": self.table,
             "cell": self.cell,
@@ -50,7 +51,7 @@ class TableAnswer:
 
 
 def line(question_id: str, answers: Sequence[TableAnswer]) -> dict[str, Any]:
-    """A row of predictions, which `lisax score answers` reads: the tables' answers as texts, best table first."""
+    """A row of a predictions file, as `lisax score answers` reads it: one answer text per table, best table first."""
     return {
         "id": question_id,
         "answers": [answer.text for answer in answers],
@@ -59,7 +60,7 @@ def line(question_id: str, answers: Sequence[TableAnswer]) -> dict[str, Any]:
 
 
 class Aggregator:
-    """Answers from scored tables with a model of the format `table_operation`."""
+    """Answers questions from scored tables with a model of the format `table_operation`."""
 
     def __init__(self, model: TextModel, threshold: float = THRESHOLD):
         if model.format is not TABLE_OPERATION:
@@ -71,7 +72,7 @@ class Aggregator:
         return cls(TextModel.open(path), threshold)
 
     def answers(self, question: str, tables: Sequence[TableScores]) -> list[TableAnswer]:
-        """One a table, in their order."""
+        """One answer per table, in the order of `tables`."""
         examples = [OperationExample("", question, scores.table.id, scores.table.header) for scores in tables]
         shares = self.model.probabilities(examples) if examples else ()
         return [self._answer(scores, share) for scores, share in zip(tables, shares, strict=True)]
@@ -87,13 +88,15 @@ class Aggregator:
 
 
 def chosen_rows(rows: np.ndarray, threshold: float) -> list[int]:
-    """The rows whose probability reaches the threshold."""
+    """Indices of the rows whose probability reaches the threshold."""
     return np.flatnonzero(np.asarray(rows, np.float64) >= threshold).tolist()
 
 
 def fit_threshold(held: Iterable[tuple[Sequence[float], Collection[int]]]) -> float:
-    """The threshold whose chosen rows have the highest mean F1 over questions, each (probabilities of its table's rows,
-    the rows that are right); of equal ones the nearest to `THRESHOLD`, which is also that of no questions."""
+    """The threshold whose chosen rows have the highest mean F1 over the held-out questions.
+
+    `held`: per question, the probabilities of its table's rows and the indices of the right rows. Of equally good
+    thresholds the one nearest to `THRESHOLD` is returned; without questions, `THRESHOLD` itself."""
     held = [(np.asarray(rows, np.float64), set(right)) for rows, right in held]
     if not held:
         return THRESHOLD

@@ -1,4 +1,4 @@
-"""Questions answered from an index: by a reader of passages, or from the cells of tables."""
+"""Answers questions from an index, with a reader of passages or from the cells of tables."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.passages import Passage
 
-PASSAGES = 100  # retrieved for a question
-POOL = 20  # tables whose cells are scored for a question
-QUESTIONS_AT_A_TIME = 32  # asked together
+PASSAGES = 100  # retrieved per question
+POOL = 20  # tables per question whose cells are scored
+QUESTIONS_AT_A_TIME = 32  # batched together
 
 Folder = str | os.PathLike
 
 
 class Answerer(Protocol):
-    """Answers questions, the likeliest answer first, each with the evidence that it was found in.
+    """Answers questions. The likeliest answer comes first; each has the evidence that it was found in.
 
     >>> from lisax import Answerer, Index, example_pages
     >>> index = Index.build(example_pages(), kind="mixed")
@@ -41,7 +41,7 @@ class Answerer(Protocol):
     """
 
     def ask(self, question: str, answers: int = 5) -> list[Answer]:
-        """Up to `answers` answers; none where nothing was found."""
+        """Up to `answers` answers, likeliest first; empty where nothing is found."""
         return next(self.ask_many([question], answers))
 
     def ask_many(self, questions: Sequence[str], answers: int = 5) -> Iterator[list[Answer]]:
@@ -57,11 +57,13 @@ class Answerer(Protocol):
         columns: Folder | None = None,
         aggregation: Folder | None = None,
     ) -> Answerer:
-        """The answerer of an index and a model, by the model's kind.
+        """Opens the answerer that fits an index and a model, by the model's kind.
 
-        A reader reads passages of an index of `lisax index mixed`, found by BM25, or with a `retriever` by BM25 and its
-        vectors. A model of rows and columns (CLTR) answers from cells of an index of `lisax index tables`; `columns` is
-        a model of columns of its own, `aggregation` one that chooses operations (a count, a sum)."""
+        A reader needs an index of `lisax index mixed`; it reads passages found by BM25 or, with a `retriever`, by BM25
+        and vectors. A model of rows and columns (CLTR) needs an index of `lisax index tables` and answers from cells.
+        `columns` is a separate model for columns; `aggregation` is a model that chooses operations (a count, a sum).
+
+        Raises LisaxError if the model answers no questions, or does not fit the index or the other models."""
         folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
         found = format_of(model)
         if found in (READ, POINT):
@@ -85,7 +87,7 @@ def _check(folder: Path, component: str, kind: str) -> None:
 
 
 class PassageAnswerer(Answerer):
-    """A reader over passages of text, tables and graphs (UDT-QA)."""
+    """A reader of passages of text, tables and graphs (UDT-QA)."""
 
     def __init__(self, search: PassageSearch, reader: Reader, passages: int = PASSAGES):
         self.search, self.reader, self.passages = search, reader, passages
@@ -99,14 +101,14 @@ class PassageAnswerer(Answerer):
         method: str | None = None,
         exact: bool = True,
     ) -> PassageAnswerer:
-        """`method`: bm25, dense or fused (default: fused with a retriever)."""
+        """Opens the index in `folder`. `method` is bm25, dense or fused (the default with a retriever)."""
         if not has_passages(read_components(folder)):
             raise LisaxError(f"a reader answers from an index of `lisax index mixed`, and {folder} is none")
         method = method or ("bm25" if retriever is None else "fused")
         return cls(PassageSearch(folder, method=method, retriever=retriever, exact=exact), reader)
 
     def find(self, questions: Mapping[str, str], k: int | None = None) -> dict[str, list[Passage]]:
-        """The passages that are read for each question, by its id: the first ones of `k` that are searched for."""
+        """The passages that the reader reads for each question, by question id, best first; `k` are retrieved."""
         found = self.search(questions, max(self.passages, self.reader.passages) if k is None else k)
         return {
             key: [self.search.index.passage(hit) for hit, _ in hits[: self.reader.passages]]
@@ -124,7 +126,7 @@ class PassageAnswerer(Answerer):
                 yield [dataclasses.replace(answer, evidence=self._evidence(answer)) for answer in found]
 
     def _evidence(self, answer: Answer) -> Evidence | None:
-        """The unit that holds an answer; None of one that was generated and stands in no passage."""
+        """The unit that contains an answer; None for a generated answer that no passage contains."""
         if answer.place is None:
             return None
         passage, unit = self.search.index.passage(answer.place.passage), answer.place.unit
@@ -132,8 +134,8 @@ class PassageAnswerer(Answerer):
 
 
 class CellAnswerer(Answerer):
-    """Cells of tables by the probabilities of their rows and columns (CLTR): each table's best cell, the best table
-    first; with an aggregator what an operation makes of the cells, where it chooses one."""
+    """Answers from table cells by the probabilities of their rows and columns (CLTR): each table's best cell, best
+    table first. With an aggregator, a table's answer is the aggregate of its cells where an operation is chosen."""
 
     def __init__(self, tables: TableAnswerer, aggregator: Aggregator | None = None, pool: int = POOL):
         self.tables, self.aggregator, self.pool = tables, aggregator, pool

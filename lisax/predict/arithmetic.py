@@ -1,4 +1,4 @@
-"""Counts, sums, averages and extremes of cells, exactly: decimal numbers, never binary ones."""
+"""Counts, sums, averages and extremes of cells, in exact decimal arithmetic."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from decimal import Decimal
 from lisax.corpora.answer_cells import exact_number
 from lisax.records import LisaxError, Operation
 
-DECIMALS = 12  # of an average that does not end
-# So many digits that no sum is rounded; memory is taken only for those that there are.
+DECIMALS = 12  # kept of an average that does not terminate
+# Enough precision that no sum is rounded; memory is only used for digits that occur.
 _EXACT = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Aggregate:
-    """What an operation makes of cells. `cells`: the ids of those used; `left_out`: how many others hold no number."""
+    """The result of an operation on cells. `cells`: ids of the cells used; `left_out`: how many others hold no
+    number."""
 
     operation: Operation
     value: Decimal
@@ -27,19 +28,19 @@ class Aggregate:
 
     @property
     def text(self) -> str:
-        """The value in digits, without those that say nothing."""
+        """The value in digits, without trailing zeros."""
         text = f"{self.value:f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
         return "0" if text == "-0" else text
 
 
 def aggregate(operation: Operation, cells: Mapping[str, str]) -> Aggregate | None:
-    """What `operation` makes of cells, id to text; None where there is nothing to make it of.
+    """Applies `operation` to cells (id -> text); None where no cell fits it.
 
-    A count is of cells, whatever they say. The other operations are of the numbers among them, as
-    `answer_cells.exact_number` reads them: without one there is no aggregate. An average that does not end is rounded
-    to `DECIMALS` decimals, half to even; everything else is exact. The order of the cells does not matter to the value.
-    Raises LisaxError for the operation NONE, which makes nothing.
+    A count counts all cells, whatever their text. The other operations use the cells that `answer_cells.exact_number`
+    reads as numbers; without any there is no aggregate. An average that does not terminate is rounded to `DECIMALS`
+    decimals, half to even; everything else is exact. The order of the cells does not change the value. Raises
+    LisaxError for the operation NONE.
     """
     if operation is Operation.NONE:
         raise LisaxError("the operation 'none' makes nothing of cells: they are the answer themselves")
@@ -59,7 +60,7 @@ def aggregate(operation: Operation, cells: Mapping[str, str]) -> Aggregate | Non
 
 
 def _quotient(total: Decimal, parts: int) -> Decimal:
-    """Exact where it ends: then it has at most as many more digits than `total` as `parts` has bits."""
+    """Exact where the quotient terminates: it then has at most as many more digits than `total` as `parts` has bits."""
     context = decimal.Context(
         prec=len(total.as_tuple().digits) + parts.bit_length() + 2 * DECIMALS,
         rounding=decimal.ROUND_HALF_EVEN,

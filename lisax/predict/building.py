@@ -1,4 +1,4 @@
-"""From a corpus to an index: `Index.build`, and the cache of indexes that nobody named a folder for."""
+"""Builds an index from a corpus (`Index.build`), and keeps the cache of indexes built without a folder."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from lisax.retrieval.folder import VERSION, open_component, read_components
 
 KINDS = ("documents", "mixed", "cells", "tables")
 CACHE = "LISAX_CACHE"  # the environment variable that names the cache folder
-RECORDS = Path("records")  # what an error about records names as their file
+RECORDS = Path("records")  # the file name in errors about records
 
 
 class Built(NamedTuple):
-    """Where an index stands, and whether it was there already."""
+    """The folder of an index, and whether it already existed."""
 
     folder: Path
     kind: str
@@ -37,7 +37,7 @@ class Built(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """What is indexed: streams of records, which can be read again, and a digest of all that they are made of."""
+    """The input of an index: streams of records, which can be read repeatedly, and a digest of their content."""
 
     name: str
     documents: Callable[[], Iterable[Document]]
@@ -47,12 +47,12 @@ class Corpus:
 
     @property
     def default_kind(self) -> str:
-        """`documents` for text alone, `mixed` for all else."""
+        """`documents` for text alone, `mixed` otherwise."""
         return "mixed" if _any(self.tables()) or _any(self.graphs()) else "documents"
 
 
 def build_index(source: Any, out: str | os.PathLike | None = None, kind: str | None = None) -> Built:
-    """See `Index.build`. Raises LisaxError where the corpus is empty, or has nothing for the kind."""
+    """See `Index.build`. Raises LisaxError where the corpus is empty, or has nothing that the kind indexes."""
     if kind is not None and kind not in KINDS:
         raise LisaxError(f"expected an index kind of {', '.join(KINDS)}; found '{kind}'")
     corpus = open_corpus(source)
@@ -68,10 +68,10 @@ def build_index(source: Any, out: str | os.PathLike | None = None, kind: str | N
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".building-", dir=folder.parent) as scratch:
         _build(corpus, kind, Path(scratch) / "index")
-        shutil.rmtree(folder, ignore_errors=True)  # a damaged one
+        shutil.rmtree(folder, ignore_errors=True)  # a damaged index
         try:
             (Path(scratch) / "index").rename(folder)
-        except OSError:  # another process was faster, with the same content
+        except OSError:  # another process was faster and wrote the same content
             if not _is_whole(folder):
                 raise
     return Built(folder, kind, False)
@@ -114,7 +114,7 @@ def _any(records: Iterable[Any]) -> bool:
 
 
 def open_corpus(source: Any) -> Corpus:
-    """The corpus in a folder or a file, or of records."""
+    """Opens the corpus in a folder or a file, or wraps records."""
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         if path.is_dir():
@@ -132,7 +132,7 @@ def _of_folder(folder: Path) -> Corpus:
         raise DataError("the folder is empty", path=folder)
     data = open_folder(folder)
     if isinstance(data, table_files.TableFolder) and any(map(page_files.is_page, folder.rglob("*"))):
-        data = page_files.PageFolder(folder)  # HTML pages: their text as well as their tables
+        data = page_files.PageFolder(folder)  # HTML pages: both their text and their tables
     return Corpus(str(folder), data.documents, data.tables, data.graphs, lambda: _digest_of_files(folder))
 
 
@@ -191,8 +191,8 @@ def _of_records(records: list[Any]) -> Corpus:
 
 
 def _record(record: Any, number: int) -> Document | Table | Graph:
-    """A record, or what a dict with its fields says: `sentences` or `text` for a page, `rows` for a table, `edges` for a
-    graph. A dict without an id has that of its title, or its number."""
+    """The record that a dict describes (`sentences` or `text`: a page, `rows`: a table, `edges`: a graph); records are
+    returned as they are. A dict without an id gets its title as id, or else its number."""
     if isinstance(record, (Document, Table, Graph)):
         return record
     if not isinstance(record, Mapping):

@@ -1,4 +1,4 @@
-"""From claims to verdicts: an index finds evidence, a ranker orders it, a verifier labels the claim."""
+"""Takes claims to verdicts: an index finds evidence, a ranker orders it, a verifier labels the claim."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from lisax.predict.verifier import NOTHING, PointerVerifier, Verifier, judge_dat
 from lisax.records import Claim, LisaxError, check_text
 from lisax.retrieval.entities import default_spotter
 
-CANDIDATES = 100  # units that are ranked for a claim
-LEAST_TABLES = 10  # searched for, of which a model of fewer reads the first
-CLAIMS_AT_A_TIME = 32  # checked together
+CANDIDATES = 100  # units of evidence ranked per claim
+LEAST_TABLES = 10  # retrieved per claim; a model that reads fewer takes the first
+CLAIMS_AT_A_TIME = 32  # batched together
 
 Path = str | os.PathLike
 NO_INFORMATION = np.array([0.0, 0.0, 1.0])
@@ -27,9 +27,8 @@ NO_INFORMATION = np.array([0.0, 0.0, 1.0])
 class Checker:
     """Checks claims against an index: search, rank, verify.
 
-    Without a ranker, evidence stands in BM25's order among the candidates (`Bm25Ranker`); an evidence pointer reads
-    them page by page in turn (`InTurn`). A claim for which nothing is found has NOT ENOUGH INFO, and `Verdict.reason`
-    says so.
+    Without a ranker, the candidates are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an evidence pointer
+    (`InTurn`). A claim without evidence is labelled NOT ENOUGH INFO, and `Verdict.reason` says why.
 
     >>> from lisax import Checker, Index, example_model, example_pages
     >>> checker = Checker(Index.build(example_pages()), verifier=example_model())
@@ -55,12 +54,15 @@ class Checker:
         documents: int = DOCUMENTS,
         candidates: int = CANDIDATES,
     ):
-        """`index`, `ranker` and `verifier` are parts or paths: an index folder, and bundles, checkpoints or MODEL_DIRs.
-        `model` is one model for what it can do: an evidence pointer ranks and verifies, a labeller verifies.
+        """`index`, `ranker` and `verifier` are objects or paths: an index folder, and bundles, checkpoints or
+        MODEL_DIRs. `model` is one model used for everything it can do: an evidence pointer ranks and verifies, a
+        labeller verifies.
 
         `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide where they can
-        (`judge_dates`). `hops=2`: look also into pages that the first pages' sentences name. `documents`: pages or
-        passages that are searched, whose first `candidates` sentences (rows, edges) are ranked."""
+        (`judge_dates`). `hops=2`: also search pages that sentences of the first pages name. `documents`: number of
+        pages or passages to retrieve; their first `candidates` sentences (rows, edges) are ranked.
+
+        Raises LisaxError if a part is missing, or if the index, ranker and verifier do not fit together."""
         if (model is None) == (verifier is None):
             raise LisaxError("a checker needs a verifier: give verifier=, or model= for one that does both, not both")
         if min(documents, candidates) < 1 or hops not in (1, 2):
@@ -91,13 +93,14 @@ class Checker:
         return next(self.check_many([claim]))
 
     def check_many(self, claims: Iterable[str | Claim]) -> Iterator[Verdict]:
-        """The verdicts on claims in their order, `CLAIMS_AT_A_TIME` together; the next ones are read when these are out."""
+        """The verdicts on claims, in order. Claims are read and checked in batches of `CLAIMS_AT_A_TIME`; the next
+        batch is read once the verdicts of the last have been consumed."""
         claims = iter([claims]) if isinstance(claims, (str, Claim)) else iter(claims)
         while group := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
             yield from self.verify(group, self.find(group))
 
     def find(self, claims: Sequence[str | Claim]) -> list[list[Evidence]]:
-        """The evidence of each claim, ranked: what `verify` reads."""
+        """The ranked evidence of each claim, as `verify` reads it."""
         texts = [check_text(claim if isinstance(claim, str) else claim.text) for claim in claims]
         found = self.index.search_many(texts, self.candidates, documents=self.documents, hops=self.hops)
         if self.ranker is None:
@@ -105,7 +108,7 @@ class Checker:
         return list(self.ranker.rank_many(texts, found, spot=self._spot))
 
     def verify(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> Iterator[Verdict]:
-        """The verdict on each claim from its ranked evidence."""
+        """The verdict on each claim, from its ranked evidence."""
         pairs = [pair for pair in zip(claims, evidence, strict=True) if pair[1]]
         verdicts = iter(())
         if pairs:

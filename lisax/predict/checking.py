@@ -1,4 +1,4 @@
-"""Checking claims and asking questions from the command line: one, a stream of them, or a file."""
+"""Checks claims and answers questions for the command line: a single one, a stream or a file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FILES = ("corpus", "index", "model", "ranker")
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What claims are checked with: `corpus` or `index`, models by their folders, and `Checker`'s arguments."""
+    """The options of a check: `corpus` or `index`, model folders, and the arguments of `Checker`."""
 
     corpus: Path | None
     index: Path | None
@@ -47,7 +47,7 @@ class Settings:
     evidence: int | None = None
 
     def open(self) -> Checker:
-        """A corpus is indexed as the model reads it."""
+        """Opens the checker. A corpus is indexed in the kind that the model reads."""
         verifier = verifier_of(
             open_model(self.model),
             self.model,
@@ -66,14 +66,14 @@ class Settings:
         )
 
     def digest(self, claims: Path) -> str:
-        """What the verdicts on a file's claims are made from."""
+        """A digest of everything that determines the verdicts on a file of claims."""
         values = dataclasses.asdict(self)
         prints = [_print_of(path) for path in (claims, *(values.pop(name) for name in FILES))]
         return json.dumps([values, prints])
 
 
 def open_index(corpus: Path | None, index: Path | None, kind: str | None = None) -> Index:
-    """The index that was given, or that of a corpus, which is built in the cache where it is not there yet."""
+    """Opens the given index, or the index of a corpus, building it in the cache where necessary."""
     if index is not None:
         return Index.open(index)
     built = build_index(corpus, kind=kind)
@@ -89,17 +89,18 @@ def check_one(settings: Settings, claim: str) -> Verdict:
 
 
 def check_stream(settings: Settings, claims: Path | None) -> Iterator[str]:
-    """The verdicts on a file's claims, or those of standard input, as lines of JSON, in order and as they finish."""
+    """Yields verdicts as JSON lines, in order and as they finish. Claims come from a file, or from standard input
+    (None)."""
     checker = settings.open()
     for verdict in checker.check_many(read_stream(sys.stdin) if claims is None else read_claims(claims)):
         yield verdict.to_json()
 
 
 def check_file(settings: Settings, claims: Path, out: Path) -> None:
-    """Writes the verdicts on a file's claims as JSON Lines and says how many have which label.
+    """Writes the verdicts on a file's claims as JSON Lines and logs how many claims have each label.
 
-    An interrupted call with the same settings goes on at the first group of claims that was not finished, which changes
-    no result."""
+    An interrupted call with the same settings resumes at the first unfinished batch of claims; the result is the same.
+    """
     checker, asked, labels = settings.open(), list(read_claims(claims)), Counter()
     with counting(len(asked), "claims") as advance:
 
@@ -126,7 +127,7 @@ def ask(
     aggregation: Path | None = None,
     answers: int = 5,
 ) -> list[Answer]:
-    """The answers to one question; a corpus is indexed as the model reads it."""
+    """Answers one question. A corpus is indexed in the kind that the model reads."""
     question = " ".join(question.split())
     if not question:
         raise LisaxError("the question is empty")
@@ -137,7 +138,8 @@ def ask(
 
 
 def read_stream(lines: Iterable[str]) -> Iterator[Claim]:
-    """Claims of JSON lines, as they come: `{"claim": text}`, and `id` where there is one; else it is the line's number."""
+    """Yields claims from JSON lines as they arrive: `{"claim": text}`, with an optional `id` (default: the line's
+    number)."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -153,5 +155,5 @@ def read_stream(lines: Iterable[str]) -> Iterator[Claim]:
 
 
 def _print_of(path: Any) -> Any:
-    """What tells whether a file or folder has changed; a word that names none (`bm25`) stands for itself."""
+    """A fingerprint that changes with the file or folder. A word that is not a path (`bm25`) is its own fingerprint."""
     return path if path is None or not Path(path).exists() else fingerprint(Path(path))

@@ -1,4 +1,4 @@
-"""The steps from claims or questions to verdicts or answers, each from files to a file."""
+"""The steps from claims to verdicts and from questions to answers, each reading files and writing one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lisax.sampling.examples import ranked_ids
 
 
 def rerank_file(model: Path, claims: Path, run: Path, index: Path, out: Path, *, depth: int = 200) -> None:
-    """Ranks each claim's first `depth` sentences of a run of documents or sentences."""
+    """Reranks the first `depth` sentences of each claim. `run` holds documents or sentences."""
     ranker, asked, opened = Ranker.open(model), list(read_claims(claims)), Index.open(index).reading("sentences")
     candidates = opened.in_run(read_run(run))
     if not any(opened.lookup(unit) for units in candidates.values() for unit in units):
@@ -52,11 +52,11 @@ def verify_file(
     threshold: float | None = None,
     columns: int = 3,
 ) -> None:
-    """Labels claims by the sentences or tables of a run and writes a FEVER submission.
+    """Labels claims from a run of sentences or tables, and writes a FEVER submission.
 
-    `aggregate` is how a pointwise labeller's labels of sentences become one; `temporal` lets dates decide where they
-    can. A model of tables reads `columns` of each, and with `threshold` calls a claim undecided whose sufficiency is
-    at most that."""
+    `aggregate`: how a pointwise labeller's labels of single sentences are combined. `temporal`: let dates decide where
+    they can. A model of tables reads `columns` columns of each table; with `threshold` it leaves a claim undecided
+    whose sufficiency is at most that."""
     verifier, asked = Verifier.open(model, aggregate=aggregate, threshold=threshold), list(read_claims(claims))
     if isinstance(verifier, TableVerifier):
         if temporal:
@@ -91,9 +91,10 @@ def answer_file(
     approximate: bool = False,
     k: int = 100,
 ) -> dict[str, float] | None:
-    """Answers questions from `k` passages each of a mixed index; `method` is bm25 or, with a retriever, dense or fused.
+    """Answers questions from `k` passages each of a mixed index. `method` is bm25 or, with a retriever, dense or fused.
 
-    Returns exact match over the questions whose answers are known (`open_qa.answered`), None where none is."""
+    Returns exact match over the questions with known answers (`open_qa.answered`), or None where no answers are known.
+    """
     from lisax.metrics import open_qa
     from lisax.predict.answerer import PassageAnswerer
     from lisax.predict.reader import Reader, answer_to_file
@@ -126,19 +127,19 @@ def verbalize_file(
     pairs: int | None = None,
     check: bool = True,
 ) -> dict[str, float]:
-    """Writes rows of tables and sub-graphs as sentences; the shares of `verbalizer.verbalize_to_file`."""
+    """Writes rows of tables and sub-graphs as sentences. Returns the shares of `verbalizer.verbalize_to_file`."""
     from lisax.predict.verbalizer import Choices, Verbalizer, verbalize_to_file
 
     sources, choices = unit_sources(tables, graphs), Choices(beams, pairs, check=check)
     verbalizer = Verbalizer.open(model, choices)
-    # The file itself, which may be written beside the tables, is nothing that it is made from.
+    # The output may be written beside the tables, so it is left out of their fingerprint.
     made_from = json.dumps([repr(choices), *(fingerprint(path, besides=out) for path in (model, *sources))])
     with counting(sum(1 for _ in units(tables, graphs)), "rows and sub-graphs") as advance:
         return verbalize_to_file(verbalizer, units(tables, graphs), out, made_from, advance)
 
 
 def unit_sources(tables: Path | None, graphs: Path | None) -> list[Path]:
-    """Those that were given, each of which must be there."""
+    """The paths that were given. Raises an error for one that does not exist."""
     sources = [path for path in (tables, graphs) if path is not None]
     if not sources:
         raise LisaxError("nothing to verbalize: give --tables, --graphs, or both")
@@ -149,7 +150,8 @@ def unit_sources(tables: Path | None, graphs: Path | None) -> list[Path]:
 
 
 def units(tables: Path | None, graphs: Path | None) -> Iterator[Triples]:
-    """Rows of all tables, then sub-graphs, of files or of folders in any layout; those without a value are left out."""
+    """Rows of all tables, then sub-graphs, from files or from folders in any layout. Units without a value are left
+    out."""
     if tables is not None:
         for table in open_folder(tables).tables() if tables.is_dir() else plain.read_tables(tables):
             yield from table_triples(table)

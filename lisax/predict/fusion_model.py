@@ -1,4 +1,4 @@
-"""A trained table fusion model as a scorer of example records: format, vocabulary and network together."""
+"""Loads a trained table fusion model as a scorer of example records: format, vocabulary and network together."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ from lisax.runtime.model_card import ModelCard
 
 
 class TableDecision(NamedTuple):
-    """`threshold`: claims of at most this sufficiency have not enough information. `in_data`: whether the data of the
-    run knows such claims, and its own verdicts have the threshold; elsewhere it is for those who ask anything.
-    `precision`: the share of dev claims at or below it that indeed no table decided, None where that is not known."""
+    """When a table fusion model says NOT ENOUGH INFO.
+
+    `threshold`: claims with at most this sufficiency have not enough information. `in_data`: whether the run's own data
+    has such claims, so that its verdicts use the threshold by default; otherwise it applies only on request.
+    `precision`: the share of validation claims at or below the threshold that indeed no table decides; None if unknown.
+    """
 
     threshold: float
     in_data: bool
@@ -38,13 +41,13 @@ class TableDecision(NamedTuple):
 class FusionModel:
     """Scores claims with up to `tables` of their tables.
 
-    `decision`: the threshold of sufficiency that a run chose on dev, None where it has not. `dropped_rows`: rows of
-    tables that the last call's inputs had no room for."""
+    `decision`: the sufficiency threshold chosen on validation data, None if the run chose none. `dropped_rows`: how
+    many table rows did not fit into the inputs of the last call."""
 
     format = TABLE_FUSION
 
     def __init__(self, path: str | os.PathLike):
-        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
         card.format_among(TABLE_FUSION)
@@ -58,7 +61,7 @@ class FusionModel:
         self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
 
     def scores(self, examples: Sequence[TableExample], progress: Callable[[int], None] | None = None) -> Scores:
-        """Probabilities of (table, truth) pairs or classes, and attention; see `fusion_scoring.Scores`."""
+        """Probabilities of (table, truth) pairs or of classes, and attention; see `fusion_scoring.Scores`."""
         texts = [
             TABLE_FUSION.encode_each(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
             for example in examples
@@ -68,19 +71,20 @@ class FusionModel:
         return self._scorer.scores([[[*next(tokens), EOS_ID] for _ in claim] for claim in texts], progress)
 
     def sufficiency(self, examples: Sequence[TableExample], probabilities: np.ndarray) -> np.ndarray:
-        """How sure it is that one of a claim's tables decides it, float [claims], from [claims, k, classes]; higher
-        for surer. The paper's two estimators; the joint one knows nothing of a claim with a single table."""
+        """How surely one of a claim's tables decides it: float [claims] from [claims, k, classes], higher is surer.
+
+        These are the paper's two estimators; the joint one is undefined for a claim with a single table."""
         counts = np.array([len(example.tables) for example in examples], int)
         present = np.arange(probabilities.shape[1]) < counts[:, None]
         if self.objective == "ternary":
             return figures.ternary_sufficiency(probabilities[..., 0], present)
         return -figures.joint_entropy(table_truth.relevance(probabilities), present)
 
-    # --- A line, for users in Python ------------------------------------------------------------
+    # --- One-line interface ----------------------------------------------------------------------
 
     def verify(self, claim: str, tables: Sequence[Table], columns: int | None = None) -> dict[Label, float]:
-        """Probability that the claim is true and false given up to k tables, best first; see `table_truth.relevance`
-        for each table's own. `columns`: the first so many of each table are read (None: all)."""
+        """The probabilities that the claim is true and false, given up to k tables, best first. `columns`: how many
+        columns of each table are read (None: all). For each table's own probabilities see `table_truth.relevance`."""
         example = TableExample(
             "claim", claim, tuple(view(table, range(len(table.header))[:columns]) for table in tables)
         )

@@ -1,4 +1,4 @@
-"""What is searched for a claim's evidence: `Index.build` makes an index of a corpus, `Index.open` opens any kind."""
+"""The protocol of indexes: `Index.build` builds one from a corpus, `Index.open` opens any kind."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.sampling.examples import Lookup, first_found
 
-Reads = Literal["sentences", "tables"]  # what a model takes as evidence
-DOCUMENTS = 20  # pages or passages whose sentences, rows and edges are candidates
+Reads = Literal["sentences", "tables"]  # the evidence that a model reads
+DOCUMENTS = 20  # retrieved pages or passages, whose sentences, rows and edges are candidates
 
 
 class Index(Protocol):
-    """Finds evidence for claims: sentences of pages, rows and edges beside them, or whole tables.
+    """Finds evidence for claims: sentences of pages, together with rows and edges, or whole tables.
 
-    To search something of your own (a search engine, a vector store), subclass `Index` and write `search`; `search_many`
-    is then a loop over it.
+    To search your own source (a search engine, a vector store), subclass `Index` and implement `search`; `search_many`
+    then calls it in a loop.
 
     >>> from lisax import Index, example_pages
     >>> index = Index.build(example_pages())
@@ -30,38 +30,38 @@ class Index(Protocol):
     """
 
     reads: Reads = "sentences"
-    titles: Any = None  # the titles by which a claim's entities are spotted, where the index keeps them
-    lookup: Lookup | None = None  # unit id to its sentence with the title, which the temporal rules ask for
+    titles: Any = None  # titles for spotting a claim's entities, where the index keeps them
+    lookup: Lookup | None = None  # unit id -> its sentence with the title, for the temporal rules
 
     def search(self, query: str, k: int = 10) -> list[Evidence]:
-        """Up to `k` units of evidence in the order in which they are found: of pages and passages, the best one's
-        sentences (rows, edges) first. A `Ranker` puts them in an order of their own."""
+        """Up to `k` units of evidence, in retrieval order: the sentences (rows, edges) of the best page or passage come
+        first. A `Ranker` reorders them."""
         return self.search_many([query], k)[0]
 
     def search_many(
         self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1
     ) -> list[list[Evidence]]:
-        """`search` for each query, in order: of the first `documents` pages or passages, the first `k` units.
+        """`search` for each query, in order: the first `k` units of the first `documents` pages or passages.
 
-        `hops=2` also looks into pages that sentences of the first ones name."""
+        `hops=2` also searches pages that sentences of the first pages name."""
         return [self.search(query, k) for query in queries]
 
     def evidence(self, units: Iterable[Hit | str], limit: int | None = None, claim: str = "") -> list[Evidence]:
-        """Units by their ids, or hits of a run with their scores: the first `limit` that the index has text for, each
-        once. `claim` is what they are read for, which chooses the columns of tables."""
+        """The evidence for unit ids, or for hits of a run with their scores: the first `limit` units that the index has
+        text for, without duplicates. `claim` is the claim they are read for; it selects the columns of tables."""
         scores = dict((unit, None) if isinstance(unit, str) else (unit.id, unit.score) for unit in units)
         return first_found(scores, lambda unit: self._read(unit, scores[unit], claim), limit)
 
     def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
-        """The unit of an id; None where the index has no text for it."""
+        """The unit with this id; None where the index has no text for it."""
         raise LisaxError(f"{type(self).__name__} cannot look up '{unit}': it has no `_read`")
 
     def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
-        """Unit ids by query, of a run of units, or of the pages or passages that hold them."""
+        """Unit ids by query. `run` holds units, or the pages or passages that contain them."""
         return {query: [hit.id for hit in hits] for query, hits in run.items()}
 
     def reading(self, reads: Reads) -> Index:
-        """This index for a model that reads sentences or tables; LisaxError where it has none of them."""
+        """This index for a model that reads sentences or tables. Raises LisaxError where the index has none of them."""
         if reads == self.reads:
             return self
         kind = "cells" if reads == "tables" else "mixed"
@@ -72,27 +72,32 @@ class Index(Protocol):
 
     @staticmethod
     def open(folder: str | os.PathLike) -> Index:
-        """The index in a folder that `Index.build` or `lisax index documents|mixed|cells|tables` wrote."""
+        """Opens an index folder that `Index.build` or `lisax index documents|mixed|cells|tables` wrote. Raises DataError
+        for any other folder, and for a damaged index."""
         return open_index(folder)
 
     @staticmethod
     def build(source: Any, out: str | os.PathLike | None = None, *, kind: str | None = None) -> Index:
         """Builds an index of a corpus and opens it.
 
-        `source` is a folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, one such
-        file, or records (`Document`, `Table`, `Graph`, or dicts with their fields). `out` is the folder of the index;
-        without one it is kept in the cache ($LISAX_CACHE, or ~/.cache/lisax), where the same content is built once.
+        `source`: a folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, one such
+        file, or records (`Document`, `Table`, `Graph`, or dicts with their fields). `out`: the folder to write the
+        index to; by default it is kept in the cache ($LISAX_CACHE, or ~/.cache/lisax), where the same content is built
+        once.
 
         `kind`: `documents` (pages, found by BM25 and titles; the default for text alone), `mixed` (text, tables and
-        graphs as passages; the default for all else), `cells` (whole tables, for models that read tables) or `tables`
-        (whole tables, for questions)."""
+        graphs as passages; the default otherwise), `cells` (whole tables, for models that read tables) or `tables`
+        (whole tables, for questions).
+
+        Raises LisaxError, or DataError with file and line, for an empty or invalid corpus and for one that has nothing
+        that the kind indexes."""
         from lisax.predict.building import build_index
 
         return open_index(build_index(source, out, kind).folder)
 
 
 def open_index(folder: str | os.PathLike) -> Index:
-    """See `Index.open`. A folder with pages beside cells gives its pages; `reading('tables')` gives the other."""
+    """See `Index.open`. A folder with both pages and cells opens as pages; `reading('tables')` returns the cells."""
     folder = Path(folder)
     components = set(read_components(folder))
     if has_passages(components):

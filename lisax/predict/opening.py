@@ -1,4 +1,4 @@
-"""A checkpoint or bundle as the model in use that its format asks for."""
+"""Opens a checkpoint or bundle with the class that its format requires."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def format_of(path: str | os.PathLike) -> Format | None:
-    """What a model was trained on; None where its `model.json` does not say it, or says one that is not known."""
+    """The format that a model was trained on; None where its `model.json` names none, or an unknown one."""
     return FORMATS.get(ModelCard.read(_folder(path)).text.get("family"))
 
 
@@ -33,7 +33,7 @@ def _folder(path: str | os.PathLike) -> Path:
 
 
 def open_model(path: str | os.PathLike) -> TextModel | FusionModel | PointerModel:
-    """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+    """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
     folder, found = _folder(path), format_of(path)
     answer = None if found is None else found.answer
     if answer in (SPANS, WRITTEN, VECTORS):

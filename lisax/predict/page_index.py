@@ -1,4 +1,4 @@
-"""Pages and their sentences: an index of documents as evidence."""
+"""An index of documents: sentences of pages as evidence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGES_KEPT = 100_000
 
 
 class PageIndex(Index):
-    """Sentences of indexed pages. Reads pages from the page store and keeps the last `PAGES_KEPT` of them in memory."""
+    """Sentences of indexed pages. Pages are read from the page store; the last `PAGES_KEPT` stay in memory."""
 
     def __init__(self, index: DocumentIndex):
         self.index, self.folder = index, index.folder
@@ -32,8 +32,8 @@ class PageIndex(Index):
     def search_many(
         self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1
     ) -> list[list[Evidence]]:
-        """Sentences of the pages that BM25 and titles find in turn, page by page (LisT5, sections 3.1 and 3.2); the
-        score is 1 / rank."""
+        """Sentences of the pages that BM25 and title search find in turn, page by page (LisT5, sections 3.1 and 3.2).
+        The score is 1 / rank."""
         claims = [Claim(str(number), query) for number, query in enumerate(queries)]
         hits: Iterable[Hit] = retrieve(self.index, claims, documents)
         if hops == 2:
@@ -54,7 +54,7 @@ class PageIndex(Index):
         return self.index.pages.page(page_id) if page_id in self.index.pages else None
 
     def lookup(self, unit: str) -> Passage | None:
-        """The sentence of an id; None where the corpus has no text for it."""
+        """The sentence with this id; None where the corpus has no text for it."""
         page_id, number = split_sentence_id(unit)
         page = self.page(page_id)
         if page is None or number >= len(page.sentences) or not page.sentences[number].text:
@@ -69,25 +69,25 @@ class PageIndex(Index):
         return Evidence(unit, found.text, found.title, place_of(unit), score, page)
 
     def of_pages(self, hits: Iterable[Hit], limit: int | None = None) -> list[str]:
-        """Ids of the sentences that have text, of the pages that were hit, in the hits' order."""
+        """Ids of the non-empty sentences of the retrieved pages, in the order of the hits."""
         pages = filter(None, (self.page(hit.id) for hit in hits))
         return list(itertools.islice((s.id for page in pages for s in page.sentences if s.text), limit))
 
     def candidates(self, query_id: str, hits: Iterable[Hit], limit: int | None) -> Iterator[Hit]:
-        """The sentences `of_pages` as hits of one query, scored by their rank."""
+        """The sentences of `of_pages` as hits of one query, scored by rank."""
         for rank, unit in enumerate(self.of_pages(hits, limit), start=1):
             yield Hit(query_id, unit, rank, 1 / rank)
 
     def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
-        """Sentence ids by query, of a run of pages or of sentences.
+        """Sentence ids by query. `run` holds pages or sentences.
 
-        A sentence's id may be that of a page too: which of the two a run holds is decided by most of its ids.
+        A sentence id may also be a page id; the majority of a run's ids decides which of the two it holds.
         """
         ids = {hit.id for hits in run.values() for hit in hits}
         of_pages = 2 * sum(unit in self.index.pages for unit in ids) >= len(ids)
         return {query: self.of_pages(hits) if of_pages else [hit.id for hit in hits] for query, hits in run.items()}
 
     def original_page(self, page_id: str) -> str:
-        """The owner's id of a page."""
+        """A page's id as its corpus writes it."""
         page = self.page(page_id)
         return (page.original_id if page else None) or page_id

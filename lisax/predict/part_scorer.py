@@ -1,8 +1,9 @@
-"""Probabilities of relevance of tables' rows and columns: each distinct part scored once, its text encoded once.
+"""Probabilities of relevance of table rows and columns. Each distinct part is scored once, and its text is encoded
+once.
 
-An input is the claim's slot, the question, then the part; pieces of a vocabulary do not cross spaces, so the tokens of
-a part are the same for every question and are kept. Whether that holds is checked with every question, by encoding one
-of its inputs as training does.
+An input is the claim's slot, the question, then the part. Vocabulary pieces do not cross spaces, so the tokens of a
+part are the same for every question and are cached. This is verified with every question, by encoding one of its inputs
+as in training.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ Progress = Callable[[int], None]
 
 @dataclasses.dataclass(slots=True)
 class _Part:
-    number: int  # of the row or column in its table
+    number: int  # index of the row or column in its table
     example: PartExample  # without a question
-    tokens: np.ndarray  # of the input without a question, whole
+    tokens: np.ndarray  # of the whole input without a question
     key: bytes
-    cut: dict[int, np.ndarray]  # room to the tokens that fit it
+    cut: dict[int, np.ndarray]  # room -> the tokens that fit it
 
 
 class PartScorer:
-    """Scores parts with one model. Tables are known by their ids: use one scorer for one collection."""
+    """Scores parts with one model. Results are cached by table id: use one scorer for one collection."""
 
     def __init__(self, model: TextModel):
         if model.format is not TABLE_PARTS:
@@ -45,9 +46,9 @@ class PartScorer:
     def scores(
         self, question: str, kind: PartKind, tables: Sequence[Table], progress: Progress | None = None
     ) -> list[np.ndarray]:
-        """Of each table its rows' or columns' probabilities, float32 [rows] or [columns]; 0 for those without text.
+        """Each table's row or column probabilities, float32 [rows] or [columns]; 0 for parts without text.
 
-        `progress` is told of parts: those of a batch once it is scored."""
+        `progress` is called after each batch with its number of parts."""
         parts = [self._parts(table, kind) for table in tables]
         distinct = {part.key: part for members in parts for part in members}
         tokens = self._inputs(question, list(distinct.values()))
@@ -61,7 +62,7 @@ class PartScorer:
         return made
 
     def tokens(self, kind: PartKind, table: Table) -> int:
-        """About the tokens that its parts of a kind give the model to read: what scoring them costs."""
+        """The approximate number of tokens that the model reads to score a table's parts of one kind."""
         return sum(min(len(part.tokens), self.model.max_tokens) for part in self._parts(table, kind))
 
     def _parts(self, table: Table, kind: PartKind) -> list[_Part]:

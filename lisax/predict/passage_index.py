@@ -1,6 +1,6 @@
-"""Sentences, rows and edges: an index of passages of text, tables and graphs as evidence.
+"""An index of passages of text, tables and graphs: sentences, rows and edges as evidence.
 
-LisT5's ranker and labellers read them as they read sentences, so that one claim is checked against text, tables and
+LisT5's ranker and labellers read rows and edges like sentences, so that one claim is checked against text, tables and
 graphs together (none of the papers does this).
 """
 
@@ -23,8 +23,8 @@ UNITS_KEPT = 1 << 16
 
 
 class PassageIndex(Index):
-    """Units by id, each with the title of its passage. Verbalized units are sentences; a raw row keeps its header. Of
-    edges that one text tells, the first stands for all."""
+    """Units by id, each with the title of its passage. Verbalized units are sentences; a raw row keeps its header.
+    Edges that share one text are represented by the first."""
 
     def __init__(self, index: MixedIndex):
         self.index, self.folder = index, index.folder
@@ -48,7 +48,7 @@ class PassageIndex(Index):
         return found and Evidence(unit, found.text, found.title, place_of(unit), score)
 
     def retrieve(self, claims: Sequence[Claim], passages: int) -> dict[str, list[str]]:
-        """Units of the first `passages` that BM25 finds for each claim, in their order."""
+        """Units of the first `passages` passages that BM25 finds for each claim, in their order."""
         found = self.index.search([claim.text for claim in claims], passages)
         return {claim.id: self.of_passages(hit for hit, _ in hits) for claim, hits in zip(claims, found, strict=True)}
 
@@ -58,7 +58,7 @@ class PassageIndex(Index):
         return list(itertools.islice(units, limit))
 
     def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
-        """Unit ids by query, of a run of passages or of units."""
+        """Unit ids by query. `run` holds passages or units."""
         return {
             query: self.of_passages(hit.id for hit in hits)
             if any(self.index.passage(hit.id) for hit in hits)
@@ -67,7 +67,7 @@ class PassageIndex(Index):
         }
 
     def _lookup(self, unit: str) -> Passage | None:
-        """The sentence, row or edge of an id; None where the index has none."""
+        """The sentence, row or edge with this id; None where the index has none."""
         pieces = list(self._passages_of(unit))
         if not pieces:
             return None
@@ -75,11 +75,11 @@ class PassageIndex(Index):
         return Passage(unit, title, without_title(text, title))
 
     def passage_of(self, unit: str) -> IndexedPassage | None:
-        """The (first) passage that holds a unit, whose source is the unit's; None where the index has none."""
+        """The first passage that contains a unit and comes from the unit's source; None where the index has none."""
         return next(self._passages_of(unit), None)
 
     def _passages_of(self, unit: str) -> Iterator[IndexedPassage]:
-        """The passage that holds a unit; those of one that was cut, in order."""
+        """The passages that contain a unit, in order: more than one where a unit was split."""
         for source, owner in _owners(unit):
             found = False
             for number in itertools.count():
@@ -93,12 +93,12 @@ class PassageIndex(Index):
                 return
 
     def original_page(self, page: str) -> str:
-        """Pages are named by our ids: the index keeps no others."""
+        """The page's id: this index does not keep the corpus's own ids."""
         return page
 
 
 def _owners(unit: str) -> Iterator[tuple[Source, str]]:
-    """The table, graph or page that a unit's id may belong to."""
+    """The tables, graphs and pages that a unit's id may belong to."""
     for mark, source in (("#r", Source.TABLE), ("#e", Source.GRAPH)):
         if mark in unit:
             yield source, unit.rpartition(mark)[0]

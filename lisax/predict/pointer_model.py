@@ -1,4 +1,4 @@
-"""A trained evidence pointer as a reader of example records: format, vocabulary and network together."""
+"""Loads a trained evidence pointer as a reader of example records: format, vocabulary and network together."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from lisax.runtime.pointer_scoring import PointerScorer, Pointing
 
 
 class PointerModel:
-    """Points to some of up to `candidates` candidates of a claim, and labels it where it was trained to."""
+    """Points to evidence among up to `candidates` candidates of a claim; labels the claim if trained to."""
 
     def __init__(self, path: str | os.PathLike):
-        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
         self.format, self.preset = card.format_among(POINT_DOCUMENTS, POINT_SENTENCES), card.preset
         self.max_tokens, self.candidates, relation = card.needed(
             "text.max_tokens", "text.candidates", "architecture.relation"
         )
-        self.labels = relation != "none"  # whether it labels claims
+        self.labels = relation != "none"  # whether the model labels claims
         self.vocabulary = card.open_vocabulary()
         self._scorer = PointerScorer.open(folder, texts=self.candidates, max_tokens=self.max_tokens)
 
     def point(self, examples: Sequence[PointerExample], progress: Callable[[int], None] | None = None) -> Pointing:
-        """The best pointers and the labels' probabilities. A claim without candidates has not enough information."""
+        """The best pointers and the label probabilities. A claim without candidates has not enough information."""
         texts = [
             self.format.encode_each(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
             for example in examples
@@ -41,17 +41,17 @@ class PointerModel:
         found.labels[[not example.candidates for example in examples]] = [0, 0, 1] if self.labels else 0
         return found
 
-    # --- A line each, for users in Python -------------------------------------------------------
+    # --- One-line interface ----------------------------------------------------------------------
 
     def rank(self, query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-        """(index, probability) of the texts pointed to, in order: titles for a pointer of documents, sentences for one
-        of evidence."""
+        """(index, probability) of the texts pointed to, in order. The texts are titles for a pointer to documents,
+        sentences for a pointer to evidence."""
         found = self.point([self._example(query, texts)])
         pairs = zip(found.pointers[0], found.shares[0])
         return [(int(place), float(share)) for place, share in pairs if place >= 0]
 
     def verify(self, claim: str, evidence: Sequence[str] = ()) -> dict[Label, float]:
-        """Probability of each label given candidate sentences, of which it points to some."""
+        """Label probabilities given candidate sentences, some of which the model points to."""
         if not self.labels:
             raise LisaxError("this model points to documents; verifying needs one that points to evidence")
         return dict(zip(LABELS, map(float, self.point([self._example(claim, evidence)]).labels[0]), strict=True))

@@ -1,4 +1,4 @@
-"""Evidence in the order of its relevance to a claim: trained rankers, BM25, and the order of the search."""
+"""Orders evidence by relevance to a claim: trained rankers, BM25, and the retrieval order."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from lisax.retrieval.runs import strictly_falling
 from lisax.retrieval.terms import stems
 from lisax.runtime.resumable import resumable_lines
 
-CLAIMS_AT_A_TIME = 32  # claims ranked between two points of resumption
+CLAIMS_AT_A_TIME = 32  # claims ranked between two resume marks
 
 Progress = Callable[[int], None]
-Spot = Callable[[str], Sequence[str]]  # a claim's entities
+Spot = Callable[[str], Sequence[str]]  # finds a claim's entities
 
 
 class Ranker(Protocol):
     """Orders evidence by its relevance to a claim, best first.
 
-    For a ranker of your own, subclass `Ranker` and write `rank`; `rank_many` is then a loop over it.
+    To write your own ranker, subclass `Ranker` and implement `rank`; `rank_many` then calls it in a loop.
 
     >>> from lisax import Ranker
     >>> ranker = Ranker.open("bm25")
@@ -45,10 +45,10 @@ class Ranker(Protocol):
     'Olin was born in Tarn.'
     """
 
-    tag: str = "ranker"  # its name in the runs that it writes
+    tag: str = "ranker"  # its name in the TREC runs that it writes
 
     def rank(self, claim: str, evidence: Sequence[Evidence | str]) -> list[Evidence]:
-        """The evidence, best first, each with its new score. Texts stand for evidence without a source."""
+        """The evidence, best first, with new scores. A plain text is treated as evidence without a source."""
         return next(self.rank_many([claim], [as_evidence(evidence)]))
 
     def rank_many(
@@ -59,8 +59,8 @@ class Ranker(Protocol):
         spot: Spot | None = None,
         progress: Progress | None = None,
     ) -> Iterator[list[Evidence]]:
-        """`rank` of each claim with its own evidence, in order. `spot` finds a claim's entities, for models that read
-        them; `progress` is told of the units of evidence that are done."""
+        """`rank` for each claim with its own evidence, in order. `spot` finds a claim's entities, for models that read
+        them; `progress` is called with the number of ranked units."""
         for claim, found in zip(claims, evidence, strict=True):
             yield self.rank(claim, found)
             if progress is not None:
@@ -68,14 +68,15 @@ class Ranker(Protocol):
 
     @staticmethod
     def open(path: str | os.PathLike) -> Ranker:
-        """The ranker in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
+        """Loads the ranker in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
 
-        Rankers are monoT5 models and pointers to documents or evidence. `"bm25"` is the ranker without a model."""
+        Rankers are monoT5 models and pointers to documents or evidence. `"bm25"` names the ranker without a model.
+        Raises DataError if there is no model at `path`, and LisaxError if it cannot rank."""
         return Bm25Ranker() if os.fspath(path) == "bm25" else ranker_of(open_model(path), path)
 
 
 def ranker_of(model: TextModel | PointerModel, source: str | os.PathLike = "this model") -> Ranker:
-    """An open model as the ranker that its format makes it; LisaxError where it ranks nothing."""
+    """Wraps a loaded model in the ranker that its format requires. Raises LisaxError if it cannot rank."""
     if model.format in KINDS:
         return KINDS[model.format](model)
     if model.format is TABLE_PARTS:
@@ -84,7 +85,7 @@ def ranker_of(model: TextModel | PointerModel, source: str | os.PathLike = "this
 
 
 class SentenceRanker(Ranker):
-    """monoT5 (LisT5, section 3.2): a sentence's score is its probability of relevance. Equal scores keep their order."""
+    """monoT5 (LisT5, section 3.2): scores a sentence by its probability of relevance. Equal scores keep their order."""
 
     def __init__(self, model: TextModel):
         self.model, self.tag = model, str(model.format)
@@ -107,7 +108,7 @@ class SentenceRanker(Ranker):
 
 
 class PointerRanker(Ranker):
-    """An evidence pointer as a ranker: the units that it points to, in that order, with their probabilities."""
+    """An evidence pointer as a ranker: returns the units that it points to, in that order, with their probabilities."""
 
     def __init__(self, model: PointerModel):
         self.model, self.tag = model, str(model.format)
@@ -127,8 +128,8 @@ class PointerRanker(Ranker):
 
 
 class PagePointerRanker(Ranker):
-    """A pointer to documents (DeSePtion, section 5.1) as a ranker of their sentences: of the pages that it points to by
-    their titles, all first sentences before the second of any. The score is 1 / rank."""
+    """A pointer to documents (DeSePtion, section 5.1) as a ranker of their sentences. The model points to pages by
+    title; the first sentences of all those pages come before any second sentence. The score is 1 / rank."""
 
     def __init__(self, model: PointerModel):
         self.model, self.tag = model, str(model.format)
@@ -170,16 +171,16 @@ def _in_turn(pages: Iterable[Sequence[Evidence]]) -> list[Evidence]:
 
 
 class InTurn(Ranker):
-    """The search's order with all pages' first sentences before the second of any, as evidence pointers are trained. The
-    score is 1 / rank."""
+    """Retrieval order by turns: the first sentences of all pages before any second sentence, as in the training of
+    evidence pointers. The score is 1 / rank."""
 
     def rank(self, claim, evidence):
         return _in_turn(_by_page(as_evidence(evidence)).values())
 
 
 class Bm25Ranker(Ranker):
-    """BM25 among the claim's own candidates, which needs no model: idf and average length are theirs. A title counts as
-    part of its sentence. Equal scores keep their order."""
+    """BM25 over the claim's own candidates, without a model: idf and average length are computed from them. A title
+    counts as part of its sentence. Equal scores keep their order."""
 
     tag = "bm25"
 
@@ -201,14 +202,14 @@ class Bm25Ranker(Ranker):
 
 
 class AsFound(Ranker):
-    """The order of the search, as it is."""
+    """The retrieval order, unchanged."""
 
     def rank(self, claim, evidence):
         return as_evidence(evidence)
 
 
 def as_evidence(evidence: Sequence[Evidence | str]) -> list[Evidence]:
-    """Evidence records; a text becomes one whose id is its number."""
+    """Evidence records; a plain text becomes a record whose id is its index."""
     if isinstance(evidence, str):
         raise LisaxError("expected a list of evidence, found one text: put it in a list")
     return [Evidence(str(i), one) if isinstance(one, str) else one for i, one in enumerate(evidence)]
@@ -229,7 +230,7 @@ def rank_to_file(
     progress: Progress | None = None,
     made_from: str = "",
 ) -> None:
-    """Writes the run of each claim's candidates, best first; an interrupted call that is `made_from` the same goes on."""
+    """Writes a run of each claim's candidates, best first. An interrupted call with the same `made_from` resumes."""
 
     def lines_of(group: Sequence[Claim]) -> Iterator[str]:
         found = [candidates(claim) for claim in group]

@@ -1,8 +1,8 @@
-"""A trained reader as it is used: questions with their passages to answers, and where they stand.
+"""Loads a trained reader, which extracts or generates answers from passages and locates them.
 
-The pointing reader gives each span a probability, of all spans of all passages of a question; an answer's is the
-sum over the places where it stands (UDT-QA, section 2), and its source is the unit of the likeliest of them. The
-generating reader's probabilities are those of its hypotheses; its source is the first passage that holds the answer.
+The pointing reader gives a probability to each span, among all spans of all passages of a question. An answer's
+probability is the sum over its occurrences (UDT-QA, section 2); its source is the unit of the likeliest occurrence. The
+generating reader's probabilities are those of its hypotheses; an answer's source is the first passage that contains it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from lisax.runtime.model_card import ModelCard
 from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer
 from lisax.runtime.resumable import resumable_lines
 
-SPAN_TOKENS = 10  # of an answer at most
-SPANS = 50  # of a question that are added up
-QUESTIONS_AT_A_TIME = 64  # read between two points of resumption
+SPAN_TOKENS = 10  # maximum length of an answer
+SPANS = 50  # best spans per question, whose probabilities are summed by answer
+QUESTIONS_AT_A_TIME = 64  # questions read between two resume marks
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpanPlace:
-    """Where an answer stands: characters of a passage's text, and the sentence, row or edge that holds them."""
+    """Where an answer occurs: characters of a passage's text, and the sentence, row or edge that contains them."""
 
     passage: str
     unit: str
@@ -48,8 +48,8 @@ class SpanPlace:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """A text with its probability. `place` is where a reader found it among its passages; `evidence` the sentence, row,
-    edge or cell that holds it; `reason` says which operation made it of cells, where one did.
+    """An answer's text with its probability. `place` is where a reader found it in its passages; `evidence` is the
+    sentence, row, edge or cell that contains it; `reason` names the operation that computed it from cells, if any.
 
     >>> print(Answer("Tarn", 0.83, evidence=Evidence("Mara_0", "Mara was born in Tarn.", "Mara", "sentence 0")))
     Tarn (0.830), from Mara, sentence 0: Mara was born in Tarn.
@@ -81,10 +81,10 @@ class Answer:
 
 
 class Reader:
-    """`read` gives each question's answers, the likeliest first."""
+    """Answers questions from passages."""
 
     def __init__(self, path: str | os.PathLike):
-        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
         self.format = card.format_among(READ, POINT)
@@ -106,9 +106,9 @@ class Reader:
         answers: int = 5,
         progress: Callable[[int], None] | None = None,
     ) -> list[list[Answer]]:
-        """Up to `answers` of each (question, passages best first); none where there are no passages.
+        """Up to `answers` answers for each (question, passages best first), likeliest first; empty without passages.
 
-        `progress` is told of each batch's number of texts (pointing) or questions (generating)."""
+        `progress` is called after each batch with its number of texts (pointing) or questions (generating)."""
         texts = [
             [
                 reading.encode_reading(
@@ -186,7 +186,7 @@ class Reader:
 
 
 def _best_spans(text: reading.ReadingText, places: reading.Places, shares: np.ndarray) -> list[tuple[float, int, int]]:
-    """(log-probability, first token, last token) of the `SPANS` best spans of the passage's own text."""
+    """(log-probability, first token, last token) of the `SPANS` best spans within the passage's own text."""
     inside = np.array(
         [
             begin >= text.context - 1 and end > max(begin, text.context)
@@ -206,7 +206,7 @@ def _best_spans(text: reading.ReadingText, places: reading.Places, shares: np.nd
 
 
 def _said(text: reading.ReadingText, places: reading.Places, span: tuple[float, int, int, int]) -> tuple[str, int]:
-    """What stands at a span, and the character of the passage's text where it begins."""
+    """The text of a span, and the character of the passage's text where it begins."""
     begin, end = max(places.begins[span[2]], text.context), places.ends[span[3]]
     written = text.inputs[begin:end]
     return written.strip(), begin - text.context + len(written) - len(written.lstrip())
@@ -227,10 +227,10 @@ def answer_to_file(
     made_from: str = "",
     more: Callable[[Question], dict] = lambda question: {},
 ) -> None:
-    """Writes a line for each question: {"id", "question", "answers", "found"} and what `more` says of it.
+    """Writes a line for each question: {"id", "question", "answers", "found"} and the fields that `more` returns.
 
-    `passages` gives what is read for a question's id. Some questions at a time are in memory, and an interrupted call
-    that is `made_from` the same goes on."""
+    `passages` returns the passages to read for a question id. Questions are read in batches; an interrupted call with
+    the same `made_from` resumes."""
     groups = list(windows(questions, QUESTIONS_AT_A_TIME))
     with counting(sum(map(len, groups)), "questions") as advance:
 

@@ -1,4 +1,5 @@
-"""A trained dual encoder as it is used: questions and passages to vectors, format, vocabulary and network together."""
+"""Loads a trained dual encoder, which maps questions and passages to vectors: format, vocabulary and network
+together."""
 
 from __future__ import annotations
 
@@ -23,10 +24,10 @@ METHODS = ("bm25", "dense", "fused")
 
 
 class Retriever:
-    """`digest` names the model by what it was read from."""
+    """Encodes questions and passages. `digest` identifies the model by the content of its files."""
 
     def __init__(self, path: str | os.PathLike):
-        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
         card.format_among(RETRIEVE)
@@ -40,7 +41,7 @@ class Retriever:
         return cls(path)
 
     def questions(self, texts: Sequence[str]) -> np.ndarray:
-        """float32 [texts, emb]"""
+        """Question vectors, float32 [texts, emb]."""
         return self._encoder.questions(
             self._tokens(
                 [
@@ -51,7 +52,7 @@ class Retriever:
         )
 
     def passages(self, passages: Sequence[Passage], progress: Callable[[int], None] | None = None) -> np.ndarray:
-        """float32 [passages, emb]"""
+        """Passage vectors, float32 [passages, emb]."""
         return self._encoder.passages(
             self._tokens(
                 [
@@ -69,8 +70,8 @@ class Retriever:
 
 
 class PassageSearch:
-    """An index opened once, with the way in which it is searched: by BM25, by vectors, or both fused by reciprocal
-    rank, of which each then finds as many. `index` is the index itself."""
+    """An open index with its search method: BM25, vectors, or both fused by reciprocal rank, each contributing the same
+    number of hits. `index` is the index itself."""
 
     def __init__(
         self, folder: str | os.PathLike, *, method: str = "bm25", retriever: Retriever | None = None, exact: bool = True
@@ -91,7 +92,7 @@ class PassageSearch:
         self.index = self._vectors.index
 
     def __call__(self, questions: Mapping[str, str], k: int) -> dict[str, Hits]:
-        """Up to `k` (passage id, score) of each question {id: text}."""
+        """Up to `k` (passage id, score) hits for each question {id: text}."""
         texts, runs = list(questions.values()), []
         if self._method != "dense":
             runs.append(dict(zip(questions, self.index.search(texts, k))))
@@ -112,5 +113,5 @@ def retrieve(
     retriever: Retriever | None = None,
     exact: bool = True,
 ) -> dict[str, Hits]:
-    """Up to `k` (passage id, score) of each question {id: text}: see `PassageSearch`."""
+    """Up to `k` (passage id, score) hits for each question {id: text}: see `PassageSearch`."""
     return PassageSearch(folder, method=method, retriever=retriever, exact=exact)(questions, k)

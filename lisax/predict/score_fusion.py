@@ -1,6 +1,6 @@
-"""A ranker beside BM25 (ours): relevance as a logistic regression on both, fitted on held-out claims.
+"""Combines a ranker with BM25 (ours): a logistic regression on both scores, fitted on held-out claims.
 
-From scratch and on few claims a ranker knows things that BM25 does not and forgets others that BM25 sees.
+A ranker trained from scratch on few claims catches matches that BM25 misses, and misses others that BM25 catches.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ RIDGE = 1e-3
 
 
 def features(ranked: Sequence[Hit], lexical: Sequence[Hit]) -> np.ndarray:
-    """`features_of` a claim's ranked sentences: their probabilities and BM25's scores, 0 for what it did not return."""
+    """`features_of` for a claim's ranked sentences: their probabilities and BM25 scores, 0 where BM25 did not return
+    them."""
     found = {hit.id: hit.score for hit in lexical}
     return features_of(
         np.array([hit.score for hit in ranked]),
@@ -35,8 +36,8 @@ def features_of(probabilities: np.ndarray, lexical: np.ndarray, best: float) -> 
 
 
 def weights_of(card: Mapping[str, Any]) -> np.ndarray | None:
-    """The weights that a run left in its ranker's `model.json`, None where it has not; ValueError where they are not
-    three numbers, or the ranker counts for nothing."""
+    """The weights in a ranker's `model.json`, or None if it has none. Raises ValueError unless they are three finite
+    numbers, the first (the ranker's) positive."""
     if card.get("fusion") is None:
         return None
     weights = np.array(card["fusion"], float)
@@ -46,7 +47,7 @@ def weights_of(card: Mapping[str, Any]) -> np.ndarray | None:
 
 
 def fit(claims: Iterable[Claim], ranked: Run, lexical: Run) -> np.ndarray:
-    """Weights [3] of the features that best tell gold sentences from others, by Newton's method."""
+    """Fits feature weights [3] that best separate gold sentences from others, by Newton's method."""
     rows, gold = [], []
     for claim in claims:
         if claim.evidence_sets and (hits := ranked.get(claim.id)):
@@ -67,7 +68,7 @@ def fit(claims: Iterable[Claim], ranked: Run, lexical: Run) -> np.ndarray:
 
 
 def fuse(ranked: Run, lexical: Run, weights: np.ndarray) -> Iterator[Hit]:
-    """The ranked sentences in the order of their fused probability, which is their score."""
+    """The ranked sentences, reordered and scored by their fused probability."""
     for query, hits in ranked.items():
         scores = probability(features(hits, lexical.get(query, ())), weights)
         for rank, i in enumerate(np.argsort(-scores, kind="stable"), start=1):
@@ -75,7 +76,7 @@ def fuse(ranked: Run, lexical: Run, weights: np.ndarray) -> Iterator[Hit]:
 
 
 def probability(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """float64 [hits], of relevance by both."""
+    """Probability of relevance from both scores, float64 [hits]."""
     return _sigmoid(features @ weights)
 
 

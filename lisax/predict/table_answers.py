@@ -1,5 +1,7 @@
-"""Questions answered by cells (CLTR, section 3.2): pooled tables, a probability for each of their rows and columns, and
-what follows from the two: cells, the tables' new order, answers.
+"""Answers questions from table cells (CLTR, section 3.2).
+
+Rows and columns of the pooled tables get a probability each; cells, the new order of the tables and the answers follow
+from the two.
 """
 
 from __future__ import annotations
@@ -23,16 +25,16 @@ from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import POOL, open_index
 
 REDUCTIONS = ("max", "mean")
-ROWS_AT_A_TIME = 256  # between two looks at which tables still have a chance
-ROUNDING = 1e-6  # of a mean
+ROWS_AT_A_TIME = 256  # rows scored between two rounds of dropping hopeless tables
+ROUNDING = 1e-6  # rounding error allowed for a mean
 
 
 @dataclasses.dataclass(frozen=True)
 class TableScores:
-    """Probabilities of relevance of a table's rows and columns, float32 [rows] and [columns]; 0 for an empty one.
+    """Probabilities of relevance of a table's rows and columns, float32 [rows] and [columns]; 0 for empty ones.
 
-    `retrieval` is the table's score in the pool; `relevance` the probability by it and the best cell together that
-    tables are ordered by, None where they are by their cells."""
+    `retrieval` is the table's BM25 score in the pool. `relevance` is the probability that combines it with the best
+    cell; None where tables are ordered by their cells alone."""
 
     table: Table
     retrieval: float
@@ -42,7 +44,7 @@ class TableScores:
 
     @functools.cached_property
     def filled(self) -> np.ndarray:
-        """Which cells hold anything, bool [rows, columns]."""
+        """Which cells are not empty, bool [rows, columns]."""
         return filled_cells(self.table)
 
     @property
@@ -51,7 +53,7 @@ class TableScores:
         return np.where(self.filled, self.rows[:, None] * self.columns, np.float32(0))
 
     def score(self, reduce: str = "max") -> float:
-        """The table's: that of its best cell, or the mean over cells that hold anything; 0 for an empty table."""
+        """The table's score: that of its best cell, or the mean over non-empty cells; 0 for an empty table."""
         if reduce not in REDUCTIONS:
             raise LisaxError(f"cells are reduced by {' or '.join(REDUCTIONS)}, found '{reduce}'")
         if not self.filled.any():
@@ -60,12 +62,12 @@ class TableScores:
 
     @property
     def value(self) -> float:
-        """What tables are ordered by: `relevance` where there is one, else the best cell's score."""
+        """The sort key of tables: `relevance` where there is one, else the best cell's score."""
         return self.score() if self.relevance is None else self.relevance
 
     @property
     def best(self) -> tuple[int, int]:
-        """(row, column) of the best cell, the first of equals in reading order."""
+        """(row, column) of the best cell; the first in reading order among equals."""
         row, column = np.unravel_index(int(self.cells.argmax()), self.cells.shape)
         return int(row), int(column)
 
@@ -77,9 +79,10 @@ def filled_cells(table: Table) -> np.ndarray:
 
 
 class TableAnswerer:
-    """Tables for a question from an index folder, and what a row model and a column model (mostly one) say of them.
+    """Retrieves tables for a question from an index folder and scores them with a row model and a column model (usually
+    the same).
 
-    `weights`: of best cells beside BM25, where the run that the row model comes from has fitted them (`score_fusion.py`)."""
+    `weights`: how to combine best cells with BM25, if the run of the row model fitted them (`score_fusion.py`)."""
 
     def __init__(self, index: Bm25Index, store: TableStore, rows: PartScorer, columns: PartScorer | None = None):
         self.index, self.store = index, store
@@ -94,13 +97,14 @@ class TableAnswerer:
     def open(
         cls, index: str | os.PathLike, bundle: str | os.PathLike, column_bundle: str | os.PathLike | None = None
     ) -> TableAnswerer:
-        """`index` is what `lisax index tables` built; a bundle is one of the format `table_parts`, or a MODEL_DIR."""
+        """Opens the answerer. `index` is a folder that `lisax index tables` built; a bundle holds a model of the format
+        `table_parts`, and may also be a MODEL_DIR."""
         folder = Path(index)
         columns = None if column_bundle is None else PartScorer(TextModel.open(column_bundle))
         return cls(open_index(folder), TableStore.open(folder), PartScorer(TextModel.open(bundle)), columns)
 
     def search(self, question: str, pool: int = POOL) -> list[tuple[str, float]]:
-        """Up to `pool` (table, BM25 score), best first."""
+        """Up to `pool` (table id, BM25 score) pairs, best first."""
         return self.index.search([question], pool)[0]
 
     def table(self, table_id: str) -> Table:
@@ -119,17 +123,18 @@ class TableAnswerer:
         reach: int | None = None,
         reduce: str = "max",
     ) -> list[TableScores]:
-        """The `keep` best of `pool` tables, best first; of equal ones the one that BM25 puts first. The best are those
-        with the best cells (or mean cells, with `reduce`), or by best cell and BM25 where there are `weights`.
+        """The `keep` best of `pool` tables, best first; equal ones in BM25's order. Tables are compared by their best
+        cell (or the mean of their cells, see `reduce`), or by best cell and BM25 where there are `weights`.
 
-        Columns of all tables are scored, then rows where a table's columns leave it a chance, so that the result is
-        that of `rank`. `reach`: rows of no more tables than that, the most promising. `progress` is told of parts.
+        All columns are scored first, then rows only where a table's columns leave it a chance; the result equals that
+        of `rank`. `reach`: score the rows of at most this many tables, the most promising. `progress` is called with
+        numbers of parts.
         """
         pooled = self.pool(question, pool)
         fused = self.weights is not None and reduce == "max"
 
         def worth(cells: Sequence[float], places: Sequence[int]) -> list[float]:
-            """What tables are ordered by."""
+            """The sort keys of the tables."""
             return self._relevance(cells, places, pooled) if fused else list(cells)
 
         columns = self._columns.scores(question, PartKind.COLUMN, [table for table, _ in pooled], progress)
@@ -156,13 +161,13 @@ class TableAnswerer:
         return [scores for _, _, scores in best[:keep]]
 
     def tokens(self, table: Table) -> tuple[int, int]:
-        """About the tokens that its rows and its columns give the models to read."""
+        """The approximate numbers of tokens that the models read to score a table's rows and its columns."""
         return self._rows.tokens(PartKind.ROW, table), self._columns.tokens(PartKind.COLUMN, table)
 
     def rank(
         self, question: str, pool: Sequence[tuple[Table, float]], progress: Progress | None = None
     ) -> list[TableScores]:
-        """Every row and column of (table, score in the pool) pairs, in their order."""
+        """Scores every row and column of (table, score in the pool) pairs, in their order."""
         tables = [table for table, _ in pool]
         columns = self._columns.scores(question, PartKind.COLUMN, tables, progress)
         rows = self._rows.scores(question, PartKind.ROW, tables, progress)
@@ -175,24 +180,24 @@ class TableAnswerer:
     def _relevance(
         self, cells: Sequence[float], places: Sequence[int], pool: Sequence[tuple[Table, float]]
     ) -> list[float]:
-        """Of the tables at these places of a pool, by their best cells and their scores in the pool."""
+        """The relevance of the tables at these places of a pool, from their best cells and their scores in the pool."""
         retrieval = np.array([score for _, score in pool])
         features = score_fusion.features_of(np.array(cells), retrieval[list(places)], retrieval.max())
         return score_fusion.probability(features, self.weights).tolist()
 
     def pool(self, question: str, pool: int = POOL) -> list[tuple[Table, float]]:
-        """The tables that BM25 finds, but for those without any text in a cell: they hold no answer."""
+        """The tables that BM25 finds, except those whose cells are all empty: they hold no answer."""
         found = [(self.table(table), score) for table, score in self.search(question, pool)]
         return [(table, score) for table, score in found if any(map(str.strip, itertools.chain(*table.rows)))]
 
 
 def bound(table: Table, columns: np.ndarray, reduce: str = "max") -> float:
-    """What the table's score can be at most, whatever its rows."""
+    """An upper bound of the table's score, whatever its rows."""
     return TableScores(table, 0.0, np.ones(len(table.rows), np.float32), columns).score(reduce)
 
 
 def _first_rows(waiting: list[int], tables: Sequence[Table], rows: int) -> tuple[list[int], list[int]]:
-    """The first of the tables, with about so many rows together, and the rest."""
+    """Splits off the first tables that have about `rows` rows together; returns them and the rest."""
     taken = 0
     for number, i in enumerate(waiting, start=1):
         taken += len(tables[i].rows)

@@ -1,4 +1,4 @@
-"""Whole tables as evidence, each cut to the columns that a claim is about."""
+"""An index of whole tables as evidence, each reduced to the columns that matter to a claim."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import open_index
 
 COLUMNS, TABLES_KEPT = 3, 4096
-SHOWN_ROWS = 20  # of a table's text
+SHOWN_ROWS = 20  # shown of a table
 
 
 class TableIndex(Index):
-    """Tables of an index of cells, found by their cells; or of one of whole tables, found by BM25 over their text.
+    """Tables of an index of cells, found by their cells, or of an index of whole tables, found by BM25 over their text.
 
-    `columns` are kept of a table, those that have to do with the claim (all of them without an index of cells)."""
+    `columns`: how many columns of a table are kept, the most relevant to the claim (all without an index of cells)."""
 
     reads = "tables"
 
@@ -43,7 +43,7 @@ class TableIndex(Index):
     def search_many(
         self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1
     ) -> list[list[Evidence]]:
-        """Up to `k` tables for each query, scored by the search; `documents` says nothing here."""
+        """Up to `k` tables for each query, with their retrieval scores; `documents` is ignored."""
         if hops != 1:
             raise LisaxError("a second hop follows titles of pages: use an index of `lisax index documents`, or hops=1")
         claims = [Claim(str(number), query) for number, query in enumerate(queries)]

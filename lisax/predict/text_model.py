@@ -1,4 +1,4 @@
-"""A trained checkpoint or bundle as a scorer of example records: format, vocabulary and network together."""
+"""Loads a trained checkpoint or bundle as a scorer of example records: format, vocabulary and network together."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from lisax.runtime.scoring import LabelScorer, softmax
 
 
 class TextModel:
-    """Scores examples of one format. `dropped_rows`: rows of tables that the last call's inputs had no room for."""
+    """Scores examples of one format. `dropped_rows`: how many table rows did not fit into the inputs of the
+    last call."""
 
     def __init__(self, scorer_of: Callable[[list[int], int], LabelScorer], vocabulary: Vocabulary, card: ModelCard):
-        """`scorer_of(pieces, max_tokens)` makes the scorer of the format's label words."""
+        """`scorer_of(pieces, max_tokens)` builds the scorer for the format's label words."""
         self.card, self.format, self.preset = card, card.format, card.preset
         (self.max_tokens,) = card.needed("text.max_tokens")
         if not self.format.has_label_words:
             raise card.error("text.family", f"a model of the format '{self.format}', which does not answer in words")
-        # Read for a claim; of another format none are.
+        # Tables read per claim; 0 for other formats.
         (self.tables,) = card.needed("text.tables") if self.format is TABLES else (0,)
         if self.format is TABLES and not self.tables:
             raise card.error("text.tables", "it reads no tables")
@@ -41,7 +42,7 @@ class TextModel:
 
     @classmethod
     def open(cls, path: str | os.PathLike) -> TextModel:
-        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = fetched(resolve_checkpoint(path)) if is_remote(path) else place(path)
         if not folder.is_dir():
             raise DataError("no such checkpoint or bundle", path=folder)
@@ -53,7 +54,7 @@ class TextModel:
     def probabilities(self, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Softmax over the target words, float32 [len(examples), words].
 
-        Ranking: (relevant, not relevant). Labelling: in the order of `LABELS`. Operations: in that of `Operation`.
+        Ranking: (relevant, not relevant). Labelling: in the order of `LABELS`. Operations: in the order of `Operation`.
         """
         texts = [
             self.format.encode(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
@@ -66,14 +67,14 @@ class TextModel:
     def token_probabilities(
         self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None
     ) -> np.ndarray:
-        """`probabilities` of inputs that are encoded already, each with its EOS."""
+        """`probabilities` of inputs that are already encoded, each ending in EOS."""
         return softmax(self._scorer.logits(tokens, progress))
 
     @functools.cached_property
     def _count(self) -> Callable[[str], int]:
         return self.vocabulary.count
 
-    # --- A line each, for users in Python -------------------------------------------------------
+    # --- One-line interface ----------------------------------------------------------------------
 
     def rank(self, query: str, texts: Sequence[str], entities: Sequence[str] = ()) -> list[tuple[int, float]]:
         """(index, probability of relevance) of each text, best first."""
@@ -98,7 +99,7 @@ class TextModel:
 
 
 def _of_program(folder: Path) -> Callable[[list[int], int], LabelScorer]:
-    """The scorer that a bundle carries as StableHLO: neither imports flax nor traces the model."""
+    """The scorer that a bundle holds as StableHLO. It neither imports flax nor traces the model."""
     described, (_, parameters) = program.read_description(folder), bundle.read(folder)
 
     def scorer_of(pieces: list[int], max_tokens: int) -> LabelScorer:

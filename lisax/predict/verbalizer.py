@@ -1,9 +1,10 @@
-"""Rows and sub-graphs written as sentences (UDT-QA, section 3), faithfully.
+"""Writes table rows and sub-graphs as sentences (UDT-QA, section 3), faithfully.
 
 A unit is read in pieces that fit the model. Of a piece's hypotheses the one with the highest ROUGE-1 against the input
-is taken, its case, accents and punctuation restored from the input. Ours: every number, date and name is compared, and
-a hypothesis that loses or invents one gives way to the next, the last to a rule's rendering; a unit whose joined pieces
-are not faithful is rendered by the rule as a whole. So every number and date of a unit stands in its text.
+is taken, and its case, accents and punctuation are restored from the input. Ours: every number, date and name is
+compared. A hypothesis that loses or invents one is rejected for the next; after the last, a rule renders the piece. A
+unit whose joined pieces are not faithful is rendered by the rule as a whole. So every number and date of a unit occurs
+in its text.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ from lisax.runtime.model_card import ModelCard
 from lisax.runtime.resumable import resumable_groups
 
 PLAIN_WORDS = "plain_words.txt"
-UNITS_AT_A_TIME = 512  # verbalized between two points of resumption
+UNITS_AT_A_TIME = 512  # units verbalized between two resume marks
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verbalized:
-    """What is written for one unit: a line of `lisax verbalize`'s file, in the order of the units given.
+    """The text written for one unit: a line of `lisax verbalize`'s file, in the order of the input units.
 
-    `beam`: which hypothesis of the model was kept, counted from 0, best first; of a unit that was split, the last of
-    those kept; -1 where `fallback`, the text being a rule's, if only in part. `rejected`: hypotheses that agreed better
-    with the input, but lost or invented a number, a date or a name. `parts`, of a unit whose text is that of its
-    pieces: for each the number of its first pair, counted from 0, and what is said of it and those after it. The rule
-    tells each edge of a sub-graph as a piece. `digest`, in a file: the unit's, by which a text of other data is told.
+    `beam`: the index of the hypothesis that was kept, from 0, best first; for a split unit that of the last piece; -1
+    where `fallback`, i.e. where a rule wrote at least part of the text. `rejected`: how many hypotheses agreed better
+    with the input but lost or invented a number, a date or a name. `parts`, for a unit whose text joins those of its
+    pieces: per piece the index of its first pair, from 0, and its text. The rule writes each edge of a sub-graph as a
+    piece. `digest`, in a file: the unit's digest, which reveals a text of other data.
     """
 
     id: str
@@ -60,7 +61,8 @@ class Verbalized:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """`max_pairs`: of a piece, None: as many as fit. `check`: False keeps the first hypothesis, faithful or not."""
+    """Settings of the verbalizer. `max_pairs`: pairs per piece (None: as many as fit). `check`: False keeps the first
+    hypothesis, faithful or not."""
 
     beam_size: int = 10
     max_pairs: int | None = None
@@ -68,7 +70,7 @@ class Choices:
 
 
 class Read(NamedTuple):
-    """A piece of a unit, the number of its first pair there, and the model's texts for it, best first."""
+    """A piece of a unit, the index of its first pair in the unit, and the model's texts for it, best first."""
 
     first: int
     piece: Triples
@@ -76,7 +78,7 @@ class Read(NamedTuple):
 
 
 class Verbalizer:
-    """Writes rows of tables and edges of graphs as sentences that hold every number, date and name of them.
+    """Writes table rows and graph edges as sentences that keep every number, date and name.
 
     >>> from lisax import Graph, Verbalizer
     >>> verbalizer = Verbalizer.open(VERBALIZER)
@@ -99,8 +101,8 @@ class Verbalizer:
 
     @classmethod
     def open(cls, path: str | os.PathLike, choices: Choices = Choices(), rows: int | None = None) -> Verbalizer:
-        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest). The words that any
-        text may use are read from `plain_words.txt` there, where it is."""
+        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest). The words that
+        any text may use are read from its `plain_words.txt`, if there is one."""
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
         card.format_among(VERBALIZE)
@@ -120,7 +122,7 @@ class Verbalizer:
         return cls(generator, vocabulary, encoder, max_tokens, choices, plain)
 
     def write(self, data: Table | Graph) -> str:
-        """A table's rows, or a graph, as sentences that hold every number, date and name of them."""
+        """A table's rows, or a graph, as sentences that keep every number, date and name."""
         if isinstance(data, Table):
             units = list(table_triples(data))
         elif isinstance(data, Graph):
@@ -130,11 +132,11 @@ class Verbalizer:
         return " ".join(found.text for found in self.verbalize([unit for unit in units if unit.pairs]))
 
     def verbalize(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[Verbalized]:
-        """A text for each unit; `progress` is told of each batch's number of pieces."""
+        """A text for each unit. `progress` is called after each batch with its number of pieces."""
         return [self.choose(unit, found) for unit, found in zip(units, self.hypotheses(units, progress))]
 
     def hypotheses(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[list[Read]]:
-        """What the model says of the pieces of each unit."""
+        """The model's hypotheses for the pieces of each unit."""
         pieces = [self.encoder.split(unit, self._max_tokens, self.choices.max_pairs) for unit in units]
         tokens = [[*self.encoder.inputs(piece), EOS_ID] for of_unit in pieces for _, piece in of_unit]
         found = iter(self._generator.hypotheses(tokens, progress))
@@ -147,10 +149,10 @@ class Verbalizer:
         ]
 
     def choose(self, unit: Triples, found: Sequence[Read], check: bool | None = None) -> Verbalized:
-        """The text of a unit from what was said of its pieces; `check` in place of that of `choices`."""
+        """Chooses a unit's text among the hypotheses for its pieces. `check` overrides that of `choices`."""
         check = self.choices.check if check is None else check
         parts = [self._chosen(read.piece, read.texts, check) for read in found]
-        # A piece that is not the unit itself was cut, be it only in a name: what it says is checked against the unit.
+        # A piece that differs from its unit was cut, even if only in a name, so its text is checked against the unit.
         return (
             parts[0]
             if [read.piece for read in found] == [unit]
@@ -175,7 +177,7 @@ class Verbalizer:
         beam = -1 if fallback else max(part.beam for part in parts)
         texts: dict[int, list[str]] = {}
         for first, part in zip(firsts, parts):
-            for number, said in part.parts or [(0, part.text)]:  # a value that was cut begins several
+            for number, said in part.parts or [(0, part.text)]:  # a value that was cut starts several parts
                 texts.setdefault(first + number, []).append(said)
         return Verbalized(
             unit.id,
@@ -189,16 +191,16 @@ class Verbalizer:
 
 
 def _by_rule(unit: Triples, rejected: int) -> Verbalized:
-    """A row as one sentence, which is a unit of evidence; a sub-graph edge by edge, each of which is one."""
+    """Renders a row as one sentence, which is a unit of evidence; a sub-graph as one sentence per edge, each a unit."""
     texts = render_pairs(unit)
-    # Two sentences may read as one date: `March. 1932`.
+    # Two joined sentences may read as one date: `March. 1932`.
     if is_row(unit.id) or len(texts) < 2 or not Facts(unit).judge(" ".join(texts)).faithful:
         return Verbalized(unit.id, unit.title, render(unit), -1, rejected, fallback=True)
     return Verbalized(unit.id, unit.title, " ".join(texts), -1, rejected, True, tuple(enumerate(texts)))
 
 
 def ended(text: str) -> str:
-    """`text` with a mark at its end, so that the next text begins a sentence."""
+    """`text` with a final punctuation mark, so that the next text starts a sentence."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
@@ -209,8 +211,8 @@ def verbalize_to_file(
     made_from: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, float | int]:
-    """Writes a line for each unit, streamed, and returns `shares` of them; an interrupted call that is `made_from` the
-    same goes on. `progress` is told of each group's number of units."""
+    """Writes a line for each unit, streaming, and returns their `shares`. An interrupted call with the same `made_from`
+    resumes. `progress` is called after each group with its number of units."""
 
     def groups_after(done: int) -> Iterator[list[str]]:
         rest = iter(units)
@@ -231,7 +233,7 @@ def verbalize_to_file(
 
 
 def read_verbalized(path: Path) -> Iterator[Verbalized]:
-    """The lines of a file that `verbalize_to_file` wrote."""
+    """Reads the lines of a file that `verbalize_to_file` wrote."""
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -241,8 +243,8 @@ def read_verbalized(path: Path) -> Iterator[Verbalized]:
 
 
 def shares(found: Iterable[Verbalized]) -> dict[str, float | int]:
-    """How many units there are, and the shares of them whose first choice was faithful, for which a later hypothesis
-    was taken, and which needed the rule."""
+    """The number of units, and the shares of them whose first hypothesis was faithful, for which a later one was taken,
+    and which needed the rule."""
     units = at_once = fallback = 0
     for text in found:
         units += 1

@@ -28,10 +28,10 @@ _EDGE = re.compile(r".+#e[0-9]+", re.DOTALL)
 class Evidence:
     """One unit of evidence: a sentence, a table's row, a graph's edge, or a whole table.
 
-    `unit` is its id and `source` the title of its page, table or graph. `place` says where in its source it stands
-    (`sentence 3`, `row 0`, `edge 1`), counted from 0 as in the id; it is empty for a whole table. `score` is what ranked
-    it last: the search, a ranker (a probability of relevance), or a model that points to evidence; None if nothing did.
-    `page` is the page's id as the corpus' owner writes it, `table` what a model reads of a table.
+    `unit` is its id, and `source` the title of its page, table or graph. `place` is its position in the source
+    (`sentence 3`, `row 0`, `edge 1`), counted from 0 as in the id; empty for a whole table. `score` comes from the last
+    step that ranked it: the search, a ranker (a probability of relevance), or an evidence pointer; None if nothing did.
+    `page` is the page's id as its corpus writes it; `table` is the part of a table that a model reads.
 
     >>> Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 0", 0.98)
     Evidence(unit='Vova_Brugard_0', text='Vova Brugard was born in Torimoor.', source='Vova Brugard', place='sentence 0', score=0.98)
@@ -54,12 +54,12 @@ class Evidence:
 
     @property
     def where(self) -> str:
-        """Source and place for a reader, or the id where the source has no title."""
+        """Source and place in words, or the id where the source has no title."""
         return ", ".join(filter(None, (self.source, self.place))) if self.source else self.unit
 
 
 def place_of(unit: str) -> str:
-    """Where a unit stands in its page, table or graph, by its id."""
+    """A unit's position in its page, table or graph, from its id."""
     if is_row(unit):
         return f"row {unit.rpartition('#r')[2]}"
     if _EDGE.fullmatch(unit):
@@ -71,11 +71,11 @@ def place_of(unit: str) -> str:
 class Verdict:
     """A claim's label with the evidence that was read for it, best first.
 
-    `probabilities` are the verifier's, one per label; they are empty where a threshold decided whose precision is not
-    known. `reason` says which rule decided, and is empty where the verifier's most probable label stands. `ruling` is
-    the temporal rules' ruling as plain data, with the verifier's own label; `sufficiency` says how surely one of the
-    tables decides the claim (table fusion). `id` is the claim's own id, if it has one; `reads` is what the verifier took
-    as evidence.
+    `probabilities` are the verifier's, one per label; empty where a threshold of unknown precision decided. `reason`
+    names the rule that decided; empty where the verifier's most probable label was kept. `ruling` is the temporal
+    rules' ruling as plain data, with the verifier's own label. `sufficiency` says how surely one of the tables decides
+    the claim (table fusion). `id` is the claim's own id, if any; `reads` is the kind of evidence that the verifier
+    read.
 
     >>> from lisax.records import Label
     >>> evidence = Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 0", 0.98)
@@ -119,7 +119,7 @@ class Verdict:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """For notebooks. Every text is escaped: pages and claims may come from anyone."""
+        """HTML for notebooks. All texts are escaped: pages and claims may come from anyone."""
         said = html.escape
         shares = " · ".join(
             f"{said(str(label))} {share:.3f}"
@@ -140,7 +140,7 @@ class Verdict:
         )
 
     def prediction(self) -> Prediction:
-        """The verdict as predictions files hold it: ids and scores without texts."""
+        """The verdict as it is stored in predictions files: ids and scores without texts."""
         shares = tuple(self.probabilities.get(label, float("nan")) for label in LABELS)
         return Prediction(
             "" if self.id is None else str(self.id),
@@ -152,8 +152,8 @@ class Verdict:
         )
 
     def submission(self) -> dict[str, Any]:
-        """A line of a predictions file, as `lisax verify` writes and `lisax score` reads it: FEVER's fields, ours
-        beside them."""
+        """A line of a predictions file, as `lisax verify` writes and `lisax score` reads it: FEVER's fields and our
+        own."""
         made, own = self.prediction(), {} if self.id is None else {"id": self.id}
         if self.reads == "tables":
             return own | table_predictions.prediction_row(TablePrediction(made, self.sufficiency))
@@ -161,7 +161,7 @@ class Verdict:
         return own | fever.prediction_row(made, lambda page: pages.get(page, page))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the `submission` with the claim, the reason and the texts of the evidence."""
+        """Plain data: the `submission` plus the claim, the reason and the texts of the evidence."""
         texts = {"reason": self.reason, "evidence": [one.to_dict() for one in self.evidence]}
         return {"claim": self.claim} | self.submission() | texts
 
@@ -171,5 +171,5 @@ class Verdict:
 
 
 def write_predictions(path: str | os.PathLike, verdicts: Iterable[Verdict]) -> int:
-    """Writes the verdicts' submissions as JSON Lines, atomically; returns their number."""
+    """Writes the verdicts' submissions as JSON Lines, atomically. Returns their number."""
     return write_json_lines(path, (verdict.submission() for verdict in verdicts))

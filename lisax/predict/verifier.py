@@ -1,4 +1,5 @@
-"""Claims labelled by their evidence: one verifier for each kind of model, and the temporal rules after any of them."""
+"""Labels claims from their evidence: a verifier for each kind of model, and the temporal rules that follow any
+of them."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from lisax.progress import counting, say
 from lisax.records import LABELS, Claim, Hit, Label, LisaxError
 from lisax.sampling.examples import LIST_LENGTH, Lookup
 
-CLAIMS_AT_A_TIME = 256  # claims that a pointer reads at a time
+CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
 
 Progress = Callable[[int], None]
 
@@ -34,7 +35,7 @@ Progress = Callable[[int], None]
 class Verifier(Protocol):
     """Labels claims: SUPPORTS, REFUTES or NOT ENOUGH INFO.
 
-    For a verifier of your own, subclass `Verifier` and write `verify`; `verify_many` is then a loop over it.
+    To write your own verifier, subclass `Verifier` and implement `verify`; `verify_many` then calls it in a loop.
 
     >>> from lisax import Verifier
     >>> verifier = Verifier.open(VERIFIER)
@@ -44,7 +45,7 @@ class Verifier(Protocol):
     """
 
     reads: Reads = "sentences"
-    depth: int = LIST_LENGTH  # units of evidence that are read for a claim
+    depth: int = LIST_LENGTH  # units of evidence read per claim
 
     def verify(self, claim: str | Claim, evidence: Sequence[Evidence | str] = ()) -> Verdict:
         """The verdict on a claim from its first `depth` units of evidence, best first."""
@@ -57,14 +58,15 @@ class Verifier(Protocol):
         *,
         progress: Progress | None = None,
     ) -> Iterator[Verdict]:
-        """`verify` of each claim with its own evidence, in order; `progress` is told of `inputs` that are done."""
+        """`verify` for each claim with its own evidence, in order. `progress` is called with the number of finished
+        `inputs`."""
         for claim, found in zip(claims, evidence, strict=True):
             yield self.verify(claim, found)
             if progress is not None:
                 progress(1)
 
     def inputs(self, evidence: Sequence[Evidence]) -> int:
-        """How many inputs the model reads for a claim with this evidence."""
+        """The number of model inputs for a claim with this evidence."""
         return 1
 
     @staticmethod
@@ -75,11 +77,13 @@ class Verifier(Protocol):
         threshold: float | None = None,
         evidence: int | None = None,
     ) -> Verifier:
-        """The verifier in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
+        """Loads the verifier in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
 
-        `aggregate`: how a pointwise labeller's labels of single sentences become one, see `AGGREGATES`. `threshold`:
-        table fusion has NOT ENOUGH INFO of claims whose sufficiency is at most this (default: the one that training
-        chose). `evidence`: how many units are read for a claim (default: as many as in training)."""
+        `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES`. `threshold`:
+        table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the value chosen in
+        training). `evidence`: how many units are read per claim (default: as in training).
+
+        Raises DataError if there is no model at `path`, and LisaxError if it cannot label claims."""
         return verifier_of(open_model(path), path, aggregate=aggregate, threshold=threshold, evidence=evidence)
 
 
@@ -91,7 +95,7 @@ def verifier_of(
     threshold: float | None = None,
     evidence: int | None = None,
 ) -> Verifier:
-    """An open model as the verifier that its format makes it; LisaxError where it labels nothing."""
+    """Wraps a loaded model in the verifier that its format requires. Raises LisaxError if it cannot label claims."""
     if evidence is not None and evidence < 1:
         raise LisaxError(f"expected at least one unit of evidence, found {evidence}")
     if model.format.answer is POINTERS:
@@ -113,15 +117,15 @@ def verifier_of(
 
 
 def any_decides(shares: np.ndarray, relevance: np.ndarray) -> np.ndarray:
-    """There is no information only if no sentence has any: the product over sentences; otherwise the most certain
-    sentence decides. Unlike under a maximum, one irrelevant sentence does not outvote the one that matters. A
-    sentence decides as far as the ranker finds it relevant."""
+    """NOT ENOUGH INFO only if no sentence has information (the product over sentences); otherwise the most certain
+    sentence decides. Unlike under a maximum, one irrelevant sentence does not outvote the one that matters. Sentences
+    are weighted by the ranker's relevance."""
     decided = shares[:, :2] * relevance[:, None]
     return np.append(decided.max(axis=0), (1 - relevance * (1 - shares[:, 2])).prod())
 
 
-# From label probabilities [sentences, labels] and relevance [sentences] to the claim's: LisT5's two ways, and ours: the
-# best sentence alone, and any.
+# Combine label probabilities [sentences, labels] and relevance [sentences] into the claim's: `sum` and `max` are
+# LisT5's; `first` (the best sentence alone) and `any` are ours.
 AGGREGATES = {
     "sum": lambda shares, relevance: shares.sum(axis=0),
     "max": lambda shares, relevance: shares.max(axis=0),
@@ -131,8 +135,8 @@ AGGREGATES = {
 
 
 class Labeller(Verifier):
-    """LisT5's labellers: listwise (all sentences in one input), pointwise (one input a sentence, then `aggregate`), and
-    the baseline that reads the claim alone."""
+    """LisT5's labellers: listwise (all sentences in one input), pointwise (one input per sentence, then `aggregate`),
+    and the baseline that reads only the claim."""
 
     def __init__(self, model: TextModel, aggregate: str = "any", depth: int = LIST_LENGTH):
         if aggregate not in AGGREGATES:
@@ -152,10 +156,10 @@ class Labeller(Verifier):
             shares = scores[start : start + len(rows)]
             start += len(rows)
             if not len(shares):
-                # A pointwise model has nothing to read where nothing was found: there is no information.
+                # Without evidence a pointwise model has no input: NOT ENOUGH INFO.
                 total = np.array([0.0, 0.0, 1.0])
             elif self.pointwise:
-                # A ranker's scores are probabilities; BM25's, above 1, count as certain, as does what none has scored.
+                # A ranker's scores are probabilities. BM25 scores above 1 count as certain, as do missing scores.
                 relevance = np.clip([1.0 if one.score is None else one.score for one in read], 0, 1)
                 total = AGGREGATES[self.aggregate](shares, relevance)
             else:
@@ -174,8 +178,8 @@ def _sentence_examples(claim: str | Claim, read: Sequence[Evidence], pointwise: 
 
 
 class PointerVerifier(Verifier):
-    """DeSePtion's evidence pointer: it points to some of a claim's candidates, which are the verdict's evidence with
-    the probabilities of the pointers, and its label is the likeliest on average over the steps."""
+    """DeSePtion's evidence pointer. The candidates that it points to are the verdict's evidence, with the probabilities
+    of the pointers; its label is the likeliest on average over the steps."""
 
     def __init__(self, model: PointerModel):
         if not model.labels:
@@ -200,9 +204,9 @@ class PointerVerifier(Verifier):
 
 
 class TableVerifier(Verifier):
-    """Table fusion, and the text-to-text labeller that reads tables as one text.
+    """Table fusion, or a text-to-text labeller that reads tables as one text.
 
-    `decision`: the sufficiency at which table fusion says NOT ENOUGH INFO; None: never of a claim that has a table."""
+    `decision`: the sufficiency at which table fusion says NOT ENOUGH INFO. None: never for a claim that has a table."""
 
     reads: Reads = "tables"
 
@@ -235,13 +239,14 @@ def _table_example(claim: str | Claim, read: Sequence[Evidence]) -> TableExample
 def judged(
     probabilities: np.ndarray, sufficiency: np.ndarray | None, decision: TableDecision | None
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """(shares of the three labels [claims, 3], sufficiency, relevance [claims, k]) of probabilities [claims, k, classes].
+    """Turns probabilities [claims, k, classes] into label shares [claims, 3], sufficiency, and relevance [claims, k].
 
-    With a decision a claim at or below its threshold has not enough information, otherwise it is true or false. The
-    probability of the former is how often that was right on dev; where this is not known the claim's shares are NaN."""
+    With a decision, a claim at or below its threshold has not enough information; any other is true or false. The
+    probability of NOT ENOUGH INFO is then its precision on validation data; where this is unknown, the claim's shares
+    are NaN."""
     shares = np.zeros((len(probabilities), 3))
     shares[:, :2] = table_truth.truth(probabilities)
-    # Nothing was retrieved, or nothing that suffices.
+    # Nothing was retrieved, or nothing sufficient.
     undecided = shares.sum(1) == 0
     if decision is not None:
         below = ~undecided & (sufficiency <= decision.threshold)
@@ -260,8 +265,8 @@ def table_verdicts(
     relevance: np.ndarray | None = None,
     decision: TableDecision | None = None,
 ) -> Iterator[Verdict]:
-    """Verdicts of label shares [claims, 3] in the order of `LABELS`, NaN where nothing is known but that there is not
-    enough information; their evidence is the tables that were read, scored by `relevance` [claims, k]."""
+    """Verdicts from label shares [claims, 3] in the order of `LABELS`; NaN means NOT ENOUGH INFO of unknown
+    probability. Their evidence is the tables that were read, scored by `relevance` [claims, k]."""
     for i, (claim, read) in enumerate(zip(claims, evidence, strict=True)):
         if relevance is not None:
             read = [dataclasses.replace(one, score=float(share)) for one, share in zip(read, relevance[i])]
@@ -276,13 +281,13 @@ def table_verdicts(
 
 
 def tell_dropped_rows(model: FusionModel | TextModel, of: str) -> None:
-    """Says how many rows the last call's inputs had no room for, where there are any."""
+    """Logs how many table rows did not fit into the inputs of the last call, if any."""
     if model.dropped_rows:
         say(f"  {model.dropped_rows:,} rows of {of} had no room in {model.max_tokens} tokens")
 
 
 def tell_open(model: FusionModel | TextModel, decision: TableDecision | None) -> None:
-    """Says that table fusion will not write NOT ENOUGH INFO of a claim that has tables, and how it does."""
+    """Logs that table fusion will not label claims with tables NOT ENOUGH INFO, and how to change that."""
     if model.format is TABLE_FUSION and decision is None:
         chosen = (
             "none was chosen on dev for this model"
@@ -305,7 +310,7 @@ def verdict_of(
     reason: str = "",
     reads: Reads = "sentences",
 ) -> Verdict:
-    """The verdict of shares [3] in the order of `LABELS`; NaN: not enough information, of unknown probability."""
+    """The verdict from shares [3] in the order of `LABELS`; NaN means NOT ENOUGH INFO of unknown probability."""
     unknown = bool(np.isnan(shares).any())
     return Verdict(
         _text(claim),
@@ -326,7 +331,7 @@ def verify_run(
     *,
     temporal: bool = False,
 ) -> Iterator[Verdict]:
-    """The verdicts on claims from a run of units that were ranked before, with a line of progress now and then."""
+    """Yields verdicts on claims from a run of already ranked units, logging progress now and then."""
     claims = list(claims)
     evidence = [index.evidence(run.get(claim.id, ()), verifier.depth, claim.text) for claim in claims]
     with counting(sum(map(verifier.inputs, evidence)), "inputs") as advance:
@@ -335,11 +340,12 @@ def verify_run(
 
 
 def judge_dates(verdicts: Iterable[Verdict], lookup: Lookup | None = None) -> Iterator[Verdict]:
-    """The temporal rules after a verifier (DeSePtion, section 5.2): its label gives way where the dates of claim and
-    evidence decide.
+    """Applies the temporal rules after a verifier (DeSePtion, section 5.2): they override its label where the dates of
+    claim and evidence decide.
 
-    `Verdict.ruling` then has the ruling with the verifier's label beside it, `reason` its sentence; the probabilities
-    stay the verifier's. `lookup` finds pages' first sentences, which say what `the film` and `the band` are."""
+    `Verdict.ruling` then holds the ruling and the verifier's own label, and `reason` its sentence; the probabilities
+    remain the verifier's. `lookup` finds the first sentences of pages, which say what `the film` and `the band` refer
+    to."""
     for verdict in verdicts:
         passages = [Passage(one.unit, one.source, one.text) for one in verdict.evidence]
         ruling = temporal.judge(verdict.claim, passages, lookup)

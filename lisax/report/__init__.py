@@ -1,1 +1,1 @@
-"""Reports: one self-contained HTML file, and the same tables as plain text."""
+"""Writes reports: one self-contained HTML file, and the same tables as plain text."""

@@ -1,6 +1,6 @@
 """Geometry of the charts, in the units of an SVG view box; `templates/charts.html` draws them.
 
-Pure: numbers in, positions out. Points that are not finite are left out.
+Pure functions from numbers to positions. Points that are not finite are left out.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 WIDTH, HEIGHT = 440, 260
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 12, 40  # margins: tick labels left, axis name below
-MAX_POINTS = 300  # of a curve; more are thinned
-MARKED_POINTS = 30  # curves of at most so many points show each
+MAX_POINTS = 300  # per curve; longer ones are thinned
+MARKED_POINTS = 30  # curves with at most this many points show each of them
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def round_ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def number(value: float) -> str:
-    """A number for a label: 1,200 or 0.25, no needless digits."""
+    """A number for a label: 1,200 or 0.25, without superfluous digits."""
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:.3g}"
@@ -111,7 +111,7 @@ def lines(
 ) -> Chart | None:
     """A chart of named curves of (x, y); None if no point is left. `x_values` sets the ticks of the x axis.
 
-    `log_x` needs positive x. `y_range` is widened to hold the data and else is the data's own.
+    `log_x` needs positive x. `y_range` is widened to contain the data; the default is the data's range.
     """
     clean = {
         name: thin(sorted((float(x), float(y)) for x, y in points if math.isfinite(x) and math.isfinite(y)))
@@ -147,7 +147,7 @@ def lines(
 
 
 def thin(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """At most `MAX_POINTS` of the points, evenly, with the first and the last."""
+    """At most `MAX_POINTS` of the points, evenly spaced, including the first and the last."""
     if len(points) <= MAX_POINTS:
         return points
     step = (len(points) - 1) / (MAX_POINTS - 1)
@@ -173,7 +173,7 @@ def recall_chart(curves: Mapping[str, Mapping[int, float]]) -> Chart | None:
 
 
 def _spread(ks: list[int]) -> list[int]:
-    """Those of the values whose labels do not run into one another on a logarithmic axis."""
+    """The values whose labels do not overlap on a logarithmic axis."""
     if not ks:
         return ks
     gap = math.log(max(ks[-1] / ks[0], 2)) / 14
@@ -199,7 +199,7 @@ class Bar:
 
 
 def reliability_bars(bins: Sequence[Mapping[str, float]]) -> tuple[Bar, ...]:
-    """Bars over the unit square of `lines`' frame. `share`: the bin's part of all verdicts, 0 to 1."""
+    """Bars over the unit square of `lines`' frame. `share`: the bin's share of all verdicts, 0 to 1."""
     x_scale, y_scale = unit_scales()
     total = sum(row["count"] for row in bins) or 1
     bars = []
@@ -227,7 +227,7 @@ def unit_scales() -> tuple[Scale, Scale]:
 
 
 def unit_frame(x_name: str, y_name: str, description: str) -> Chart:
-    """An empty frame from 0 to 100 % both ways with the diagonal as its only line."""
+    """An empty frame from 0 to 100 % on both axes, with the diagonal as its only line."""
     fifths = [i / 5 for i in range(6)]
     frame = lines(
         {"as confident as right": [(0, 0), (1, 1)]}, x_name, y_name, description, x_values=fifths, as_percent=True
@@ -251,9 +251,9 @@ class Stage:
 
 
 def stage(name: str, rows: Sequence[Mapping[str, Any]]) -> Stage | None:
-    """Charts of the lines of a `train_log.jsonl`: loss, and every dev metric that stays within 0 and 1.
+    """Charts of a `train_log.jsonl`: loss, and every dev metric between 0 and 1.
 
-    Dev metrics of one task lose the task's name. None where nothing was logged.
+    The task's name is omitted from metrics that are unique without it. None where nothing was logged.
     """
     losses: dict[str, list[tuple[float, float]]] = {"training": [], "dev": []}
     figures: dict[str, list[tuple[float, float]]] = {}

@@ -1,4 +1,4 @@
-"""The tables of a report: the page and the terminal show the same."""
+"""The tables of a report, the same for the page and the terminal."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SELECTION_COLUMNS = (("P@5", "precision"), ("R@5", "recall"), ("F1@5", "f1"), ("
 
 
 def known(value: Any) -> bool:
-    """Whether there is a figure: not None, not NaN."""
+    """Whether a figure is available: neither None nor NaN."""
     return value is not None and math.isfinite(value)
 
 
 def result_tables(report: Report, published: bool = True) -> list[ResultTable]:
-    """The tables that have rows: labels and selection of a LisT5 run, then those of the report's own."""
+    """The non-empty tables: labels and selection of a LisT5 run, then the report's own."""
     tables = [
         _table(
             "Label prediction",

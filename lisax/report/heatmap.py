@@ -1,8 +1,8 @@
-"""A table as a heatmap of what a row and column scorer finds relevant, for the page and for reports.
+"""Heatmaps of tables by the probabilities of a row and column scorer, for the page and for reports.
 
-One sequential scale of a single hue: its steps differ in luminance, so that they can be told apart without seeing
-colours. Text on every step has a contrast of at least 4.5 (WCAG AA). Nothing here needs a script: three radio buttons
-switch between rows, columns and cells by CSS alone, and colours are classes, so that a page may forbid inline styles.
+One sequential scale of a single hue, whose steps differ in luminance, so that they can be distinguished without seeing
+colours. Text on every step has a contrast of at least 4.5 (WCAG AA). No script is needed: three radio buttons switch
+between rows, columns and cells by CSS alone, and colours are classes, so that a page may forbid inline styles.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from lisax.records import LisaxError, Table, atomic_write
 TEMPLATES = Path(__file__).parent / "templates"
 STEPS = 20
 VIEWS = ("cells", "rows", "columns")
-# From nothing to the greatest score; the dark scheme goes the other way round, from the page's own dark.
+# From 0 to the greatest score; the dark scheme runs the other way, from the dark background of the page.
 LIGHT_SCALE, DARK_SCALE = ("#ffffff", "#08306b"), ("#1c1f26", "#b5dcff")
-MOST_ROWS, MOST_COLUMNS = 100, 20  # shown; those that score highest, in the table's order
+MOST_ROWS, MOST_COLUMNS = 100, 20  # largest part shown: the rows and columns that score highest, in table order
 
 
 class HeatmapScores(Protocol):
@@ -43,7 +43,7 @@ class HeatmapScores(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tops:
-    """The score that has the darkest colour, in each view; several tables share one so that they compare."""
+    """The score with the darkest colour in each view; several tables share them, which makes them comparable."""
 
     cells: float
     rows: float
@@ -62,8 +62,8 @@ class Tops:
 def heatmap(scores: HeatmapScores, name: str = "table", tops: Tops | None = None) -> Markup:
     """The heatmap as escaped HTML without its style (see `style`).
 
-    `name` begins the ids of its elements, the cell in row i and column j is `{name}-r{i}c{j}`; it has letters, digits
-    and hyphens only. Tables beyond `MOST_ROWS` and `MOST_COLUMNS` are shown in part, which the page says.
+    `name` is the prefix of its element ids: the cell in row i and column j is `{name}-r{i}c{j}`. It may have letters,
+    digits and hyphens only. Larger tables than `MOST_ROWS` and `MOST_COLUMNS` are shown in part, with a note.
     """
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise LisaxError(f"a heatmap's name is made of a-z, 0-9 and hyphens, found {name!r:.80}")
@@ -96,7 +96,7 @@ def heatmap(scores: HeatmapScores, name: str = "table", tops: Tops | None = None
 
 
 def best_cell(scores: HeatmapScores) -> tuple[int, int] | None:
-    """The cell that scores highest, the first of equals; None of a table where all cells score 0."""
+    """The cell with the highest score, the first among equals; None if all cells score 0."""
     if not scores.cells.size or not scores.cells.max() > 0:
         return None
     row, column = np.unravel_index(int(np.argmax(scores.cells)), scores.cells.shape)
@@ -104,13 +104,13 @@ def best_cell(scores: HeatmapScores) -> tuple[int, int] | None:
 
 
 def step(score: float, top: float) -> int:
-    """The colour of a score: 0 for nothing to `STEPS` for `top`."""
+    """The colour index of a score, from 0 for score 0 to `STEPS` for `top`."""
     share = score / top if top > 0 else 0.0
     return round(STEPS * min(1.0, max(0.0, share))) if math.isfinite(share) else 0
 
 
 def _kept(scores: np.ndarray, most: int, best: int | None) -> list[int]:
-    """All numbers, or the `most` that score highest (and the best cell's own) in ascending order."""
+    """All indices, or in ascending order the `most` with the highest scores (including that of the best cell)."""
     if len(scores) <= most:
         return list(range(len(scores)))
     highest = np.argsort(-scores, kind="stable")[:most].tolist()
@@ -123,7 +123,7 @@ def _kept(scores: np.ndarray, most: int, best: int | None) -> list[int]:
 
 
 def colours(scale: tuple[str, str]) -> list[tuple[str, str]]:
-    """(background, text) of each step, as #rrggbb; the text is black or white, whichever stands out more."""
+    """(background, text) of each step, as #rrggbb; the text is black or white, whichever has more contrast."""
     low, high = (np.array([int(end[i : i + 2], 16) for i in (1, 3, 5)]) for end in scale)
     made = []
     for i in range(STEPS + 1):
@@ -157,17 +157,17 @@ def style() -> str:
         f"@media (prefers-color-scheme:dark){{.heatmap{{{variables(DARK_SCALE)}}}}}",
     ]
     for view in VIEWS:
-        # The first view needs no :has(), for browsers that do not know it.
+        # The first view needs no :has(), so that it works in browsers without it.
         within = "" if view == VIEWS[0] else f":has([value={view}]:checked)"
         rules += [f".heatmap{within} .{view}-{i}{{background:var(--h{i});color:var(--i{i})}}" for i in range(STEPS + 1)]
     return (TEMPLATES / "heatmap.css").read_text(encoding="utf-8") + "\n".join(rules) + "\n"
 
 
-# --- A file of its own ----------------------------------------------------------------------
+# --- A separate file ------------------------------------------------------------------------
 
 
 def write_page(path: str | os.PathLike, title: str, answers: Sequence[tuple[str, Sequence[HeatmapScores]]]) -> None:
-    """Writes one HTML file that needs nothing beside it: each question with its tables, best first."""
+    """Writes one self-contained HTML file: each question with its tables, best first."""
     css = (TEMPLATES / "style.css").read_text(encoding="utf-8") + style()
     html = (
         _environment()
@@ -204,5 +204,5 @@ def _environment() -> jinja2.Environment:
 
 
 def percent(score: float) -> str:
-    """A probability to read: 0.374 is 37.4 %."""
+    """A probability in readable form: 0.374 is 37.4 %."""
     return f"{100 * score:.1f} %"

@@ -1,4 +1,4 @@
-"""The papers' own rows, to stand beside ours for orientation."""
+"""The papers' own rows, shown beside ours for orientation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LIST5_SELECTION = (
     SelectionRow("monoT5, zero-shot", 0.2270, 0.8539, 0.3386, 0.7687, published=True),
 )
 
-# The accuracy on claims of two sentences or more is over those with a whole set selected (its footnote 4).
+# The accuracy on claims of two sentences or more covers those with a completely selected set (its footnote 4).
 LIST5_VERDICTS = (
     VerdictRow("pointwise, sum", 0.6319, 0.5945, published=True),
     VerdictRow("pointwise, max", 0.7031, 0.6615, published=True),

@@ -1,7 +1,7 @@
-"""A report as HTML: jinja2 templates with autoescape, one style sheet, one script, all inside the page.
+"""Renders a report as HTML: jinja2 templates with autoescape, one style sheet, one script, all inside the page.
 
-The page allows itself nothing from outside and no script but its own, by a Content-Security-Policy with the
-script's digest: even a string that slipped through escaping would not run.
+By a Content-Security-Policy with the script's digest, the page allows nothing from outside and no other script: even a
+string that slipped through escaping would not run.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from lisax.report.columns import known, result_tables
 from lisax.report.report import ClaimView, Report
 
 TEMPLATES = Path(__file__).parent / "templates"
-MAX_CLAIMS = 3000  # beyond, the file grows past what a phone opens gladly
+MAX_CLAIMS = 3000  # larger files are slow on phones
 
 LABEL_WORDS = {Label.SUPPORTS: "Supports", Label.REFUTES: "Refutes", Label.NOT_ENOUGH_INFO: "Not enough info"}
 LABEL_SLUGS = {Label.SUPPORTS: "s", Label.REFUTES: "r", Label.NOT_ENOUGH_INFO: "n"}
 
 
 def render(report: Report) -> str:
-    """The page. At most `MAX_CLAIMS` claims are on it, and it says so where there are more."""
+    """The page, with at most `MAX_CLAIMS` claims; it notes if there are more."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -71,19 +71,19 @@ def render(report: Report) -> str:
 
 
 def write_report(out_html: str | os.PathLike, report: Report) -> None:
-    """Writes the report as one HTML file that needs nothing beside it, atomically."""
+    """Writes the report as one self-contained HTML file, atomically."""
     html = render(report)
     with atomic_write(out_html) as file:
         file.write(html)
 
 
 def percent(value: float | None, digits: int = 2) -> str:
-    """A fraction as a percentage without its sign: 0.8126 is 81.26; a figure that is not known is a dash."""
+    """A fraction as a percentage without its sign: 0.8126 is 81.26; an unknown figure is a dash."""
     return f"{100 * value:.{digits}f}" if known(value) else "–"
 
 
 def plain(value: Any) -> str:
-    """A fact as text: floats short, everything else as it is."""
+    """A fact as text: floats shortened, everything else unchanged."""
     if isinstance(value, float):
         return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
     if isinstance(value, int) and not isinstance(value, bool):
@@ -96,7 +96,7 @@ def plain(value: Any) -> str:
 
 
 def mark(claim: ClaimView) -> str:
-    """A sign beside the colour: right, half right (label or evidence), wrong."""
+    """A sign in addition to the colour: right, half right (label or evidence), wrong."""
     right = claim.gold == claim.predicted
     if claim.outcome == "correct" or (right and not claim.outcome):
         return "right"

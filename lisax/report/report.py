@@ -1,7 +1,7 @@
-"""What a report holds; `render.write_report` makes one HTML file of it.
+"""The content of a report; `render.write_report` writes it as one HTML file.
 
-Figures are fractions from 0 to 1; a figure that was not measured is None. Everything may be left out: a
-part without data does not appear on the page.
+Figures are fractions from 0 to 1; a figure that was not measured is None. Everything is optional: parts without data do
+not appear on the page.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SelectionRow:
 class VerdictRow:
     """A row of the table of label prediction. `multi_accuracy`: on claims that need two or more sentences.
 
-    `best` marks the row that the rest of the page is about. Evidence figures are the FEVER scorer's.
+    `best` marks the row that the rest of the page shows. Evidence figures are the FEVER scorer's.
     """
 
     name: str
@@ -43,7 +43,7 @@ class VerdictRow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvidenceView:
-    """A sentence as shown: `score` is the ranker's, `is_gold` whether some gold evidence set holds it."""
+    """A sentence as shown: `score` is the ranker's, `is_gold` whether it is in a gold evidence set."""
 
     id: str
     title: str
@@ -54,7 +54,7 @@ class EvidenceView:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GridView:
-    """A table as shown. `marked`: numbers (from 0) of the rows that decide; `score` is the system's for the table."""
+    """A table as shown. `marked`: indices (from 0) of the deciding rows; `score` is the system's for the table."""
 
     id: str
     title: str
@@ -67,7 +67,7 @@ class GridView:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResultRow:
-    """`values` are fractions, one a column of its table, None where unknown. `published`: a paper's own."""
+    """`values` are fractions, one per column of its table, None where unknown. `published`: a paper's own figures."""
 
     name: str
     values: tuple[float | None, ...]
@@ -77,7 +77,7 @@ class ResultRow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResultTable:
-    """Rows of figures in percent. `published_note` stands above the published ones."""
+    """Rows of figures in percent. `published_note` is the heading of the published ones."""
 
     name: str
     columns: tuple[str, ...]
@@ -88,7 +88,7 @@ class ResultTable:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Heatmap:
-    """A grid of fractions, darker where greater; `values` [rows][columns]."""
+    """A grid of fractions, darker for greater ones; `values` [rows][columns]."""
 
     name: str
     rows: tuple[str, ...]
@@ -119,14 +119,14 @@ class ClaimView:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
-    """All of a report.
+    """The whole report.
 
-    `curves`: stage to the lines of its `train_log.jsonl` ({"step", "kind": "train" | "dev", scalars}).
-    `confusion`: counts by gold label (rows) and predicted label (columns), both in the order of `LABELS`.
-    `reliability`: bins {"low", "high", "count", "confidence", "accuracy"}, as `metrics.calibration` gives them;
-    `overridden`: how many verdicts it leaves out because dates decided them.
-    `recall_curves`: name to (k to recall@k). `result_tables`, `line_charts` (title to `charts.Chart`) and `heatmaps` are
-    what a pipeline has to show of its own; `tiles` (name, figure) stand at the top instead of the best row's. `facts`: names to values (seed, versions, {"stage": seconds}).
+    `curves`: stage -> lines of its `train_log.jsonl` ({"step", "kind": "train" | "dev", scalars}). `confusion`: counts
+    by gold label (rows) and predicted label (columns), both in the order of `LABELS`. `reliability`: bins {"low",
+    "high", "count", "confidence", "accuracy"}, as `metrics.calibration` returns them; `overridden`: how many verdicts
+    it leaves out because dates decided them. `recall_curves`: name -> {k: recall@k}. `result_tables`, `line_charts`
+    (title -> `charts.Chart`) and `heatmaps` are specific to a pipeline. `tiles` (name, figure) replace the best row's
+    at the top. `facts`: names -> values (seed, versions, {"stage": seconds}).
     """
 
     title: str

@@ -7,15 +7,15 @@ from lisax.report.report import Report, ResultTable
 
 
 def text_tables(report: Report, published: bool = True) -> str:
-    """Every table, in percent; `published` rows below a line of their own.
+    """All tables, in percent; `published` rows follow a separating line.
 
-    `*` marks the best row, the one that the report is about.
+    `*` marks the best row, which the report shows in detail.
     """
     return "\n\n".join(map(_lay_out, result_tables(report, published)))
 
 
 def _lay_out(table: ResultTable) -> str:
-    """Names left, figures right-aligned under their headings."""
+    """Names on the left, figures right-aligned under their headings."""
     names = [row.name + (" *" if row.best else "") for row in table.rows]
     wide = max(map(len, (table.name, "published", *names)))
     widths = [max(len(head), 6) for head in table.columns]

@@ -1,1 +1,2 @@
-"""Claims to documents, on CPU: BM25, title search, their merge, entities; an index is a memory-mapped folder."""
+"""Retrieves documents for claims on CPU: BM25, title search, their merge, entities. An index is a memory-mapped
+folder."""

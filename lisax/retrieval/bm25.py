@@ -1,15 +1,15 @@
 """BM25 (Lucene's variant) over any number of documents, in bounded memory.
 
-The collection is cut into shards, as bm25s stores them: scores are computed beforehand, kept term by term, and
-memory-mapped at search, beside raw counts and document lengths:
+The collection is split into shards, in the format of bm25s: precomputed scores, grouped by term and memory-mapped for
+search, beside raw counts and document lengths:
 
     ids.*                          document ids (a string table)
     indices, indptr.csc.index.npy  the documents of each term; counts.npy: how often; lengths.npy: terms a document
     scores-<revision>.npy          idf * tf / (tf + k1 (1 - b + b * length / average length))
 
-idf, document count and average length are those of the whole collection, so scores are the same as in one
-index, however it is cut. Adding documents appends shards and computes the scores of all shards again from the
-stored counts (seconds a million documents; no text is read): the result is what a full build would give.
+idf, document count and average length are those of the whole collection, so scores do not depend on how it is split.
+Adding documents appends shards and recomputes the scores of all shards from the stored counts (seconds per million
+documents; no text is read); the result equals a full build.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def build(
     b: float = B,
     shard_documents: int = SHARD_DOCUMENTS,
 ) -> Bm25Index:
-    """Indexes (id, text) pairs into the folder `out`; its former BM25 index, if any, is replaced at the end."""
+    """Indexes (id, text) pairs into the folder `out`. An existing BM25 index there is replaced at the end."""
     with writing(out) as state:
         builder = Bm25Builder(state, NAME, k1=k1, b=b, shard_documents=shard_documents)
         builder.add_all(documents)
@@ -51,9 +51,9 @@ def build(
 
 
 class Bm25Index:
-    """An open index, memory-mapped but for words of recent queries and ids of recent hits.
+    """An open index, memory-mapped except for words of recent queries and ids of recent hits.
 
-    `settings` has k1, b, documents, average_length; `digest` names the content.
+    `settings` has k1, b, documents, average_length; `digest` identifies the content.
     """
 
     def __init__(self, folder: Path, name: str):
@@ -83,12 +83,12 @@ class Bm25Index:
         return self._starts[-1]
 
     def document_id(self, number: int) -> str:
-        """The id of the document that was the `number`-th (from 0) to be indexed."""
+        """The id of the `number`-th indexed document, from 0."""
         part = bisect_right(self._starts, number) - 1
         return self._ids[part][number - self._starts[part]]
 
     def add(self, documents: Iterable[tuple[str, str]]) -> None:
-        """Adds (id, text) pairs, atomically; scores become those of a full build. New ids only."""
+        """Adds (id, text) pairs with new ids, atomically; scores become those of a full build."""
         with writing(self.folder) as state:
             builder = Bm25Builder(state, self._name, extend=True)
             builder.add_all(documents)
@@ -96,10 +96,10 @@ class Bm25Index:
             self._load()
 
     def search(self, queries: Sequence[str], k: int, *, threads: int | None = None) -> list[list[tuple[str, float]]]:
-        """Up to `k` (id, score) a query, best first; of equal scores the earlier document first.
+        """Up to `k` (id, score) per query, best first; of equal scores the earlier document first.
 
-        Documents that share no term with the query are not given. A term that a query repeats counts again.
-        `threads`: None for one a core; results do not depend on it.
+        Documents that share no term with the query are not returned. A term that a query repeats counts again.
+        `threads`: None for one per core; results do not depend on it.
         """
         if k < 1:
             raise LisaxError(f"expected k >= 1, found {k}")
@@ -153,7 +153,7 @@ class Bm25Index:
         ]
 
     def _name_of(self, number: int) -> str:
-        # Decoding ids would take longer than searching: many queries share their documents.
+        # Cached, because decoding ids would take longer than searching: many queries share documents.
         if len(self._names) >= CACHED_IDS:
             self._names.clear()
         return self._names.setdefault(number, self.document_id(number))

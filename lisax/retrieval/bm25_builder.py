@@ -1,6 +1,6 @@
-"""Building a BM25 index: documents to shards, then scores from the whole collection's statistics.
+"""Builds a BM25 index: documents to shards, then scores from the statistics of the whole collection.
 
-See `bm25.py` for what a shard holds. Memory: the vocabulary, plus about 40 bytes for each term of one shard.
+See `bm25.py` for the content of a shard. Memory: the vocabulary, plus about 40 bytes for each term of one shard.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.strings import StringTable, StringTableWriter, first_duplicate
 from lisax.retrieval.terms import Terms
 
-K1, B = 0.6, 0.5  # LisT5, section 3.1: searched on a training subset
-# At search the sums of a shard (4 bytes a document) stay in the processor's cache.
+K1, B = 0.6, 0.5  # LisT5, section 3.1: tuned on a training subset
+# Small enough that the score sums of a shard (4 bytes a document) stay in the processor's cache during search.
 SHARD_DOCUMENTS, SHARD_TERMS = 1 << 18, 1 << 24
 POSTINGS_AT_A_TIME = 1 << 22
 COUNTS, INDICES, INDPTR = "counts.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
 
 
 class Bm25Builder:
-    """Takes documents one at a time; `finish` gives the manifest to commit.
+    """Takes documents one at a time; `finish` returns the manifest to commit.
 
-    With `extend`, the documents join those that the component has, at its k1 and b; `keep` names the parts of it
-    that stay (None: all).
+    With `extend`, the documents join those of the existing component, with its k1 and b; `keep` names its parts to keep
+    (None: all).
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Bm25Builder:
         return [part.relative_to(self._state.folder).as_posix() for part in self._parts]
 
     def end_part(self) -> None:
-        """What is added from now on stands in other parts than what was added before.
+        """Starts a new part: later documents are not stored with earlier ones.
 
         Inverts the collected documents: their term numbers, term by term."""
         if self._ids is None:
@@ -98,7 +98,7 @@ class Bm25Builder:
         pairs = pairs[first]
         indptr = np.zeros(len(self._vocabulary) + 1, dtype=np.int64)
         np.cumsum(np.bincount(pairs >> 32, minlength=len(self._vocabulary)), out=indptr[1:])
-        # The statistics of the whole collection are not known yet: a shard holds raw counts.
+        # A shard holds raw counts, since the statistics of the whole collection are not known yet.
         np.save(self._part / COUNTS, counts.astype(np.min_scalar_type(counts.max(initial=0))))
         np.save(self._part / INDICES, (pairs & 0xFFFFFFFF).astype(np.int32))
         np.save(self._part / INDPTR, indptr)
@@ -147,7 +147,7 @@ class Bm25Builder:
         distinct, inverse = np.unique(frequencies, return_inverse=True)
         idf = np.array([math.log(1 + (documents - n + 0.5) / (n + 0.5)) for n in distinct.tolist()])[inverse]
         k1, b = self._settings["k1"], self._settings["b"]
-        # Without a single term any average will do: there is nothing to score.
+        # Without any term there is nothing to score, so any average will do.
         average = length_sum / documents or 1.0
         self._settings |= {"documents": documents, "average_length": average}
         for part in self._parts:

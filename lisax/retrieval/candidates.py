@@ -1,5 +1,5 @@
-"""The pages that may hold a claim's evidence (DeSePtion, section 5): BM25, titles, and the claim's entities and noun
-phrases looked up one by one, merged in turn. Disambiguation pages and lists are left out.
+"""Candidate pages for a claim's evidence (DeSePtion, section 5): BM25, titles, and lookups of the claim's entities and
+noun phrases, merged in turn. Disambiguation pages and lists are left out.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ LONGEST_PHRASE = 4
 
 
 def only_points_on(title: str) -> bool:
-    """Whether a page of this title says nothing itself: a disambiguation page or a list."""
+    """Whether a page with this title only refers to others: a disambiguation page or a list."""
     folded = title.casefold().strip()
     return folded.endswith("(disambiguation)") or folded.startswith(("list of ", "lists of "))
 
 
 def noun_phrases(text: str) -> list[str]:
-    """Runs of one to `LONGEST_PHRASE` words between stop words, as written, each once, the longer first: what nouns
-    stand in, found without a parser. Words in the middle of a longer run are not looked at."""
+    """Noun phrase candidates, found without a parser: runs of one to `LONGEST_PHRASE` words between stop words, as
+    written, without duplicates, longer ones first. Words in the middle of a longer run are ignored."""
     spans = [(word, start, end) for word, start, end in word_spans(text)]
     runs = [
         list(run) for stops, run in itertools.groupby(spans, key=lambda span: span[0] in INDEX_STOP_WORDS) if not stops
@@ -44,7 +44,7 @@ def retrieve(
     spotter: Spotter | None = None,
     threads: int | None = None,
 ) -> Iterator[Hit]:
-    """Up to `k` pages a claim, scored by 1 / rank, in the order of the claims; streamed."""
+    """Up to `k` pages per claim, scored by 1 / rank, in the order of the claims; streaming."""
     spotter = spotter or default_spotter(index.titles)
     claims = iter(claims)
     while batch := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):

@@ -1,15 +1,16 @@
-"""A block: some tables, their distinct cells, and for each feature the cells that have it; how entities score on it.
+"""Blocks of an index of cells: some tables, their distinct cells, the cells of each feature, and the scores of
+entities.
 
-A block has at most 65,528 cells, so that a posting is two bytes and the sums of all its cells stay in the processor's
-cache. A feature that a cell has n times stands n times in its postings; a posting has no weight of its own, because
+A block has at most 65,528 cells, so that a posting takes two bytes and the score sums of all cells stay in the
+processor's cache. A feature that a cell has n times occurs n times in its postings; postings need no weights, because
 
     z(e) · z(c) = Σ_g z(e)[g] · idf(g) · count(g, c) / |c|
 
-is a sum of one number for each of the entity's features, times one number for each cell.
+is a sum of one number per feature of the entity, times one number per cell.
 
-A cell belongs to the first table that has it. Cells are laid out in eight rows, and a table's own cells fill columns
-of their own: the best of every column is taken by vector instructions, and the best of a table is that of its columns.
-The cells of earlier tables that a table repeats are laid out likewise, in a second array that names them.
+A cell belongs to the first table that contains it. Cells are laid out in eight rows, and a table's own cells fill whole
+columns: the best of every column is computed by vector instructions, and the best of a table is that of its columns.
+Cells of earlier tables that a table repeats are laid out in the same way, in a second array that refers to them.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ LANES, COLUMNS, TABLES = 8, (1 << 13) - 1, 1 << 11
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Tables are numbered by their owner. A table with too many cells for one block has an entry in several."""
+    """Tables are numbered by the caller. A table with too many cells for one block has an entry in several."""
 
     owners: np.ndarray  # int32 [entries]: the entry's table
-    columns: np.ndarray  # int32 [entries, 2]: how many columns its own cells fill, and those that it repeats
+    columns: np.ndarray  # int32 [entries, 2]: how many columns its own cells fill, and its repeated ones
     repeated: np.ndarray  # uint16: the cells that entries repeat
-    repeats: np.ndarray  # uint16: for each place, 0 for no cell, or 1 + the number in `repeated`
+    repeats: np.ndarray  # uint16: for each place, 0 for no cell, or 1 + the index in `repeated`
     features: np.ndarray  # uint64 [features]: ascending keys
-    sizes: np.ndarray  # int32 [features]: postings of each
+    sizes: np.ndarray  # int32 [features]: number of postings
     postings: np.ndarray  # uint16: cells, feature by feature
-    frequencies: np.ndarray  # int64 [features]: how many cells of the tables have it, each as often as it stands there
+    frequencies: np.ndarray  # int64 [features]: occurrences in the cells of the tables, with repetitions
 
     @property
     def cells(self) -> int:
@@ -61,11 +62,12 @@ class BlockBuilder:
         return len(self._owners)
 
     def has_room(self, cells: int) -> bool:
-        """Whether a table of so many cells fits whole; an empty block takes any, and what it cannot hold is left."""
+        """Whether a table of this many cells fits whole; an empty block takes any table, and leaves what does
+        not fit."""
         return not self.entries or (self._columns + -(-cells // LANES) <= COLUMNS and self.entries < TABLES)
 
     def add(self, table: int, cells: Iterable[str]) -> list[str]:
-        """Adds a table's cells; returns those that are left for another block."""
+        """Adds a table's cells; returns those left for another block."""
         known, first = self._cells, len(self._cells)
         limit = first + LANES * (COLUMNS - self._columns)
         repeated: set[int] = set()
@@ -97,7 +99,7 @@ class BlockBuilder:
         return left
 
     def close(self) -> tuple[Block, int]:
-        """The block, and how many cells (repetitions counted) its tables have."""
+        """The block, and the number of cells of its tables (with repetitions)."""
         starts, keys = self._analyzer.features(list(self._pieces))
         features, ranks = np.unique(keys, return_inverse=True)
         counts = np.array(self._counts, np.int64)
@@ -128,7 +130,7 @@ class BlockBuilder:
 
 
 def _lay_out(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many columns each entry fills that has so many cells, and the place of every cell, entry by entry."""
+    """The number of columns for each entry, given its number of cells, and the place of every cell, entry by entry."""
     columns = -(-counts // LANES)
     nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     first = np.repeat(np.cumsum(columns) - columns, counts)
@@ -137,7 +139,7 @@ def _lay_out(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @numba.njit(cache=True, nogil=True)
 def _invert(ends, cell_pieces, starts, ranks, features, cell_counts, cell_places):
-    """Cells -> pieces -> features, turned round; see `Block` for sizes, postings and frequencies."""
+    """Inverts cells -> pieces -> features; see `Block` for sizes, postings and frequencies."""
     sizes = np.zeros(features, dtype=np.int32)
     for piece in cell_pieces:
         for at in range(starts[piece], starts[piece + 1]):
@@ -199,11 +201,11 @@ def locate(features, sizes, wanted, starts, ends):
 def best_cells(
     owners, columns, repeated, repeats, postings, norms, starts, ends, pointers, terms, weights, sums, first_table, best
 ):
-    """best float32 [entities, tables]: the score of each entity's best cell of each table, if above what is there;
-    its first column is table `first_table`.
+    """Raises best float32 [entities, tables] to the score of each entity's best cell of each table; its first column is
+    table `first_table`.
 
     Entity e has terms[pointers[e]:pointers[e + 1]] with weights z(e)[g] · idf(g); `starts` and `ends` are the terms'
-    postings; `sums` float32 [>= cells] is scratch: all zero, and again so afterwards.
+    postings; `sums` float32 [>= cells] is scratch: all zero before and after.
     """
     width, repeat_width = len(norms) // LANES, len(repeats) // LANES
     tops, repeat_tops = np.empty(width, dtype=np.float32), np.empty(repeat_width, dtype=np.float32)
@@ -219,7 +221,7 @@ def best_cells(
             continue
         for number in range(len(repeated)):
             known[number + 1] = sums[repeated[number]] * norms[repeated[number]]
-        # The two loops over columns are plain, so that the compiler makes vector instructions of them.
+        # The two loops over columns are plain, so that the compiler vectorizes them.
         repeat_tops[:] = 0
         for lane in range(LANES):
             lane_repeats = repeats[lane * repeat_width : (lane + 1) * repeat_width]

@@ -1,10 +1,10 @@
-"""Building an index of cells: tables to blocks, blocks to parts, then norms from the whole collection's idf.
+"""Builds an index of cells: tables to blocks, blocks to parts, then norms from the idf of the whole collection.
 
-A part on disk holds some blocks end to end (see `cell_blocks.Block`): `ids` (a string table of table ids),
-`blocks.npy` (int64 [blocks + 1, 6]: where each block begins in what follows, and its first table), the arrays of the
-blocks, and `norms-<revision>.npy`. `keys.npy` (ascending) and `frequencies.npy` of the vocabulary make the idf.
-Adding tables appends parts and computes the norms of all cells again, from the stored postings: the result is that
-of a full build. Memory: the arrays of one part, and about 50 bytes for each feature of the collection.
+A part on disk holds some blocks end to end (see `cell_blocks.Block`): `ids` (a string table of table ids), `blocks.npy`
+(int64 [blocks + 1, 6]: where each block begins in the following arrays, and its first table), the arrays of the blocks,
+and `norms-<revision>.npy`. The vocabulary's `keys.npy` (ascending) and `frequencies.npy` determine the idf. Adding
+tables appends parts and recomputes the norms of all cells from the stored postings; the result equals a full build.
+Memory: the arrays of one part, and about 50 bytes for each feature of the collection.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ ARRAYS = tuple(field.name for field in dataclasses.fields(Block))
 
 
 class CellsBuilder:
-    """Takes tables one at a time, as their ids and cells; `finish` gives the manifest to commit.
+    """Takes tables one at a time, as ids and cells; `finish` returns the manifest to commit.
 
-    With `extend`, the tables join those that the component has.
+    With `extend`, the tables join those of the existing component.
     """
 
     def __init__(self, state: Writing, name: str, analyzer: Analyzer, settings: dict, *, extend: bool = False):
@@ -119,7 +119,7 @@ class CellsBuilder:
 
 
 class CellVocabulary:
-    """Keys and how many cells have each, summed over blocks."""
+    """Keys and the number of cells with each, summed over blocks."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[np.ndarray, np.ndarray]] = []
@@ -150,7 +150,7 @@ def read_vocabulary(folder: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def inverse_document_frequency(frequencies: np.ndarray, cells: int) -> np.ndarray:
-    """scikit-learn's smooth idf (float64), each cell of each table a document."""
+    """scikit-learn's smooth idf (float64), with each cell of each table as a document."""
     return np.log((1 + cells) / (1 + frequencies)) + 1
 
 
@@ -172,7 +172,7 @@ class Part:
 
     def __init__(self, folder: Path, norms: str | None = None):
         self.starts: list[list[int]] = np.load(folder / "blocks.npy").tolist()
-        # Without np.memmap's own cost a slice: these are plain arrays over the mapped file.
+        # Plain arrays over the mapped file, because slicing np.memmap is slow.
         self._arrays = {array: np.asarray(np.load(folder / f"{array}.npy", mmap_mode="r")) for array in ARRAYS}
         self._norms = None if norms is None else np.asarray(np.load(folder / norms, mmap_mode="r"))
 
@@ -188,7 +188,7 @@ class Part:
         return self._norms[self.starts[number][-1] : self.starts[number + 1][-1]]
 
     def windows(self) -> list[tuple[int, int, range]]:
-        """(first table, its last but one, blocks): the least runs of blocks that share no table with others."""
+        """(first table, one past the last, blocks): the shortest runs of blocks that share no table with others."""
         found, first = [], 0
         for number in range(1, len(self) + 1):
             if number == len(self) or self._arrays["owners"][self.starts[number][1] - 1] != self.starts[number][0]:

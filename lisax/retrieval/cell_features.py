@@ -1,8 +1,8 @@
-"""Cells to features: scikit-learn's `char_wb` n-grams and `word` tokens as 64-bit keys, and whole cells.
+"""Turns cells into features: scikit-learn's `char_wb` n-grams and `word` tokens as 64-bit keys, and whole cells.
 
-A text is lower-cased and cut into *pieces* (words, tokens, or the whole text); each piece has its features, so what
-cells share, repeated words, is analysed once. The key of a character n-gram holds its characters themselves
-(21 bits each); the key of a token or a whole cell is a 64-bit hash of it.
+A text is lower-cased and split into *pieces* (words, tokens, or the whole text). Features are computed per piece, so
+that repeated words are analysed once. The key of a character n-gram contains its characters (21 bits each); the key of
+a token or a whole cell is its 64-bit hash.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 
 from lisax.retrieval.strings import hash_of
 
-TOKEN = re.compile(r"\b\w\w+\b")  # scikit-learn's default: one-letter words are none
+TOKEN = re.compile(r"\b\w\w+\b")  # scikit-learn's default: no one-letter words
 CHARACTER_BITS = 21
 
 
 def normal(text: str) -> str:
-    """Texts with one normal form have one vector: case and the width of white space do not count."""
+    """The normal form of a text, which determines its vector: ignores case and the amount of white space."""
     return " ".join(text.lower().split())
 
 
@@ -72,7 +72,7 @@ def _ngrams(codes, starts, low, high):
             for first in range(starts[text], starts[text + 1] - n + 1):
                 key = np.uint64(0)
                 for code in codes[first : first + n]:
-                    # One more than the code point, so that no character is like no character.
+                    # One more than the code point, so that a missing character differs from every character.
                     key = (key << np.uint64(CHARACTER_BITS)) | (np.uint64(code) + np.uint64(1))
                 keys[at] = key
                 at += 1
@@ -98,7 +98,7 @@ def bags(texts: Sequence[str], analyzer: Analyzer) -> Bags:
     whose = np.repeat(np.arange(len(texts)), [len(some) for some in pieces])
     which = np.array([number for some in pieces for number in some], dtype=np.int64)
     lengths = sizes[which]
-    # Positions of all features of all pieces: each piece's run of positions, one after the other.
+    # Positions of all features of all pieces: the runs of positions of the pieces, one after the other.
     positions = np.repeat(piece_starts[which] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
     pairs, counts = np.unique(np.repeat(whose, lengths) << 32 | ranks[positions], return_counts=True)
     starts = np.searchsorted(pairs, np.arange(len(texts) + 1) << 32)

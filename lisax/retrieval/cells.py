@@ -1,9 +1,9 @@
 """Entity-to-cell retrieval of tables: score(q, t) = Σ_i max_j z(e_i)·z(c_j), exact, from a memory-mapped folder.
 
-z is scikit-learn's `TfidfVectorizer` (lower case, smooth idf, l2 norm) fitted on every cell of every table that is not
-blank, its header's and its caption among them. `cell_builder.py` says what is on disk, `cell_blocks.py` how scores are
-computed. Scores are sums of float32 products, always in the same order: they depend neither on threads nor on how the
-tables are cut into blocks or were added. Of tables with equal scores the one that was indexed earlier comes first.
+z is scikit-learn's `TfidfVectorizer` (lower case, smooth idf, l2 norm) fitted on all non-blank cells of all tables,
+including headers and captions. `cell_builder.py` describes the files, `cell_blocks.py` how scores are computed. Scores
+are sums of float32 products in a fixed order: they depend neither on threads nor on how the tables are split into
+blocks or were added. Tables with equal scores are returned in indexing order.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.strings import StringTable
 
 NAME = "cells"
-# Distinct entities scored together: with a block's tables, what bounds the memory of a search (64 MiB a thread).
+# Distinct entities scored together; this bounds the memory of a search, with the tables of a block (64 MiB a thread).
 ENTITIES = 1 << 13
 CACHED_IDS, CACHED_TABLES = 1 << 20, 1 << 10
 
 
 class Strategy(enum.StrEnum):
-    """The rows of the paper's table: what is matched with cells, and by which features."""
+    """The rows of the paper's table: the texts that are matched with cells, and their features."""
 
     QUERY_WORD = "query-word"
     QUERY_CHAR_23 = "query-char-2-3"
@@ -41,7 +41,7 @@ class Strategy(enum.StrEnum):
 
     @property
     def whole_query(self) -> bool:
-        """Whether the whole claim stands as its only entity."""
+        """Whether the whole claim is its only entity."""
         return self in (Strategy.QUERY_WORD, Strategy.QUERY_CHAR_23)
 
     @property
@@ -61,7 +61,7 @@ def cells_of(table: Table) -> list[str]:
 
 
 def build(tables: Iterable[Table], folder: str | os.PathLike, strategy: Strategy) -> CellIndex:
-    """Indexes tables into a folder; its former index of cells, if any, is replaced at the end."""
+    """Indexes tables into a folder. An existing index of cells there is replaced at the end."""
     from lisax.retrieval.cell_builder import CellsBuilder
 
     with writing(folder) as state:
@@ -73,18 +73,18 @@ def build(tables: Iterable[Table], folder: str | os.PathLike, strategy: Strategy
 
 
 class _Asked(NamedTuple):
-    """Distinct entities of some queries, as features; and which of them each query has."""
+    """Distinct entities of some queries, as features, and the entities of each query."""
 
     keys: np.ndarray  # uint64, ascending: the features of all entities
     pointers: np.ndarray  # int64 [entities + 1]
-    terms: np.ndarray  # int64: places in keys
+    terms: np.ndarray  # int64: indices into keys
     weights: np.ndarray  # float32: z(e)[g] · idf(g)
     members: np.ndarray  # int64: entities, query by query
     query_pointers: np.ndarray  # int64 [queries + 1]
 
 
 class CellIndex:
-    """An open index. `settings` has strategy, tables, cells; `digest` names the content."""
+    """An open index. `settings` has strategy, tables, cells; `digest` identifies the content."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -118,7 +118,7 @@ class CellIndex:
             (part, start, *window) for part, start in zip(self._parts, self._starts) for window in part.windows()
         ]
         self._names: dict[int, str] = {}
-        # Claims share their tables, and a claim reads several: taking them apart would take longer than scoring them.
+        # Claims share tables, and a claim reads several: splitting them again would take longer than scoring them.
         self._weighed = functools.lru_cache(1)(self._weigh)
         self._rows_of = functools.lru_cache(CACHED_TABLES)(lambda table: self._blocks(table.rows))
         self._columns_of = functools.lru_cache(CACHED_TABLES)(
@@ -129,12 +129,12 @@ class CellIndex:
         return self._starts[-1]
 
     def table_id(self, number: int) -> str:
-        """The id of the table that was the `number`-th (from 0) to be indexed."""
+        """The id of the `number`-th indexed table, from 0."""
         part = bisect_right(self._starts, number) - 1
         return self._ids[part][number - self._starts[part]]
 
     def add(self, tables: Iterable[Table]) -> None:
-        """Adds tables, atomically; the index becomes that of a full build. New ids only."""
+        """Adds tables with new ids, atomically; the result equals a full build."""
         from lisax.retrieval.cell_builder import CellsBuilder
 
         with writing(self.folder) as state:
@@ -147,10 +147,10 @@ class CellIndex:
     def search(
         self, queries: Sequence[Sequence[str]], k: int, *, threads: int | None = None
     ) -> list[list[tuple[str, float]]]:
-        """Up to `k` (table id, score) a query, best first; of equal scores the earlier table first.
+        """Up to `k` (table id, score) per query, best first; of equal scores the earlier table first.
 
-        A query is its entities; one that it repeats counts again. Tables with score 0 are not given.
-        `threads`: None for one a core; results do not depend on it.
+        A query is its entities; a repeated one counts again. Tables with score 0 are not returned. `threads`: None for
+        one per core; results do not depend on it.
         """
         if k < 1:
             raise LisaxError(f"expected k >= 1, found {k}")
@@ -167,7 +167,7 @@ class CellIndex:
 
         asked = self._ask(queries)
         k = min(k, len(self))
-        windows = iter(self._windows)  # shared: a thread takes the next when it is free
+        windows = iter(self._windows)  # shared: each thread takes the next one when it is free
         heaps = list(pool.map(lambda _: self._search_windows(asked, windows, k), range(threads)))
         scores, tables, sizes = heaps[0]
         for others in heaps[1:]:
@@ -186,7 +186,7 @@ class CellIndex:
         return _Asked(*self._weigh(list(entities)), flat, np.cumsum([0, *map(len, members)]))
 
     def _weigh(self, entities: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """keys, pointers, terms, weights of entities; features that no cell has do not count, in the norm neither."""
+        """Keys, pointers, terms and weights of entities. Features that no cell has are ignored, in the norm as well."""
         from lisax.retrieval.cell_features import bags
 
         found = bags(entities, self._analyzer)
@@ -201,8 +201,8 @@ class CellIndex:
         return keys, pointers, terms, (values * idf[terms] / norms[whose]).astype(np.float32)
 
     def _idf(self, keys: np.ndarray) -> np.ndarray:
-        """float64 [keys]: 0 for those that no cell has."""
-        if not len(self._keys):  # the cells are blank, or of one-letter words
+        """float64 [keys]: 0 for features that no cell has."""
+        if not len(self._keys):  # all cells are blank or have only one-letter words
             return np.zeros(len(keys))
         places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[places] == keys, self._idf_of(self._frequencies[places]), 0.0)
@@ -238,10 +238,10 @@ class CellIndex:
         return scores, found, sizes
 
     def columns(self, table: Table, entities: Sequence[str], count: int = 3) -> tuple[int, ...]:
-        """The `count` best columns of a table, in its order; of equals the first.
+        """The `count` best columns of a table, in table order; among equals the first.
 
-        A column scores as a table of its own cells and header would (ours: the paper keeps the columns "in which
-        cells received the highest retrieval scores").
+        A column is scored like a table of its own cells and header (ours: the paper keeps the columns "in which cells
+        received the highest retrieval scores").
         """
         width = len(table.header)
         if width <= count or not entities:
@@ -250,7 +250,8 @@ class CellIndex:
         return tuple(sorted(np.argsort(-scores, kind="stable")[:count].tolist()))
 
     def rows(self, table: Table, entities: Sequence[str], count: int) -> tuple[int, ...]:
-        """The up to `count` best rows of a table, in its order, scored as `columns` are; none that matches nothing."""
+        """Up to `count` best rows of a table, in table order, scored like `columns`; rows that match nothing are left
+        out."""
         if not table.rows or not entities:
             return ()
         scores = self._scores(self._rows_of(table), len(table.rows), entities)
@@ -277,14 +278,15 @@ class CellIndex:
         ]
 
     def _name_of(self, number: int) -> str:
-        # Many queries share their tables: reading an id from its file each time would take longer than searching.
+        # Cached, because many queries share tables: reading ids from the file each time would take longer than
+        # searching.
         if len(self._names) >= CACHED_IDS:
             self._names.clear()
         return self._names.setdefault(number, self.table_id(number))
 
 
 def _batches(queries: Sequence[Sequence[str]]) -> Iterator[Sequence[Sequence[str]]]:
-    """Runs of queries with not many more than `ENTITIES` distinct entities together."""
+    """Splits queries into runs with about `ENTITIES` distinct entities or fewer."""
     start, entities = 0, set()
     for number, query in enumerate(queries):
         entities.update(query)

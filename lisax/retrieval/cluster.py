@@ -28,8 +28,7 @@ def fill_cluster(
     add: bool = False,
 ) -> None:
     """Fills an index of the cluster with a corpus's pages or whole tables, each as one text (`of`: DOCUMENTS or
-    TABLES). A call that was interrupted goes on where it stopped if `corpus_print`, which changes with the corpus's
-    files, is the same."""
+    TABLES). An interrupted call resumes if `corpus_print`, the fingerprint of the corpus's files, is the same."""
     client, name = _connected(cluster)
     if add:
         elastic.ElasticIndex(client, name).add(_texts(corpus, of))

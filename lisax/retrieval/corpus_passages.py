@@ -13,7 +13,7 @@ from lisax.records import Document, read_json_lines
 from lisax.retrieval import passages
 from lisax.retrieval.passages import Passage, Source
 
-SOURCES = {"text": Source.TEXT, "tables": Source.TABLE, "graphs": Source.GRAPH}  # by the corpus's names for them
+SOURCES = {"text": Source.TEXT, "tables": Source.TABLE, "graphs": Source.GRAPH}  # keys: the corpus's own names
 
 
 def passages_of(
@@ -23,8 +23,8 @@ def passages_of(
     keep: Callable[[Document], bool] = lambda page: True,
     if_there: bool = False,
 ) -> Mapping[Source, Iterator[Passage]]:
-    """The corpus's passages by source, streamed; `asked` are keys of `SOURCES`, None (or `if_there`) for those of them
-    that it has. Text is that of the pages to `keep`."""
+    """The corpus's passages by source, streaming. `asked`: keys of `SOURCES`; with None or `if_there`, only those that
+    the corpus has. `keep` selects the pages whose text is included."""
 
     def told(
         of_raw: Callable[[Any], Iterator[Passage]], of_verbalized: Callable[[Any, Any], Iterator[Passage]]
@@ -44,7 +44,7 @@ def passages_of(
         read, written = made[name]
         records = iter(read())
         if asked is None or if_there:
-            # Read on from the first record: to begin again may cost a pass of its own, as over Wikidata's labels.
+            # Continues from the first record: starting again may cost another pass, as over Wikidata's labels.
             first = list(itertools.islice(records, 1))
             if not first:
                 continue

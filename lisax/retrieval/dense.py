@@ -1,17 +1,18 @@
-"""Vectors of an index's passages: exact search over mapped files, or approximate by faiss; BM25 and vectors fused.
+"""Vectors of an index's passages: exact search over mapped files, or approximate search by faiss; fusion with BM25.
 
-Each source has a component `dense-{source}`, whose parts hold `vectors.npy` (float32 [passages, width], in the order
-of the passages); a part is committed when it is done, so that an interrupted encoding goes on there, and a source is
-removed with its vectors. Vectors of different sources are of one model: their dot products are comparable, so each
-source is searched alone and the results are merged, which for exact search is what one index gives.
+Each source has a component `dense-{source}`, whose parts hold `vectors.npy` (float32 [passages, width], in the order of
+the passages). Parts are committed one by one, so that an interrupted encoding resumes, and a source is removed with its
+vectors. All sources' vectors come from one model, so their dot products are comparable: each source is searched
+separately and the results are merged, which for exact search equals searching one index.
 
-`approximate` adds to a source `ivf-{source}`: an inverted file of vectors in one byte a dimension, mapped too.
-For 20 M passages of 768 dimensions (T5 base): vectors.npy 20e6 * 768 * 4 = 61.4 GB on disk, read from end to end by an
-exact search (mapped, so no RAM is claimed, but a batch of queries takes the time of one reading); the inverted file
-20e6 * (768 + 8) = 15.5 GB on disk, of which a query with 64 of the 17,888 lists (4 sqrt(n)) reads 56 MB. RAM: the
-lists' centres 17,888 * 768 * 4 = 55 MB, ids of passages are looked up in mapped files; once, training on 64 vectors a
-list takes 3.5 GB and adding the vectors 15.5 GB. BM25 of the same passages, 100 words each, has about 60 postings a
-passage: 20e6 * 60 * 9 bytes = 11 GB.
+`approximate` adds `ivf-{source}`: an inverted file of vectors in one byte a dimension, mapped too.
+
+For 20 M passages of 768 dimensions (T5 base): vectors.npy takes 20e6 * 768 * 4 = 61.4 GB on disk, all of which an exact
+search reads (mapped, so it claims no RAM, but each batch of queries takes the time of one reading). The inverted file
+takes 20e6 * (768 + 8) = 15.5 GB on disk; a query with 64 of the 17,888 lists (4 sqrt(n)) reads 56 MB of it. RAM: the
+lists' centres take 17,888 * 768 * 4 = 55 MB; passage ids are looked up in mapped files. Building takes 3.5 GB once, to
+train on 64 vectors a list, and 15.5 GB to add the vectors. BM25 of the same passages, 100 words each, has about 60
+postings a passage: 20e6 * 60 * 9 bytes = 11 GB.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from lisax.retrieval.passage_store import PassageStore
 from lisax.retrieval.passages import Passage, Source
 
 BLOCK = 1 << 14  # passages encoded between two commits
-SEARCHED = 1 << 18  # vectors compared at a time
-PROBES, TRAINED_BY = 64, 64  # lists a query reads; vectors a list is trained by
-RECIPROCAL = 60  # Cormack et al. 2009
+SEARCHED = 1 << 18  # vectors compared at once
+PROBES, TRAINED_BY = 64, 64  # lists read per query; vectors per list for training
+RECIPROCAL = 60  # the constant of Cormack et al. 2009
 
 
 class Encodes(Protocol):
-    """What is asked of a retriever; `lisax.predict.retriever.Retriever` is one."""
+    """The methods required of a retriever, such as `lisax.predict.retriever.Retriever`."""
 
-    digest: str  # names the model
+    digest: str  # identifies the model
 
     def questions(self, texts: Sequence[str]) -> np.ndarray: ...
 
@@ -48,10 +49,10 @@ class Encodes(Protocol):
 
 
 def encode_index(folder: str | os.PathLike, retriever: Encodes, progress: Callable[[int], None] | None = None) -> int:
-    """Gives vectors to all passages that have none of this retriever; the number of vectors that there are then.
+    """Encodes all passages that have no vectors of this retriever yet; returns the total number of vectors.
 
-    An interrupted call goes on after the last whole block. Vectors of another retriever, or of passages that were
-    exchanged since, are made again."""
+    An interrupted call resumes after the last complete block. Vectors of another retriever, or of passages that have
+    been replaced, are recomputed."""
     folder, count = Path(folder), 0
     for source, store in MixedIndex.open(folder).stores.items():
         with writing(folder) as state:
@@ -74,7 +75,7 @@ def encode_index(folder: str | os.PathLike, retriever: Encodes, progress: Callab
 
 
 def _begun(state: Writing, source: Source, store: PassageStore, model: str) -> tuple[list[str], int]:
-    """Parts of the vectors that may stay, and the number of vectors in them."""
+    """The parts of the vectors that can be kept, and the number of vectors in them."""
     there = state.components.get(f"dense-{source}")
     if there is None or (there["settings"]["model"], there["settings"]["of"]) != (model, store.digest):
         return [], 0
@@ -147,7 +148,7 @@ class DenseIndex:
         return unchanged(folder, lambda: cls(Path(folder)))
 
     def search(self, vectors: np.ndarray, k: int, *, exact: bool = True) -> list[Hits]:
-        """Up to `k` (passage id, dot product) of each query's vector; of equal ones kept, the earlier passage first."""
+        """Up to `k` (passage id, dot product) for each query vector; of equal ones the earlier passage first."""
         if not exact and (missing := [source for source in self.sources if source not in self._lists]):
             raise LisaxError(
                 f"passages of '{missing[0]}' have exact vectors only: make the others with `lisax index "
@@ -195,7 +196,7 @@ def _lists(folder: Path, source: Source):
 
 
 def fused(runs: Iterable[Mapping[str, Sequence[str]]], k: int) -> dict[str, Hits]:
-    """Reciprocal rank fusion: a passage's score is the sum of 1 / (60 + rank) over the runs {query: ids} that have
+    """Reciprocal rank fusion: a passage's score is the sum of 1 / (60 + rank) over the runs {query: ids} that contain
     it."""
     scores: dict[str, dict[str, float]] = {}
     for run in runs:

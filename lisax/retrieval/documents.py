@@ -1,7 +1,7 @@
-"""The document stage: one index folder with BM25, titles and pages; claims to ranked documents.
+"""The document stage: ranks documents for claims, from one index folder with BM25, titles and pages.
 
-LisT5, section 3.1: BM25 (k1 = 0.6, b = 0.5) over title and text, alternated with a title search, K unique
-documents kept.
+LisT5, section 3.1: BM25 (k1 = 0.6, b = 0.5) over title and text, alternated with a title search, keeping K distinct
+documents.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Bm25Search = Callable[[Sequence[str], int], list[list[tuple[str, float]]]]
 
 
 def indexed_text(document: Document) -> str:
-    """What BM25 sees of a page: its title, then its sentences."""
+    """The text of a page for BM25: its title, then its sentences."""
     return f"{document.title} {document.text}"
 
 
@@ -43,9 +43,9 @@ def build_index(
     b: float = B,
     components: Sequence[str] = COMPONENTS,
 ) -> DocumentIndex:
-    """Builds the named components in one pass over the documents and puts them in place together.
+    """Builds the named components in one pass over the documents and commits them together.
 
-    Other components that the folder has stay. An exception or a kill leaves the folder as it was.
+    Other components of the folder stay. An exception or a kill leaves the folder unchanged.
     """
     with writing(out) as state:
         _write(state, documents, components, extend=False, k1=k1, b=b)
@@ -53,7 +53,7 @@ def build_index(
 
 
 def add_documents(documents: Iterable[Document], folder: str | os.PathLike) -> DocumentIndex:
-    """Adds documents with new ids to every component that the index has, all or nothing; no rebuild."""
+    """Adds documents with new ids to every component of the index, all or nothing; no rebuild."""
     with writing(folder) as state:
         present = [name for name in COMPONENTS if name in read_components(folder)]
         _write(state, documents, present, extend=True)
@@ -89,7 +89,7 @@ def _write(
 
 
 class DocumentIndex:
-    """An index folder; its components open when they are first asked for."""
+    """An index folder; its components are opened on first use."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -131,10 +131,10 @@ def retrieve(
     search_bm25: Bm25Search | None = None,
     threads: int | None = None,
 ) -> Iterator[Hit]:
-    """Up to `k` documents a claim, in the order of the claims; streamed.
+    """Up to `k` documents per claim, in the order of the claims; streaming.
 
-    `method`: `bm25`, `titles`, or `both` alternated with BM25 first. `search_titles(texts, k)` and
-    `search_bm25(texts, k)` stand in for the index's own searches. Scores are BM25's, or 1 / rank where a title search has a part in the order.
+    `method`: `bm25`, `titles`, or `both` alternated with BM25 first. `search_titles(texts, k)` and `search_bm25(texts,
+    k)` replace the index's own searches. Scores are BM25's for `bm25`, otherwise 1 / rank.
     """
     if method not in METHODS:
         raise LisaxError(f"expected a method of {', '.join(METHODS)}; found '{method}'")

@@ -1,13 +1,12 @@
-"""The same query and run contract against an Elasticsearch or OpenSearch cluster, through its official client.
+"""BM25 in an Elasticsearch or OpenSearch cluster through its official client, with the interface of `Bm25Index`.
 
-`pip install lisax[elastic]` or `lisax[opensearch]` (for a URL `opensearch+https://…`). The
-cluster's `english` analyser, k1 and b make its BM25 the one of the embedded index but for its own stemmer and its
-one-byte document lengths, so scores agree closely, not to the digit.
+`pip install lisax[elastic]` or `lisax[opensearch]` (for a URL `opensearch+https://…`). With the cluster's `english`
+analyser, k1 and b, its BM25 equals that of the embedded index except for its own stemmer and one-byte document lengths,
+so scores agree closely, not to the digit.
 
-An index says of itself (`_meta` of its mapping) what it was made from and whether it is complete. Documents are
-numbered in their order and sent in batches, each acknowledged before the next: so that an interrupted build goes on
-behind what the cluster has, and a document that is sent again, because an answer was lost, is told from an id that
-occurs twice.
+An index records in `_meta` of its mapping its inputs and whether it is complete. Documents are numbered in order and
+sent in batches, each acknowledged before the next. So an interrupted build resumes after the documents that the cluster
+has, and a document that is sent again because a response was lost is distinguished from a duplicate id.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from lisax.records import LisaxError, check_id
 from lisax.retrieval.bm25_builder import K1, B
 
 BULK_DOCUMENTS = 1000
-BULK_CHARACTERS = 2 << 20  # managed clusters take no request above 10 MiB, and a character is up to 4 bytes
+BULK_CHARACTERS = 2 << 20  # managed clusters refuse requests above 10 MiB, and a character takes up to 4 bytes
 QUERIES_AT_A_TIME = 100
 DEEPEST = 10_000  # a cluster's default `max_result_window`
-BUSY = (429, 502, 503, 504)  # statuses that pass
-TRIES, FIRST_WAIT = 6, 0.5  # of a request; every wait is twice the last
+BUSY = (429, 502, 503, 504)  # temporary failures
+TRIES, FIRST_WAIT = 6, 0.5  # tries per request; the wait doubles each time
 TIMEOUT = 60.0
 OPENSEARCH = "opensearch+"
 NUMBERED = "number"
@@ -37,7 +36,8 @@ def connect(url: str, environment: Mapping[str, str] = os.environ, **options: An
     """The official client for a cluster at `http(s)://…` (Elasticsearch) or `opensearch+http(s)://…`.
 
     `LISAX_CLUSTER_API_KEY`, or `LISAX_CLUSTER_USER` with `LISAX_CLUSTER_PASSWORD`, and `LISAX_CLUSTER_CA` (a file of
-    certificates) are taken from the environment: a command line is no place for secrets. `options` go to the client.
+    certificates) are read from the environment, since secrets do not belong on a command line. `options` go to the
+    client.
     """
     if "@" in url.partition("://")[2].partition("/")[0]:
         raise LisaxError(
@@ -49,7 +49,7 @@ def connect(url: str, environment: Mapping[str, str] = os.environ, **options: An
     )
     if bool(user) != bool(password):
         raise LisaxError("LISAX_CLUSTER_USER and LISAX_CLUSTER_PASSWORD go together: one of them is not set")
-    # Requests are tried again here, see `ElasticIndex`, where it is known what may be sent twice.
+    # `ElasticIndex` retries requests itself, because it knows which ones may be sent twice.
     options = {"max_retries": 0, **options} | ({"ca_certs": certificates} if certificates else {})
     if url.startswith(OPENSEARCH):
         try:
@@ -93,7 +93,7 @@ def _meta(k1: float, b: float, made_from: str, complete: bool) -> dict:
 
 
 class ElasticIndex:
-    """An index of a cluster with `add` and `search` as `Bm25Index` has them."""
+    """An index of a cluster with the `add` and `search` of `Bm25Index`."""
 
     def __init__(self, client: Any, name: str):
         self._client, self.name = client, name
@@ -112,9 +112,9 @@ class ElasticIndex:
     ) -> ElasticIndex:
         """Creates the index `name` and fills it with (id, text) pairs.
 
-        Where an interrupted build of the same name, k1, b and `made_from` (which stands for the documents) left off, it
-        goes on; any other index of that name is an error. A document that is refused removes the index again; a
-        cluster that is not there any more leaves it for the next try.
+        Resumes an interrupted build with the same name, k1, b and `made_from` (the fingerprint of the documents); any
+        other index of that name is an error. If a document is refused, the index is removed; if the cluster becomes
+        unreachable, it is left for the next try.
         """
         index = cls(client, name)
         known = index._asked(lambda: client.indices.exists(index=name))
@@ -122,11 +122,11 @@ class ElasticIndex:
             if index._described() != _meta(k1, b, made_from, False)["lisax"]:
                 raise LisaxError(f"the cluster has an index '{name}' already; add to it or choose another name")
             index._asked(lambda: client.indices.refresh(index=name))
-            # Every batch but the last was stored whole before the next was sent.
+            # Every batch but the last was stored completely before the next was sent.
             stored = index._asked(lambda: client.count(index=name))["count"]
             begun = max(0, stored - BULK_DOCUMENTS)
         else:
-            # `body=` is what the clients of Elasticsearch and of OpenSearch have in common.
+            # `body=` is supported by the clients of both Elasticsearch and OpenSearch.
             index._asked(lambda: client.indices.create(index=name, body=settings(k1, b, made_from)))
             begun = 0
         try:
@@ -138,8 +138,8 @@ class ElasticIndex:
         return index
 
     def add(self, documents: Iterable[tuple[str, str]]) -> None:
-        """Adds (id, text) pairs; an id that is there already is an error (those before it stay added), but for the
-        same text: so an interrupted addition goes on."""
+        """Adds (id, text) pairs. An id that exists with another text is an error (earlier pairs stay added); with the
+        same text it is skipped, so that an interrupted addition resumes."""
         self._check()
         self._asked(lambda: self._client.indices.refresh(index=self.name))
         first = self._asked(lambda: self._client.count(index=self.name))["count"]
@@ -162,7 +162,8 @@ class ElasticIndex:
         self._asked(lambda: self._client.indices.refresh(index=self.name))
 
     def _send(self, documents: Mapping[str, dict], compared: Sequence[str], last: bool) -> dict[str, dict]:
-        """Those that the cluster was too busy to take; after the `last` try that is an error."""
+        """Sends documents; returns those that the cluster was too busy to take. After the `last` try these raise an
+        error."""
         lines = [line for document, row in documents.items() for line in ({"create": {"_id": document}}, row)]
         answer = self._asked(lambda: self._client.bulk(index=self.name, body=lines))
         results = [item["create"] for item in answer["items"]] if answer["errors"] else []
@@ -180,7 +181,8 @@ class ElasticIndex:
         return {result["_id"]: documents[result["_id"]] for result in refused}
 
     def _check_conflicts(self, ids: Sequence[str], documents: Mapping[str, dict], compared: Sequence[str]) -> None:
-        """An id that is there is ours, sent before, where any field `compared` is the same; else it occurs twice."""
+        """Raises an error for duplicate ids. An existing document that agrees in a field of `compared` was sent
+        before."""
         if not ids:
             return
         found = self._asked(lambda: self._client.mget(index=self.name, body={"ids": list(ids)}))
@@ -190,7 +192,7 @@ class ElasticIndex:
                 raise _Refused(f"the document id '{document['_id']}' occurs twice; ids must be distinct")
 
     def search(self, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
-        """Up to `k` (id, score) a query, best first; of equal scores the lesser id first."""
+        """Up to `k` (id, score) per query, best first; of equal scores the smaller id first."""
         if not 1 <= k <= DEEPEST:
             raise LisaxError(f"a cluster gives 1 to {DEEPEST:,} documents a query; found k = {k}")
         self._check()
@@ -205,7 +207,7 @@ class ElasticIndex:
         return found
 
     def _answered(self, queries: Mapping[int, str], k: int, last: bool) -> dict[int, list[tuple[str, float]]]:
-        """Those that the whole index answered; of the others, after the `last` try, an error."""
+        """The results of the queries that all shards answered; after the `last` try, missing ones raise an error."""
         lines: list[dict] = []
         for query in queries.values():
             lines += (
@@ -226,7 +228,7 @@ class ElasticIndex:
                 if last or response.get("status") not in BUSY:
                     raise LisaxError(f"the cluster refused the query {query!r}: {response['error']}")
             elif response.get("timed_out") or response.get("_shards", {}).get("failed"):
-                # A cluster gives what its other shards found, as if that were all.
+                # The cluster returns the other shards' hits as if they were complete.
                 if last:
                     raise LisaxError(
                         f"the cluster's index '{self.name}': only a part of it answered the query "
@@ -238,17 +240,17 @@ class ElasticIndex:
 
     @property
     def digest(self) -> str:
-        """Names the content, as far as the index says."""
+        """Identifies the content, as far as the index records it."""
         count = self._asked(lambda: self._client.count(index=self.name))["count"]
         return str([*sorted((self._described() or {}).items()), count])
 
     def _described(self) -> dict | None:
         found = self._asked(lambda: self._client.indices.get_mapping(index=self.name))
-        # Of an alias the answer names the index behind it.
+        # For an alias, the response names the index behind it.
         return next(iter(dict(found).values()))["mappings"].get("_meta", {}).get("lisax")
 
     def _check(self) -> None:
-        """An index that was left half filled is an error: it would seem to find less than there is."""
+        """Raises an error for an incomplete index, which would silently miss documents."""
         if not self._checked and not (self._described() or {"complete": True})["complete"]:
             raise LisaxError(
                 f"the cluster's index '{self.name}' was not filled to its end: run the same `lisax index cluster` again"
@@ -256,7 +258,7 @@ class ElasticIndex:
         self._checked = True
 
     def _asked(self, request: Callable[[], Answer]) -> Answer:
-        """The answer; a cluster that is busy or out of reach is asked again, with longer and longer waits."""
+        """Returns the response; retries with increasing waits while the cluster is busy or unreachable."""
         for last in _tries():
             try:
                 return request()
@@ -270,11 +272,11 @@ class ElasticIndex:
 
 
 class _Refused(LisaxError):
-    """What no second try will change."""
+    """An error that retrying cannot fix."""
 
 
 def _tries() -> Iterator[bool]:
-    """Whether this try is the last one; waits between them."""
+    """Yields whether this try is the last one; waits between tries."""
     for number in range(TRIES):
         if number:
             time.sleep(FIRST_WAIT * 2 ** (number - 1))
@@ -282,13 +284,13 @@ def _tries() -> Iterator[bool]:
 
 
 def _status(error: Exception) -> int | None:
-    """The HTTP status of either client's error; OpenSearch's has 'N/A' where there was no answer."""
+    """The HTTP status of either client's error; OpenSearch's is 'N/A' without a response."""
     status = getattr(error, "status_code", None) or getattr(getattr(error, "meta", None), "status", None)
     return status if isinstance(status, int) else None
 
 
 def _is_transport(error: Exception) -> bool:
-    """Whether either client says that the cluster could not be reached, or did not answer in time."""
+    """Whether either client reports that the cluster is unreachable or timed out."""
     names = {kind.__name__ for kind in type(error).__mro__}
     return isinstance(error, (ConnectionError, TimeoutError)) or bool(names & {"TransportError", "ConnectionError"})
 
@@ -307,7 +309,8 @@ def _said(error: Exception, status: int | None) -> str:
 
 
 def _bulks(numbered: Iterable[tuple[int, tuple[str, str]]]) -> Iterator[list[tuple[int, tuple[str, str]]]]:
-    """At most `BULK_DOCUMENTS` documents, and `BULK_CHARACTERS` but for one that is longer alone."""
+    """Batches of at most `BULK_DOCUMENTS` documents and `BULK_CHARACTERS` characters; a longer document is sent
+    alone."""
     batch, characters = [], 0
     for one in numbered:
         length = len(one[1][1])

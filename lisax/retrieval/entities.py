@@ -1,8 +1,8 @@
 """The named entities of a claim, in order of first appearance (LisT5, section 3.2).
 
-With spaCy's `en_core_web_sm` where it is installed, as in the paper; otherwise an offline spotter: titles that
-the claim mentions with a capital, and runs of capitalised words. Both leave out dates, times, percentages,
-money, quantities, ordinals and cardinals.
+Uses spaCy's `en_core_web_sm` where it is installed, as in the paper. Otherwise an offline spotter finds capitalised
+titles that the claim mentions, and runs of capitalised words. Both leave out dates, times, percentages, money,
+quantities, ordinals and cardinals.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from lisax.text.words import word_spans
 
 DROPPED_KINDS = frozenset("DATE TIME PERCENT MONEY QUANTITY ORDINAL CARDINAL".split())
 
-# Join a name from the inside (`University of Oxford`) where no gazetteer says how far it goes.
+# Words inside names (`University of Oxford`), for claims without a gazetteer that knows the whole name.
 CONNECTIVES = frozenset("of the de la le du des von van der den di da del al bin ibn y".split())
-# A full stop after these ends no sentence.
+# A full stop after these does not end a sentence.
 ABBREVIATIONS = frozenset("mr mrs ms dr prof st mt ft sr jr lt col gen capt".split())
 SENTENCE_END = re.compile(r"[.!?][\"'”’)]*\s+$")
 
 
 class Spotter(Protocol):
     def spot(self, claim: str) -> list[str]:
-        """Entities as the claim writes them, each once, in order of first appearance."""
+        """Entities as written in the claim, without duplicates, in order of first appearance."""
         ...
 
 
 class OfflineSpotter:
     """Spans that begin with a capital: the longest title of the gazetteer or run of capitalised words.
 
-    `titles` is the corpus's title index, or None to go by capitals alone; it says how far a name with small words
-    goes (`Alice in Chains`). A name does not begin with a common word, and a capital that opens a sentence makes
-    no name of one, unless a longer title begins there (`The Who`).
+    `titles` is the corpus's title index, which knows where names with small words end (`Alice in Chains`); None uses
+    capitals alone. A name does not begin with a common word, and a capital at the beginning of a sentence does not make
+    a word a name, unless a longer title begins there (`The Who`).
     """
 
     def __init__(self, titles: TitleIndex | None = None):
@@ -48,7 +48,7 @@ class OfflineSpotter:
         title_end: dict[int, int] = {}
         for mention in self._titles.mentions(claim) if self._titles else ():
             last = words[mention.last - 1].written
-            # `Homo sapiens` is a name by its title; `Alien was` is not, though `Alien Was` were a title.
+            # `Homo sapiens` is a name because it is a title; `Alien was` is not, even if `Alien Was` is a title.
             if last[0].isupper() or last[0].isdigit() or self._titles.is_title(claim[mention.start : mention.end]):
                 title_end.setdefault(mention.first, mention.last)  # the longest comes first
         found: dict[str, None] = {}
@@ -67,12 +67,12 @@ class OfflineSpotter:
         return list(found)
 
     def _end(self, claim: str, words: list[_Word], at: int, title_end: int) -> int:
-        """Where the name that begins at word `at` ends; `at` itself if none does there."""
+        """The index where the name that begins at word `at` ends; `at` itself if there is none."""
         word = words[at]
         if not word.written[0].isupper() or all(w.is_date for w in words[at : max(title_end, at + 1)]):
             return at
         if (word.is_common or word.is_date) and title_end < at + 2:
-            # Alone, a common word is a name only as a title inside a sentence (`Nobody liked It`).
+            # A single common word is a name only as a title inside a sentence (`Nobody liked It`).
             return title_end if title_end > at and not word.is_date and not _opens_sentence(claim, word) else at
         end = at + 1
         while end < len(words) and _joined(claim, words[end - 1], words[end]):
@@ -94,7 +94,7 @@ class _Word:
 
     @property
     def is_common(self) -> bool:
-        # `US` and `IT` are no common words, `I` and `A` are.
+        # `US` and `IT` are not common words; `I` and `A` are.
         return self.folded in COMMON_WORDS and not (self.written.isupper() and len(self.written) > 1)
 
     @property
@@ -108,7 +108,7 @@ def _opens_sentence(claim: str, word: _Word) -> bool:
 
 
 def _joined(claim: str, word: _Word, following: _Word) -> bool:
-    """Whether two words may stand in one name: nothing but blanks, hyphens and the like between them."""
+    """Whether two words can be in one name: only blanks, hyphens and the like are between them."""
     if word.written.endswith(("'s", "’s")):
         return False
     between = claim[word.end : following.start]
@@ -118,14 +118,14 @@ def _joined(claim: str, word: _Word, following: _Word) -> bool:
 
 
 class SpacySpotter:
-    """Entities by a spaCy pipeline, kinds filtered; `load` gives it for a name."""
+    """Entities from a spaCy pipeline, without the excluded kinds; `load` opens one by name."""
 
     def __init__(self, pipeline: Callable):
         self._pipeline = pipeline
 
     @classmethod
     def load(cls, name: str = "en_core_web_sm") -> SpacySpotter | None:
-        """The spotter, or None where spaCy or its model is not installed."""
+        """Loads the spotter; None where spaCy or its model is not installed."""
         try:
             import spacy
 

@@ -1,10 +1,10 @@
-"""An index folder: parts on disk that are never changed, and one `meta.json` that says which of them count.
+"""An index folder: immutable parts on disk, and one `meta.json` that lists the current ones.
 
-Writing `meta.json` is the only act that changes an index, and it is atomic: parts are written first, each in
-a new folder, and an interruption before that leaves the index as it was (or none). Several components (BM25,
-titles, pages) stand in one folder and change together. Parts that `meta.json` does not name are what an
-interrupted build left; the next build removes them. Builds of one folder exclude each other by a lock. Readers
-need none: what is open stays as it was, and `unchanged` opens again what was exchanged meanwhile.
+Writing `meta.json` is the only act that changes an index, and it is atomic: parts are written first, each to a new
+folder, and an interruption before that leaves the index as it was. Several components (BM25, titles, pages) share a
+folder and change together. Parts that `meta.json` does not list are left over from interrupted builds; the next build
+removes them. Builds of one folder exclude each other by a lock. Readers need none: an open index does not change, and
+`unchanged` reopens one that was replaced meanwhile.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from lisax.records import DataError, LisaxError, naming, write_json
 
 FORMAT, VERSION = "lisax index", 1
 META, LOCK = "meta.json", ".lock"
-# What `lisax index` builds a component as, where it is not `documents`.
+# The verb of `lisax index` that builds a component, if it is not `documents`.
 KINDS = {"cells": "cells", "tables": "cells", "table_text": "tables"}
 Index = TypeVar("Index")
 
 
 def read_components(folder: str | os.PathLike) -> dict[str, dict]:
-    """Name to manifest of the components of an index; errors say what is wrong with the folder."""
+    """Component name -> manifest. Errors say what is wrong with the folder."""
     meta = Path(folder) / META
     if not meta.is_file():
         raise DataError(
@@ -60,7 +60,7 @@ def read_components(folder: str | os.PathLike) -> dict[str, dict]:
 
 
 def open_component(folder: str | os.PathLike, name: str) -> dict:
-    """The manifest of one component, after checking that its files are there at their written sizes."""
+    """The manifest of one component, after checking that its files exist with their recorded sizes."""
     components = read_components(folder)
     if name not in components:
         raise DataError(
@@ -83,7 +83,7 @@ def open_component(folder: str | os.PathLike, name: str) -> dict:
 
 
 def unchanged(folder: str | os.PathLike, open_index: Callable[[], Index]) -> Index:
-    """What `open_index` gives while nobody changes the index: again where another process did, which removes files."""
+    """The result of `open_index`, called again if another process changed the index meanwhile, which removes files."""
     meta = Path(folder) / META
     while True:
         before = meta.read_bytes() if meta.is_file() else None
@@ -113,7 +113,7 @@ def check(folder: str | os.PathLike) -> int:
 
 
 class Writing:
-    """An index folder open for building: new parts, then one commit."""
+    """An index folder opened for building: new parts, then one commit."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -122,16 +122,16 @@ class Writing:
         self.remove_unnamed()
 
     def new_part(self, component: str) -> Path:
-        """A new empty folder for files of a component; those that the commit does not name are removed."""
+        """Creates a new empty folder for files of a component; files that no commit lists are removed."""
         part = self.folder / component / f"part-{secrets.token_hex(4)}"
         part.mkdir(parents=True)
         return part
 
     def commit(self, changed: dict[str, dict], removed: Collection[str] = ()) -> None:
-        """Makes components as given the index, atomically, without those named by `removed`.
+        """Replaces the given components of the index and drops those in `removed`, atomically.
 
-        A component is `{"settings": …, "parts": [folder names], "files": [names]}`, the names relative to the
-        index. Sizes and SHA-256 of files are added; those of files already committed are carried over.
+        A component is `{"settings": …, "parts": [folder names], "files": [names]}`, the names relative to the index.
+        Sizes and SHA-256 digests of new files are added; those of committed files are kept.
         """
         known = {name: entry for manifest in self.components.values() for name, entry in manifest["files"].items()}
         for name in removed:
@@ -149,7 +149,7 @@ class Writing:
         return sorted(path.relative_to(self.folder).as_posix() for path in part.iterdir())
 
     def remove_unnamed(self) -> None:
-        """Removes from part folders, and only from them, the files that no committed component names."""
+        """Removes files that no committed component lists, and only from part folders."""
         named = {file for manifest in self.components.values() for file in manifest["files"]}
         for part in self.folder.glob("*/part-????????"):
             for path in part.iterdir():
@@ -161,7 +161,7 @@ class Writing:
 
 @contextlib.contextmanager
 def writing(folder: str | os.PathLike) -> Iterator[Writing]:
-    """Opens (or creates) an index folder for building, alone; what is not committed at the end is removed."""
+    """Opens (or creates) an index folder for exclusive building; uncommitted files are removed at the end."""
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise DataError("an index is a folder, and this is a file", path=folder)
@@ -191,7 +191,7 @@ def _describe(path: Path) -> dict:
 
 
 def _sha256(path: Path) -> str:
-    """SHA-256 of a file; it is flushed to disk too, so that a commit never names what a power cut loses."""
+    """SHA-256 of a file, which is also flushed to disk, so that a commit never lists a file that a power cut loses."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""The alternate merge of two ranked lists (LisT5, section 3.1)."""
+"""The alternating merge of two ranked lists (LisT5, section 3.1)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from itertools import zip_longest
 
 
 def alternate(first: Sequence[str], second: Sequence[str], k: int) -> list[str]:
-    """Walks both lists in turn, `first` first, skips what is already there, keeps `k`; the rest of a longer
-    list follows when the other is used up."""
+    """Takes from both lists in turn, `first` first, skipping duplicates, until there are `k`; when one list is used up,
+    the rest of the other follows."""
     merged: dict[str, None] = {}
     for pair in zip_longest(first, second):
         for item in pair:

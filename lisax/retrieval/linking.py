@@ -1,8 +1,8 @@
 """The entities of a claim about a table: linked against its gold table, or found in the claim alone.
 
-`link` is TabFact's entity linking as a rule: spans of the claim are grown word by word while a single cell (of the
-header, the rows, or the caption) has all of their words, and kept if they make up a cell or enough of it. It needs the
-gold table, so what it retrieves reproduces published figures and is no open setting. `spans` sees only the claim.
+`link` is TabFact's entity linking as a rule: spans of the claim grow word by word while a single cell (of the header,
+the rows, or the caption) has all of their words, and are kept if they make up a cell or enough of it. It needs the gold
+table, so it serves to reproduce published figures and is not an open setting. `spans` uses only the claim.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ SHORT_MONTHS = {month.lower(): month[:3].lower() for month in MONTHS}
 ORDINALS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th"}
 CROWD = ("people", "audience")
 CAPTION = (-1, -1)
-SOME_CELL = -2  # the row of a link to a column where several cells fit
-# Never an entity alone, though a column be called so.
+SOME_CELL = -2  # the row of a link to a column in which several cells fit
+# Never an entity alone, even if a column has this name.
 UNLINKED = INDEX_STOP_WORDS | frozenset("team time date school from 's".split())
-# Say little where they are only a part of a cell.
+# Say little when they are only a part of a cell.
 FREQUENT = (
     COMMON_WORDS
     | UNLINKED
@@ -49,7 +49,7 @@ QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 _MONTH = f"(?:{'|'.join([*SHORT_MONTHS, *SHORT_MONTHS.values()])})"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 DATED = re.compile(rf"\b(?:{_DAY} {_MONTH}|{_MONTH} {_DAY})\b(?:(?: ?,)? \d{{4}}\b)?", re.IGNORECASE)
-# Words of claims about tables that no cell is likely to be: they compare, count, and tie together.
+# Words of claims about tables that are hardly ever cells: they compare, count, and connect.
 UNTELLING = (
     COMMON_WORDS
     | INDEX_STOP_WORDS
@@ -71,9 +71,9 @@ Place = tuple[int, int]
 
 
 def link(claim: Claim, table: Table) -> tuple[str, ...]:
-    """The claim's spans that are cells of the table or name them, in the claim's order, repetitions included.
+    """The claim's spans that are cells of the table or name them, in claim order, with repetitions.
 
-    A word that the cell has in another form stands as in the cell (`players` for `player`).
+    A word in another form than in the cell is returned in the cell's form (`players` for `player`).
     """
     words = claim.text.lower().split()
     places = _places(table)
@@ -90,7 +90,7 @@ class _Span:
 
 
 class _Places:
-    """Where a table has which words."""
+    """The places of the words in a table."""
 
     def __init__(self, table: Table):
         self.cells: dict[Place, str] = {CAPTION: (table.caption or table.title).lower()}
@@ -109,7 +109,7 @@ class _Places:
                     self._of.setdefault(form, {}).setdefault(place, word)
 
     def of(self, word: str) -> dict[Place, str]:
-        """Places with a word in any form, and how it is written there."""
+        """Places with a word in any form, and the form it has there."""
         found: dict[Place, str] = {}
         for form in _forms(word):
             for place, written in self._of.get(form, {}).items():
@@ -121,13 +121,13 @@ class _Places:
         return word in self._repeated
 
 
-@functools.lru_cache(maxsize=4)  # a file has the claims of a table one after the other
+@functools.lru_cache(maxsize=4)  # files list the claims of a table consecutively
 def _places(table: Table) -> _Places:
     return _Places(table)
 
 
 def _grow(words: list[str], places: _Places, threshold: float) -> list[_Span]:
-    """The claim as spans, longest first from the left; those that are linked have a place."""
+    """Splits the claim into spans, longest first from the left; linked ones have a place."""
     spans: list[_Span] = []
     grown: list[tuple[str, dict[Place, str]]] = []
     shared: set[Place] = set()
@@ -152,7 +152,7 @@ def _grow(words: list[str], places: _Places, threshold: float) -> list[_Span]:
 
 
 def _choose(grown: list[tuple[str, dict[Place, str]]], shared: set[Place], places: _Places, threshold: float) -> _Span:
-    """A span with its place: the cells nearest in length compete, and a cell of just these words always wins."""
+    """Chooses a span's place: the cells nearest in length compete, and a cell with exactly these words always wins."""
     words = [word for word, _ in grown]
     plain = " ".join(words)
     if plain in UNLINKED or not any(c.isalnum() for c in plain):
@@ -173,7 +173,7 @@ def _choose(grown: list[tuple[str, dict[Place, str]]], shared: set[Place], place
 
 
 def _weight(bare: str, length: int, distance: int, cell: str, is_only: bool, place: Place) -> float:
-    """How much speaks for linking a span of `length` words to a cell that has `distance` words more."""
+    """The weight for linking a span of `length` words to a cell that has `distance` more words."""
     words = bare.split()
     weight = length - 4 * distance / (length + distance)
     if not any(_is_number(word) and int(word) < 100 for word in words):
@@ -185,7 +185,7 @@ def _weight(bare: str, length: int, distance: int, cell: str, is_only: bool, pla
 
 
 def _join(spans: list[_Span]) -> list[_Span]:
-    """Two spans of one cell with one word between are one span, without that word."""
+    """Joins two spans of one cell with one word between them, without that word."""
     joined: list[_Span] = []
     for span in spans:
         while span.place and len(joined) > 1 and (before := joined[-2]).place and not joined[-1].place:
@@ -212,7 +212,7 @@ def _is_number(text: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _forms(word: str) -> tuple[str, ...]:
-    """A word and what it may be an inflection of."""
+    """A word and the words it may be an inflection of."""
     found = [word]
     if word.isascii() and word.isalpha():
         for suffixes in (PLURALS, TENSES):
@@ -243,10 +243,10 @@ def _is_number(word: str) -> bool:
 
 
 def spans(claim: Claim) -> tuple[str, ...]:
-    """What the claim alone says of the cells it is about: quotations, dates, numbers, and runs of telling words.
+    """Entities from the claim alone: quotations, dates, numbers, and runs of informative words.
 
-    A run is cut by common words and punctuation, but `of` and the like stay between capitals (`University of Oslo`).
-    Numbers up to 20 that stand alone count things more often than they name a cell, and are left out.
+    Common words and punctuation end a run, but `of` and the like are kept between capitals (`University of Oslo`).
+    Single numbers up to 20 are left out: they usually count things rather than name a cell.
     """
     found: list[str] = []
     text = QUOTED.sub(lambda match: found.append(match[1].strip()) or " , ", claim.text)
@@ -266,7 +266,7 @@ def spans(claim: Claim) -> tuple[str, ...]:
             close()
         if word and (joins or small not in UNTELLING):
             run.append(word)
-            # `J.` and `St.` abbreviate; any other mark at the end of a word ends the run.
+            # `J.` and `St.` are abbreviations; any other mark at the end of a word ends the run.
             if token[-1] in MARKS and not (token[-1] == "." and (len(word) == 1 or small in ABBREVIATIONS)):
                 close()
     close()

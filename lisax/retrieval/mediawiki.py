@@ -1,7 +1,7 @@
-"""Search through a live MediaWiki, politely: one request at a time, spaced, named, retried, cached on disk.
+"""Searches a live MediaWiki politely: one request at a time, spaced, identified, retried, cached on disk.
 
-The cache is an SQLite file: a search that was answered once is never sent again, so an interrupted retrieval
-goes on where it stopped and a complete one repeats offline.
+The cache is an SQLite file. A search that was answered is never sent again, so an interrupted retrieval resumes and a
+complete one can be repeated offline.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from lisax.retrieval.titles import TitleIndex
 
 WIKIPEDIA = "https://en.wikipedia.org/w/api.php"
-# MediaWiki asks for a name and a way to reach who runs the program.
+# MediaWiki asks clients for a name and a contact.
 USER_AGENT = f"LisaX/{__version__} (fact verification research; python-requests)"
-LONGEST_QUERY = 300  # characters; MediaWiki refuses longer searches
+LONGEST_QUERY = 300  # in characters; MediaWiki refuses longer searches
 LONGEST_WAIT_SECONDS = 300.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Manners:
-    """How to behave towards the server: times in seconds."""
+    """Limits on requests to the server; times in seconds."""
 
     timeout_seconds: float = 20.0
     attempts: int = 5
@@ -42,7 +42,7 @@ class Manners:
 
 
 class MediaWiki:
-    """`search(text)` gives page titles as the wiki writes them, best first."""
+    """`search(text)` returns page titles as written in the wiki, best first."""
 
     def __init__(
         self,
@@ -63,8 +63,8 @@ class MediaWiki:
             raise DataError(f"the cache cannot be opened ({error}); remove it or name another", path=cache) from None
 
     def search(self, text: str, k: int = 50) -> list[str]:
-        """Up to `k` titles (a wiki gives at most 500 at once) for a claim; from the cache where it is there."""
-        # `"`, `-`, `~` and the like are operators of the wiki's search; a claim means its words.
+        """Up to `k` titles (a wiki returns at most 500 at once) for a claim, from the cache if it has them."""
+        # `"`, `-`, `~` and the like are operators of the wiki's search; in a claim they are not.
         query = " ".join("".join(c if c.isalnum() or c in "'’." else " " for c in text).split())[:LONGEST_QUERY]
         if not query:
             return []
@@ -102,7 +102,7 @@ class MediaWiki:
         )
 
     def _attempt(self, parameters: dict[str, str]) -> tuple[float, str, list[str] | None]:
-        """One request: (seconds to wait before the next, what went wrong, titles or None)."""
+        """Sends one request; returns (seconds to wait before the next, the error, titles or None)."""
         import requests
 
         if self._session is None:
@@ -140,7 +140,7 @@ class MediaWiki:
 
 
 def search_pages(titles: TitleIndex, cache: str | os.PathLike, url: str = WIKIPEDIA) -> TitleSearch:
-    """A search of a live wiki that gives page ids of the index; pages that the index has not are left out."""
+    """A search of a live wiki that returns page ids of the index; pages missing from the index are left out."""
     wiki = MediaWiki(cache, url)
 
     def search(texts: Sequence[str], k: int) -> list[list[str]]:
@@ -151,7 +151,7 @@ def search_pages(titles: TitleIndex, cache: str | os.PathLike, url: str = WIKIPE
 
 
 def retry_after_seconds(header: str | None) -> float:
-    """`Retry-After` as seconds from now, given as seconds or as a date; 0 where it says nothing usable."""
+    """A `Retry-After` header, in seconds or a date, as seconds from now; 0 if it is missing or invalid."""
     if not header:
         return 0.0
     try:

@@ -1,12 +1,12 @@
-"""One index over text, tables and graphs, whose sources come and go without a rebuild (UDT-QA, section 6).
+"""One index of text, tables and graphs, whose sources are added and removed without a rebuild (UDT-QA, section 6).
 
-Each source's passages are a component of the folder, and shards of their own in one BM25 component. What a shard
-holds of its source (terms, counts, lengths) never changes; idf and the average length are those of all passages
-that the index has, so scores of different sources are comparable. Adding a source reads its texts only, removing
-one reads no text at all: either way the scores of all shards are computed again from their counts (seconds a million
-passages), and the result is what a full build gives, to the last bit and whatever was added and removed before.
+Each source's passages are a component of the folder, and have their own shards in one BM25 component. The data of a
+shard (terms, counts, lengths) never changes; idf and average length are those of all passages of the index, so scores
+of different sources are comparable. Adding a source reads only its texts, and removing one reads no text; either way
+the scores of all shards are recomputed from their counts (seconds per million passages). The result is bit-identical to
+a full build, whatever was added and removed before.
 
-Vectors of the same passages stand beside, a component a source too: see `dense.py`.
+Vectors of the same passages are further components, one per source: see `dense.py`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def build_index(
     k1: float = K1,
     b: float = B,
 ) -> MixedIndex:
-    """Indexes passages by source into the folder `out`, atomically; a former index there is replaced at the end.
+    """Indexes passages by source into the folder `out`, atomically. An existing index there is replaced at the end.
 
-    `form` is noted of tables and graphs: "raw" or "verbalized"."""
+    `form` is recorded for tables and graphs: "raw" or "verbalized"."""
     with writing(out) as state:
         removed = set(state.components)
         _change(state, sources, form, Bm25Builder(state, k1=k1, b=b), {}, removed)
@@ -52,7 +52,7 @@ def build_index(
 def add_sources(
     sources: Mapping[Source, Iterable[Passage]], folder: str | os.PathLike, *, form: str = "raw"
 ) -> MixedIndex:
-    """Adds sources that the index does not have, all or nothing. k1 and b are the index's."""
+    """Adds sources that the index does not have, all or nothing, with the index's k1 and b."""
     with writing(folder) as state:
         parts = _parts(state)
         if there := [source for source in sources if source in parts]:
@@ -62,7 +62,7 @@ def add_sources(
 
 
 def remove_source(source: Source, folder: str | os.PathLike) -> MixedIndex:
-    """Removes a source with its vectors; no text is read."""
+    """Removes a source with its vectors; reads no text."""
     with writing(folder) as state:
         parts = _parts(state)
         if source not in parts:
@@ -100,7 +100,7 @@ def _change(
     parts: dict[Source, list[str]],
     removed: Iterable[str] = (),
 ) -> None:
-    """Commits what the index is with `sources` added; `parts` are those of the sources that stay."""
+    """Commits the index with `sources` added; `parts` are those of the sources that stay."""
     changed: dict[str, dict] = {}
     for source, passages in sources.items():
         store = PassagesBuilder(state, source, {"form": "text" if source is Source.TEXT else form})
@@ -114,7 +114,7 @@ def _change(
         changed |= store.finish()
         parts = parts | {source: texts.parts[before:]}
     manifest = texts.finish()
-    # In the order of sources, whatever came first: of equal scores the earlier passage is first.
+    # In the order of `Source`, whatever was added first, so that ties are broken in a fixed order.
     manifest["sources"] = {source: parts[source] for source in Source if source in parts}
     manifest["parts"] = [part for of_source in manifest["sources"].values() for part in of_source]
     state.commit(changed | {bm25.NAME: manifest}, [name for name in removed if name not in changed])
@@ -142,17 +142,17 @@ class MixedIndex:
 
     @property
     def sources(self) -> dict[Source, dict]:
-        """Of each source {"form": "text", "raw" or "verbalized", "passages": their number}."""
+        """For each source {"form": "text", "raw" or "verbalized", "passages": number of passages}."""
         return {source: store.settings for source, store in self.stores.items()}
 
     def search(self, queries: Sequence[str], k: int, *, threads: int | None = None) -> list[Hits]:
-        """Up to `k` (passage id, BM25 score) a query; `passages.source_of(id)` is where a hit comes from."""
+        """Up to `k` (passage id, BM25 score) per query; `passages.source_of(id)` is the source of a hit."""
         return self.bm25.search(queries, k, threads=threads)
 
     def _passage(self, passage_id: str) -> Passage | None:
-        """The passage of an id; None where the index has none."""
+        """The passage with this id; None where the index has none."""
         try:
             store = self.stores.get(source_of(passage_id))
-        except ValueError:  # no id of a passage
+        except ValueError:  # not a passage id
             return None
         return store and store.get(passage_id)

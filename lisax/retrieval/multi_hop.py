@@ -1,8 +1,8 @@
-"""The second hop: what the first evidence names is looked for too (claims of several pages: DeSePtion, section 4).
+"""The second hop: also searches pages that the first evidence names (claims over several pages: DeSePtion, section 4).
 
 A claim about `the author of X` does not name the author; the page of X does. The second query is the claim together
-with a sentence of the first evidence; it looks among the pages whose titles that sentence names and the claim does
-not. What it finds is merged by rank with what the claim alone found.
+with a sentence of the first evidence. It searches the pages whose titles that sentence names and the claim does not.
+The results are merged by rank with those of the claim alone.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from lisax.retrieval.documents import CLAIMS_AT_A_TIME, DocumentIndex
 from lisax.retrieval.interleave import alternate
 from lisax.retrieval.terms import stems
 
-FIRST_PAGES, FIRST_SENTENCES = 3, 6  # where the second hop starts from: the best sentences of the first pages
-NAMED_BY_ONE = 4  # pages of one sentence that are followed
-KEPT_FIRST = 3  # sentences that keep their places before the second hop's get every other one
-FROM_SENTENCES = 3  # ranked sentences whose pages are followed
+FIRST_PAGES, FIRST_SENTENCES = 3, 6  # the second hop starts from the best sentences of the first pages
+NAMED_BY_ONE = 4  # pages followed per sentence
+KEPT_FIRST = 3  # sentences that keep their places; after them the second hop's take every other place
+FROM_SENTENCES = 3  # ranked sentences whose named pages are followed
 
 ReadPage = Callable[[str], Document | None]
 
@@ -30,10 +30,10 @@ def second_pages(
     *,
     threads: int | None = None,
 ) -> Iterator[Hit]:
-    """Up to `k` documents a claim: those of `run` alternated with those of the second hop; scored by 1 / rank.
+    """Up to `k` documents per claim: those of `run` alternated with those of the second hop; scored by 1 / rank.
 
-    The second hop's are ordered by BM25's order for the claim with the sentence that names them, and those that it
-    does not find stand in the order of the text.
+    Documents of the second hop are in BM25's order for the claim joined with the sentence that names them; those that
+    BM25 does not find are in the order of the text.
     """
     claims = list(claims)
     for start in range(0, len(claims), CLAIMS_AT_A_TIME):
@@ -59,7 +59,7 @@ def _merged(first: Sequence[str], second: Sequence[str]) -> list[str]:
 
 
 def _named_by(index: DocumentIndex, claim: Claim, pages: Sequence[str]) -> dict[str, list[str]]:
-    """Sentence text to the pages that it names, of the sentences of the first pages that are likest to the claim."""
+    """Sentence text -> the pages that it names, for the sentences of the first pages that best match the claim."""
     sentences = [
         (rank, sentence)
         for rank, page in enumerate(pages[:FIRST_PAGES])
@@ -80,7 +80,7 @@ def _named_by(index: DocumentIndex, claim: Claim, pages: Sequence[str]) -> dict[
 
 
 def named_pages(index: DocumentIndex, sentence: Sentence) -> list[str]:
-    """Pages whose titles a sentence names with a capital, its own page left out."""
+    """Pages whose titles a sentence names with a capital, except its own page."""
     named = index.titles.mentioned(sentence.text, capitals=True)
     return [page for page in named if page != sentence.page][:NAMED_BY_ONE]
 
@@ -88,11 +88,11 @@ def named_pages(index: DocumentIndex, sentence: Sentence) -> list[str]:
 def second_sentences(
     index: DocumentIndex, claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]], read_page: ReadPage
 ) -> Iterator[Hit]:
-    """The run of sentences with those of the second hop: after the first `KEPT_FIRST` of `run`, in turn with its rest.
+    """The run of sentences with those of the second hop: after the first `KEPT_FIRST` of `run`, in turn with the rest.
 
-    The second hop's are of pages that the first `FROM_SENTENCES` of `run` name and the claim does not: sentences that
-    have words of the claim which the naming sentence has not, most such words first, and the pages' first sentences.
-    Each has the score of the sentence before it.
+    They come from pages that the first `FROM_SENTENCES` sentences of `run` name and the claim does not: sentences with
+    words of the claim that the naming sentence lacks, most such words first, and the pages' first sentences. Each has
+    the score of the sentence before it.
     """
     for claim in claims:
         first = list(run.get(claim.id, ()))

@@ -1,8 +1,8 @@
-"""Pages on disk: id to title and sentences, memory-mapped, so that a pipeline never loads its corpus.
+"""Pages on disk: id to title and sentences, memory-mapped, so that a pipeline never loads its whole corpus.
 
 A part holds `ids` (a string table), `heads` (for each page its title, its original id and its redirects) and
 `sentences` (string lists), `starts` (uint64 [pages + 1, 2]: where a page begins in both) and `numbers` (int32
-[sentences]). Building streams to disk and keeps about 40 bytes a page and 12 a sentence in memory.
+[sentences]). Building streams to disk and keeps about 40 bytes per page and 12 per sentence in memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PART_PAGES, PART_SENTENCES = 1 << 20, 1 << 23
 
 
 class PagesBuilder:
-    """Takes pages one at a time; `finish` gives its manifest to commit."""
+    """Takes pages one at a time; `finish` returns the manifest to commit."""
 
     def __init__(self, state: Writing, *, extend: bool = False):
         self._state = state
@@ -44,7 +44,7 @@ class PagesBuilder:
             self._sentences = StringsWriter(self._part / "sentences")
             self._starts, self._numbers = array("Q", [0, 0]), array("i")
         self._ids.append(check_id(page.id))
-        # "=" tells an original id, which may be anything, from none.
+        # "=" distinguishes an original id, which may be any text, from none.
         original = "" if page.original_id is None else f"={page.original_id}"
         for head in (page.title, original, *page.redirects):
             self._heads.append(head)
@@ -149,7 +149,7 @@ class PageStore:
         return part.heads[part.starts[2 * number]]
 
     def page(self, page_id: str) -> Document:
-        """The page as it was stored; an unknown id is an error."""
+        """The stored page. Raises an error for an unknown id."""
         part, number = self._get(page_id)
         first_head, first, last_head, last = part.starts[2 * number : 2 * number + 4]
         title, original, *redirects = part.heads.between(first_head, last_head)
@@ -163,11 +163,11 @@ class PageStore:
         )
 
     def sentence(self, unit: str) -> Sentence:
-        """The sentence with the id `{page}_{number}`; an unknown one is an error."""
+        """The sentence with the id `{page}_{number}`. Raises an error for an unknown one."""
         page_id, wanted = split_sentence_id(unit)
         part, number = self._get(page_id)
         first, last = part.starts[2 * number + 1], part.starts[2 * number + 3]
-        # Nearly all pages number their sentences 0, 1, 2, ...: look there first.
+        # Nearly all pages number their sentences 0, 1, 2, …, so look there first.
         for at in (first + wanted, *range(first, last)):
             if at < last and part.numbers[at] == wanted:
                 return Sentence(page_id, wanted, part.sentences[at])

@@ -1,7 +1,7 @@
-"""Passages on disk, one component an index's source: id to passage, memory-mapped, in the order of the collection.
+"""Passages on disk, one component per source: id to passage, memory-mapped, in collection order.
 
-A part holds `ids` (a string table) and `passages` (strings: each passage as JSON). Building streams to disk and
-keeps about 32 bytes a passage in memory.
+A part holds `ids` (a string table) and `passages` (strings: each passage as JSON). Building streams to disk and keeps
+about 32 bytes per passage in memory.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def component(source: Source) -> str:
 
 
 def has_passages(components: Iterable[str]) -> bool:
-    """Whether an index with these components is one of passages."""
+    """Whether an index with these components is an index of passages."""
     return not {component(source) for source in Source}.isdisjoint(components)
 
 
 class PassagesBuilder:
-    """Takes passages of one source, one at a time; `finish` gives its manifest to commit."""
+    """Takes the passages of one source one at a time; `finish` returns the manifest to commit."""
 
     def __init__(self, state: Writing, source: Source, settings: dict):
         self._state, self._name, self._settings = state, component(source), settings
@@ -69,7 +69,7 @@ class PassagesBuilder:
 
 
 class PassageStore:
-    """`store.get(id)` is the passage, or None; iterates over the passages in the order of the collection."""
+    """`store.get(id)` is the passage, or None; iterates over the passages in collection order."""
 
     def __init__(self, folder: Path, source: Source):
         manifest = open_component(folder, component(source))

@@ -1,8 +1,8 @@
-"""Text, tables and graphs as passages of about 100 words (UDT-QA, section 4.2), each with the way back to its units.
+"""Text, tables and graphs as passages of about 100 words (UDT-QA, section 4.2), each with the ids of its units.
 
-A unit is a sentence, a row of a table, or an edge of a graph; edges that one verbalized text tells stand there together.
-Units stay whole and in order; a passage holds as many of one page, table or sub-graph as there is room for, and a unit
-that is longer than a passage is cut.
+A unit is a sentence, a row of a table, or an edge of a graph; edges that share one verbalized text stay together. Units
+stay whole and in order. A passage holds as many units of one page, table or sub-graph as fit; a unit that is longer
+than a passage is split.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from lisax.formats.triples import Triples, graph_triples, raw_table, raw_text, r
 from lisax.records import DataError, Document, Graph, Table, edge_id
 
 WORDS = 100
-BETWEEN = " | "  # rows and edges in their raw form
+BETWEEN = " | "  # between raw rows or edges
 
 
 class Source(enum.StrEnum):
-    """Where a passage comes from; in the order in which an index holds them."""
+    """The source of a passage, in the order in which an index holds them."""
 
     TEXT = "text"
     TABLE = "table"
@@ -32,11 +32,10 @@ class Source(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Passage:
-    """`provenance`: ids of the units that its text is made of; the i-th begins at character `starts[i]`, at the same one
-    as those that are told with it.
+    """A passage with its id `{source}:{id of the page, table or graph}:{number}`.
 
-    Its id is `{source}:{id of the page, table or graph}:{number}`. Before the first start stands what belongs to no
-    unit: the header of a raw table.
+    `provenance`: ids of the units in its text. The i-th begins at character `starts[i]`; units that share a text have
+    the same start. Text before the first start belongs to no unit: the header of a raw table.
     """
 
     id: str
@@ -50,7 +49,7 @@ class Passage:
         return source_of(self.id)
 
     def units_at(self, place: int) -> tuple[str, ...]:
-        """The units, mostly one, that hold character `place` of the text; of a header the first."""
+        """The units, usually one, that contain character `place` of the text; for a header the first unit."""
         start = self.starts[max(0, bisect_right(self.starts, place) - 1)]
         return self.provenance[bisect_left(self.starts, start) : bisect_right(self.starts, start)]
 
@@ -59,13 +58,13 @@ class Passage:
 
     @property
     def leading(self) -> tuple[str, ...]:
-        """One unit of each text that the passage is made of, its first."""
+        """The first unit of each text in the passage."""
         return tuple(
             unit for unit, start, before in zip(self.provenance, self.starts, (None, *self.starts)) if start != before
         )
 
     def unit_text(self, unit: str) -> str:
-        """What the passage says of a unit, after the header that all of its units share."""
+        """A unit's text in the passage, without the header that all its units share."""
         start = self.starts[self.provenance.index(unit)]
         end = next((other for other in self.starts if other > start), len(self.text))
         text = self.text[: self.starts[0]] + self.text[start:end]
@@ -77,15 +76,16 @@ def source_of(passage_id: str) -> Source:
 
 
 def of_document(page: Document) -> Iterator[Passage]:
-    """Sentences, packed."""
+    """Packs sentences."""
     units = [((sentence.id,), squeeze(sentence.text)) for sentence in page.sentences]
     return _packed(Source.TEXT, page.id, page.title, units, " ")
 
 
 def of_table(table: Table) -> Iterator[Passage]:
-    """Raw rows, packed; each passage begins with the header.
+    """Packs raw rows; each passage begins with the header.
 
-    A header that would fill more than half of every passage stands in none: each cell has its own name before it."""
+    A header that would fill more than half of every passage is left out; instead each cell is preceded by its column's
+    name."""
     units = {number: unit for number in range(len(table.rows)) if (unit := row_triples(table, number)).pairs}
     header = raw_table(table.header, ())
     if wide := _words(header) > WORDS // 2:
@@ -97,24 +97,24 @@ def of_table(table: Table) -> Iterator[Passage]:
 
 
 def of_graph(graph: Graph) -> Iterator[Passage]:
-    """Raw edges, packed."""
+    """Packs raw edges."""
     units = []
     for i, edge in enumerate(graph.edges):
         units.append(((edge_id(graph.id, i),), raw_text(graph_triples(dataclasses.replace(graph, edges=(edge,))))))
     return _packed(Source.GRAPH, graph.id, squeeze(graph.subject), units, BETWEEN)
 
 
-Parts = Sequence[tuple[int, str]]  # of a verbalized text: the number of the first pair, and what is said from it on
+Parts = Sequence[tuple[int, str]]  # of a verbalized text: the index of the first pair, and the text from it on
 
 
 def of_verbalized_table(table: Table, texts: Callable[[Triples], Parts]) -> Iterator[Passage]:
-    """Verbalized rows, packed; `texts` gives the text of a row."""
+    """Packs verbalized rows; `texts` returns the text of a row."""
     units = [((unit.id,), squeeze(" ".join(text for _, text in texts(unit)))) for unit in table_triples(table)]
     return _packed(Source.TABLE, table.id, table_title(table), units, " ")
 
 
 def of_verbalized_graph(graph: Graph, texts: Callable[[Triples], Parts]) -> Iterator[Passage]:
-    """The parts of a verbalized sub-graph, packed; each stands for its edges."""
+    """Packs the parts of a verbalized sub-graph; each represents its edges."""
     edges = [edge_id(graph.id, i) for i, (_, value) in enumerate(graph.edges) if squeeze(value)]
     if not edges:
         return iter(())
@@ -130,11 +130,11 @@ def of_verbalized_graph(graph: Graph, texts: Callable[[Triples], Parts]) -> Iter
 
 
 def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[Triples], Parts]:
-    """A look-up of verbalized texts by id that reads the file of `lisax verbalize` once, as it is asked.
+    """A lookup of verbalized texts by id that reads the file of `lisax verbalize` once, in step with the requests.
 
-    Units must be asked in the file's order, which is that of the corpus; those of the file that are not asked for are
-    passed over. One that does not come any more is an error, as is a text of a unit that was another: by its digest,
-    or, where a line has none, by a number or date that it does not say."""
+    Units must be requested in the order of the file, which is that of the corpus; units that are not requested are
+    skipped. Raises an error for a unit that is not found, and for a text that was written for other data: detected by
+    its digest or, in lines without one, by a number or date that the text lacks."""
     rows = iter(rows)
 
     def parts_of(unit: Triples) -> Parts:
@@ -160,7 +160,7 @@ def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[
 
 
 def _parts(row: dict, path: object, line: int) -> Parts:
-    """Those that the row names, in order; the whole text where it names none."""
+    """The parts listed in the row, in order; the whole text if none are listed."""
     parts = row.get("parts") or [[0, row["text"]]]
     if (
         not all(isinstance(part, list) and [type(one) for one in part] == [int, str] for part in parts)
@@ -177,7 +177,7 @@ def _parts(row: dict, path: object, line: int) -> Parts:
 
 
 def table_title(table: Table) -> str:
-    """What a reader needs to know what a row is about: the page's title, and the caption where it says more."""
+    """A table's title for readers of its rows: the page's title, and the caption if it adds something."""
     title, caption = squeeze(table.title), squeeze(table.caption)
     return " . ".join(dict.fromkeys(filter(None, (title, caption))))
 
@@ -188,7 +188,7 @@ def table_title(table: Table) -> str:
 def _packed(
     source: Source, owner: str, title: str, texts: Sequence[tuple[tuple[str, ...], str]], between: str, before: str = ""
 ) -> Iterator[Passage]:
-    """`texts`: each with its units."""
+    """Packs `texts`, each with its units, into passages."""
     texts = [text for text in texts if text[1]]
     room = max(1, WORDS - _words(before))
     numbers = itertools.count()
@@ -205,7 +205,7 @@ def _packed(
 
 
 def _groups(lengths: Sequence[int], room: int) -> Iterator[range]:
-    """Runs of units that are at most `room` words together; a longer one stands alone."""
+    """Runs of units with at most `room` words together; a longer unit is alone."""
     start, total = 0, 0
     for i, length in enumerate(lengths):
         if i > start and total + length > room:
@@ -217,7 +217,8 @@ def _groups(lengths: Sequence[int], room: int) -> Iterator[range]:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, int]]:
-    """The text in pieces of at most `WORDS` words, about equally long, with the characters before each."""
+    """Pieces of the text with at most `WORDS` words, about equally long, each with the number of characters
+    before it."""
     words = text.split(" ")
     count = -(-len(words) // WORDS)
     size, skipped = -(-len(words) // count), 0

@@ -1,8 +1,8 @@
 """Recall of retrieved documents against gold evidence.
 
-Two readings of "found", both over claims that have gold evidence (so without NOT ENOUGH INFO):
-`recall_any@k`: some gold page is among the first k; `recall_complete@k`: all pages of some complete evidence
-set are. The second bounds the FEVER score from above, and is the one to watch on claims of two hops.
+There are two definitions of "found", both over claims with gold evidence (so without NOT ENOUGH INFO): `recall_any@k`:
+some gold page is among the first k; `recall_complete@k`: all pages of some complete evidence set are. The second is an
+upper bound of the FEVER score, and the one to watch for two-hop claims.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def gold_pages(claim: Claim) -> list[frozenset[str]]:
 def recall(
     claims: Iterable[Claim], retrieved: Mapping[str, Sequence[str]], cutoffs: Sequence[int] = CUTOFFS
 ) -> dict[str, float]:
-    """`{"recall_any@k": …, "recall_complete@k": …, "claims": n}`; a claim without a run found nothing.
+    """`{"recall_any@k": …, "recall_complete@k": …, "claims": n}`; a claim without a run has no hits.
 
-    `retrieved` gives page ids by claim id, best first. Without a claim that has evidence: `{"claims": 0}`.
+    `retrieved` maps claim ids to page ids, best first. Without any claim with evidence: `{"claims": 0}`.
     """
     totals = {f"recall_{kind}@{k}": 0 for kind in ("any", "complete") for k in cutoffs}
     count = 0

@@ -1,6 +1,6 @@
-"""Runs as files: claims or questions retrieved to a TREC run, unless the same call has written it before.
+"""Writes runs: retrieves for claims or questions to a TREC run, unless the same call has written it before.
 
-What a run was made from is noted beside it, in `RUN.json`.
+`RUN.json` beside a run records its inputs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lisax.retrieval.table_store import TableStore
 
 @dataclasses.dataclass(frozen=True)
 class Written:
-    """`hits` were found in `seconds`; None where the run was there already."""
+    """`hits` were found in `seconds`; None if the run already existed."""
 
     hits: int | None
     seconds: float = 0.0
@@ -49,10 +49,10 @@ def documents_to_file(
     wiki_cache: Path | None = None,
     cluster: str | None = None,
 ) -> Written:
-    """Retrieves `k` documents a claim from an index of documents.
+    """Retrieves `k` documents per claim from an index of documents.
 
-    `wiki` is the api.php of a live MediaWiki that searches titles in place of the index; its answers are kept in
-    `wiki_cache` (default: mediawiki.sqlite beside the run). `cluster` (URL/NAME) searches BM25 in its place."""
+    `wiki` is the api.php of a live MediaWiki that searches titles instead of the index; its answers are cached in
+    `wiki_cache` (default: mediawiki.sqlite beside the run). `cluster` (URL/NAME) searches BM25 instead of the index."""
     components = read_components(folder)
     if has_passages(components):
         raise LisaxError(f"{folder} is an index of passages: search it with `lisax retrieve mixed`")
@@ -94,7 +94,7 @@ def documents_to_file(
 def cells_to_file(
     folder: Path, claims_file: Path, claims: list[Claim], out: Path, *, k: int = 10, mode: str = "spans"
 ) -> Written:
-    """Retrieves `k` tables a claim from an index of cells; `mode` as of `tables.retrieve`."""
+    """Retrieves `k` tables per claim from an index of cells; `mode` as in `tables.retrieve`."""
     index = CellIndex.open(folder)
 
     def hits() -> Iterable[Hit]:
@@ -108,7 +108,7 @@ def cells_to_file(
 def tables_to_file(
     folder: Path, questions: list[Question], out: Path, *, k: int = table_text.POOL, cluster: str | None = None
 ) -> Written:
-    """Retrieves `k` tables a question by BM25 from an index of tables, or from a cluster (URL/NAME)."""
+    """Retrieves `k` tables per question by BM25 from an index of tables, or from a cluster (URL/NAME)."""
     if cluster is None:
         index = table_text.open_index(folder)
         digest = index.digest
@@ -121,7 +121,7 @@ def tables_to_file(
 
 
 def passages_to_file(folder: Path, claims: list[Claim], out: Path, *, k: int = 100) -> list[Hit]:
-    """Retrieves `k` passages a claim by BM25 from an index of passages; the hits that were written."""
+    """Retrieves `k` passages per claim by BM25 from an index of passages; returns the written hits."""
     found = MixedIndex.open(folder).search([claim.text for claim in claims], k)
     hits = [
         Hit(claim.id, passage, rank, score)
@@ -133,7 +133,7 @@ def passages_to_file(folder: Path, claims: list[Claim], out: Path, *, k: int = 1
 
 
 def _write_once(out: Path, made_from: Mapping[str, Any], hits: Callable[[], Iterable[Hit]], tag: str) -> Written:
-    """Writes the run atomically, then what it was made from."""
+    """Writes the run atomically, then the record of its inputs."""
     note = out.with_name(out.name + ".json")
     if _is_done(out, note, made_from):
         return Written(None)

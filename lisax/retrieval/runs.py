@@ -1,7 +1,7 @@
 """TREC files: a run has six columns (`query Q0 id rank score tag`), qrels have four (`query 0 id relevance`).
 
-trec_eval reads scores as float32, ignores ranks and puts the later id first where scores are equal. So that others'
-tools see the order that is meant, the runs that are written have no equal scores.
+trec_eval reads scores as float32, ignores ranks and puts the later id first where scores are equal. So that other tools
+see the intended order, written runs have no equal scores.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 from lisax.records import DataError, Hit, LisaxError, atomic_write, check_id, read_lines
 
 SMALLEST = np.finfo(np.float32).tiny
-LARGEST = 1e38  # greater scores are cut off here: float32 has numbers above it
+LARGEST = 1e38  # larger scores are clipped; float32 has numbers above it
 
 
 def read_run(path: str | os.PathLike) -> dict[str, list[Hit]]:
-    """Query id to its hits, sorted by rank; queries in the file's order. An empty file is a search that found nothing.
+    """Query id -> its hits, sorted by rank; queries in the file's order. An empty file is a search without hits.
 
-    An id or a rank that occurs twice for a query, a rank below 1 and a score that is no number are errors.
+    Raises an error for a duplicate id or rank of a query, a rank below 1, and a score that is not a number.
     """
     run: dict[str, dict[str, Hit]] = {}
     ranks: set[tuple[str, int]] = set()
@@ -56,7 +56,7 @@ def read_run(path: str | os.PathLike) -> dict[str, list[Hit]]:
 
 
 def by_query(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
-    """Hits that come query by query, as `read_run` would give them."""
+    """Groups hits, which must come query by query, as `read_run` would return them."""
     run: dict[str, list[Hit]] = {}
     for hit in hits:
         run.setdefault(hit.query_id, []).append(hit)
@@ -64,9 +64,9 @@ def by_query(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
 
 
 def write_run(path: str | os.PathLike, hits: Iterable[Hit], tag: str) -> int:
-    """Writes hits, which come query by query, in their order and atomically; returns their number.
+    """Writes hits, which must come query by query, in their order and atomically. Returns their number.
 
-    Scores keep every digit, but for those that `strictly_falling` must raise.
+    Scores keep every digit, except those that `strictly_falling` must raise.
     """
     check_id(tag, path=path, field="tag")
     count = 0
@@ -81,10 +81,10 @@ def write_run(path: str | os.PathLike, hits: Iterable[Hit], tag: str) -> int:
 
 
 def strictly_falling(hits: Sequence[Hit]) -> list[Hit]:
-    """A query's hits with scores of which no two are equal in float32; by score, then rank, they stand as before.
+    """A query's hits with scores that are distinct in float32; sorted by score, then rank, they keep their order.
 
-    The last of equal scores stays and those before it are raised by the smallest steps that float32 has, so that a
-    saturated probability stays one: 1 becomes 1.0000001, and log-odds that are cut off there do not change.
+    Of equal scores the last is kept and those before it are raised by the smallest float32 steps. So a saturated
+    probability stays one: 1 becomes 1.0000001, and log-odds that are clipped there do not change.
     """
     made = [hit if abs(hit.score) <= LARGEST else _cut_off(hit) for hit in hits]
     order = sorted(range(len(hits)), key=lambda i: (-hits[i].score, hits[i].rank))
@@ -95,7 +95,7 @@ def strictly_falling(hits: Sequence[Hit]) -> list[Hit]:
     for i, score in zip(reversed(order), scores[::-1]):
         if not score > below:
             score = np.nextafter(below, np.float32(np.inf))
-            if abs(score) < SMALLEST:  # no denormal numbers, which some readers take for 0
+            if abs(score) < SMALLEST:  # no denormal numbers, which some readers treat as 0
                 score = SMALLEST if below >= 0 else np.float32(0)
             made[i] = dataclasses.replace(hits[i], score=float(score))
         below = score
@@ -117,7 +117,7 @@ def run_line(hit: Hit, tag: str) -> str:
 
 
 def read_qrels(path: str | os.PathLike) -> dict[str, dict[str, int]]:
-    """Query id to (id to relevance); a pair that occurs twice is an error."""
+    """Query id -> {id: relevance}. Raises an error for a duplicate pair."""
     qrels: dict[str, dict[str, int]] = {}
     for line, text in read_lines(path):
         columns = text.split()
@@ -132,7 +132,7 @@ def read_qrels(path: str | os.PathLike) -> dict[str, dict[str, int]]:
 
 
 def write_qrels(path: str | os.PathLike, qrels: Mapping[str, Mapping[str, int]]) -> int:
-    """Writes judgements, atomically; returns their number."""
+    """Writes judgements, atomically. Returns their number."""
     count = 0
     with atomic_write(path) as file:
         for query, judged in qrels.items():

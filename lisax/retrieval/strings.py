@@ -1,12 +1,12 @@
-"""Memory-mapped strings on disk: a list (number to string) and a table (string to number as well).
+"""Memory-mapped strings on disk: a list (index to string) and a table (string to index as well).
 
-`name.utf8` holds all strings end to end, `name.offsets` their byte offsets (uint64, one more than strings).
-A table adds `name.hashes` (uint64, ascending: the first 8 bytes of BLAKE2b) and `name.order` (uint32: whose
-hash it is). Look-up is a binary search followed by a comparison of the strings themselves. Numbers are
-little-endian. Building streams to disk and keeps 8 bytes a string in memory, 8 more for a table.
+`name.utf8` holds all strings end to end, `name.offsets` their byte offsets (uint64, one more than strings). A table
+adds `name.hashes` (uint64, ascending: the first 8 bytes of BLAKE2b) and `name.order` (uint32: the string of each hash).
+Lookup is a binary search followed by a comparison of the strings themselves. Numbers are little-endian. Building
+streams to disk and keeps 8 bytes per string in memory, 8 more for a table.
 
-Not sqlite3, whose look-ups take three times as long; LMDB's take 0.6 to 0.8 times as long, but its keys end at 511
-bytes and its files are an eighth larger; pyarrow's are no faster, and it is 168 MiB (`benchmarks/libraries.py`).
+Not sqlite3, whose lookups take three times as long; LMDB's take 0.6 to 0.8 times as long, but its keys end at 511 bytes
+and its files are an eighth larger; pyarrow's are no faster, and it is 168 MiB (`benchmarks/libraries.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def hash_of(data: bytes) -> int:
 
 
 def map_bytes(path: Path) -> mmap.mmap | bytes:
-    """The file's bytes, mapped read-only; an empty file cannot be mapped and is `b""`."""
+    """The file's bytes, mapped read-only; `b""` for an empty file, which cannot be mapped."""
     with path.open("rb") as file:
         if path.stat().st_size == 0:
             return b""
@@ -40,7 +40,7 @@ def map_bytes(path: Path) -> mmap.mmap | bytes:
 
 
 def map_numbers(path: Path, code: str) -> memoryview:
-    """A file of numbers as a memoryview of an `array` type code: reading one costs no numpy scalar."""
+    """A file of numbers as a memoryview with an `array` type code: reading one creates no numpy scalar."""
     return memoryview(map_bytes(path)).cast(code)
 
 
@@ -75,7 +75,7 @@ class Strings:
 
 
 class StringTable(Strings):
-    """Strings with look-up; a string may occur more than once."""
+    """Strings with lookup; a string may occur more than once."""
 
     def __init__(self, stem: Path):
         super().__init__(stem)
@@ -85,7 +85,7 @@ class StringTable(Strings):
             raise LisaxError(f"the table at {stem}.* is damaged: its files differ in length; build the index again")
 
     def find_all(self, text: str) -> list[int]:
-        """Numbers of all strings equal to `text`, ascending."""
+        """Indices of all strings equal to `text`, ascending."""
         data = text.encode("utf-8", "surrogatepass")
         wanted = hash_of(data)
         found = []
@@ -97,7 +97,7 @@ class StringTable(Strings):
         return found
 
     def find(self, text: str) -> int | None:
-        """Number of the first string equal to `text`, or None."""
+        """Index of the first string equal to `text`, or None."""
         found = self.find_all(text)
         return found[0] if found else None
 
@@ -111,7 +111,7 @@ class StringsWriter:
         self._offsets = array("Q", [0])
 
     def append(self, text: str) -> None:
-        # A lone surrogate (broken JSON escape) has no UTF-8: it becomes the replacement character.
+        # A lone surrogate (broken JSON escape) cannot be encoded; it becomes the replacement character.
         self._append(text.encode("utf-8", "replace"))
 
     def _append(self, data: bytes) -> None:
@@ -129,7 +129,7 @@ class StringsWriter:
 
 
 class StringTableWriter(StringsWriter):
-    """Appends strings to a table; see `first_duplicate` for strings that must differ."""
+    """Appends strings to a table; see `first_duplicate` to check that they differ."""
 
     def __init__(self, stem: Path):
         super().__init__(stem)
@@ -148,7 +148,7 @@ class StringTableWriter(StringsWriter):
 
 
 def first_duplicate(tables: Sequence[StringTable]) -> str | None:
-    """The earliest string, reading the tables one after the other, that repeats one before it."""
+    """The first string, reading the tables one after the other, that repeats an earlier one."""
     starts = np.cumsum([0] + [len(table) for table in tables])
     hashes = np.concatenate([np.frombuffer(table.hashes, dtype=np.uint64) for table in tables])
     numbers = np.concatenate(

@@ -1,7 +1,7 @@
-"""Tables on disk: id to table, memory-mapped, so that a pipeline never loads its collection.
+"""Tables on disk: id to table, memory-mapped, so that a pipeline never loads its whole collection.
 
-A part holds `ids` (a string table) and `tables` (strings: each table as JSON). Building streams to disk and keeps
-about 32 bytes a table in memory.
+A part holds `ids` (a string table) and `tables` (strings: each table as JSON). Building streams to disk and keeps about
+32 bytes per table in memory.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringT
 
 NAME = "tables"
 TEXTS = "table_text"  # the component of `retrieval.table_text`
-OVER_TABLES = frozenset({"cells", TEXTS})  # the components that tell of the stored tables by id
+OVER_TABLES = frozenset({"cells", TEXTS})  # the components that refer to stored tables by id
 PART_TABLES, PART_CHARACTERS = 1 << 20, 1 << 31
 
 
 def indexed_text(table: Table) -> str:
-    """What BM25 sees of a table: title, caption, the header once, then every cell, row by row."""
+    """The text of a table for BM25: title, caption, the header once, then every cell, row by row."""
     return " ".join(text for text in (table.title, table.caption, *table.header, *itertools.chain(*table.rows)) if text)
 
 
 class TablesBuilder:
-    """Takes tables one at a time; `finish` gives its manifest to commit."""
+    """Takes tables one at a time; `finish` returns the manifest to commit."""
 
     def __init__(self, state: Writing, *, extend: bool = False):
         self._state = state
@@ -73,7 +73,7 @@ class TablesBuilder:
         }
 
     def is_as_before(self) -> bool:
-        """Whether these are the tables that the index had, in the same order."""
+        """Whether these are the tables that the index already had, in the same order."""
         parts = self._state.components.get(NAME, {"parts": []})["parts"]
         before, now = (_contents(some) for some in ([self._state.folder / part for part in parts], self._parts))
         return all(one == other for one, other in itertools.zip_longest(before, now))
@@ -92,9 +92,9 @@ def index_tables(
     *,
     extend: bool = False,
 ) -> None:
-    """Each table to the store, and what is made of it to the builder of each component; one pass, one commit.
+    """Stores each table and passes its derived records to the builder of each component; one pass, one commit.
 
-    A component of the index that is not built here is of the stored tables too: then they must stay what they are."""
+    Components of the index that are not rebuilt here refer to the stored tables, which then must not change."""
     store = TablesBuilder(state, extend=extend)
     for table in tables:
         for builder, made_of in builders.values():
@@ -109,7 +109,7 @@ def index_tables(
 
 
 class TableStore:
-    """`store.get(id)` is the table, or None; iterates over the tables in the order of the collection."""
+    """`store.get(id)` is the table, or None; iterates over the tables in collection order."""
 
     def __init__(self, folder: Path):
         manifest = open_component(folder, NAME)
@@ -123,7 +123,7 @@ class TableStore:
 
     @classmethod
     def build(cls, tables: Iterable[Table], out: str | os.PathLike) -> TableStore:
-        """Stores tables in a folder, atomically; ids that occur twice are an error."""
+        """Stores tables in a folder, atomically. Raises an error for duplicate ids."""
         with writing(out) as state:
             builder = TablesBuilder(state)
             for table in tables:

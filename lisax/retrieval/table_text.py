@@ -1,7 +1,7 @@
 """Tables as plain text documents (CLTR, section 4.2): BM25 over title, caption, header and cells of each table, with an
 English analyzer, and the tables themselves, in one index folder.
 
-Its component has a name of its own, so that one folder can hold pages and tables.
+The component has a name of its own, so that one folder can hold pages and tables.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lisax.retrieval.table_store import TEXTS as NAME
 from lisax.retrieval.table_store import index_tables, indexed_text
 from lisax.retrieval.tables import add_tables
 
-K1, B = 1.2, 0.75  # Elasticsearch's own, with which the paper searches
+K1, B = 1.2, 0.75  # Elasticsearch's defaults, which the paper uses
 POOL = 300
 QUESTIONS_AT_A_TIME = 1024
 
@@ -28,7 +28,7 @@ Search = Callable[[Sequence[str], int], list[list[tuple[str, float]]]]
 def build_index(
     tables: Iterable[Table], folder: str | os.PathLike, *, k1: float = K1, b: float = B, add: bool = False
 ) -> Bm25Index:
-    """Texts and tables in one folder, in one pass and atomically; with `add`, see `tables.add_tables`."""
+    """Indexes texts and tables into one folder, in one pass and atomically; with `add`, see `tables.add_tables`."""
     if add:
         add_tables(tables, folder, NAME)
     else:
@@ -42,7 +42,8 @@ def open_index(folder: str | os.PathLike) -> Bm25Index:
 
 
 def retrieve(search: Search, questions: Iterable[Question], k: int = POOL) -> Iterator[Hit]:
-    """Up to `k` tables a question, in the order of the questions; streamed. `search` is an index's, or a cluster's."""
+    """Up to `k` tables per question, in the order of the questions; streaming. `search` is an index's or a
+    cluster's."""
     if k < 1:
         raise LisaxError(f"expected k >= 1, found {k}")
     questions = iter(questions)
@@ -53,9 +54,9 @@ def retrieve(search: Search, questions: Iterable[Question], k: int = POOL) -> It
 
 
 def gold_tables(question: Question, is_table: Callable[[str], bool] | None = None) -> tuple[str, ...]:
-    """The tables that hold an answer cell, each once, in the order of the evidence.
+    """The tables with an answer cell, without duplicates, in the order of the evidence.
 
-    With `is_table` also those that stand in the evidence themselves, for an answer that is no cell of theirs."""
+    With `is_table` also whole tables in the evidence, for an answer that is not one of their cells."""
     units = (
         split_cell_id(unit)[0] if is_cell(unit) else unit if is_table and is_table(unit) else None
         for unit in question.evidence
@@ -64,7 +65,7 @@ def gold_tables(question: Question, is_table: Callable[[str], bool] | None = Non
 
 
 def as_claims(questions: Iterable[Question], is_table: Callable[[str], bool] | None = None) -> dict[str, Claim]:
-    """Questions as measures of retrieval take them, by id: each of their gold tables is evidence enough."""
+    """Questions as claims, by id, for retrieval measures: each gold table is a sufficient evidence set."""
     return {
         question.id: Claim(
             question.id, question.text, evidence_sets=tuple((table,) for table in gold_tables(question, is_table))

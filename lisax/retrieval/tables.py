@@ -1,4 +1,4 @@
-"""The table stage: claims to ranked tables through an index of cells."""
+"""The table stage: ranks tables for claims through an index of cells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLAIMS_AT_A_TIME = 1 << 14
 def build_index(
     tables: Iterable[Table], folder: str | os.PathLike, strategy: Strategy | None = None, *, add: bool = False
 ) -> CellIndex:
-    """Cells and the tables themselves in one folder, in one pass and atomically; with `add`, see `add_tables`."""
+    """Indexes cells and tables into one folder, in one pass and atomically; with `add`, see `add_tables`."""
     if add:
         add_tables(tables, folder, CELLS)
     else:
@@ -34,7 +34,8 @@ def build_index(
 
 
 def add_tables(tables: Iterable[Table], folder: str | os.PathLike, component: str) -> None:
-    """Adds to all that an index has of tables, cells and texts, each as it was built; `component` it must have."""
+    """Adds tables to all table components of an index, cells and texts, each with its own settings. The index must have
+    `component`."""
     with writing(folder) as state:
         open_component(state.folder, component)
         builders: dict[str, tuple] = {}
@@ -49,7 +50,8 @@ def add_tables(tables: Iterable[Table], folder: str | os.PathLike, component: st
 def gold_tables(
     lookup: Callable[[str], Table | None], claims: Iterable[Claim], path: str | os.PathLike | None = None
 ) -> dict[str, Table]:
-    """The tables that claims, read from `path`, name as their evidence, by id; one that is missing is an error."""
+    """The tables that claims name as evidence, by id. Raises an error that names the claims' file `path` for a missing
+    one."""
     found = {unit: lookup(unit) for claim in claims for unit in claim.gold_ids}
     if missing := sorted(unit for unit, table in found.items() if table is None):
         raise DataError(
@@ -75,10 +77,10 @@ def retrieve(
     gold: Mapping[str, Table] | None = None,
     threads: int | None = None,
 ) -> Iterator[Hit]:
-    """Up to `k` tables a claim, in the order of the claims; streamed.
+    """Up to `k` tables per claim, in the order of the claims; streaming.
 
-    `gold` (see `gold_tables`) is needed for `linked`. A strategy of whole queries takes the claim as it is, whatever
-    the mode.
+    `gold` (see `gold_tables`) is needed for `linked`. A whole-query strategy uses the claim as it is, whatever the
+    mode.
     """
     if mode not in MODES:
         raise LisaxError(f"expected a mode of {', '.join(MODES)}; found '{mode}'")
@@ -95,8 +97,8 @@ def retrieve(
 def hit_rates(
     claims: Iterable[Claim], retrieved: Mapping[str, Sequence[str]], cutoffs: Sequence[int] = CUTOFFS
 ) -> dict[str, float]:
-    """`{"hits@k": …, "claims": n}`: the share of claims with a gold table among the first k; `{"claims": 0}`
-    without a claim that names one."""
+    """`{"hits@k": …, "claims": n}`: the share of claims with a gold table among the first k; `{"claims": 0}` if no
+    claim names one."""
     ranks = []
     for claim in claims:
         if gold := set(claim.gold_ids):

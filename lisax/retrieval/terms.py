@@ -1,4 +1,4 @@
-"""Text to the terms of an index: the words that are no stop words, English-stemmed."""
+"""Turns text into index terms: the words without stop words, English-stemmed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from lisax.text.folding import fold_word
 from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import WORD, stemmer
 
-# Raw words are cached with their term numbers; real text has endless rare words, so the cache is bounded.
+# Raw words are cached with their term numbers; the cache is bounded, since real text has endless rare words.
 CACHED_WORDS = 1 << 20
 
 
 class Terms:
     """Text to term numbers through a function that numbers stems, with a bounded cache of raw words.
 
-    `number` takes a stem and gives its number, or -1 for a stem to leave out.
+    `number` maps a stem to its number, or to -1 to leave it out.
     """
 
     def __init__(self, number: Callable[[str], int]):
@@ -46,7 +46,7 @@ class Terms:
 
 
 def stems(texts: Iterable[str]) -> list[list[str]]:
-    """The terms of texts as strings: what an index stores, for reading and for tests."""
+    """The terms of texts as strings, as an index stores them; for reading and for tests."""
     vocabulary: dict[str, int] = {}
     terms = Terms(lambda stem: vocabulary.setdefault(stem, len(vocabulary)))
     numbered = [terms(text) for text in texts]

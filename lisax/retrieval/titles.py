@@ -1,12 +1,12 @@
-"""Title search over the corpus's own titles and redirects: the offline stand-in for MediaWiki's search.
+"""Title search over the corpus's own titles and redirects: the offline replacement of MediaWiki's search.
 
-First the titles that a claim mentions: titles, redirects, and titles without their qualifier (`Savages (2012
-film)` is mentioned by `Savages`), as whole words, without regard to case or accents. Then titles that share
-words with the claim, by BM25 over titles and redirects.
+First come titles that a claim mentions: titles, redirects, and titles without their qualifier (`Savages (2012 film)` is
+mentioned by `Savages`), as whole words, ignoring case and accents. Then come titles that share words with the claim, by
+BM25 over titles and redirects.
 
-A part holds `titles` (a string list in document order) and `keys` (a string table of folded titles, with
-repetitions) with `documents` (uint32) and `kinds` (uint8) for each key. Ids and BM25 are the component
-`titles-bm25`. Nothing is loaded: a claim costs a binary search for each of its word sequences.
+A part holds `titles` (a string list in document order) and `keys` (a string table of folded titles, with repetitions)
+with `documents` (uint32) and `kinds` (uint8) for each key. Ids and BM25 are the component `titles-bm25`. Nothing is
+loaded: a claim costs a binary search for each of its word sequences.
 """
 
 from __future__ import annotations
@@ -29,23 +29,24 @@ from lisax.text.words import word_spans, words
 
 NAME, WORDS_NAME = "titles", "titles-bm25"
 PART_TITLES = 1 << 20
-# Longer titles exist and are found by their words; mentions of them in claims do not.
+# Longer titles are found only by their words, not as mentions.
 LONGEST_TITLE = 12
 TITLE, REDIRECT, UNQUALIFIED = range(3)
-# `John Smith (...)` has hundreds of bearers; past these the claim's other words decide, by BM25.
+# `John Smith (...)` has hundreds of bearers; beyond these the claim's other words decide, by BM25.
 MENTIONED_BY_ONE_SPAN = 50
 CACHED_KEYS = 1 << 18
 QUALIFIED = re.compile(r"(.*\S)\s*\(([^()]*)\)\s*")
 
 
 def unqualified(title: str) -> tuple[str, str]:
-    """(title, qualifier): `Savages (2012 film)` gives `Savages`, `2012 film`; without one, the title and ``."""
+    """Splits a title into (title, qualifier): `Savages (2012 film)` gives `Savages`, `2012 film`; without a qualifier
+    the second is empty."""
     match = QUALIFIED.fullmatch(title)
     return (match[1], match[2]) if match else (title, "")
 
 
 class TitlesBuilder:
-    """Takes documents one at a time; `finish` gives the manifests to commit."""
+    """Takes documents one at a time; `finish` returns the manifests to commit."""
 
     def __init__(self, state: Writing, *, extend: bool = False):
         self._state = state
@@ -102,7 +103,7 @@ class TitlesBuilder:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mention:
-    """Words `first` to `last` (exclusive) of a text, `text[start:end]`, that are some document's title."""
+    """Words `first` to `last` (exclusive) of a text, `text[start:end]`, that are the title of some document."""
 
     first: int
     last: int
@@ -118,7 +119,7 @@ class _Part:
 
 
 class TitleIndex:
-    """`search(claim)` gives document ids; `mentions(text)` gives the spans that are titles."""
+    """`search(claim)` returns document ids; `mentions(text)` returns the spans that are titles."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -155,18 +156,18 @@ class TitleIndex:
         return self._parts[part].titles[number - self._starts[part]]
 
     def _lookup(self, key: str) -> list[tuple[int, int]]:
-        """(kind, document number) of the documents with a key, exact titles first."""
+        """(kind, document index) of the documents with a key, exact titles first."""
         return sorted((part.kinds[at], part.documents[at]) for part in self._parts for at in part.keys.find_all(key))
 
     def page_with_title(self, title: str) -> str | None:
-        """Id of the first document whose title (or else a redirect) is this one, but for case and accents."""
+        """Id of the first document with this title (or else redirect), ignoring case and accents."""
         found = [number for kind, number in self._lookup(" ".join(words(title))) if kind != UNQUALIFIED]
-        # Case and punctuation may tell titles apart: as written wins.
+        # Titles may differ only in case and punctuation: an exact match wins.
         same = [number for number in found if self.title(number) == title]
         return self._words.document_id((same or found)[0]) if found else None
 
     def is_title(self, text: str) -> bool:
-        """Whether a document's title is `text` as written, or would be but for a last closing bracket."""
+        """Whether a document's title is `text` as written, possibly followed by a closing bracket."""
         return any(
             self.title(number) in (text, text + ")")
             for kind, number in self._lookup(" ".join(words(text)))
@@ -174,8 +175,8 @@ class TitleIndex:
         )
 
     def mentions(self, text: str) -> list[Mention]:
-        """Every span of an NFC text that is a title, a redirect or a title without qualifier; by start, then
-        longest first. Spans of stop words alone count only where they are capitalised past the first word."""
+        """Every span of an NFC text that is a title, a redirect or a title without qualifier; by start, then longest
+        first. Spans of stop words alone count only if every word is capitalised, and never for the first word alone."""
         spans = word_spans(text)
         folded = [word for word, _, _ in spans]
         found = []
@@ -192,15 +193,15 @@ class TitleIndex:
         return found
 
     def _look_for(self, key: str) -> bool:
-        # Claims share most of their word sequences (`was born in`): a dictionary is quicker than the table.
+        # Claims share most of their word sequences (`was born in`), and a dictionary is faster than the table.
         if len(self._is_key) >= CACHED_KEYS:
             self._is_key.clear()
         return self._is_key.setdefault(key, any(part.keys.find(key) is not None for part in self._parts))
 
     def mentioned(self, claim: str, *, capitals: bool = False) -> list[str]:
-        """Ids of the documents that a claim mentions: spans inside no other span first, then the longer, the
-        capitalised, the earlier; at one span the title itself, then redirects, then qualified titles, of which
-        first those whose qualifier the claim shares words with. With `capitals` only spans that begin with one."""
+        """Ids of the documents that a claim mentions. Spans inside no other span come first, then longer, capitalised
+        and earlier ones. Within a span the order is titles, redirects, qualified titles, of these first those whose
+        qualifier shares words with the claim. With `capitals`, only spans that begin with a capital count."""
         mentions = [mention for mention in self.mentions(claim) if not (capitals and claim[mention.start].islower())]
 
         def precedence(mention: Mention) -> tuple:
@@ -224,7 +225,7 @@ class TitleIndex:
         return [self._words.document_id(number) for number in ranked]
 
     def search(self, claim: str, k: int = 100) -> list[str]:
-        """Up to `k` document ids, best first: mentioned titles, then titles that share words."""
+        """Up to `k` document ids, best first: mentioned titles, then titles that share words with the claim."""
         return self.search_all([claim], k)[0]
 
     def search_all(self, claims: Sequence[str], k: int = 100, *, threads: int | None = None) -> list[list[str]]:

@@ -1,11 +1,12 @@
-"""The inner loop of BM25 search: add up precomputed scores, keep the best k of each query.
+"""The inner loop of BM25 search: sums precomputed scores and keeps the best k of each query.
 
 bm25s's own retrieval, which `benchmarks/retrieval.py` times beside this, fills an array as long as the collection for
-each query and breaks ties by the shape of its heap. Here a query of rare words visits only the documents that it touches, shards share one heap per query,
-and of equal scores the earlier document wins, so results do not depend on how the collection is cut.
+each query and breaks ties by the shape of its heap. Here a query of rare words visits only the documents it touches,
+shards share one heap per query, and of equal scores the earlier document wins, so results do not depend on how the
+collection is split.
 
-Compiled on first use and cached on disk by numba. There is no parallel mode in the kernel, hence no threading
-layer to choose: it releases the GIL and callers run it in Python threads.
+Compiled on first use and cached on disk by numba. The kernel has no parallel mode, hence no threading layer to choose:
+it releases the GIL and callers run it in Python threads.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-# From one posting for this many documents on, walking over all sums is quicker than listing the touched ones.
+# With at least one posting per this many documents, scanning all sums is faster than listing the touched ones.
 DENSE = 16
 SMALLEST = np.finfo(np.float32).tiny
 
@@ -55,7 +56,7 @@ def _sift_up(scores, documents, at):
 
 @numba.njit(cache=True, nogil=True)
 def push(scores, documents, size, score, document):
-    """Offers a heap of `size` one more document; returns its size afterwards."""
+    """Offers one more document to a heap of `size`; returns the new size."""
     if size < len(scores):
         scores[size], documents[size] = score, document
         _sift_up(scores, documents, size)
@@ -70,11 +71,11 @@ def push(scores, documents, size, score, document):
 def accumulate(data, indices, indptr, first_document, documents, terms, pointers, sums, touched, scores, found, sizes):
     """Scores queries against one shard and pushes its documents into the queries' heaps.
 
-    data float32 [postings], indices int32 [postings], indptr int64 [shard terms + 1]: the shard, term by term;
-    it has `documents` documents, of which 0 is `first_document` in the whole index. terms int64, pointers int64
-    [queries + 1]: query q has terms[pointers[q]:pointers[q + 1]]. sums float32 [>= documents] (all zero, and
-    again so afterwards) and touched int32 [>= documents] are scratch. scores float32 [queries, k], found int64
-    [queries, k], sizes int64 [queries]: the heaps of scores and document numbers.
+    data float32 [postings], indices int32 [postings], indptr int64 [shard terms + 1]: the shard, term by term. It has
+    `documents` documents, the first of which is `first_document` in the whole index. terms int64, pointers int64
+    [queries + 1]: query q has terms[pointers[q]:pointers[q + 1]]. sums float32 [>= documents] (all zero before and
+    after) and touched int32 [>= documents] are scratch. scores float32 [queries, k], found int64 [queries, k], sizes
+    int64 [queries]: the heaps of scores and document indices.
     """
     known_terms = len(indptr) - 1
     for query in range(len(pointers) - 1):
@@ -84,7 +85,7 @@ def accumulate(data, indices, indptr, first_document, documents, terms, pointers
             if term < known_terms:
                 postings += indptr[term + 1] - indptr[term]
         heap_scores, heap_found, size = scores[query], found[query], sizes[query]
-        # What a score must reach to be of interest; nothing is zero, which means not seen.
+        # The least score of interest; never zero, which marks unseen documents.
         bar = heap_scores[0] if size == len(heap_scores) else SMALLEST
         if postings * DENSE < documents:
             count = 0
@@ -117,7 +118,7 @@ def accumulate(data, indices, indptr, first_document, documents, terms, pointers
 
 @numba.njit(cache=True, nogil=True)
 def sort_heaps(scores, documents, sizes):
-    """Turns the heaps into lists, best first."""
+    """Sorts the heaps into lists, best first."""
     for query in range(len(sizes)):
         heap_scores, heap_documents = scores[query], documents[query]
         for last in range(sizes[query] - 1, 0, -1):

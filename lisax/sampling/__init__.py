@@ -1,5 +1,5 @@
-"""What training examples are drawn from a run: rank-window negatives, noise infusion, example builders.
+"""Builds training examples from runs: rank-window negatives, noise infusion, example builders.
 
-Every draw is seeded by (seed, claim id), so it does not depend on the host, on the number of hosts, or on
-which other claims are in the file.
+Every draw is seeded by (seed, claim id), so it does not depend on the host, on the number of hosts, or on which other
+claims are in the file.
 """

@@ -1,8 +1,8 @@
-"""Pairs of a claim and a sentence, as many of each label (DeSePtion, section 5.2 and appendix B.1).
+"""Pairs of a claim and a sentence, equally many of each label (DeSePtion, section 5.2 and appendix B.1).
 
-Claims that are true or false come with their gold sentences. Of claims without enough information there are none, so
-that their sentences are drawn from the candidates "to maintain a balanced dataset": 54,431, 54,592 and 54,501 pairs.
-Which pairs of the more frequent label are left out the paper does not say; here it is chance.
+Claims that are true or false are paired with their gold sentences. NOT ENOUGH INFO claims have none, so their sentences
+are drawn from the candidates "to maintain a balanced dataset": 54,431, 54,592 and 54,501 pairs. The paper does not say
+which pairs of the more frequent labels are left out; here they are drawn at random.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def balanced(
     window: negatives.Window,
     skipped: Counter | None = None,
 ) -> list[Example]:
-    """One example a pair, in the order of the claims: of each label that occurs as many as of the rarest.
+    """One example per pair, in the order of the claims: each label that occurs has as many as the rarest.
 
-    A claim without enough information gives its draws from the `window` of its candidates in turn with the others, so
-    that each gives as many as the next, or one more."""
+    NOT ENOUGH INFO claims draw from the `window` of their candidates in turn, so that their numbers of examples differ
+    by at most one."""
     skipped = Counter() if skipped is None else skipped
     decided = [claim for claim in claims if claim.label in (Label.SUPPORTS, Label.REFUTES)]
     found = list(pointwise(decided, {}, lookup, skipped=skipped)) + list(
@@ -39,7 +39,7 @@ def balanced(
     kept: set[int] = set()
     for label, places in by_label.items():
         if label is Label.NOT_ENOUGH_INFO:
-            kept.update(places[:count])  # they stand in turns
+            kept.update(places[:count])  # they are in round-robin order
         elif places:
             chosen = negatives.generator(seed, "", f"balance {label}").choice(len(places), count, replace=False)
             kept.update(places[i] for i in chosen)
@@ -50,7 +50,7 @@ def balanced(
 def _drawn(
     claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, seed: int, window: negatives.Window, skipped: Counter
 ) -> Iterator[Example]:
-    """Candidates of claims without enough information: one of each claim, then a second of each …, by chance."""
+    """Candidates of NOT ENOUGH INFO claims, drawn at random: one per claim, then a second one per claim, and so on."""
     drawn: list[tuple[Claim, list[str]]] = []
     for claim in claims:
         if claim.label is Label.NOT_ENOUGH_INFO:

@@ -1,8 +1,8 @@
-"""Example records: what a model is trained and scored on, before it becomes text.
+"""Builds example records, which models are trained and scored on, before they become text.
 
-Builders are pure: claims, ranked sentence ids per claim, and a way to look up a sentence give examples.
-Where a sentence has no text in the corpus (FEVER's dump has such gaps) it is left out and counted in
-`skipped` under its reason; so are draws of negatives that had to leave their window (`told` makes sentences of both).
+Builders are pure functions of claims, ranked sentence ids per claim, and a sentence lookup. A sentence without text in
+the corpus (FEVER's dump has such gaps) is left out and counted in `skipped` under its reason. Draws of negatives that
+had to leave their window are counted too; `told` turns the counts into sentences.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lisax.formats.examples import Example, Passage
 from lisax.records import Claim, Document, Hit, Label
 from lisax.sampling import negatives, noise
 
-LIST_LENGTH = 5  # L, the sentences kept for a claim
+LIST_LENGTH = 5  # L, the sentences kept per claim
 
 Ranked = Mapping[str, Sequence[str]]  # claim id -> sentence ids, best first
 
@@ -42,22 +42,22 @@ def ranked_ids(run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
 
 
 def first_found(units: Iterable[str], find: Callable[[str], T | None], length: int | None) -> list[T]:
-    """What `find` gives of the first `length` units (None: all) for which it gives something, each once.
+    """The results of `find` for the first `length` units (None: all) where it is not None, without duplicates.
 
-    This is what a model reads of a ranking, in training and in use: five sentences are the first five that have text in
-    the corpus, however many units without text stand before or among them.
+    Models read rankings this way in training and in use: five sentences are the first five that have text in the
+    corpus, however many units without text precede them.
     """
     found = (one for unit in dict.fromkeys(units) if (one := find(unit)) is not None)
     return list(itertools.islice(found, length))
 
 
 def first_passages(units: Iterable[str], lookup: Lookup, length: int = LIST_LENGTH) -> list[Passage]:
-    """The first `length` units that have text in the corpus, each once."""
+    """The first `length` units that have text in the corpus, without duplicates."""
     return first_found(units, lookup, length)
 
 
 def told(counts: Mapping[str, int]) -> Iterator[str]:
-    """What building examples has counted, a line each."""
+    """The counts of building examples, as one line of text each."""
     for reason, count in counts.items():
         yield f"{count:,} {reason}" if reason == negatives.MOVED else f"left out {count:,}: {reason}"
 
@@ -75,11 +75,10 @@ def ranking(
     spot: Callable[[str], Sequence[str]] | None = None,
     skipped: Counter | None = None,
 ) -> Iterator[Example]:
-    """Each gold sentence as relevant, and as many irrelevant ones from the window of ranks.
+    """Each gold sentence as relevant, and equally many irrelevant ones from the window of ranks.
 
-    Claims without enough information give none. `entities` are the titles of the pages that hold the gold
-    evidence, in order of first appearance (LisT5's training), or with `spot` those it finds in the claim,
-    as in inference.
+    NOT ENOUGH INFO claims give no examples. `entities` are the titles of the pages with the gold evidence, in order of
+    first appearance (LisT5's training), or with `spot` the entities it finds in the claim, as in inference.
     """
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
@@ -106,12 +105,11 @@ def pointwise(
     sizes: Sequence[int] | None = None,
     skipped: Counter | None = None,
 ) -> Iterator[Example]:
-    """One example a gold sentence; for NOINFO one a negative, see `_no_info_evidence`.
+    """One example per gold sentence; for NOINFO claims one per negative, see `_no_info_evidence`.
 
-    `sizes` are the `set_sizes` of all claims, where these are only some of them.
-
-    With `weak` (ours) every claim also has that many sentences of the window, none of them gold, as examples
-    of NOINFO: what most selected sentences are, whatever the claim's label. Then those are all of a NOINFO claim.
+    `sizes`: the `set_sizes` of all claims, needed where `claims` are only a part of them. `weak` (ours): the number of
+    non-gold sentences from the window that every claim adds as NOINFO examples, since most selected sentences are such,
+    whatever the claim's label. A NOINFO claim then has no other examples.
     """
     skipped = Counter() if skipped is None else skipped
     sizes = set_sizes(claims) if sizes is None else sizes
@@ -141,7 +139,7 @@ def listwise(
     sizes: Sequence[int] | None = None,
     skipped: Counter | None = None,
 ) -> Iterator[Example]:
-    """One example a gold evidence set, its first L sentences; for NOINFO one of negatives.
+    """One example per gold evidence set, with its first L sentences; for NOINFO claims one of negatives.
 
     `sizes` as in `pointwise`.
     """
@@ -166,9 +164,9 @@ def infused(
     length: int = LIST_LENGTH,
     skipped: Counter | None = None,
 ) -> Iterator[Example]:
-    """One example a gold evidence set: the first `length` reranked sentences, infused with that set.
+    """One example per gold evidence set: the first `length` reranked sentences, infused with that set.
 
-    A claim with no reranked sentences trains on its gold set alone; without either it is skipped.
+    A claim without reranked sentences is trained on its gold set alone; without either it is skipped.
     """
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
@@ -184,7 +182,7 @@ def infused(
 
 
 def claim_only(claims: Iterable[Claim]) -> Iterator[Example]:
-    """The claim without evidence: the baseline that shows what the claims' wording gives away."""
+    """The claim without evidence: the baseline that shows how much the claims' wording reveals."""
     return (Example(claim.id, claim.text, label=claim.label) for claim in claims)
 
 
@@ -199,7 +197,7 @@ def msmarco(triples: Iterable[tuple[str, str, str]]) -> Iterator[Example]:
 
 
 def listwise_input(claim: Claim, reranked: Sequence[str], lookup: Lookup, length: int = LIST_LENGTH) -> Example:
-    """The first `length` reranked sentences in one example."""
+    """One example with the first `length` reranked sentences."""
     return Example(claim.id, claim.text, tuple(first_passages(reranked, lookup, length)), label=claim.label)
 
 
@@ -237,10 +235,10 @@ def _no_info_evidence(
     window: negatives.Window,
     skipped: Counter,
 ) -> list[Passage]:
-    """Negatives from the window of reranked sentences for a claim without enough information.
+    """Negatives from the window of reranked sentences for a NOT ENOUGH INFO claim.
 
-    As many as a gold set drawn at random has sentences (ours), so that the number of sentences does not
-    give the label away.
+    Their number is the size of a randomly drawn gold set (ours), so that the number of sentences does not reveal the
+    label.
     """
     rng = negatives.generator(seed, claim.id, "no info")
     count = int(sizes[int(rng.integers(len(sizes)))])

@@ -1,4 +1,4 @@
-"""The files of example records that the tasks read: one for each variant and split of a claim dataset."""
+"""Writes the files of example records that the tasks read: one per variant and split of a claim dataset."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def file_name(variant: str, split: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Draws:
-    """How examples are drawn; the defaults are LisT5's. See `sampling.examples` for each of them."""
+    """How examples are drawn. The defaults are LisT5's; `sampling.examples` documents each setting."""
 
     seed: int = 0
     ranking_window: Window = negatives.RANKING
@@ -49,9 +49,9 @@ def build(
 ) -> Iterator[Example]:
     """The examples of a variant.
 
-    Claims without a label give none. `candidates` are sentences in retrieved order, `reranked` in the
-    ranker's (the same, before there is one). Without `training`, listwise inputs are what a model meets in
-    use: the first five reranked sentences of every claim, gold or not.
+    Claims without a label give none. `candidates` are sentences in retrieval order, `reranked` in the ranker's order
+    (without a ranker: the same). Without `training`, listwise inputs are as in use: the first five reranked sentences
+    of every claim, gold or not.
     """
     claims = [claim for claim in claims if claim.label in LABELS]
     options = {"seed": draws.seed, "skipped": skipped}
@@ -83,7 +83,7 @@ def write_all(
     training: bool = True,
     skipped: Counter | None = None,
 ) -> dict[str, int]:
-    """Writes `{variant}.{split}.jsonl` for every variant; returns the number of examples of each."""
+    """Writes `{variant}.{split}.jsonl` for every variant. Returns the number of examples of each."""
     return {
         variant: write_examples(
             Path(folder) / file_name(variant, split),
@@ -94,9 +94,9 @@ def write_all(
 
 
 def write_texts(folder: str | os.PathLike, pages: Iterable[Document], dev_share: float) -> dict[str, int]:
-    """Writes `text.{train,dev}.jsonl` for span corruption, a line {"text"} a page; returns their numbers.
+    """Writes `text.{train,dev}.jsonl` for span corruption, a line {"text"} per page. Returns the numbers of lines.
 
-    The first page and a share of the others, by a hash of their ids, are dev.
+    Dev consists of the first page and a share of the others, by a hash of their ids.
     """
     counts = {"train": 0, "dev": 0}
     with (
@@ -112,5 +112,5 @@ def write_texts(folder: str | os.PathLike, pages: Iterable[Document], dev_share:
 
 
 def hashed_share(text: str) -> float:
-    """A number in [0, 1) that depends on the text alone."""
+    """A number in [0, 1) that depends only on the text."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64

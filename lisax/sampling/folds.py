@@ -1,4 +1,4 @@
-"""Cross-validation (CLTR, section 4.2: five folds, four fifths to fine-tune on and one to validate on)."""
+"""Cross-validation (CLTR, section 4.2: five folds, four fifths for fine-tuning and one for validation)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDS = 5
 
 
 class Fold(NamedTuple):
-    """Both in the order in which the questions were given."""
+    """The training and held-out questions of one fold, both in the original order."""
 
     train: tuple[Question, ...]
     held_out: tuple[Question, ...]
@@ -23,7 +23,7 @@ def by_question(question: Question) -> str:
 
 
 def by_table(question: Question) -> str:
-    """The first table that answers the question: no table is then both trained on and held out."""
+    """The first table that answers the question; grouped by it, no table is both trained on and held out."""
     unit = question.evidence[0] if question.evidence else question.id
     return split_cell_id(unit)[0] if is_cell(unit) else unit
 
@@ -33,9 +33,9 @@ def folds(
 ) -> list[Fold]:
     """`count` folds in which each question is held out once; questions of a group are held out together.
 
-    The paper's folds are of questions, `by_question`. Groups go to the fold that has the fewest questions so far, in an
-    order that depends on `seed` and their names alone, so the order of the questions changes nothing. Raises LisaxError
-    for fewer groups than folds.
+    The paper's folds are of single questions, `by_question`. Each group goes to the fold that has the fewest questions
+    so far. The groups' order depends only on `seed` and their names, so the order of the questions does not matter.
+    Raises LisaxError for fewer groups than folds.
     """
     sizes: dict[str, int] = {}
     for question in questions:

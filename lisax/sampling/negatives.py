@@ -1,9 +1,9 @@
-"""Negatives from a window of ranks: low enough to hold few false negatives, high enough to be hard.
+"""Negatives from a window of ranks: low enough to contain few false negatives, high enough to be hard.
 
-LisT5 draws the ranker's negatives from ranks 50 to 200 of the candidates and the labeller's NOINFO
-evidence from ranks 10 to 25 of the reranked ones; ranks count from 1, both ends included. Of FEVER's pages every
-claim has 200 candidates. Where a list is shorter the paper says nothing; ours then begins higher (`pool`), and who asks
-for it is told how often (`MOVED`).
+LisT5 draws the ranker's negatives from ranks 50 to 200 of the candidates, and the labeller's NOINFO evidence from ranks
+10 to 25 of the reranked ones; ranks count from 1, both ends included. With FEVER's pages every claim has 200
+candidates. The paper does not say what happens for shorter lists; ours then starts the window higher (`pool`), and
+counts how often (`MOVED`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOVED = (
 
 
 def generator(seed: int, claim_id: str, purpose: str) -> np.random.Generator:
-    """The generator of one claim; `purpose` keeps the draws of different uses independent."""
+    """The random generator of one claim; `purpose` makes the draws of different uses independent."""
     import numpy as np
 
     digest = hashlib.blake2b(f"{seed}\0{purpose}\0{claim_id}".encode(), digest_size=16).digest()
@@ -43,11 +43,11 @@ def generator(seed: int, claim_id: str, purpose: str) -> np.random.Generator:
 
 
 def pool(candidates: Sequence[str], gold: Collection[str], window: Window, count: int) -> list[str]:
-    """Candidates of the window that are not gold, in rank order, each once.
+    """Candidates of the window that are not gold, in rank order, without duplicates.
 
-    Where the list is too short for the window to hold `count` of them, the window's first rank is halved
-    until it does (50, 25, 12, … 1): as low in the list as possible. Fewer than `count` come back only if
-    the whole list up to `window.last` has no more.
+    If the list is too short for the window to contain `count` of them, the window's first rank is halved until it does
+    (50, 25, 12, … 1): as low in the list as possible. Fewer than `count` are returned only if the whole list up to
+    `window.last` has no more.
     """
     first, last = window
     if not 1 <= first <= last:
@@ -70,7 +70,7 @@ def sample(
 ) -> list[str]:
     """`count` negatives drawn uniformly without replacement from `pool`; fewer if it is smaller.
 
-    `counts` has under `MOVED` how many draws began above the window."""
+    `counts` counts under `MOVED` how many draws started above the window."""
     units = pool(candidates, gold, window, count)
     if counts is not None and units != pool(candidates, gold, window, 0):
         counts[MOVED] += 1

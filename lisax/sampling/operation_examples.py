@@ -1,6 +1,7 @@
-"""Example records of operations: a question with the header of its table, and what makes the answer of the cells.
+"""Example records of operations: a question, the header of its table, and the operation that computes the answer from
+cells.
 
-Questions whose operation is not known (those of WikiTableQuestions) are none.
+Questions whose operation is unknown (those of WikiTableQuestions) give no example.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def file_name(role: str) -> str:
 
 
 def examples(questions: Iterable[Question], lookup: Callable[[str], Table | None]) -> Iterator[OperationExample]:
-    """One of each question whose operation is known, with its first table that `lookup` finds."""
+    """One example per question with a known operation, with its first table that `lookup` finds."""
     for question in questions:
         if question.operation is not None and (table := _table_of(question, lookup)) is not None:
             yield OperationExample(question.id, question.text, table.id, table.header, question.operation)

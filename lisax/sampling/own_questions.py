@@ -1,8 +1,9 @@
-"""Questions put together from a collection's own tables, which teach a model of rows and columns to find words of a
-question in them before real questions do (ours; what the inverse cloze task is to retrievers of text).
+"""Questions generated from a collection's own tables. They train a model of rows and columns to match words of a
+question with table parts before it sees real questions (ours; the counterpart of the inverse cloze task for text
+retrievers).
 
-A question asks for a cell by names of columns and by words of other cells of its row, in a random order. Its evidence
-is that cell; another row may fit as well, as in real questions.
+A question asks for a cell by names of columns and by words of other cells of its row, in random order. Its evidence is
+that cell; another row may fit as well, as with real questions.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from collections.abc import Iterable, Iterator
 from lisax.records import Question, Table, cell_id
 
 WORDS_OF_A_NAME, WORDS_OF_A_CELL = 3, 4
-CONDITIONS = (0, 1, 1, 1, 2)  # other cells of the row that a question names, one of these numbers
+CONDITIONS = (0, 1, 1, 1, 2)  # how many other cells of the row a question names: one of these
 _OPENINGS = ("what is the", "what was the", "when was the", "which", "who", "how many", "name the", "what")
 _JOINTS = ("with", "of", "the", "in", "is", "was", "for", "by")
 _RELATIONS = ("most", "least", "first", "last", "after", "before", "next", "previous", "only", "total", "same")
 
 
 def own_questions(tables: Iterable[Table], total: int, count: int, seed: int) -> list[Question]:
-    """About `count` questions of `total` tables in a random order, as many of each but for tables without a row of two
-    cells. What is asked of a table depends on the seed, its id and the number alone."""
+    """About `count` questions from `total` tables in random order, equally many per table; tables without a row of two
+    cells give none. A table's questions depend only on the seed, its id and the number."""
     made: list[Question] = []
     for number, table in enumerate(tables):
         rng = random.Random(f"lisax.own:{seed}:{table.id}")
@@ -35,7 +36,7 @@ def own_questions(tables: Iterable[Table], total: int, count: int, seed: int) ->
 
 
 def _of_table(table: Table, count: int, rng: random.Random) -> Iterator[tuple[str, int, int]]:
-    """(question, row and column of its answer)"""
+    """(question, row and column of its answer)."""
     filled = [
         (row, columns)
         for row, cells in enumerate(table.rows)
@@ -66,7 +67,7 @@ def _question(table: Table, row: int, asked: int, others: list[int], rng: random
 
 
 def _some(text: str, most: int, rng: random.Random) -> list[str]:
-    """All words of a text or, of a longer one, up to `most` in a row."""
+    """All words of a text, or up to `most` consecutive words of a longer one."""
     words = text.split()
     if len(words) <= most:
         return words

@@ -1,7 +1,7 @@
-"""Example records of rows and columns: a question with one part of a table, and whether the answer stands in it.
+"""Example records of rows and columns: a question with one part of a table, and whether that part contains the answer.
 
 Every row and column of a table that answers a question is an example: all negatives are kept, as CLTR's authors do.
-Beyond the paper, parts of retrieved tables without an answer may be added, and negatives thinned.
+Beyond the paper, parts of retrieved tables without an answer can be added, and negatives can be subsampled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lisax.records import (
 )
 
 PARTS = "parts"
-WINDOW = 20  # retrieved tables that negative ones are drawn from
+WINDOW = 20  # retrieved tables that negative tables are drawn from
 NO_CELL = "a question that no cell is known to answer"
 
 
@@ -37,10 +37,10 @@ def file_name(kind: PartKind, role: str) -> str:
 def parts_of(
     question_id: str, question: str, table: Table, answer_cells: Collection[str] | None = None
 ) -> Iterator[PartExample]:
-    """All rows of a table, then all of its columns, but for those without any text.
+    """All rows of a table, then all of its columns, except those without text.
 
-    `answer_cells` are ids of cells; those of other tables make no part of this one true. None: nothing is known,
-    and the parts have no label.
+    `answer_cells` are ids of cells; cells of other tables make no part of this one positive. None: unknown, the parts
+    have no label.
     """
     places = {cell[1:] for cell in map(split_cell_id, answer_cells or ()) if cell[0] == table.id}
     rows, columns = {i for i, _ in places}, {j for _, j in places}
@@ -62,7 +62,7 @@ def parts_of(
 
 
 def answering_cells(question: Question) -> dict[str, list[str]]:
-    """Table -> its cells among the question's evidence; other evidence does not count."""
+    """Table id -> ids of its cells among the question's evidence; other evidence is ignored."""
     cells: dict[str, list[str]] = {}
     for unit in filter(is_cell, question.evidence):
         cells.setdefault(split_cell_id(unit)[0], []).append(unit)
@@ -80,12 +80,12 @@ def examples(
     seed: int = 0,
     skipped: Counter | None = None,
 ) -> Iterator[PartExample]:
-    """The rows or the columns of (question, its retrieved tables): of the first `gold_tables` tables with an answer
-    (None: all), and of `negative_tables` drawn from the first retrieved without one. What is missing is counted in
-    `skipped`.
+    """The row or column examples of (question, its retrieved tables): from the first `gold_tables` tables with an
+    answer (None: all), and from `negative_tables` tables drawn from the first retrieved ones without an answer. Missing
+    tables are counted in `skipped`.
 
-    Of each table the parts with an answer, and `negative_parts` drawn from the others; None: all, as in the paper.
-    The draw depends on the seed, the question and the kind alone.
+    Each table gives the parts with an answer, and `negative_parts` drawn from the others (None: all, as in the paper).
+    The draw depends only on the seed, the question and the kind.
     """
     skipped = Counter() if skipped is None else skipped
     for question, retrieved in questions:
@@ -106,7 +106,7 @@ def examples(
 
 
 def _thinned(parts: Sequence[PartExample], negatives: int, rng: random.Random) -> list[PartExample]:
-    """All true parts and so many others, in their order."""
+    """All positive parts and `negatives` sampled others, in their order."""
     others = [i for i, part in enumerate(parts) if not part.label]
     kept = set(rng.sample(others, min(negatives, len(others))))
     return [part for i, part in enumerate(parts) if part.label or i in kept]
@@ -122,10 +122,11 @@ def write_all(
     skipped: Counter | None = None,
     **options: int | None,
 ) -> dict[PartKind, int]:
-    """Writes `examples` of each kind to its file; returns their numbers. `options` are those of `examples`."""
+    """Writes `examples` of each kind to its file. Returns the numbers of examples. `options` are arguments of
+    `examples`."""
     counts = {}
     for kind in PartKind:
-        # What is missing is missing for both kinds, and counted once.
+        # A missing table is missing for both kinds, and is counted once.
         counted = skipped if kind is PartKind.ROW else None
         made = examples(
             questions, kind, lookup, negative_tables=negative_tables.get(kind, 0), skipped=counted, **options

@@ -1,7 +1,7 @@
-"""Example records of the evidence pointer: a claim with its candidates, and which of them are evidence in which order.
+"""Example records of the evidence pointer: a claim with its candidates, and which of them are evidence, in order.
 
-Candidates are pages, of which the title is read, or the sentences of the pages pointed to. Gold pointers are the units
-of the claim's evidence sets, the smallest set first, each unit once.
+Candidates are pages, represented by their titles, or the sentences of the pages pointed to. Gold pointers are the units
+of the claim's evidence sets, smallest set first, without duplicates.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ NO_EVIDENCE = "a claim of whose evidence nothing is in the corpus"
 
 
 def sentence_sets(claim: Claim) -> list[tuple[str, ...]]:
-    """The claim's evidence sets, the smallest first."""
+    """The claim's evidence sets, smallest first."""
     return sorted(claim.evidence_sets, key=len)
 
 
 def page_sets(claim: Claim) -> list[tuple[str, ...]]:
-    """The pages of each evidence set, the fewest first, each set of pages once."""
+    """The sets of pages of the claim's evidence sets, smallest first, without duplicates."""
     sets = (tuple(dict.fromkeys(split_sentence_id(unit)[0] for unit in units)) for units in claim.evidence_sets)
     return sorted(dict.fromkeys(sets), key=len)
 
@@ -41,7 +41,7 @@ def page_sets(claim: Claim) -> list[tuple[str, ...]]:
 def as_used(
     claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, sets: EvidenceSets, k: int
 ) -> Iterator[PointerExample]:
-    """Every claim with its first `k` candidates, as the model meets it in use."""
+    """Every claim with its first `k` candidates, as the model sees it in use."""
     return (_example(claim, first_passages(ranked.get(claim.id, ()), lookup, k), sets) for claim in claims)
 
 
@@ -55,10 +55,10 @@ def training(
     steps: int,
     skipped: Counter | None = None,
 ) -> Iterator[PointerExample]:
-    """Labelled claims with `k` candidates, among which is the smallest evidence set: where a part of it was not
-    retrieved it takes the last places. Sets of more than `steps` units cannot be pointed to and count as none.
+    """Labelled claims with `k` candidates that include the smallest evidence set; units of it that were not retrieved
+    replace the last candidates. Sets of more than `steps` units cannot be pointed to and are ignored.
 
-    Claims that are true or false by nothing in the corpus give no example, nor do those without candidates."""
+    True or false claims without evidence in the corpus give no example, nor do claims without candidates."""
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         if claim.label is None:
@@ -72,7 +72,7 @@ def training(
             continue
         there = {candidate.id for candidate in found}
         missing = [lookup(unit) for unit in whole if unit not in there]
-        while len(found) + len(missing) > k:  # the last that is not of the set makes room
+        while len(found) + len(missing) > k:  # the last candidate outside the set makes room
             found.pop(max(i for i, candidate in enumerate(found) if candidate.id not in whole))
         if found or missing:
             yield _example(claim, [*found, *missing], sets)
@@ -82,7 +82,7 @@ def training(
 
 def _example(claim: Claim, candidates: Sequence[Passage], sets: EvidenceSets) -> PointerExample:
     places = {candidate.id: place for place, candidate in enumerate(candidates)}
-    # What is said of a claim without enough information is no evidence.
+    # Units cited for a NOT ENOUGH INFO claim are not evidence.
     known = sets(claim) if claim.label in (Label.SUPPORTS, Label.REFUTES) else ()
     whole = tuple(tuple(places[unit] for unit in units) for units in known if all(unit in places for unit in units))
     return PointerExample(claim.id, claim.text, tuple(candidates), claim.label, whole)

@@ -1,8 +1,8 @@
-"""Questions with their passages, as retrievers and readers learn from them.
+"""Questions with their passages, as training examples for retrievers and readers.
 
-A passage is gold where an answer stands in a unit that the question names as its evidence (a sentence, a row, a
-sub-graph, or a whole table); of questions without evidence, as those of Natural Questions, wherever an answer stands:
-gold passages made from answer rows (UDT-QA, section 4.1).
+A passage is gold if a unit that the question names as evidence (a sentence, a row, a sub-graph, or a whole table)
+contains an answer; for questions without evidence, such as those of Natural Questions, if an answer occurs anywhere in
+it. These are UDT-QA's gold passages made from answer rows (section 4.1).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from lisax.records import Question
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage
 
-DEPTHS = (1, 5, 10, 20, 50, 100)  # passages read of a question
+DEPTHS = (1, 5, 10, 20, 50, 100)  # passages read per question
 _CELL, _PART = re.compile(r"(#r\d+)c\d+$"), re.compile(r"#[er]\d+$")
 
 
 class AnswerEvidence:
-    """Where a question's answers may be learned from."""
+    """The units that a question's answers may be learned from."""
 
     def __init__(self, question: Question):
         self.question = question
@@ -36,17 +36,18 @@ class AnswerEvidence:
         return PassageView(passage.id, passage.title, passage.text, tuple(spans))
 
     def names(self, unit: str) -> bool:
-        """Whether a unit of a passage is evidence of the question, or part of it."""
+        """Whether a unit of a passage is evidence of the question, or part of its evidence."""
         return not self.units.isdisjoint(_with_owner(unit))
 
 
 def _with_owner(unit: str) -> set[str]:
-    """A unit's id, and that of the sub-graph or table whose edge or row it is: a question may name all of it."""
+    """A unit's id, and the id of the sub-graph or table whose edge or row it is, since a question may name all
+    of it."""
     return {unit, _PART.sub("", unit)}
 
 
 def gold_passages(index: MixedIndex, questions: Iterable[Question]) -> dict[str, list[str]]:
-    """Ids of the passages that hold the evidence of questions that name any, in the index's order; one pass."""
+    """Ids of the passages that contain evidence, for questions that have some, in index order. Takes one pass."""
     wanted: dict[str, list[AnswerEvidence]] = {}
     for question in questions:
         evidence = AnswerEvidence(question)
@@ -71,9 +72,10 @@ def for_retriever(
     negatives: int,
     skipped: Counter | None = None,
 ) -> Iterator[QuestionExample]:
-    """Each gold passage with the best ranked ones that hold no answer: hard negatives, of BM25 or of a first model.
+    """Each gold passage with the best ranked passages that contain no answer: hard negatives from BM25 or a first
+    model.
 
-    Gold are those of `gold`; of a question without evidence the first ranked one that holds an answer."""
+    The gold passages are those of `gold`; for a question without evidence, the first ranked one with an answer."""
     skipped = Counter() if skipped is None else skipped
     for question in questions:
         evidence = AnswerEvidence(question)
@@ -103,10 +105,10 @@ def for_reader(
     gold: Mapping[str, Sequence[str]] | None = None,
     skipped: Counter | None = None,
 ) -> Iterator[QuestionExample]:
-    """The first `passages` ranked of each question.
+    """The first `passages` ranked passages of each question.
 
-    In training (`gold` given) a question whose ranked passages teach nothing gets its first gold one in the place of
-    the last; one without is left out."""
+    In training (`gold` given), if none of a question's ranked passages can be learned from, its first gold one replaces
+    the last; a question without either is left out."""
     skipped = Counter() if skipped is None else skipped
     for question in questions:
         evidence = AnswerEvidence(question)

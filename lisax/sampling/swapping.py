@@ -1,8 +1,8 @@
 """Copies of a verbalizer's training pairs with other names, numbers and column names (ours).
 
-WebNLG speaks of a few hundred things. A model that starts from nothing learns them by heart and says them of any
-table, where one that was pretrained copies what it reads. Of a text that has the title and every value word for word, a
-copy has others in their places, from tables too, so that only copying helps.
+WebNLG is about a few hundred things. A model without pretraining learns them by heart and writes them for any table,
+where a pretrained one copies its input. If a text contains the title and every value verbatim, copies of it replace
+them by others, from tables too, so that only copying helps.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Iterable
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
 
-LONGEST = 6  # words of what is put in
+LONGEST = 6  # longest replacement, in words
 _NUMBER = re.compile(r"[\d.,:%+-]*\d[\d.,:%+-]*")
 NUMBER, WITH_DIGITS, NAME, COLUMN = "number", "with digits", "name", "column"
 
 
 class Swapper:
-    """Exchanges what examples say for values, titles and column names of `units`."""
+    """Replaces the values, titles and column names of examples by those of `units`."""
 
     def __init__(self, units: Iterable[Triples]):
         pools: dict[str, dict[str, None]] = {kind: {} for kind in (NUMBER, WITH_DIGITS, NAME, COLUMN)}
@@ -33,7 +33,7 @@ class Swapper:
         }
 
     def copies(self, example: VerbalExample, count: int, seed: int) -> list[VerbalExample]:
-        """`count` copies, the same for the same seed; none where the text has not got the title and all values."""
+        """`count` copies, deterministic for a seed; none if the text lacks the title or a value."""
         unit = example.triples
         said = dict.fromkeys(filter(None, (unit.title, *(value for _, value in unit.pairs))))
         if not count or not all(_places([text]).search(example.text) for text in said):
@@ -51,7 +51,7 @@ class Swapper:
         def of(text: str) -> str:
             return put.get(text.lower(), text)
 
-        # In one pass: what is put in is not exchanged again, and of two that overlap the longer goes first.
+        # In one pass: replacements are not replaced again, and of two overlapping texts the longer is replaced.
         text = _places(sorted(put, key=len, reverse=True)).sub(lambda found: of(found[0]), example.text)
         unit = example.triples
         pairs = tuple((of(name), of(value)) for name, value in unit.pairs)
@@ -65,5 +65,5 @@ def _kind(text: str) -> str:
 
 
 def _places(texts: Iterable[str]) -> re.Pattern:
-    """Where one of `texts` stands by itself, not within a word or a number."""
+    """Matches any of `texts` as whole words, not within a word or a number."""
     return re.compile(rf"(?<![\w.,])(?:{'|'.join(map(re.escape, texts))})(?!\w|[.,]\d)", re.IGNORECASE)

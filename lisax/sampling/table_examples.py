@@ -1,11 +1,11 @@
 """Example records over tables: a claim with the tables that a model reads for it.
 
-Builders are pure: claims, ranked table ids per claim, a way to look up a table and a choice of its columns
-give examples. What cannot be built is counted in `skipped` under its reason.
+Builders are pure functions of claims, ranked table ids per claim, a table lookup and a choice of columns. Claims that
+give no example are counted in `skipped` under the reason.
 
 - `closed`: the gold table alone;
-- `retrieved`: the first k retrieved tables, as a model meets them in use;
-- `training`: the same, with the gold table in the place of the lowest-ranked one where it was not retrieved.
+- `retrieved`: the first k retrieved tables, as in use;
+- `training`: the same, where a gold table that was not retrieved replaces the lowest-ranked one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Lookup = Callable[[str], "Table | None"]
 Columns = Callable[[Table, Claim], Sequence[int]]  # the columns of a table to keep for a claim, in table order
 
 CLOSED, ONE = "tables_closed", "tables_one"
-DEPTHS = (1, 3, 5, 10)  # k, the tables read for a claim
+DEPTHS = (1, 3, 5, 10)  # k, the tables read per claim
 
 NOT_RETRIEVED = "a claim for which no table was retrieved"
 NO_GOLD = "a claim without a gold table"
@@ -43,7 +43,7 @@ NOT_IN_COLLECTION = "a table that is not in the collection"
 def closed(
     claims: Iterable[Claim], lookup: Lookup, columns: Columns, *, skipped: Counter | None = None
 ) -> Iterator[TableExample]:
-    """Each claim with its gold table, the first where it has several; claims without one give no example."""
+    """Each claim with its gold table, the first if it has several; claims without one give no example."""
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         gold = _gold(claim, lookup, skipped)
@@ -56,7 +56,7 @@ def closed(
 def retrieved(
     claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Columns, k: int, *, skipped: Counter | None = None
 ) -> Iterator[TableExample]:
-    """Every claim with its first `k` retrieved tables, fewer where fewer were retrieved, down to none."""
+    """Every claim with its first `k` retrieved tables, or as many as were retrieved, possibly none."""
     _check_depth(k)
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
@@ -69,11 +69,10 @@ def retrieved(
 def training(
     claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Columns, k: int, *, skipped: Counter | None = None
 ) -> Iterator[TableExample]:
-    """`retrieved` with a gold table in every example: where none was retrieved it takes the last of the k places.
+    """`retrieved` with a gold table in every example: if none was retrieved, it takes the last of the k places.
 
-    Claims without a label give no example, nor do those that are true or false by no table of the collection. A
-    claim without enough information trains on its own table where it has one (InfoTabs), or else on what was
-    retrieved for it.
+    Claims without a label give no example, nor do true or false claims whose table is not in the collection. A NOT
+    ENOUGH INFO claim is trained on its own table where it has one (InfoTabs), otherwise on its retrieved tables.
     """
     _check_depth(k)
     skipped = Counter() if skipped is None else skipped
@@ -95,7 +94,7 @@ def training(
 
 
 def file_name(k: int | None) -> str:
-    """The stem of the example file of `k` retrieved tables, which its task is named after; None: the closed domain."""
+    """The stem of the example file of `k` retrieved tables, which also names its task; None: the closed domain."""
     return CLOSED if k is None else ONE if k == 1 else f"tables_top{k}"
 
 
@@ -111,11 +110,11 @@ def write_all(
     depths: Sequence[int] = DEPTHS,
     skipped: Counter | None = None,
 ) -> dict[str, int]:
-    """Writes `{file_name(k)}.{split}.jsonl` for the closed domain and each depth; returns their numbers of examples.
+    """Writes `{file_name(k)}.{split}.jsonl` for the closed domain and each depth. Returns the numbers of examples.
 
-    Labelled claims only. `in_training` puts the gold table among the retrieved ones.
+    Only labelled claims are written. `in_training` puts the gold table among the retrieved ones.
     """
-    known: dict[tuple[str, str], Sequence[int]] = {}  # the tables of a claim stand in most of the files
+    known: dict[tuple[str, str], Sequence[int]] = {}  # most files contain the same tables for a claim
 
     def chosen(table: Table, claim: Claim) -> Sequence[int]:
         if (table.id, claim.id) not in known:
@@ -124,8 +123,8 @@ def write_all(
 
     labelled = [claim for claim in claims if claim.label is not None]
     build = training if in_training else retrieved
-    # What is missing is counted once, not once a file: the greatest depth meets all of it, but for the claims
-    # without a gold table, which only training and the closed domain miss.
+    # Skipped claims are counted once, not per file: the greatest depth covers all of them, except claims without a gold
+    # table, which only training and the closed domain skip.
     made = {None: closed(labelled, lookup, chosen, skipped=None if in_training else skipped)}
     made |= {k: build(labelled, run, lookup, chosen, k, skipped=skipped if k == max(depths) else None) for k in depths}
     return {
@@ -146,7 +145,7 @@ def _example(claim: Claim, tables: Sequence[Table], columns: Columns) -> TableEx
 
 
 def _gold(claim: Claim, lookup: Lookup, skipped: Counter) -> Table | None:
-    """The first gold table that is in the collection."""
+    """The first gold table that is in the collection, or None."""
     return next(iter(_first(claim.gold_ids, lookup, 1, skipped)), None)
 
 

@@ -15,14 +15,14 @@ CURVE = tuple(i / 20 for i in range(21))
 
 
 def training_examples(records: Iterable[DataText]) -> Iterator[VerbalExample]:
-    """An example for every text of every record."""
+    """One example per text of every record."""
     for record in records:
         triples = Triples(record.id, record.title, record.pairs)
         yield from (VerbalExample(triples, text, (text,)) for text in record.texts)
 
 
 def dev_examples(records: Iterable[DataText]) -> Iterator[VerbalExample]:
-    """An example for every record that has a text; all of its texts are references."""
+    """One example per record that has texts; all of them are references."""
     for record in records:
         if record.texts:
             yield VerbalExample(Triples(record.id, record.title, record.pairs), record.texts[0], record.texts)
@@ -43,6 +43,6 @@ def kept_curve(scores: Sequence[float], thresholds: Sequence[float] = CURVE) -> 
 
 
 def sample(examples: Sequence[VerbalExample], size: int, seed: int) -> list[VerbalExample]:
-    """At most `size` of the examples, in their order, the same for the same seed wherever it is drawn."""
+    """At most `size` of the examples, in their order; deterministic for a seed."""
     drawn = sorted(range(len(examples)), key=lambda i: hashed_share(f"{seed}:{examples[i].triples.id}"))[:size]
     return [examples[i] for i in sorted(drawn)]

@@ -1,1 +1,1 @@
-"""`lisax serve`: a page to ask questions of tables, to check claims, and to say what is right. Light to import."""
+"""`lisax serve`: a page that answers questions over tables, checks claims and collects feedback. Light to import."""

@@ -1,8 +1,8 @@
-"""Models and indexes behind the page: what kind of question each corpus can be asked, and the answer as plain data.
+"""The models and indexes behind the page: which kinds of questions a corpus supports, and their answers as plain data.
 
-A question gets tables with a probability for each row and column, or of an index of passages answers with the place
-where each was read, as `lisax answer` would give them; a claim gets a verdict from text, from tables, or from both, or
-of an index of passages one from text, tables and graphs together, as `lisax rerank` and `lisax verify` would give it.
+A question is answered by tables with a probability for each row and column, or, for an index of passages, by answers
+with their sources, as in `lisax answer`. A claim gets a verdict from text, from tables, or from both; for an index of
+passages one verdict from text, tables and graphs together, as in `lisax rerank` and `lisax verify`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 QUESTION, CLAIM = "question", "claim"
 KINDS = (QUESTION, CLAIM)
-WARMED, WARMED_STRIDE = 16, 50  # titles that are asked about at the start, and how far apart they stand
+WARMED, WARMED_STRIDE = 16, 50  # titles asked about at the start, and the stride between them
 TEXT, TABLES, PASSAGES = "text", "tables", "passages"
 PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = (
     "question answerer",
@@ -71,8 +71,9 @@ ROLES = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Depths:
-    """`pool` tables are scored for a question, or `passages` retrieved, and `keep` tables or answers shown; a claim
-    reads the best of `sentences` of `documents`: of pages, or of passages with their sentences, rows and edges."""
+    """How much is retrieved, read and shown. A question scores `pool` tables, or retrieves `passages`, and shows `keep`
+    tables or answers. A claim reads the best of `sentences` sentences (rows, edges) of `documents` pages or passages.
+    """
 
     pool: int = 20
     keep: int = 5
@@ -83,14 +84,14 @@ class Depths:
 
 
 class Models:
-    """One model a role, which its format tells; `COLUMNS` where rows and columns have models of their own."""
+    """One model per role, which its format determines; `COLUMNS` if rows and columns have separate models."""
 
     def __init__(self, models: Mapping[str, Model], paths: Mapping[str, Path] | None = None):
         self._models, self.paths = dict(models), dict(paths or {})
 
     @classmethod
     def open(cls, paths: Iterable[Path]) -> Models:
-        """From bundles or MODEL_DIRs; a second one that answers questions is for columns."""
+        """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns."""
         models, named = {}, {}
         for path in paths:
             role, model = _open(path)
@@ -110,7 +111,7 @@ class Models:
         return self._models.get(role)
 
     def replace(self, path: Path) -> None:
-        """The model at `path` in the place of those of its role."""
+        """Loads the model at `path` in place of those with its role."""
         role, model = _open(path)
         if role == PARTS:
             self._models.pop(COLUMNS, None)
@@ -138,14 +139,15 @@ def _open(path: Path) -> tuple[str, Model]:
 
 
 class Engine:
-    """`ask(corpus, kind, text)` is the heavy part and for one thread; looking up tables and sentences is for any."""
+    """Answers questions and checks claims. `ask(corpus, kind, text)` is heavy and runs in one thread only; looking up
+    tables and sentences is thread-safe."""
 
     def __init__(self, models: Models, depths: Depths = Depths(), aggregate: str = "any", temporal: bool = False):
         self.models, self.depths, self.aggregate, self.temporal = models, depths, aggregate, temporal
         self._opened: dict[tuple[str, str], Any] = {}
 
     def check(self, corpora: Iterable[ServedCorpus]) -> None:
-        """Opens the indexes of passages; a `LisaxError` where they and the models are of no use to each other."""
+        """Opens the indexes of passages. Raises `LisaxError` where they do not fit the models."""
         mixed = [corpus for corpus in corpora if corpus.has_passages]
         if RETRIEVER in self.models and READER not in self.models:
             raise LisaxError(f"{self.models.paths[RETRIEVER]} finds passages for a reader: give one beside it")
@@ -160,12 +162,12 @@ class Engine:
             self.search(corpus)
 
     def kinds(self, corpus: ServedCorpus) -> tuple[str, ...]:
-        """What can be asked of a corpus with the models that are there."""
+        """The kinds of questions that the models support for a corpus."""
         asked = ((corpus.has_table_texts and PARTS in self.models) or self._reads(corpus), bool(self.sources(corpus)))
         return tuple(kind for kind, can in zip(KINDS, asked) if can)
 
     def sources(self, corpus: ServedCorpus) -> tuple[str, ...]:
-        """What a claim can be checked against in a corpus."""
+        """The sources that a claim can be checked against in a corpus."""
         checked = (
             corpus.has_pages and LABELLER in self.models,
             corpus.has_cells and TABLE_VERIFIER in self.models,
@@ -184,8 +186,8 @@ class Engine:
         return result | {"seconds": time.perf_counter() - started}
 
     def warming(self, corpora: Iterable[ServedCorpus]) -> Iterator[Callable[[], Any]]:
-        """Things to do before people ask: questions about titles of each corpus, so that what is compiled once (for
-        each size of a batch) is compiled before the first of them waits for it."""
+        """Warm-up tasks: questions about titles of each corpus, so that programs that are compiled once per batch size
+        are compiled before the first user waits for them."""
         for corpus in corpora:
             titles = self._some_titles(corpus)
             for kind in self.kinds(corpus):
@@ -209,7 +211,7 @@ class Engine:
         self._keep(lambda what, other: other != corpus.id)
 
     def _keep(self, wanted: Callable[[str, str], bool]) -> None:
-        # Of a copy, which no other thread opens anything into meanwhile.
+        # Iterates over a copy, into which no other thread opens anything.
         self._opened = {key: opened for key, opened in self._opened.copy().items() if wanted(*key)}
 
     # --- Questions ------------------------------------------------------------------------------
@@ -233,7 +235,7 @@ class Engine:
         }
 
     def _read(self, corpus: ServedCorpus, question: str) -> list[dict[str, Any]]:
-        """`Answer.row()` of each answer, with the characters that are `marked` in its passage, where it has one."""
+        """`Answer.row()` of each answer, with the characters `marked` in its passage, if it has one."""
         from lisax.predict.answerer import PassageAnswerer
 
         search = self.search(corpus)
@@ -291,13 +293,13 @@ class Engine:
             candidates=self.depths.sentences,
         )
         row = _verdict(source, checker, text)
-        return row if ranker is not None else row | {"scores": []}  # ranks of retrieval are no probabilities
+        return row if ranker is not None else row | {"scores": []}  # retrieval ranks are not probabilities
 
     def _check_tables(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
         from lisax.predict.checker import Checker
         from lisax.predict.verifier import verifier_of
 
-        # People ask what no table decides, whatever the model was trained on: its threshold always counts.
+        # Users ask what no table decides, whatever the model was trained on, so its threshold always applies.
         verifier = verifier_of(self.models[TABLE_VERIFIER])
         row = _verdict(TABLES, Checker(self.table_index(corpus), verifier=verifier), text)
         decision = verifier.decision
@@ -305,10 +307,10 @@ class Engine:
             row["note"] = UNLEARNED
         return row
 
-    # --- What is open ---------------------------------------------------------------------------
+    # --- Open indexes ---------------------------------------------------------------------------
 
     def digest(self, corpus: ServedCorpus, source: str, unit: str) -> str | None:
-        """What a unit of evidence says, in a word; None of one that the corpus does not have."""
+        """Digest of a unit's text: a short SHA-256 prefix. None if the corpus does not have the unit."""
         try:
             if source == TABLES:
                 found = self.tables(corpus).get(unit)
@@ -316,13 +318,13 @@ class Engine:
             else:
                 found = (self.evidence if source == PASSAGES else self.sentences)(corpus).lookup(unit)
                 said = found and (found.title, found.text)
-        except LisaxError:  # its index holds no such thing any more
+        except LisaxError:  # the index no longer has it
             return None
         return None if found is None else hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
     def is_as_it_was(self, corpus: ServedCorpus, source: str, unit: str, result: Mapping[str, Any]) -> bool:
-        """Whether a unit still says what it said for an answer's verdict, or table of `result["tables"]`: an index may
-        be built anew in its place. Of answers that were kept without digests that is not known, and is taken to be."""
+        """Whether a unit of an answer's verdict, or a table of `result["tables"]`, still has the same text: its index
+        may have been rebuilt. Answers stored without digests count as unchanged."""
         digests = {row["id"]: row["digest"] for row in result.get("tables", ()) if "digest" in row}
         digests |= zip(result.get("evidence", ()), result.get("digests", ()))
         return unit not in digests or digests[unit] == self.digest(corpus, source, unit)
@@ -368,7 +370,7 @@ class Engine:
 def _verdict(source: str, checker: Checker, text: str) -> dict[str, Any]:
     found = checker.find([text])
     (verdict,) = checker.verify([text], found)
-    # Text to text, a model says nothing of single tables.
+    # A text-to-text model gives no scores of single tables.
     scored = verdict.reads == "sentences" or verdict.sufficiency is not None
     return {
         "source": source,

@@ -1,4 +1,4 @@
-"""The page's routes. Everything is served by templates; what is heavy waits in a queue for one thread."""
+"""The routes of the page. All pages are rendered from templates; heavy work waits in a queue for one thread."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from lisax.serve.training import Training
 from lisax.serve.worker import Busy, Worker
 
 STATIC = Path(__file__).parent / "static"
-LISTED = 100  # lines of feedback on a page
+LISTED = 100  # feedback entries per page
 RECENT = 10
 
 
 @dataclasses.dataclass
 class Page:
-    """All that the routes share."""
+    """State shared by all routes."""
 
     engine: Engine
     library: Library
@@ -60,7 +60,7 @@ class Page:
             "style": (style, "css", "text/css"),
             "script": ((STATIC / "page.js").read_text(encoding="utf-8"), "js", "text/javascript"),
         }
-        # Named by what they hold, so that browsers keep them for good.
+        # Named by their content, so that browsers can cache them forever.
         self.assets = {
             f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.{end}": (text, media)
             for text, end, media in contents.values()
@@ -97,7 +97,7 @@ class Page:
 
 
 async def _form(request: Request) -> FormData:
-    """The form of a request, which must be one of our own."""
+    """The form of a request, which must come from one of our own pages."""
     limits = request.app.state.page.limits
     form = await request.form(max_files=limits.upload_files, max_fields=200, max_part_size=limits.form_bytes)
     forms.check(form)
@@ -112,7 +112,7 @@ Number = Annotated[int, PathField(ge=0, lt=1 << 53)]
 
 
 def create(page: Page) -> FastAPI:
-    """The application; on shutdown it closes the page."""
+    """Builds the application; on shutdown it closes the page."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI):
@@ -162,13 +162,13 @@ def _add_errors(app: FastAPI, page: Page) -> None:
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:
-        # The server's log has the trace; who asks is told nothing of the inside.
+        # The trace is in the server's log; the user is shown no internals.
         return told(
             request,
             500,
             "The page could not do that. What it stumbled over is in the log of `lisax serve`.",
             dict(HEADERS),
-        )  # this goes out past the guard
+        )  # this response bypasses the guard
 
 
 def _add_asking(app: FastAPI, page: Page) -> None:
@@ -192,7 +192,7 @@ def _add_asking(app: FastAPI, page: Page) -> None:
             raise LisaxError("There is no such corpus; choose one of the list.")
         able = [other for other, kinds in page.askable() if kind in kinds]
         if corpus not in able and len(able) == 1:
-            corpus = able[0]  # the one that was chosen is for the other kind
+            corpus = able[0]  # the chosen corpus is for the other kind
         result = await page.worker.run(lambda: page.engine.ask(corpus, kind, text), page.limits.answer_seconds)
         answer = await run_in_threadpool(page.store.add_answer, corpus.id, kind, text, result)
         return RedirectResponse(f"/answers/{answer.id}", 303)
@@ -293,7 +293,7 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
     @app.post("/corpora/{corpus_id}/remove")
     def remove(corpus_id: str, form: Form) -> Response:
         corpus, said = page.library.get(corpus_id), page.store.answers_with_feedback(corpus_id)
-        if said and forms.string(form, "without") != str(said):  # what was said meanwhile is asked about too
+        if said and forms.string(form, "without") != str(said):  # feedback that arrived meanwhile is confirmed too
             raise LisaxError(
                 f"What was said of {said:,} answers from this corpus can no longer be exported or trained "
                 "on when it is gone: tick the box beside Remove, or download the feedback first."

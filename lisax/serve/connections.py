@@ -1,7 +1,7 @@
-"""uvicorn's HTTP for people who are slow, or want too much: so many connections a client, and an end to each wait.
+"""uvicorn's HTTP protocol with limits: connections per client, and a timeout for each wait.
 
-A head must arrive in time. So must a body, of which the guard says 408 where it is read, and an answer must be taken. Who
-is late is cut off, so that nobody holds a place that others wait for.
+The head of a request must arrive in time, and so must its body (the guard answers 408 where it is read); the client
+must also take the answer in time. Late clients are disconnected, so that they do not hold places that others wait for.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
 
 
 def patient(limits: Limits) -> type[H11Protocol]:
-    """The protocol; its connections are counted together."""
+    """The protocol class; its connections are counted together."""
     open_by: collections.Counter[str] = collections.Counter()
     longest = max(limits.answer_seconds, limits.upload_seconds) + limits.body_seconds
 
@@ -65,14 +65,14 @@ def patient(limits: Limits) -> type[H11Protocol]:
                 del open_by[self._client]
 
         def handle_events(self) -> None:
-            """What has arrived: with a head there is a new cycle, whose answer has its own time."""
+            """Handles arrived data: each head starts a new cycle, whose answer has its own timeout."""
             before = self.cycle
             super().handle_events()
             if self.cycle is not before:
                 self._wait(longest)
 
         def on_response_complete(self) -> None:
-            # Of a request that was refused before all of it was there, the rest is read and dropped.
+            # If a request was refused before it arrived completely, the rest of it is read and dropped.
             refused = self.conn.their_state is h11.SEND_BODY
             self._wait(limits.body_seconds if refused else limits.head_seconds)
             super().on_response_complete()
@@ -84,7 +84,7 @@ def patient(limits: Limits) -> type[H11Protocol]:
 
         def _end(self) -> None:
             if self.transport.get_write_buffer_size() and not self.transport.is_closing():
-                self.transport.close()  # when the answer is taken, which has its time too
+                self.transport.close()  # once the answer is taken, which has a timeout too
                 self._deadline = self.loop.call_later(longest, self.transport.abort)
             else:
                 self.transport.abort()

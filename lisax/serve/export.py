@@ -1,16 +1,16 @@
-"""What people said, as training data in the plain layout that `lisax.tasks.register` and `lisax train` read.
+"""Exports feedback as training data, in the plain layout that `lisax.tasks.register` and `lisax train` read.
 
-    questions.train.jsonl     questions whose answer cells were pointed at, with those cells as evidence
+    questions.train.jsonl     questions whose answer cells were selected, with those cells as evidence
     tables.jsonl              the tables that were shown for them, and for claims over tables
     claims.train.jsonl        claims with the label that a reader gave and the sentences that decide
     pages.jsonl               the pages of those sentences and of all that was retrieved for the claims
     table_claims.train.jsonl  claims with the table that decides
-    table_judgements.jsonl    {"question", "table", "relevant"}: tables said to be right or wrong
+    table_judgements.jsonl    {"question", "table", "relevant"}: tables judged right or wrong
 
-Of a verdict from an index of passages, each sentence, row or edge that was retrieved is a page of one sentence: so the
-models read it in training as they do in inference.
+For a verdict from an index of passages, each retrieved sentence, row or edge becomes a page of one sentence, so that
+models read it in training as in inference.
 
-Ids begin with the corpus they come from, so that corpora with equal ids can be in one folder.
+Ids begin with the corpus they come from, so that corpora with equal ids can share a folder.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.limits import LIMITS
 from lisax.serve.store import NAME, Feedback, Store
 
-CANDIDATES = 50  # sentences of a claim that training takes its negatives from
+CANDIDATES = 50  # sentences per claim that training draws its negatives from
 GONE = "said of a corpus that is gone"
 CHANGED = "said of tables or sentences that have changed since, or are gone"
 
 
 @dataclasses.dataclass
 class Export:
-    """Records by id, and `skipped`: what could not be used, counted under its reason."""
+    """Records by id, and `skipped`: counts of unusable feedback by reason."""
 
     questions: dict[str, Question] = dataclasses.field(default_factory=dict)
     claims: dict[str, Claim] = dataclasses.field(default_factory=dict)
@@ -59,7 +59,7 @@ class Export:
     skipped: collections.Counter = dataclasses.field(default_factory=collections.Counter)
 
     def write(self, folder: str | os.PathLike) -> dict[str, int]:
-        """Writes the files that have content; returns their numbers of lines."""
+        """Writes the files that have content. Returns their numbers of lines."""
         folder, counts = Path(folder), {}
         for name, write, records in (
             ("questions.train", plain.write_questions, self.questions.values()),
@@ -75,9 +75,9 @@ class Export:
 
 
 def export_feedback(state: Path, indexes: Sequence[Path], out: Path) -> tuple[dict[str, int], dict[str, int]]:
-    """Writes the feedback of a page's folder `state`, on these indexes or on uploaded tables, into a new folder.
+    """Writes the feedback in a page's folder `state`, on these indexes or on uploaded tables, to a new folder.
 
-    Returns ({file's name: records}, {reason: what was left out for it})."""
+    Returns ({file name: records}, {reason: number of skipped entries})."""
     if not (state / NAME).is_file():
         raise LisaxError(f"there is no feedback in {state}: --state names the folder that `lisax serve` was given")
     if out.exists():
@@ -88,7 +88,7 @@ def export_feedback(state: Path, indexes: Sequence[Path], out: Path) -> tuple[di
 
 
 def gather(said: Iterable[Feedback], library: Library, engine: Engine) -> Export:
-    """All that can be trained on of what was said."""
+    """Collects all feedback that can be trained on."""
     export = Export()
     cells: dict[str, tuple[ServedCorpus, list[Feedback]]] = {}
     for one in said:
@@ -118,7 +118,7 @@ def _add_question(export: Export, corpus: ServedCorpus, engine: Engine, said: li
         table, row, column = split_cell_id(one.unit)
         found = store.get(table)
         if one.value == "right" and found is not None and row < len(found.rows) and column < len(found.header):
-            if found.rows[row][column].strip():  # an empty cell answers nothing
+            if found.rows[row][column].strip():  # an empty cell is no answer
                 right[_own(corpus, one.unit)] = found.rows[row][column]
     if not right:
         export.skipped["questions of which no cell is said to be right"] += 1
@@ -141,7 +141,7 @@ def _add_claim(export: Export, corpus: ServedCorpus, engine: Engine, one: Feedba
         return
     evidence = [_own(corpus, unit) for unit in units] if label is not Label.NOT_ENOUGH_INFO else []
     if one.unit == TABLES:
-        # Any one of the tables suffices.
+        # Each of the tables suffices by itself.
         export.table_claims[name] = Claim(name, one.answer.text, label, tuple((unit,) for unit in evidence))
         _add_tables(export, corpus, engine, [*units, *result["candidates"]])
         return
@@ -171,7 +171,7 @@ def _add_claim(export: Export, corpus: ServedCorpus, engine: Engine, one: Feedba
 
 
 def _add_unit_pages(export: Export, corpus: ServedCorpus, engine: Engine, units: Iterable[str]) -> dict[str, str]:
-    """{unit: id of the sentence that stands for it}, of those that the index of passages still has."""
+    """{unit: id of the sentence that represents it}, for the units that the index of passages still has."""
     made = {}
     for unit in units:
         if (found := engine.evidence(corpus).lookup(unit)) is not None:

@@ -1,7 +1,7 @@
-"""What forms hold, checked; what does not fit is a sentence for who sent it.
+"""Validates form fields; invalid ones raise an error with a sentence for the user.
 
-Not FastAPI's form models: they are as fast (0.3 ms a form), but refuse with JSON, and know nothing of the answer that
-a form is about.
+Not FastAPI's form models: they are as fast (0.3 ms a form), but refuse with JSON, and cannot check a form against the
+answer it refers to.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from lisax.serve.store import StoredAnswer
 
 
 def check(form: FormData) -> None:
-    """Refuses what cannot be written: a form may say of its texts that they are in an encoding which lets halves of
-    surrogate pairs pass, and so may it of the names of its files."""
+    """Refuses text that cannot be encoded: a form may declare an encoding that lets lone surrogates pass, in its texts
+    and in its file names."""
     for field, value in form.multi_items():
         given = value if isinstance(value, str) else value.filename or ""
         if not (is_text(field) and is_text(given)):
@@ -31,7 +31,7 @@ def string(form: FormData, field: str) -> str:
 
 
 def text(form: FormData, field: str, most: int) -> str:
-    """A field's text on one line; empty or longer than `most` characters is an error."""
+    """A field's text on one line. Raises an error if it is empty or longer than `most` characters."""
     found = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", string(form, field)).split())
     if not found:
         raise LisaxError(f"The {field} is empty.")
@@ -54,7 +54,7 @@ def integer(given: str) -> int:
 
 
 def unit_of(answer: StoredAnswer, kind: str, form: FormData) -> str:
-    """The id of the table or cell that is spoken of, which must be of the answer."""
+    """The id of the table or cell that the form refers to, which must belong to the answer."""
     table = next((table for table in answer.result.get("tables", ()) if table["id"] == string(form, "table")), None)
     if table is None:
         raise LisaxError("That table is not of this answer.")
@@ -67,7 +67,7 @@ def unit_of(answer: StoredAnswer, kind: str, form: FormData) -> str:
 
 
 def verdict_of(answer: StoredAnswer, form: FormData) -> tuple[str, dict[str, Any]]:
-    """What the verdict was read from, and the label and evidence that a reader gives instead."""
+    """The source of the verdict, and the label and evidence that a reader gives instead."""
     source = next((row for row in answer.result["verdicts"] if row["source"] == string(form, "source")), None)
     if source is None:
         raise LisaxError("That verdict is not of this answer.")

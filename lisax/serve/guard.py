@@ -1,13 +1,14 @@
-"""What stands before every request: who may ask, under which name, how much and how often.
+"""Checks every request: who may send it, to which host name, how large and how often.
 
-- The Host must be an address, localhost or a name that was given: a foreign name that was made to point here (DNS
-  rebinding) is refused.
-- Away from loopback a token is needed, once in the address or as a Bearer header, then as a cookie.
-- What changes something must come from a form of our own: same origin, and the session's own hidden field.
-- Bodies are cut off by size and time, clients by requests a second.
+- The Host header must be an address, localhost or a given name: a foreign name that points here (DNS rebinding) is
+  refused.
+- Beyond loopback a token is required, first in the address or as a Bearer header, then as a cookie.
+- Requests that change something must come from one of our own forms: same origin, and the session's hidden field.
+- Bodies are limited in size and time, clients in requests per second.
 
-Not Starlette's middleware, which takes 0.05 ms a request for our 0.2: TrustedHostMiddleware refuses addresses that are
-not listed, RequestBodyLimitMiddleware has one size and no time, for the rest there is none (`benchmarks/libraries.py`).
+Not Starlette's middleware, which takes 0.05 ms a request to our 0.2: TrustedHostMiddleware refuses addresses that are
+not listed, RequestBodyLimitMiddleware has one size and no timeout, and there is none for the rest
+(`benchmarks/libraries.py`).
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def is_loopback(host: str) -> bool:
 
 
 def client_of(address: str) -> str:
-    """Whom an address stands for: itself, or of IPv6 the network of 64 bits, of which one machine may have all."""
+    """The client that an address counts for: the address itself, or for IPv6 its /64 network, all of which one machine
+    may have."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -67,7 +69,7 @@ def client_of(address: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """`token`: None where everyone who can connect may ask. `names`: what else the page is called in the network."""
+    """`token`: None if everyone who can connect may ask. `names`: further names of the page in the network."""
 
     secret: bytes
     port: int
@@ -76,7 +78,7 @@ class Rules:
     limits: Limits = Limits()
 
     def knows(self, host: str) -> bool:
-        """Whether a Host header may be ours. A name of numbers cannot be made to point elsewhere."""
+        """Whether a Host header may be ours. An IP address cannot be rebound."""
         found = _HOST.fullmatch(host.lower())
         if found is None:
             return False
@@ -93,14 +95,14 @@ class Rules:
 
 
 class Rate:
-    """A bucket of requests for each client, refilled as time goes by."""
+    """A bucket of requests per client, refilled over time."""
 
     def __init__(self, burst: int, per_second: float, clock: Callable[[], float] = time.monotonic):
         self._burst, self._per_second, self._clock = burst, per_second, clock
         self._clients: collections.OrderedDict[str, tuple[float, float]] = collections.OrderedDict()
 
     def wait(self, client: str) -> float:
-        """0 and one request less, or the seconds until there is one again."""
+        """Takes one request and returns 0, or returns the seconds until one is available."""
         now = self._clock()
         left, since = self._clients.pop(client, (float(self._burst), now))
         left = min(self._burst, left + (now - since) * self._per_second)
@@ -112,7 +114,7 @@ class Rate:
 
 
 class Guard:
-    """ASGI middleware. A request that passes has `session` (its form key) in `scope["state"]`."""
+    """ASGI middleware. Requests that pass have `session` (their form key) in `scope["state"]`."""
 
     def __init__(self, app: ASGIApp, rules: Rules):
         self.app, self.rules = app, rules
@@ -213,13 +215,14 @@ class Guard:
 
 
 def _is_own(headers: Headers, host: str) -> bool:
-    """Whether the browser says that a form of our own sent this; who says nothing has no cookies of ours either."""
+    """Whether the browser states that one of our forms sent this. Clients that state nothing have no cookies of ours
+    either."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")
     try:
         return origin is None or urlsplit(origin).netloc.lower() == host.lower()
-    except ValueError:  # no address
+    except ValueError:  # not an address
         return False
 
 
@@ -228,7 +231,8 @@ def _same(one: str, other: str) -> bool:
 
 
 def _cookies(scope: Scope) -> dict[str, str]:
-    """As browsers send them: one that another server of this host set, in whatever form, hides none of ours."""
+    """The cookies of a request, parsed as browsers send them: malformed cookies of another server on this host hide
+    none of ours."""
     cookies: dict[str, str] = {}
     for name, value in scope["headers"]:
         if name == b"cookie":

@@ -1,7 +1,7 @@
-"""The corpora that can be asked: index folders given at the start, and files that were uploaded since.
+"""The corpora of the page: the index folders given at the start, and uploaded files.
 
-An upload is written under names of our own making, read by the readers of `corpora`, indexed beside, and put in place
-as a whole; the name that a client gave its file is only ever text.
+An upload is written under generated file names, read by the readers of `corpora`, indexed in a scratch folder, and
+moved into place as a whole. The client's file name is only used as text.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from lisax.serve.limits import Limits
 from lisax.serve.store import private_folder
 
 CARD = "corpus.json"
-GIVEN = "indexes.json"  # which index each id of a given corpus stands for, beside the folder of uploads
+GIVEN = "indexes.json"  # maps ids of given corpora to their indexes; beside the folder of uploads
 REMOVED, UPLOAD, LOCK = ".removed-", ".upload-", "lock"
 _UNWANTED = re.compile(r"[^\w .()-]+")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ServedCorpus:
-    """`id` names it in addresses and files. `components` are its index's; `notes` what was odd about an upload, `digest`
-    that of what was uploaded."""
+    """A corpus of the page. `id` names it in addresses and files; `components` are its index's; `notes` are warnings
+    about an upload, and `digest` is that of the upload."""
 
     id: str
     name: str
@@ -68,7 +68,7 @@ class ServedCorpus:
 
 
 class Library:
-    """`library[id]` is a corpus; those given come first, uploads in the order of their names."""
+    """`library[id]` is a corpus. Given ones come first, then uploads in the order of their names."""
 
     def __init__(self, indexes: Iterable[Path], folder: Path, limits: Limits):
         self.folder, self.limits, self._lock = folder, limits, threading.Lock()
@@ -90,15 +90,16 @@ class Library:
         write_json(folder.with_name(GIVEN), known)
         _remove_unfinished(folder)
         for card in sorted(folder.glob(f"*/{CARD}")):
-            if card.parent.name.startswith(REMOVED):  # and the server ended before its files were gone
+            if card.parent.name.startswith(REMOVED):  # the server ended before its files were deleted
                 shutil.rmtree(card.parent, ignore_errors=True)
                 continue
             corpus = _uploaded(card.parent)
             self._corpora[corpus.id] = corpus
 
     def _given_id(self, path: Path, manifests: dict[str, dict], known: dict[str, dict]) -> str:
-        """The id that answers and feedback know an index by, whatever it is given beside: that of its folder, or else
-        of its content, where the folder was moved; a new one for an index that is not `known`, which then it is."""
+        """The id under which answers and feedback refer to an index, whatever other indexes are given: that of its
+        folder or, if the folder was moved, of its content. An index that is not `known` gets a new id, which is added.
+        """
         own = {"path": str(path.resolve()), "content": {name: made["digest"] for name, made in manifests.items()}}
         same = (
             name
@@ -117,9 +118,9 @@ class Library:
         return self._corpora.get(corpus_id)
 
     def add(self, name: str, files: Sequence[tuple[str, bytes]]) -> ServedCorpus:
-        """A corpus of the tables in uploaded files (name, content); all of them or, with a `LisaxError`, none.
+        """Adds a corpus of the tables in uploaded files (name, content): all of them, or none with a `LisaxError`.
 
-        The same files under the same name are the corpus that they made before: a form is easily sent twice."""
+        The same files under the same name return the existing corpus: forms are easily sent twice."""
         from lisax.retrieval import table_text, tables
 
         name = titles.one_line(name)[: self.limits.name_characters] or "Uploaded tables"
@@ -132,7 +133,7 @@ class Library:
             made = scratch / "corpus"
             (made / "files").mkdir(parents=True)
             watch, found, cells, characters = Watch(), [], 0, 0
-            names: dict[str, str] = {}  # of our own making -> what people know a file by
+            names: dict[str, str] = {}  # generated name -> the user's name of a file
             for number, (file, content) in enumerate(files):
                 shown = _shown_name(file, self.limits.name_characters)
                 names[str(made / "files" / f"{number}{Path(shown).suffix.lower()}")] = shown
@@ -141,7 +142,7 @@ class Library:
                         watch.warn("tables without a row below their header (left out)", shown)
                     else:
                         found.append(table)
-                        # Counted as they come: cells that span many make much of a small file.
+                        # Counted while reading: cells that span many others make a small file large.
                         cells += len(table.header) * len(table.rows)
                         characters += sum(map(len, itertools.chain(table.header, *table.rows)))
                         self._check_size("these files", len(found), cells, characters)
@@ -158,7 +159,7 @@ class Library:
         return corpus
 
     def _read(self, folder: Path, number: int, shown: str, content: bytes, watch: Watch) -> Iterator[Table]:
-        """The tables of one file. Its suffix says what it is; its name becomes part of ids and titles."""
+        """The tables of one file. Its suffix determines the format; its name becomes part of ids and titles."""
         suffix = Path(shown).suffix.lower()
         if suffix not in CSV | HTML:
             raise LisaxError(
@@ -167,7 +168,7 @@ class Library:
             )
         path = folder / f"{number}{suffix}"
         path.write_bytes(content)
-        if suffix in HTML:  # counted before they are parsed, which takes a hundred times their memory
+        if suffix in HTML:  # counted before parsing, which takes a hundred times their memory
             tags = html_tables.decode(content, Place(path, None, Watch())).lower()
             self._check_size(f"'{shown}'", tags.count("<table"), tags.count("<td") + tags.count("<th"))
         name = f"{number + 1}-{_UNWANTED.sub('_', Path(shown).stem).strip() or 'table'}"
@@ -197,13 +198,13 @@ class Library:
             )
 
     def remove(self, corpus_id: str) -> None:
-        """Forgets an uploaded corpus and deletes its files; one that was given stays."""
+        """Removes an uploaded corpus and deletes its files; a given one stays."""
         with self._lock:
             corpus = self._corpora.get(corpus_id)
             if corpus is None or not corpus.uploaded:
                 raise LisaxError("Only an uploaded corpus can be removed.")
             del self._corpora[corpus_id]
-            # Out of sight at once; what a question still reads goes when it is done.
+            # Hidden at once; files that a question still reads are deleted when it is done.
             gone = self.folder / f"{REMOVED}{corpus_id}"
             (self.folder / corpus_id).rename(gone)
             with contextlib.suppress(OSError):
@@ -212,14 +213,14 @@ class Library:
 
 @contextlib.contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """A folder for an upload in the making. It is locked while that goes on, which a kill ends too."""
+    """A folder for an unfinished upload, locked until it is done; a kill releases the lock."""
     with tempfile.TemporaryDirectory(prefix=UPLOAD, dir=folder) as scratch, open(f"{scratch}/{LOCK}", "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield Path(scratch)
 
 
 def _remove_unfinished(folder: Path) -> None:
-    """Removes what uploads left whose server was killed, and no one's that goes on."""
+    """Removes the unfinished uploads of killed servers, but none in progress."""
     for scratch in folder.glob(f"{UPLOAD}*"):
         with contextlib.suppress(OSError), open(scratch / LOCK, "ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -227,7 +228,7 @@ def _remove_unfinished(folder: Path) -> None:
 
 
 def _read_given(path: Path) -> dict[str, dict]:
-    """{id: {"path", "content"}}; empty of a state that has had none."""
+    """{id: {"path", "content"}}; empty for a state without given indexes."""
     if not path.is_file():
         return {}
     try:
@@ -266,13 +267,13 @@ def _digest(name: str, files: Iterable[tuple[str, bytes]]) -> str:
 
 
 def _shown_name(file: str, most: int) -> str:
-    """The name of an uploaded file on one line; of a long one the middle is left out, not the suffix."""
+    """The name of an uploaded file on one line; a long name is shortened in the middle, which keeps the suffix."""
     name = titles.one_line(re.split(r"[/\\]", file)[-1]) or "a file"
     return name if len(name) <= most else f"{name[: most - 13]}…{name[-12:]}"
 
 
 def _with_names(note: str, names: Mapping[str, str]) -> str:
-    """A warning with the names of files as they were given; it ends with a path, or a path and a line."""
+    """A warning with the user's file names instead of the generated ones; it ends with a path, or a path and a line."""
     said, first, place = note.rpartition(", first at ")
     path = next((path for path in names if place == path or place.startswith(f"{path}:")), "")
     return f"{said}{first}{names.get(path, '')}{place.removeprefix(path)}"

@@ -1,4 +1,4 @@
-"""Start the page: open models and indexes, listen, print the address, serve until Ctrl-C."""
+"""Starts the page: opens models and indexes, listens, prints the address, serves until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class ServeSettings:
-    """What `lisax serve` is given; `names` are those that the page is reached by beside its address."""
+    """The options of `lisax serve`; `names` are host names of the page besides its address."""
 
     models: Sequence[Path]
     indexes: Sequence[Path]
@@ -34,7 +34,7 @@ class ServeSettings:
 
 
 def serve(settings: ServeSettings) -> None:
-    # Read when JAX is imported: what one start compiles, the next ones have.
+    # Read when JAX is imported: later starts reuse what one start compiled.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str((settings.state / "compiled").resolve()))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     import socket
@@ -57,7 +57,7 @@ def serve(settings: ServeSettings) -> None:
         port = listener.getsockname()[1]
         page = open_page(settings, port, token)
         page.worker.when_idle(page.engine.warming(page.library))
-        listener.listen()  # who comes by the printed address waits rather than being refused
+        listener.listen()  # early visitors of the printed address wait instead of being refused
         shown = f"[{host}]" if ":" in host else host
         print(f"http://{shown}:{port}/" + (f"?token={quote(token, safe='')}" if is_printed else ""), flush=True)
         if token:
@@ -67,12 +67,13 @@ def serve(settings: ServeSettings) -> None:
                 "ask, load tables and train. Without HTTPS before it, it can be read on the way.",
                 flush=True,
             )
-        with contextlib.suppress(KeyboardInterrupt):  # how it is ended
+        with contextlib.suppress(KeyboardInterrupt):  # the normal way to stop
             server(create(page), page.limits).run(sockets=[listener])
 
 
 def _token(host: str) -> tuple[str | None, bool]:
-    """What lets people in, None where everyone who can connect may ask; and whether it may be printed: it is our own."""
+    """The access token (None if everyone who can connect may ask), and whether it may be printed because we generated
+    it."""
     from lisax.serve.guard import is_loopback
 
     if is_loopback(host):
@@ -88,7 +89,7 @@ def _token(host: str) -> tuple[str | None, bool]:
 
 
 def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
-    """Everything behind the page; complaints about bundles and indexes come before anything is served."""
+    """Opens everything behind the page. Errors in bundles and indexes are raised before anything is served."""
     from lisax.serve.answering import Depths, Engine, Models
     from lisax.serve.app import Page
     from lisax.serve.guard import Rules
@@ -115,7 +116,7 @@ def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
 
 
 def _secret(folder: Path) -> bytes:
-    """Seals forms and cookies; kept, so that pages that are open outlive a restart."""
+    """The key that signs forms and cookies; stored, so that open pages survive a restart."""
     path = folder / "secret"
     if not path.is_file():
         with atomic_write(path, "wb") as file:

@@ -1,4 +1,4 @@
-"""Answers that were given and what was said of them, in SQLite: each change is one transaction, on disk when told."""
+"""Stores answers and feedback in SQLite: each change is one transaction, and is on disk when the call returns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CREATE INDEX IF NOT EXISTS newest_answers ON answers (created, id);
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """`kind`: question or claim. `result`: what the models said, see `answering`."""
+    """`kind`: question or claim. `result`: the models' output, see `answering`."""
 
     id: str
     corpus: str
@@ -41,8 +41,8 @@ class StoredAnswer:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Feedback:
-    """`kind`: cell, table (`value` right or wrong) or verdict (`value`: its label and evidence); `unit`: the evidence
-    id, or of a verdict what it was read from."""
+    """`kind`: cell, table (`value` right or wrong) or verdict (`value`: its label and evidence). `unit`: the evidence
+    id, or for a verdict its source."""
 
     id: int
     answer: StoredAnswer
@@ -53,18 +53,18 @@ class Feedback:
 
 
 def private_folder(folder: Path) -> None:
-    """Makes a folder that its owner alone may open; one that is there keeps its permissions."""
+    """Creates a folder that only its owner may open; an existing one keeps its permissions."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 class Store:
-    """Safe to use from several threads. What is said twice of one thing counts as said last."""
+    """Thread-safe. New feedback on the same unit replaces the old."""
 
     def __init__(self, folder: Path, answers_kept: int = 10_000):
         self.path, self._kept, self._lock = folder / NAME, answers_kept, threading.Lock()
         private_folder(folder)
         try:
-            # What people ask is for nobody else on this machine. SQLite gives its files beside it the same permissions.
+            # Questions must be readable only by the owner. SQLite gives its side files the same permissions.
             for name in (NAME, f"{NAME}-wal", f"{NAME}-shm"):
                 if name == NAME or (folder / name).exists():
                     os.close(os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600))
@@ -103,7 +103,7 @@ class Store:
     # --- Answers --------------------------------------------------------------------------------
 
     def add_answer(self, corpus: str, kind: str, text: str, result: dict[str, Any]) -> StoredAnswer:
-        """Keeps the newest answers, and all that have feedback."""
+        """Stores an answer, and deletes the oldest answers without feedback."""
         answer = StoredAnswer(secrets.token_hex(8), corpus, kind, text, result, time.time())
         self._change(
             (
@@ -140,7 +140,7 @@ class Store:
         self._change(("DELETE FROM feedback WHERE id = ?", (feedback_id,)))
 
     def feedback(self, answer_id: str | None = None, *, count: int = -1, start: int = 0) -> list[Feedback]:
-        """All of it, or of one answer; the newest first."""
+        """All feedback, or that on one answer; newest first."""
         where, values = ("WHERE f.answer = ?", (answer_id,)) if answer_id else ("", ())
         rows = self._read(
             "SELECT f.id AS number, f.kind AS said_of, f.unit, f.value, f.created AS said, a.* "
@@ -154,7 +154,7 @@ class Store:
         ]
 
     def answers_with_feedback(self, corpus: str) -> int:
-        """How many answers from a corpus something is said of."""
+        """How many answers from a corpus have feedback."""
         return self._read(
             "SELECT count(DISTINCT f.answer) AS n FROM feedback f JOIN answers a ON a.id = f.answer WHERE a.corpus = ?",
             (corpus,),

@@ -1,8 +1,8 @@
-"""Retraining from feedback: `lisax train`, then `lisax export`, as processes of their own, one training at a time.
+"""Retrains models from feedback: runs `lisax train`, then `lisax export`, as separate processes, one training at a
+time.
 
-Each training has a folder: `data/` (see `export`), `run.gin` (the command can be repeated by hand), `model/`,
-`log.txt`, and at the end `bundle/`. What is known of it stands in `training.json`, so that a reload or a restart loses
-nothing.
+Each training has a folder: `data/` (see `export`), `run.gin` (so that the command can be repeated by hand), `model/`,
+`log.txt`, and at the end `bundle/`. Its state is in `training.json`, so that a reload or a restart loses nothing.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from lisax.serve.store import private_folder
 CARD = "training.json"
 NAME, DATASET = "feedback", "dataset.json"
 STEPS, MOST_STEPS = 200, 100_000
-# -P: a `token.py` in the folder that the page was started in is not the one that Python means.
+# -P: a `token.py` in the page's working folder must not shadow Python's.
 COMMAND = (sys.executable, "-P", "-m", "lisax")
 RUNNING, DONE, FAILED, STOPPED = "running", "done", "failed", "stopped"
 
 
 class Need(NamedTuple):
-    """What a role is trained on: a member of `Export`, the words for it, and its `evidence` for `lisax.tasks.register`."""
+    """The training data of a role: a member of `Export`, its name in words, and its `evidence` for
+    `lisax.tasks.register`."""
 
     member: str
     words: str
@@ -54,13 +55,13 @@ NEEDS = {
     TABLE_VERIFIER: Need("table_claims", "claims over tables", "tables"),
 }
 STOP_SECONDS = 30.0
-# Of a command that Ctrl-C or SIGTERM ended: after it had saved, or at once.
+# Exit codes of a command that Ctrl-C or SIGTERM ended, after saving or at once.
 INTERRUPTED = (130, 143, -signal.SIGINT, -signal.SIGTERM)
 
 
 @dataclasses.dataclass
 class Run:
-    """One training as `training.json` has it; `step` and `loss` are read from its log."""
+    """One training, as stored in `training.json`; `step` and `loss` are read from its log."""
 
     number: int
     role: str
@@ -76,19 +77,19 @@ class Run:
 
 class Training:
     def __init__(self, folder: Path):
-        self.folder, self._lock = folder.resolve(), threading.Lock()  # `run.gin` is for any working folder
+        self.folder, self._lock = folder.resolve(), threading.Lock()  # `run.gin` must work from any folder
         self._process: subprocess.Popen | None = None
         self._thread: threading.Thread | None = None
         self._stopping = False
         private_folder(folder)
         for run in self.runs():
-            if run.state == RUNNING:  # of a server that ended without a word
+            if run.state == RUNNING:  # its server was killed
                 self._note(run, STOPPED, "The page was ended while this ran.")
 
-    # --- What there is --------------------------------------------------------------------------
+    # --- Status ---------------------------------------------------------------------------------
 
     def runs(self) -> list[Run]:
-        """All trainings, the newest first."""
+        """All trainings, newest first."""
         numbers = sorted((int(path.parent.name) for path in self.folder.glob(f"*/{CARD}")), reverse=True)
         return [self._read(number) for number in numbers]
 
@@ -99,7 +100,7 @@ class Training:
         return self.folder / str(run.number) / "bundle"
 
     def last_lines(self, run: Run, count: int = 12) -> str:
-        """The end of what its processes printed."""
+        """The end of the training's output."""
         path = self.folder / str(run.number) / "log.txt"
         if not path.is_file():
             return ""
@@ -132,7 +133,7 @@ class Training:
     # --- Starting and stopping ------------------------------------------------------------------
 
     def start(self, role: str, checkpoint: Path, export: Export, steps: int = STEPS) -> Run:
-        """Trains the model of a role on from its checkpoint or bundle, with what was gathered of feedback."""
+        """Continues training a role's model from its checkpoint or bundle, on the exported feedback."""
         need = NEEDS[role]
         examples = len(getattr(export, need.member))
         if not examples:
@@ -158,7 +159,7 @@ class Training:
         return run
 
     def go_on(self, number: int) -> Run:
-        """Continues a training that was stopped or failed, from its last checkpoint."""
+        """Resumes a training that was stopped or failed, from its last checkpoint."""
         with self._lock:
             run = self.get(number)
             if run is None or run.state not in (STOPPED, FAILED) or self.is_running:
@@ -173,11 +174,11 @@ class Training:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the training that runs, after it has saved."""
+        """Stops the running training, after it has saved."""
         self._stopping = True
         process, thread = self._process, self._thread
         if process is not None and process.poll() is None:
-            # Ctrl-C in a terminal has sent it SIGINT already, and a second one would not let it save.
+            # Ctrl-C in a terminal has already sent SIGINT, and a second one would prevent saving.
             process.send_signal(signal.SIGTERM)
             try:
                 process.wait(STOP_SECONDS)
@@ -207,7 +208,7 @@ class Training:
             self._note(run, FAILED, str(error))
 
     def _call(self, folder: Path, command: list[str]) -> int:
-        # People go on asking meanwhile; and a training saves and ends when the page is killed.
+        # Low priority, since users keep asking; a killed page makes the training save and end.
         wrappers = [*_tool("nice", "-n", "10"), *_tool("setpriv", "--pdeathsig", "TERM")]
         with (folder / "log.txt").open("ab") as log:
             self._process = subprocess.Popen(
@@ -229,11 +230,11 @@ def _tool(*command: str) -> list[str]:
     return list(command) if shutil.which(command[0]) else []
 
 
-# --- What is trained on ---------------------------------------------------------------------
+# --- Training data --------------------------------------------------------------------------
 
 
 def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: int) -> None:
-    """Writes `run.gin` and what its task is made of."""
+    """Writes `run.gin` and the data of its task."""
     from lisax.models.architectures import from_description
 
     card = ModelCard.read(checkpoint)
@@ -255,8 +256,8 @@ def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: i
         },
     )
     with atomic_write(folder / "run.gin") as file:
-        # A gin file is code, and a bundle may come from anyone: of it go only numbers and names from our own lists in
-        # here, as literals.
+        # A gin file is code, and a bundle may come from anyone: only numbers and names from our own lists are taken
+        # from it, as literals.
         file.write(
             _GIN.format(
                 dataset=_in_comment(folder / DATASET),
@@ -278,18 +279,18 @@ def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: i
 
 
 def _in_comment(path: Path) -> str:
-    """A path as a shell takes it, on one line whatever it is called."""
+    """A path quoted for a shell, on one line whatever its name."""
     return shlex.quote(str(path)) if str(path).isprintable() else repr(str(path))
 
 
 def _keep_weights(base: Path, model: Path) -> None:
-    """What weighed the old model's scores beside BM25 weighs the new one's: nothing better is known of them."""
+    """Copies the weights that combine the old model's scores with BM25: there are no better ones for the new model."""
     if (base / MODEL_JSON).is_file() and (weights := ModelCard.read(base).get("fusion")) is not None:
         write_fitted(model, {"fusion": weights})
 
 
 def is_trainable(model: Any) -> bool:
-    """Whether it is trained from this page. Table fusion, whose architecture is another, is not."""
+    """Whether the page can train a model. Table fusion, which has another architecture, cannot be trained here."""
     return model.format is not TABLE_FUSION
 
 

@@ -1,4 +1,4 @@
-"""Stored answers as the templates show them: tables with heatmaps, verdicts with evidence, what was said of each."""
+"""Prepares stored answers for the templates: tables with heatmaps, verdicts with evidence, and the feedback on each."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
     from lisax.predict.passage_index import PassageIndex
 
 BY = {TEXT: "text", TABLES: "tables", PASSAGES: "text, tables and graphs"}
-AROUND = 400  # characters of a page
+AROUND = 400  # characters shown of a page
 TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RankedTable:
-    """A table of an answer. `name` begins the ids of its elements; `score` is its best cell's, `best` that one's (row,
-    column); `relevance` what it is ranked by; `around` is how the page begins that it stands on."""
+    """A table of an answer. `name` is the prefix of its element ids; `score` and `best` are the score and (row, column)
+    of its best cell; `relevance` is the value it is ranked by; `around` is the beginning of the page that contains it.
+    """
 
     name: str
     table: Table
@@ -60,7 +61,7 @@ class RankedTable:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stands:
-    """Where a unit of an index of passages comes from: "text", "table (raw)", …, and its place there, in words."""
+    """The source of a unit in an index of passages: "text", "table (raw)", …, and its place there in words."""
 
     source: str
     place: str
@@ -68,8 +69,8 @@ class Stands:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvidenceView:
-    """A sentence, row or edge (`text`) or a table (`table`) that a verdict was read from. `stands`: where it is from,
-    of evidence from an index of passages."""
+    """A sentence, row or edge (`text`) or a table (`table`) that a verdict was read from. `stands`: its source, for
+    evidence from an index of passages."""
 
     id: str
     title: str
@@ -81,9 +82,9 @@ class EvidenceView:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictShown:
-    """`evidence` has the strongest first where it has scores, and is as retrieved where not. `changed`: how much of it
-    is left out, as the corpus no longer has it as it was. `dates`: why dates decided it, and `verifier` what the
-    verifier's label was; both are None where they did not. `note`: what else there is to know of the verdict."""
+    """`evidence` is sorted by score, or in retrieval order if it has no scores. `changed`: how many units are left out
+    because the corpus has changed. `dates`: why dates decided the verdict, and `verifier`: the verifier's own label;
+    both are None if dates did not decide. `note`: a further remark."""
 
     source: str
     label: Label
@@ -106,8 +107,8 @@ class VerdictShown:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """An answer that was read in passages. `parts`: its passage before the answer, the answer there, and the rest; both
-    are None of one that stands in no passage, or in none that the corpus still has as it was."""
+    """A reader's answer. `parts`: its passage before the answer, the answer there, and the rest; None if no passage
+    contains the answer, or the passage has changed."""
 
     text: str
     probability: float
@@ -120,7 +121,7 @@ class ReadAnswer:
 def ranked_tables(
     answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: list[Feedback]
 ) -> list[RankedTable]:
-    """The tables of a question's answer; those that the corpus no longer has as they were are left out."""
+    """The tables of a question's answer; tables that have changed in the corpus are left out."""
     store, found = engine.tables(corpus), []
     for number, row in enumerate(answer.result["tables"]):
         table = store.get(row["id"])
@@ -158,7 +159,7 @@ def _around(table: Table, corpus: ServedCorpus, engine: Engine) -> str:
 
 
 def read_answers(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine) -> list[ReadAnswer]:
-    """The answers of a reader, the likeliest first."""
+    """The answers of a reader, likeliest first."""
     evidence, shown = engine.evidence(corpus), []
     for row in answer.result["answers"]:
         passage = evidence.index.passage(row["passage"]) if "passage" in row else None
@@ -196,8 +197,8 @@ def _table_of(said: Feedback) -> str:
 
 
 def is_as_it_was(said: Feedback, corpus: ServedCorpus, engine: Engine) -> bool:
-    """Whether what was spoken of still says what it said then; of a verdict what it is to be read from, or where
-    nothing decides, all that was shown."""
+    """Whether the object of feedback is unchanged: for a verdict its evidence or, if nothing decides, everything that
+    was shown."""
     result = said.answer.result
     if said.kind != "verdict":
         return engine.is_as_it_was(corpus, TABLES, _table_of(said), result)
@@ -253,7 +254,7 @@ def _evidence(row: dict[str, Any], corpus: ServedCorpus, engine: Engine) -> list
 
 
 def described(one: Feedback, corpus: ServedCorpus | None, engine: Engine) -> str:
-    """What was said of what, in a line; a text that has changed since is not what was spoken of."""
+    """One line that describes feedback and its object; a text that has changed since is not shown as the object."""
     since = "" if corpus is None or is_as_it_was(one, corpus, engine) else " (which has changed since, or is gone)"
     if one.kind == "verdict":
         label = LABEL_WORDS[Label(one.value["label"])].lower()

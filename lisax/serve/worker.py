@@ -1,4 +1,4 @@
-"""One thread that does the heavy work, with a bounded queue before it: the model sees one question at a time."""
+"""One thread for heavy work, behind a bounded queue: the model handles one question at a time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Result = TypeVar("Result")
 
 
 class Busy(Exception):
-    """Nothing more is taken on for now, or what was taken on did not finish in time; ask again later."""
+    """The queue is full, or the work did not finish in time; try again later."""
 
 
 class Worker:
-    """`await run(work, seconds)` gives what `work()` gives; raises what it raises, and `Busy`."""
+    """`await run(work, seconds)` returns the result of `work()`. Raises what it raises, and `Busy`."""
 
     def __init__(self, name: str, waiting: int):
         self._most, self._waiting, self._ended = waiting, collections.deque(), False
@@ -31,10 +31,10 @@ class Worker:
         while (job := self._next()) is not None:
             future, work = job
             if not future.set_running_or_notify_cancel():
-                continue  # who asked has gone
+                continue  # the caller has gone
             try:
                 future.set_result(work())
-            except BaseException as error:  # told to who waits for it
+            except BaseException as error:  # raised to the waiting caller
                 future.set_exception(error)
 
     def _next(self) -> tuple[Future, Callable[[], object]] | None:
@@ -45,23 +45,23 @@ class Worker:
             return None if self._ended else self._waiting.popleft()
 
     def _work_idly(self) -> None:
-        """The next bit. To find it may be work of its own, and fail: so it is done like any other."""
+        """Runs the next piece of idle work. Finding it may itself take work and fail, so it is run like any other."""
         if (work := next(self._idle[0], None)) is None:
             self._idle.popleft()
         else:
             work()
 
     def when_idle(self, work: Iterable[Callable[[], object]]) -> None:
-        """Does this bit by bit while nobody waits; what it gives or raises is nobody's."""
+        """Runs work piece by piece while nobody waits; results and errors are ignored."""
         with self._changed:
             self._idle.append(iter(work))
-        with contextlib.suppress(Busy):  # then it is not idle
-            self.submit(lambda: None)  # wakes it
+        with contextlib.suppress(Busy):  # then the worker is not idle
+            self.submit(lambda: None)  # wakes the thread
 
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
         future: Future[Result] = Future()
         with self._changed:
-            # Those who gave up waiting keep nobody else out.
+            # Drops jobs whose callers gave up, so that they take no places.
             self._waiting = collections.deque(job for job in self._waiting if not job[0].cancelled())
             if len(self._waiting) >= self._most:
                 raise Busy("too many people are asking at this moment")
@@ -79,7 +79,7 @@ class Worker:
             raise Busy(f"this took longer than {seconds:.0f} seconds") from None
 
     def close(self, seconds: float = 5.0) -> None:
-        """Ends after the work at hand; what still waits is dropped."""
+        """Stops after the current work; waiting work is dropped."""
         with self._changed:
             self._ended = True
             for future, _ in self._waiting:

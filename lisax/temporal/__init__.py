@@ -1,4 +1,4 @@
-"""Dates in claims and evidence: what they mean (`parse`) and what they decide (`judge`; DeSePtion, section 5.2)."""
+"""Reads dates in claims and evidence (`parse`), and rules on claims by them (`judge`; DeSePtion, section 5.2)."""
 
 from lisax.temporal.grammar import parse
 from lisax.temporal.rules import judge

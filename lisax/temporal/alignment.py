@@ -1,4 +1,4 @@
-"""Whether an event of the evidence is the one that a claim dates: predicate, subject and words in common."""
+"""Matches events of the evidence with the event that a claim dates, by predicate, subject and shared words."""
 
 from __future__ import annotations
 
@@ -28,47 +28,48 @@ from lisax.temporal.lexicon import (
 from lisax.text.stop_words import EVENT_STOP_WORDS
 from lisax.text.tokens import Token, tokens
 
-# Of a claim's words beside subject, predicate and date, how many the evidence must share for a date to contradict it.
+# The share of a claim's words, besides subject, predicate and date, that the evidence must have for a date to
+# contradict it.
 SHARE = 0.5
-LIVES = frozenset({WordKind.BIRTH, WordKind.DEATH})  # of whatever else the claim says, their date contradicts
-Name = tuple[str, ...]  # its words
-ABOUT = 2 * 366  # days that a premiere and a release may lie apart
+LIVES = frozenset({WordKind.BIRTH, WordKind.DEATH})  # their date contradicts whatever else the claim says
+Name = tuple[str, ...]  # the words of a name
+ABOUT = 2 * 366  # largest distance in days between a premiere and a release
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Side:
-    """What of a claim an event of the evidence is compared with."""
+    """The part of a claim that is compared with events of the evidence."""
 
     sentence: EventSentence
     predicate: Predicate
     subject: EventSubject
-    said: tuple[Token, ...] = ()  # as of an event
+    said: tuple[Token, ...] = ()  # as in an event
     first: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Aligned:
-    """An event of the evidence that a claim speaks of. `refutes`: enough is shared for another date to contradict;
-    `left`: stems of the claim that this sentence does not have."""
+    """An event of the evidence that matches the claim's. `refutes`: enough words are shared for another date to
+    contradict; `left`: stems of the claim that this sentence lacks."""
 
     passage: Placed
     event: Event
     refutes: bool
     shared: frozenset[str]
     left: frozenset[str]
-    near: int = 0  # days by which the dates must lie apart: a showing and a release may be two steps of the same
-    first: bool = False  # of several, so that only what is claimed to be earlier is refuted
+    near: int = 0  # least distance of the dates in days: a showing and a release may be two steps of one
+    first: bool = False  # one of several, so that only earlier claimed dates are refuted
 
 
 def aligned(side: Side, evidence: Sequence[Placed]) -> list[Aligned]:
-    """The events of the evidence that are the claim's, in the order of the evidence; none of pages that share
-    their name with another of the evidence, if the claim does not say which."""
+    """The events of the evidence that match the claim's, in the order of the evidence. Pages that share their name with
+    another page of the evidence give none, unless the claim says which one it means."""
     found = []
     titles: dict[str, set[str]] = {}
     for passage in evidence:
         titles.setdefault(same_name_as(passage.title), set()).add(passage.title)
     known: dict[Name, frozenset[str]] = {}
-    for passage in evidence:  # what only one of two pages of a name says is not known of the name
+    for passage in evidence:  # of several pages with one name, only what all say counts
         name = _without_article(_named(passage.title)[0])
         known[name] = known.get(name, passage.page.words) & passage.page.words
     for passage in evidence:
@@ -100,7 +101,7 @@ def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event
     elif kinds & ONCE:
         refutes = share >= SHARE and _stems(token for token in event.said if not token.capital) <= claimed | title
     elif kinds:
-        # What came out or took place in one year may come out elsewhere, or take place again, in another.
+        # Works that came out, and events that took place in one year, may do so again in another.
         refutes = (
             share >= SHARE
             and _stems(side.said) <= shared | title
@@ -139,7 +140,7 @@ def _says_which(side: Side, title: str) -> bool:
 
 
 def same_name_as(title: str) -> str:
-    """A title without its qualifier, folded: pages with the same one are easily confused."""
+    """A title without its qualifier, folded: pages that share it are easily confused."""
     return " ".join(_named(title)[0])
 
 
@@ -151,8 +152,8 @@ def _named(title: str) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Mapping[Name, frozenset[str]]) -> bool:
-    """Whether the subject of an event on a page is what the claim's event happens to. `known`: what the evidence's
-    pages say that their subjects are, by the words of their names."""
+    """Whether the subject of an event on a page is that of the claim's event. `known`: how the evidence's pages
+    describe their subjects, by the words of their names."""
     claim, words = side.subject, set(side.sentence.words)
     title, qualifier = _named(passage.title)
     if subject.dated:
@@ -160,15 +161,15 @@ def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Map
     if claim.relational and not claim.nouns <= subject.nouns:
         return False  # `Mara's brother` is not Mara
     whole = set(title) - EVENT_STOP_WORDS
-    # `The novel X` on the page `Return to X` is not the page's subject; one name of several is, as a surname.
+    # `The novel X` on the page `Return to X` is not the page's subject; one of several names, such as a surname, is.
     own = subject.names == whole or (len(subject.names) == 1 and subject.names <= whole)
     foreign = bool(subject.names) and not own
     if foreign and passage.id.endswith("_0") and subject.names & set(title) and not subject.relational:
-        foreign = False  # a page opens with the full name
+        foreign = False  # a page begins with the full name
     if not claim.names <= {*title, *qualifier, *subject.names}:
         return False
     if subject.words[:1] and subject.words[0] in INDEFINITE:
-        return False  # `A sequel was released` is not the page's subject
+        return False  # `A sequel was released` is not about the page's subject
     if subject.relational and POSSESSIVES.isdisjoint(subject.words):
         if claim.relational:
             return (
@@ -177,7 +178,7 @@ def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Map
                 and _owner_is_known(subject, passage)
                 and (bool(subject.names) or _mentions_page(side, passage))
             )
-        # `The teacher of X` on the page of Y is Y; on the page of X it is another, and X's own date is not Y's.
+        # `The teacher of X` on the page of Y is Y; on the page of X it is someone else, whose date is not X's.
         return (
             foreign
             and "'s" not in subject.words
@@ -198,14 +199,14 @@ def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Map
 
 
 def _is_of_page(subject: EventSubject, passage: Placed) -> bool:
-    """Whether `it`, `the film` or `the film Harbour` is what a page says that its subject is."""
+    """Whether `it`, `the film` or `the film Harbour` agrees with the page's description of its subject."""
     if not subject.names:
         return not subject.nouns or passage.page.is_called(subject.words)
     return passage.opens or subject.nouns <= passage.page.words
 
 
 def _owner_is_known(subject: EventSubject, passage: Placed) -> bool:
-    """Whether the owner in `Harbour's sequel` has a name, or is what the page's subject is (`the film's sequel`)."""
+    """Whether the owner in `Harbour's sequel` has a name, or describes the page's subject (`the film's sequel`)."""
     if "'s" in subject.words:
         owner = subject.words[: subject.words.index("'s")]
     else:
@@ -214,7 +215,7 @@ def _owner_is_known(subject: EventSubject, passage: Placed) -> bool:
 
 
 def _mentions_page(side: Side, passage: Placed) -> bool:
-    """Whether the claim names the page, and calls it only what it is."""
+    """Whether the claim names the page, with no descriptor or qualifier that does not fit it."""
     title, qualifier = _named(passage.title)
     at = _find(side.sentence.words, title)
     if at is None:
@@ -229,7 +230,7 @@ def _mentions_page(side: Side, passage: Placed) -> bool:
 
 
 def _mentioned(side: Side, subject: EventSubject) -> bool:
-    """Whether the claim has the subject's name, word after word, and calls it nothing else (`the novel`)."""
+    """Whether the claim has the subject's name, word for word, without another descriptor (`the novel`)."""
     at = _find(side.sentence.words, _name(subject))
     if at is None:
         return False
@@ -243,7 +244,7 @@ def _name(subject: EventSubject) -> Name:
 
 
 def _descriptor(side: Side, at: int) -> str:
-    """What the claim calls the name at a position: `the manga Harbour`, `album Harbour`."""
+    """The claim's descriptor of the name at a position: `the manga Harbour`, `album Harbour`."""
     at -= at > 1 and side.sentence.words[at - 1] == "the"
     if not at or (side.sentence.tokens[at - 1].capital and at > 1):
         return ""

@@ -1,8 +1,8 @@
-"""Dates of edges: what one attribute of a knowledge graph says of the entity of its page.
+"""Dates of edges: an attribute that a knowledge graph states of the entity of its page.
 
 An edge as a line (`birth year, 1884`) or as the rule's sentence (`Ada Brook: the birth year is 1884.`) has no verb, and
-a year without a preposition. Texts of several attributes are left: those of a row may be of something else than the
-page (`the pupil is Ida Moe; the born is 1884`).
+a year without a preposition. Texts with several attributes are skipped: those of a row may describe something other
+than the page (`the pupil is Ida Moe; the born is 1884`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STATED = re.compile(r"(?:.+: )?(?:the )?(?P<name>[A-Za-z ]{4,30}?)(?: is |, |: )
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StatedAttribute:
-    """An attribute and its date; `date` has its place in the text."""
+    """An attribute and its date; `date` has its position in the text."""
 
     name: str
     kind: WordKind
@@ -56,8 +56,8 @@ def stated(text: str) -> StatedAttribute | None:
 
 
 def _date(value: str) -> Dates | None:
-    """The date that a value is, all of it."""
-    for before in ("", "in "):  # a year alone is one only after a preposition
+    """The date, if the whole value is one."""
+    for before in ("", "in "):  # a year alone is recognised only after a preposition
         said = parse(before + value)
         if (
             len(said) == 1

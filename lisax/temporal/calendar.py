@@ -1,7 +1,7 @@
 """Days, intervals of days, and lengths of time: the normal form of every date.
 
-Days are numbered in the proleptic Gregorian calendar, 1 January of the year 1 being day 1. Years are written as
-historians do: 44 BC is -44, and there is no year 0.
+Days are numbered in the proleptic Gregorian calendar; 1 January of year 1 is day 1. Years are written as historians do:
+44 BC is -44, and there is no year 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EARLIEST, LATEST = -(10**7), 10**7  # open ends, some 27,000 years away
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Length:
-    """A length of time in calendar units; `days` counts weeks too."""
+    """A length of time in calendar units; `days` includes weeks."""
 
     years: int = 0
     months: int = 0
@@ -47,7 +47,7 @@ class Interval:
         return self.first <= other.first and other.last <= self.last
 
     def meets(self, other: Interval) -> bool:
-        """Whether the two have a day in common."""
+        """Whether the two intervals share a day."""
         return self.first <= other.last and other.first <= self.last
 
     def intersection(self, other: Interval) -> Interval | None:
@@ -58,7 +58,7 @@ class Interval:
         return Interval(min(self.first, other.first), max(self.last, other.last))
 
     def shifted(self, length: Length) -> Interval:
-        """The interval moved by calendar units: a year stays a year, a month a month, a day a day."""
+        """The interval moved by calendar units: a year remains a year, a month a month, a day a day."""
         first = _moved(self.first, length)
         if self.first == self.last:
             return Interval(first, first)
@@ -75,7 +75,7 @@ class Interval:
         return [None if day in (EARLIEST, LATEST) else _iso(*civil(day)) for day in (self.first, self.last)]
 
     def __str__(self) -> str:
-        """As a person writes it, and `grammar.parse` reads it: `2001`, `June 2001`, `1 June 2001`, `44 BC`."""
+        """In readable form, which `grammar.parse` can read: `2001`, `June 2001`, `1 June 2001`, `44 BC`."""
         if self.last == LATEST:
             return "any time" if self.first == EARLIEST else f"{_day(self.first)} or later"
         if self.first == EARLIEST:
@@ -109,21 +109,21 @@ def days_of_month(year: int, month: int) -> int:
 
 
 def day_number(year: int, month: int = 1, day: int = 1) -> int:
-    """The number of a day; `LisaxError` if the calendar has no such day."""
+    """The number of a day. Raises `LisaxError` if the calendar has no such day."""
     if not 1 <= month <= 12 or not 1 <= day <= days_of_month(year, month):
         raise LisaxError(f"the calendar has no day {day} of month {month} in the year {year}")
     return _days_before(_astronomical(year)) + sum(days_of_month(year, m) for m in range(1, month)) + day
 
 
 def _days_before(astronomical: int) -> int:
-    """Days from 1 January of the year 1 to 1 January of this year."""
+    """Days from 1 January of year 1 to 1 January of this year."""
     past = astronomical - 1
     return 365 * past + past // 4 - past // 100 + past // 400
 
 
 def civil(number: int) -> tuple[int, int, int]:
     """(year, month, day) of a day's number."""
-    year = (number - 1) * 400 // DAYS_OF_400_YEARS + 1  # right or one off
+    year = (number - 1) * 400 // DAYS_OF_400_YEARS + 1  # exact or one too low or high
     while _days_before(year) >= number:
         year -= 1
     while _days_before(year + 1) < number:
@@ -154,7 +154,7 @@ def add_years(year: int, count: int) -> int:
 
 
 def _moved(number: int, length: Length) -> int:
-    """A day moved by years and months (cut to the month's last day), then by days; open ends stay."""
+    """A day moved by years and months (clipped to the month's last day), then by days; open ends stay."""
     if number <= EARLIEST or number >= LATEST:
         return number
     year, month, day = civil(number)

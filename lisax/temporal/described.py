@@ -1,7 +1,7 @@
-"""What a page says that its subject is: `Harbour is a 1965 Danish drama film` makes `the film` that page's subject.
+"""How a page describes its subject: `Harbour is a 1965 Danish drama film` makes `the film` that page's subject.
 
 Read from the page's first sentence (`is a rock band`, `was an actor, singer and director`) and from the brackets of its
-title (`Harbour (1965 film)`). What cannot be told is left out, so that `the company` is then nobody's.
+title (`Harbour (1965 film)`). Uncertain descriptions are left out; `the company` then matches no page.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lisax.text.stop_words import EVENT_STOP_WORDS
 from lisax.text.tokens import Token, tokens
 
 ANAPHORIC = frozenset("the this".split())
-# In `is a series of novels that sold well` the noun before the first of these is what it is.
+# In `is a series of novels that sold well` the noun before the first of these is the description.
 ENDS = (
     PREPOSITIONS
     | RELATIVE_PRONOUNS
@@ -41,7 +41,7 @@ specializing specialising
     )
 )
 HYPHENS = frozenset("-‐‑")
-SAME = ("film movie".split(), "company firm".split(), "mountain peak".split())  # one says the other
+SAME = ("film movie".split(), "company firm".split(), "mountain peak".split())  # synonyms
 
 
 class TitledText(Protocol):
@@ -57,14 +57,14 @@ Lookup = Callable[[str], TitledText | None]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Described:
-    """`heads`: the nouns that a page says its subject to be (`film`); `words`: those with what stands before them in
-    the same phrase (`short`, `silent`)."""
+    """A page's description of its subject. `heads`: the nouns (`film`); `words`: the nouns with the words before them
+    in the same phrase (`short`, `silent`)."""
 
     heads: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
 
     def is_called(self, words: Sequence[str]) -> bool:
-        """Whether `the film` or `this short film` is the page's subject: nothing is said that the page does not."""
+        """Whether `the film` or `this short film` is the page's subject: it adds nothing to the page's description."""
         return len(words) > 1 and words[0] in ANAPHORIC and words[-1] in self.heads and self.words.issuperset(words[1:])
 
     def __or__(self, other: Described) -> Described:
@@ -73,7 +73,7 @@ class Described:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Placed:
-    """A sentence of the evidence with what its page says of its subject."""
+    """A sentence of the evidence with its page's description."""
 
     id: str
     title: str
@@ -86,7 +86,8 @@ class Placed:
 
 
 def placed(evidence: Iterable[TitledText], lookup: Lookup | None = None) -> list[Placed]:
-    """The evidence's sentences; `lookup` finds the first sentences of pages that are not among them."""
+    """The evidence's sentences with descriptions; `lookup` finds the first sentences of pages that are not
+    among them."""
     evidence = list(evidence)
     given = {passage.id: passage for passage in evidence}
     found = []
@@ -108,13 +109,13 @@ def placed(evidence: Iterable[TitledText], lookup: Lookup | None = None) -> list
 
 @functools.lru_cache(maxsize=1 << 14)
 def described(title: str, opening: str) -> Described:
-    """What a title's brackets and a page's first sentence, which may be empty, say that the page's subject is."""
+    """The description of a page's subject in the title's brackets and the first sentence, which may be empty."""
     name, _, qualifier = title.partition(" (")
     return _items(qualifier.rstrip(")"), 0) | _complement(opening, {token.word for token in tokens(name)})
 
 
 def _complement(text: str, name: set[str]) -> Described:
-    """What follows the first `is a` that is said of the title's words; nothing after `Ann Lee's sister is`."""
+    """The description after the first `is a` whose subject is the title; empty after `Ann Lee's sister is`."""
     found = tokens(text)
     depth, of_page = 0, False
     for at, token in enumerate(found):
@@ -130,8 +131,8 @@ def _complement(text: str, name: set[str]) -> Described:
 
 
 def _items(text: str, begin: int) -> Described:
-    """The nouns that stand from a position on: of a list the last one, those with articles of their own and people
-    (`an actor, singer and director`), for `a film, theatre and music company` is no film."""
+    """The nouns from a position on. In a list these are the last one, those with articles of their own, and people (`an
+    actor, singer and director`), since `a film, theatre and music company` is not a film."""
     found = [token for token in tokens(text) if token.start >= begin]
     items: list[tuple[bool, list[Token]]] = [(False, [])]
     ended_by = ""
@@ -144,7 +145,7 @@ def _items(text: str, begin: int) -> Described:
                 items.append((False, []))
         elif token.word in DETERMINERS:
             if items[-1][1]:
-                break  # `a film the`: not what is read here
+                break  # `a film the`: not supported
             items[-1] = (True, [])
         elif token.word in ("'s", "'", "’"):
             items[-1] = (items[-1][0], [])  # `the band's second album`

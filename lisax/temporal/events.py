@@ -1,8 +1,8 @@
-"""What a sentence dates: events with their predicate, their subject and their date.
+"""Extracts dated events from a sentence, each with its predicate, subject and date.
 
-No parser: the predicate of a date is the nearest verb or event word before it, or after it where the date opens its
-clause. What this cannot tell is left without an event, and so decides nothing; so is a date of which only the half was
-read, and an event of which the words do not say whose it is (`a son born in 1990`, `after the death in 1990`).
+Without a parser: the predicate of a date is the nearest verb or event noun before it, or after it if the date opens its
+clause. Uncertain dates get no event and decide nothing. The same holds for a date that was only half read, and for an
+event whose subject is unclear (`a son born in 1990`, `after the death in 1990`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from lisax.text.stop_words import EVENT_STOP_WORDS
 from lisax.text.tokens import Token, tokens
 
 LONGEST_PHRASE = max(map(len, phrases()))
-# Without `was`, `X born in 1950` or `X founded in 1990` may be said of any X that stands nearby.
+# Without `was`, `X born in 1950` or `X founded in 1990` may refer to any X nearby.
 PARTICIPLES = TRANSITIVE - INTRANSITIVE | {("born",)}
 JOINING = DASHES | {"and", "to", "or", "/"}
 ADVERBS = frozenset("also first later then originally officially initially finally soon eventually only".split())
@@ -65,7 +65,7 @@ OLDER = frozenset({WordKind.BIRTH, WordKind.FOUNDING, WordKind.RELEASE})
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Predicate:
-    """`kinds` where the words state known kinds of events; otherwise only verbs of the same `stem` match."""
+    """`kinds`: the known kinds of events that the words state; without any, only verbs of the same `stem` match."""
 
     words: str
     stem: str
@@ -77,8 +77,8 @@ class Predicate:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EventSubject:
-    """The words of a subject: `names` have a capital; `relational` are the nouns of `the father of`, `its rival`;
-    `dated`: a date stands among them (`the 2015 film`)."""
+    """The words of a subject. `names`: words with a capital; `relational`: the nouns of `the father of`, `its rival`;
+    `dated`: there is a date among them (`the 2015 film`)."""
 
     words: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
@@ -87,30 +87,30 @@ class EventSubject:
     dated: bool = False
 
 
-NOBODY = EventSubject(("?",), frozenset({"?"}))  # of whom no page is, so that nothing is decided
+NOBODY = EventSubject(("?",), frozenset({"?"}))  # matches no page, so that nothing is decided
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Event:
-    """An event of a sentence and its date (or age, where a claim gives one)."""
+    """An event of a sentence and its date (or age, if a claim gives one)."""
 
     predicate: Predicate
     subject: EventSubject
     date: Expression
-    text: str  # the date's words
-    certain: bool = True  # nothing beside the predicate denies or weakens it
-    said: tuple[Token, ...] = ()  # what else is said of the event, between it and its date or after them
-    first: bool = False  # `first aired`: and later again
+    text: str  # the words of the date
+    certain: bool = True  # nothing besides the predicate denies or weakens it
+    said: tuple[Token, ...] = ()  # further words about the event, between it and its date or after them
+    first: bool = False  # `first aired`: and again later
 
 
 class EventSentence:
-    """A text's tokens and the expressions of time in it; positions are of tokens."""
+    """A text's tokens and its time expressions; positions are token indices."""
 
     def __init__(self, text: str):
         self.text = text
         self.tokens = tokens(text)
         self.words = [token.word for token in self.tokens]
-        self.expressions: list[tuple[int, int, Expression]] = []  # first position, position after it
+        self.expressions: list[tuple[int, int, Expression]] = []  # (first position, position after it, expression)
         starts = {token.start: position for position, token in enumerate(self.tokens)}
         for expression in parse(text):
             begin = starts[expression.start]
@@ -123,7 +123,7 @@ class EventSentence:
         self._of_dates = {at for begin, end, _ in self.expressions for at in range(begin, end)}
 
     def content(self) -> frozenset[str]:
-        """Stems of the words that say something, dates left out."""
+        """Stems of the content words, without dates."""
         return frozenset(
             stem(word)
             for at, word in enumerate(self.words)
@@ -158,7 +158,8 @@ class EventSentence:
             and not self._continues(begin)
             and any(found[1] <= other < begin for other, _, _ in self.expressions)
         ):
-            # That verb has its own date; this one's is a later verb, or none where `was` or `has been` stands between.
+            # An earlier verb has its own date; this one belongs to a later verb, or to none if `was` or `has been`
+            # comes between.
             last = max(other for _, other, _ in self.expressions if other <= begin)
             found = self.predicate_after(end) or (None if AUXILIARIES.intersection(self.words[last:begin]) else found)
         if found is None:
@@ -168,8 +169,8 @@ class EventSentence:
         return [] if subject is None else [self._event(predicate, at, expression, subject)]
 
     def _is_half_read(self, begin: int, end: int, expression: Expression) -> bool:
-        """Whether what stands beside the date changes what it means: `from 5 to 10 June 1990`, `1941/1942`, `the year
-        before 1990`, `up to 1990`, `in his 30s`."""
+        """Whether the words beside the date change its meaning: `from 5 to 10 June 1990`, `1941/1942`, `the year before
+        1990`, `up to 1990`, `in his 30s`."""
         before, earlier = self.words[begin - 1 : begin], self.words[begin - 2 : begin - 1] if begin > 1 else []
         after = self.words[end : end + 2]
         if len(after) == 2 and after[0] in ("or", "/") and after[1].isdecimal():
@@ -198,7 +199,7 @@ class EventSentence:
         )
 
     def _whose(self, predicate: Predicate, at: int) -> EventSubject | None:
-        """The subject of an event; None where the words do not say whose it is."""
+        """The subject of an event; None if it is unclear."""
         words = tuple(predicate.words.split())
         if words[0] in NOUNS:
             return self._of_noun(at)
@@ -206,7 +207,7 @@ class EventSentence:
         return self.subject(at) if not is_bare or self._is_of_opening(at, predicate.kinds) else None
 
     def _of_noun(self, at: int) -> EventSubject | None:
-        """Whose death `X's death` and `the death of X` are, if X has a name; `X had its premiere`."""
+        """The named subject X of `X's death`, `the death of X`, or `X had its premiere`."""
         ends = CLAUSE_ENDS | PREPOSITIONS - {"of"}
         begin = end = at
         if self.words[at - 1 : at] == ["'s"]:
@@ -240,7 +241,8 @@ class EventSentence:
         return at >= 0 and self.words[at] in PASSIVES
 
     def _is_of_opening(self, at: int, kinds: frozenset[WordKind]) -> bool:
-        """Whether a participle can only be of the opening name: `X (born 1950)`, `X is a novel published in 1850`."""
+        """Whether a participle can only refer to the opening name: `X (born 1950)`, `X is a novel published in
+        1850`."""
         verbs = [before for before in range(at) if self.is_predicate(before)]
         if not verbs:
             return OTHERS.isdisjoint(self.words[:at])
@@ -285,7 +287,7 @@ class EventSentence:
         )
 
     def _said(self, begin: int) -> tuple[Token, ...]:
-        """What follows the words of an event in its clause, up to by whom it was and what a date is set beside."""
+        """The words after an event in its clause, up to its agent and to what its date is compared with."""
         end, dated = begin, False
         while end < len(self.words) and (
             end in self._of_dates
@@ -304,7 +306,7 @@ class EventSentence:
         return self.words[at] in UNCERTAIN and at not in self._of_dates and not (self.tokens[at].capital and at)
 
     def _lifespan(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
-        """`Name (5 February 1748 – 28 January 1798)` at the head of a sentence: a birth and a death."""
+        """Birth and death in `Name (5 February 1748 – 28 January 1798)` at the beginning of a sentence."""
         if (
             not isinstance(expression, Dates)
             or expression.reading is not Reading.RANGE
@@ -340,8 +342,8 @@ class EventSentence:
         ]
 
     def _of_work(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
-        """`is a 2005 American drama film`, `Harbour (1965) is a film`: its release; no event where the year is that of
-        something else (`the 1996 ceremony`). None where the date stands otherwise."""
+        """The release in `is a 2005 American drama film`, `Harbour (1965) is a film`; empty if the year belongs to
+        something else (`the 1996 ceremony`). None if the date is in another construction."""
         before, after = self.words[begin - 1 : begin], self.words[end : end + 1]
         if before == ["("] and after == [")"] and not any(map(self.is_predicate, range(begin - 1))):
             noun = self._noun_of_work(end + 1, end + 12) if self.words[end + 1 : end + 2] in (["is"], ["was"]) else None
@@ -372,14 +374,14 @@ class EventSentence:
                 return found
             word = self.words[end - 1]
             if (word in (";", ".") and "(" not in self.words[:end]) or self._is_gerund(end - 1):
-                return None  # in brackets a semicolon parts no sentences: `(born Sarah Ward; 28 June 1951)`
+                return None  # within brackets a semicolon does not end a sentence: `(born Sarah Ward; 28 June 1951)`
         return None
 
     def predicate_after(self, at: int, known: bool = False) -> tuple[Predicate, int] | None:
-        """The first predicate from a position on; with `known` the first of a known kind."""
+        """The first predicate from a position on; with `known`, the first of a known kind."""
         for end in range(at + 1, len(self.words) + 1):
             if (found := self.predicate_ending(end, at)) and (found[0].kinds or not known):
-                # `came` of `came out` is no predicate of its own.
+                # `came` in `came out` is not a predicate by itself.
                 for longer in range(min(end + LONGEST_PHRASE - 1, len(self.words)), end, -1):
                     more = self.predicate_ending(longer, at)
                     if more and more[1] <= found[1]:
@@ -388,7 +390,7 @@ class EventSentence:
         return None
 
     def _is_gerund(self, at: int) -> bool:
-        """`premiering`, that may have the date for itself."""
+        """`premiering`, to which the date may belong."""
         word = self.words[at]
         return word.endswith("ing") and len(word) > 5 and not self.tokens[at].capital and at not in self._of_dates
 
@@ -419,9 +421,9 @@ class EventSentence:
             )
         )
         if words in TRANSITIVE and has_object and not self._is_passive(at):
-            kinds = frozenset()  # `released an album`, `killed over 30`: it is not the subject that came out or died
+            kinds = frozenset()  # `released an album`, `killed over 30`: the subject did not come out or die
         if (words == ("released",) and following == "from") or (at and self.words[at - 1] == "re"):
-            kinds = frozenset()  # from prison; `re-released`
+            kinds = frozenset()  # released from prison; `re-released`
         return Predicate(" ".join(words), stem(words[0]) if len(words) == 1 else " ".join(words), kinds), at
 
     # --- Subjects ---------------------------------------------------------------------------
@@ -446,7 +448,7 @@ class EventSentence:
         return self._subject(0, self._end_of_subject(predicate))
 
     def _after_participle(self, predicate: int) -> EventSubject:
-        """What follows the comma: `Released in 2015, the film won`."""
+        """The subject after the comma: `Released in 2015, the film won`."""
         begin = next(
             (at + 1 for at in range(predicate, len(self.words)) if self.words[at] == "," and at not in self._of_dates),
             None,
@@ -460,7 +462,8 @@ class EventSentence:
         return self._subject(begin, end)
 
     def _describes_subject(self, pronoun: int) -> bool:
-        """Whether a relative clause is of the sentence's subject: it follows it, or `is an actor`, `is a town in X`."""
+        """Whether a relative clause refers to the sentence's subject: it follows it, or `is an actor`, `is a town in
+        X`."""
         verbs = [at for at in range(pronoun) if self.is_predicate(at)]
         of_another = PREPOSITIONS if self.words[pronoun - 1] == "," else PREPOSITIONS - PLACES
         return all(self.words[at] in COPULAS for at in verbs) and (
@@ -468,7 +471,7 @@ class EventSentence:
         )
 
     def _antecedent(self, pronoun: int) -> EventSubject:
-        """The name just before a relative clause; where there is none, nobody's."""
+        """The name just before a relative clause; NOBODY without one."""
         end = pronoun - (self.words[pronoun - 1] == ",")
         begin = end
         while begin and self.tokens[begin - 1].capital:
@@ -476,7 +479,8 @@ class EventSentence:
         return self._subject(begin, end) if begin < end else NOBODY
 
     def _end_of_subject(self, limit: int) -> int:
-        """Where the subject that opens the sentence ends: at a verb, or what may be one after a name or a noun."""
+        """Where the subject that opens the sentence ends: at a verb, or at a word that may be one after a name or a
+        noun."""
         if self.words[0] in PRONOUNS - DEMONSTRATIVES:
             return 1
         named = False
@@ -506,7 +510,7 @@ class EventSentence:
 
 
 def subject_of(found: Sequence[Token]) -> EventSubject:
-    """A subject's words told apart; one that is a pronoun alone has neither names nor nouns."""
+    """Classifies a subject's words; a pronoun alone has neither names nor nouns."""
     words = tuple(token.word for token in found)
     names, nouns, relational = set(), set(), bool(words) and words[0] in POSSESSIVES
     for position, token in enumerate(found):
@@ -519,7 +523,7 @@ def subject_of(found: Sequence[Token]) -> EventSubject:
 
 
 def _ends(span: Interval) -> tuple[Interval, Interval]:
-    """The first and the last day of a life; whole years where no more is known."""
+    """The first and the last day of a life, as intervals; whole years if only these are known."""
     first, last = calendar.civil(span.first), calendar.civil(span.last)
     if first[1:] == (1, 1) and last[1:] == (12, 31):
         return calendar.year_interval(first[0]), calendar.year_interval(last[0])

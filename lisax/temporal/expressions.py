@@ -1,7 +1,7 @@
-"""What a date expression means: days that are surely meant, and days that may be.
+"""The meaning of a date expression: the days that are surely meant, and the days that may be meant.
 
-`in the early 1990s` surely means 1990 to 1993, and means no day outside the 1990s; between the two nothing can be
-decided. Exact expressions have both the same.
+`in the early 1990s` surely means 1990 to 1993, and no day outside the 1990s; between the two nothing can be decided.
+For exact expressions both are the same.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ class Period:
         return self.core == self.outer
 
     def shifted(self, length: Length) -> Period:
-        """Moved by a length; where that is in years, any day of the year reached may be meant."""
+        """The period moved by a length; if the length is in years, any day of the resulting year may be meant."""
         outer = self.outer.shifted(length)
         if not length.months and not length.days:
             outer = year_interval(civil(outer.first)[0], civil(outer.last)[0])
         return Period(self.core and self.core.shifted(length), outer)
 
     def to(self, end: Period) -> Period:
-        """From this period to the other, both included; `LisaxError` where the other ends before this begins."""
+        """From this period to the other, both included. Raises `LisaxError` if the other ends before this begins."""
         core = Interval(self.core.first, end.core.last) if self.core and end.core else None
         return Period(core, Interval(self.outer.first, end.outer.last))
 
 
 class TemporalRelation(enum.StrEnum):
-    """How an event lies to a period."""
+    """The relation of an event to a period."""
 
     IN = "in"
     BEFORE = "before"
@@ -51,7 +51,7 @@ class TemporalRelation(enum.StrEnum):
 
 
 class Reading(enum.StrEnum):
-    """Which rule of the grammar gave the period."""
+    """The grammar rule that produced the period."""
 
     DAY = "day"
     MONTH = "month"
@@ -65,7 +65,7 @@ class Reading(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Expression:
-    """Characters `start` to `end` of a text that say something of time."""
+    """Characters `start` to `end` of a text that express time."""
 
     start: int
     end: int
@@ -73,7 +73,7 @@ class Expression:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Dates(Expression):
-    """Days: `relation` to `period`; `reading` says how the period was written."""
+    """Days: `relation` to `period`; `reading` is how the period was written."""
 
     relation: TemporalRelation
     period: Period
@@ -94,7 +94,7 @@ class Dates(Expression):
 
     @property
     def possibly(self) -> Interval:
-        """Days that fulfil it in some reading: all others contradict it."""
+        """Days that fulfil it in some reading; all others contradict it."""
         core, outer = self.period.core, self.period.outer
         match self.relation:
             case TemporalRelation.IN:
@@ -110,8 +110,8 @@ class Dates(Expression):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Offset(Expression):
-    """A length before (negative) or after something that is no date: `two decades after the war`. `compared`:
-    more or less than that."""
+    """A length before (negative) or after something that is not a date: `two decades after the war`. `compared`: more
+    or less than that."""
 
     length: Length
     compared: bool = False

@@ -1,7 +1,7 @@
-"""The grammar of date expressions: `parse(text)` gives them with what they mean.
+"""The grammar of date expressions: `parse(text)` returns them with their meanings.
 
-Periods (`periods.py`) with a preposition, dates relative to another, lengths and ages. What cannot be placed without
-knowing today (`last year`) is no date.
+Periods (`periods.py`) with a preposition, dates relative to another, lengths and ages. Expressions that depend on today
+(`last year`) are not recognised.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RELATIONS = {
 NOT = {
     TemporalRelation.BEFORE: TemporalRelation.SINCE,
     TemporalRelation.AFTER: TemporalRelation.UNTIL,
-}  # `no later than` counts the period too
+}  # `no later than` includes the period
 UNITS = {
     "day": Length(days=1),
     "week": Length(days=7),
@@ -84,7 +84,7 @@ class _Grammar(Periods):
                 at += 1
 
     def any_of(self, options, at: int):
-        """The longest of the word tuples that stands at `at`."""
+        """The longest of the word tuples that occurs at `at`."""
         standing = (option for option in options if tuple(self.words[at : at + len(option)]) == option)
         return max(standing, key=len, default=None)
 
@@ -114,18 +114,18 @@ class _Grammar(Periods):
         elif option == ("from",) and self.word(end) in ("onwards", "onward", "on"):
             end += 1
         elif option == ("from",):
-            relation = TemporalRelation.IN  # `dates from 1510`, `a book from 1990`: no end is said
+            relation = TemporalRelation.IN  # `dates from 1510`, `a book from 1990`: no end is given
         return self.made(Dates, at, end, relation, period, reading)
 
     def bare(self, at: int) -> tuple[Expression, int] | None:
-        """A period without a preposition; a year alone only where it can be nothing else."""
+        """A period without a preposition; a single year only where it can be nothing else."""
         if (found := self.period(at, preposition=False)) is None:
             return None
         period, reading, end = found
         return self.made(Dates, at, end, TemporalRelation.IN, period, reading)
 
     def offset(self, at: int) -> tuple[Expression, int] | None:
-        """`4 years before 2005`, `more than a decade after 1990`; before what is no date, an `Offset`."""
+        """`4 years before 2005`, `more than a decade after 1990`; an `Offset` if no date follows."""
         within = self.words[at : at + 2] in (["in", "the"], ["during", "the"])  # `in the 4 years before 2005`
         begin = at + 2 * within
         roughly = self.word(begin) in NEARLY
@@ -196,7 +196,7 @@ class _Grammar(Periods):
 
 
 def _valid(rule: Callable, at: int):
-    """What a rule finds; nothing where the calendar has no such day or a range ends before it begins."""
+    """The result of a rule; None where the calendar has no such day or a range ends before it begins."""
     try:
         return rule(at)
     except LisaxError:

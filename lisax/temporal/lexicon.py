@@ -1,4 +1,4 @@
-"""What happens on dates: kinds of events with the words that state them, and words that make a statement uncertain."""
+"""Words for dated events by kind, and words that make a statement uncertain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lisax.text.words import stemmer
 
 
 class WordKind(enum.StrEnum):
-    """Events that happen once to what they happen to, so that another date contradicts."""
+    """Events that happen once to their subject, so that another date contradicts."""
 
     BIRTH = "birth"
     DEATH = "death"
@@ -43,16 +43,16 @@ PHRASES = {
     WordKind.BUILDING: "built | constructed | erected | construction",
     WordKind.LIFE: "lived long enough to see | lived to see | was alive | was still alive",
 }
-# Nouns that a year before them says the release of: `is a 2005 American film`.
+# Nouns that a year before them dates the release of: `is a 2005 American film`.
 WORKS = frozenset(
     """
 film movie album song single novel book series show game musical ep record comedy drama thriller documentary play
 poem sitcom opera sequel miniseries episode
 """.split()
 )
-# Ways to die and to come out: a claim of these holds only where the evidence has the same word.
+# Ways to die and to come out: a claim of one holds only if the evidence has the same word.
 SPECIFIC = WORKS | frozenset("killed assassinated executed drowned".split())
-# What a claim may call what it names: `the novel Harbour` is not the page `Harbour (film)`.
+# Descriptors in claims: `the novel Harbour` is not the page `Harbour (film)`.
 TYPES = WORKS | frozenset(
     """
 band group duo company firm label studio publisher team club town city village country state river lake mountain
@@ -61,7 +61,7 @@ engineer general climber politician artist painter poet composer magazine newspa
 organization organisation network channel website ship building bridge church museum football
 """.split()
 )
-# Of `an actor, singer and director` all are what somebody is, of `a film, theatre and music company` only the last.
+# In `an actor, singer and director` all nouns are descriptions, in `a film, theatre and music company` only the last.
 PEOPLE = frozenset(
     """
 actor actress singer musician rapper player footballer director writer novelist author engineer general climber
@@ -69,14 +69,14 @@ politician artist painter poet composer songwriter producer screenwriter comedia
 businessman businesswoman philosopher scientist inventor architect guitarist drummer explorer
 """.split()
 )
-# Events as nouns: only `the death of X` and `X's death` say whose.
+# Events as nouns: only `the death of X` and `X's death` give their subject.
 NOUNS = frozenset(
     "birth death founding formation dissolution release publication premiere ascent wedding marriage "
     "construction".split()
 )
-# Kinds of which there is one, so that another date contradicts whatever else the sentences say.
+# Kinds that are unique, so that another date contradicts whatever else the sentences say.
 ONCE = frozenset({WordKind.BIRTH, WordKind.DEATH, WordKind.FOUNDING, WordKind.END})
-# Last words of names of what is held again and again.
+# Last words of the names of recurring events.
 RECURRING = frozenset(
     """
 cup award awards game games festival championship championships election elections tournament league open series
@@ -86,9 +86,9 @@ congress meeting exhibition
 )
 # A showing before the release proper.
 SHOWINGS = frozenset("premiered premiere aired debuted shown".split())
-# What goes on for years, so that another year contradicts only what is said to be first.
+# Events that extend over years, so that another year contradicts only if the event is said to be the first.
 LASTING = frozenset("aired printed issued".split())
-# Between `died` and the date of a death these tell how or where; other words that it may be played.
+# Words between `died` and its date that describe how or where; other words may mean that a role is played.
 CIRCUMSTANCES = frozenset(
     """
 action home hospital office battle accident crash childbirth sleep prison custody war exile age car plane train city
@@ -116,14 +116,14 @@ wear:wore,worn shoot:shot set:set see:saw,seen
     )
     for past in pasts.split(",")
 }
-# Past forms in -ed that are seldom verbs, and words in -ed that are none.
+# Past forms in -ed that are seldom verbs, and words in -ed that never are.
 NO_VERBS = frozenset(
     """
 hundred united red bed named titled entitled called based embed need speed seed feed breed indeed animated
 syndicated supposed
 """.split()
 )
-# Verbs that, with an object, say nothing of when their subject came out or was founded.
+# Verbs that, with an object, do not say when their subject came out or was founded.
 TRANSITIVE = frozenset(
     (word,)
     for word in """
@@ -132,14 +132,14 @@ climbed scaled conquered topped killed assassinated executed drowned married bui
 dissolved disbanded abolished premiered aired debuted ended
 """.split()
 ) | {("set", "up")}
-# Of these the subject may be the one that does it: `the show premiered`, `the band formed`.
+# Verbs among these that also occur without an object: `the show premiered`, `the band formed`.
 INTRANSITIVE = frozenset(
     (word,)
     for word in """
 formed started began begins opened dissolved disbanded premiered aired debuted ended drowned
 """.split()
 )
-# `began filming` is of filming. `appeared in 1990` is a release, `appeared in a film` or `debuted as Hamlet` is none.
+# `began filming` is about filming. `appeared in 1990` is a release; `appeared in a film` or `debuted as Hamlet` is not.
 BEGINNINGS = frozenset([("began",), ("begins",), ("started",)])
 TO_THE_DATE = frozenset([("appeared",), ("debuted",)])
 PREPOSITIONS = frozenset(
@@ -151,9 +151,9 @@ around about when while where worldwide theatrically internationally
 INDEFINITE = frozenset("there a an another one two three some several many most".split())
 ORDINALS = frozenset("first second third fourth fifth last final debut originally initially".split())
 DETERMINERS = frozenset("a an the".split())
-# After these a name is another's: `He and his brother Paul, born in 1950`.
+# After these a name belongs to someone else: `He and his brother Paul, born in 1950`.
 OTHERS = frozenset("and or with without like 's his her its their our my".split())
-# A subject `had its premiere`, and the premiere is the subject's.
+# In `X had its premiere` the premiere is X's.
 HAVING = frozenset("had has have saw sees".split())
 HELD = frozenset("premiere release publication ascent wedding".split())
 QUANTITIES = frozenset("over about around nearly some".split())
@@ -163,7 +163,7 @@ NARROWING = frozenset(
     "soon immediately right well moments hours".split()
 )
 PORTIONS = frozenset("quarter quarters third thirds half tenth turn eve dawn rest score".split())
-# After a date these begin what it is set beside.
+# After a date these introduce what it is compared with.
 ASIDES = frozenset("after before when while until with to following during since where upon amid".split())
 BORN = frozenset("born né née nee".split())
 AUXILIARIES = frozenset("is are was were be been being has have had do does did will would can could".split())
@@ -175,7 +175,7 @@ PRONOUNS = frozenset("he she it they this these that who which".split())
 DEMONSTRATIVES = frozenset("this these that those".split())  # alone, or before a noun: `this film`
 POSSESSIVES = frozenset("his her its their our my".split())
 CLAUSE_ENDS = frozenset(", ; ( ) : and but who which that while where when whose".split())
-# Claims with these are left to the verifier: they deny, weaken or quantify what the date is said of.
+# Claims with these are left to the verifier: they deny, weaken or quantify the dated statement.
 UNCERTAIN = frozenset(
     """
 not no never n't neither nor none nobody nothing without unless except only allegedly reportedly supposedly
@@ -189,7 +189,7 @@ mistakenly erroneously faked fake annually every each always often usually somet
 
 @functools.cache
 def phrases() -> dict[tuple[str, ...], frozenset[WordKind]]:
-    """The words of each phrase with the kinds of events that it may state."""
+    """The words of each phrase and the kinds of events that it may state."""
     found: dict[tuple[str, ...], set[WordKind]] = {}
     for kind, listed in PHRASES.items():
         for phrase in listed.split("|"):
@@ -199,10 +199,10 @@ def phrases() -> dict[tuple[str, ...], frozenset[WordKind]]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The stem of a folded word; irregular pasts count as their verb."""
+    """The stem of a folded word; irregular past forms get the stem of their verb."""
     return stemmer()(IRREGULAR.get(word, word))
 
 
 def is_verb(word: str) -> bool:
-    """Whether a word looks like a past form: known as irregular, or in -ed."""
+    """Whether a word looks like a past form: a known irregular one, or one in -ed."""
     return word in IRREGULAR or (word.endswith("ed") and len(word) > 4 and word not in NO_VERBS)

@@ -1,6 +1,6 @@
 """The periods of the date grammar: days, months, years, decades, centuries, parts of them, and ranges.
 
-Numeric dates are read by dateutil, and those that it reads in two ways (`6/1/2007`) are none.
+Numeric dates are read by dateutil; ambiguous ones (`6/1/2007`) are not dates.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARTS = {
 FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "decade": 10}
 SEASONS = {"spring", "summer", "autumn", "fall", "winter"}
 DASHES = {"-", "--", "---", "–", "—", "−", "‐", "‑"}
-# A bare number is a year after these.
+# After these a bare number is a year.
 BEFORE_YEARS = {
     "in",
     "during",
@@ -64,18 +64,18 @@ BEFORE_YEARS = {
     "see",
 }
 DETERMINERS = {"a", "an", "the", "his", "her", "its", "their", "'s"}
-# After these numbers count things: `in 1500 people`.
+# Before these a number is a count: `in 1500 people`.
 COUNTED = set(
     "people inhabitants residents metres meters km kilometres kilometers miles feet pages minutes hours days "
     "weeks months years seats dollars pounds euros men women votes lives deaths copies points goals games "
     "employees workers m ft million percent %".split()
 )
 
-Found = tuple[Period, Reading, int]  # and the position after it
+Found = tuple[Period, Reading, int]  # with the position after it
 
 
 class Periods:
-    """Methods take the position of a token and give what begins there and the position after it, or None."""
+    """Methods take a token position, and return the expression there with the position after it, or None."""
 
     def __init__(self, found: list[Token]):
         self.tokens = found
@@ -85,7 +85,7 @@ class Periods:
         return self.words[at] if 0 <= at < len(self.words) else ""
 
     def period(self, at: int, preposition: bool = True) -> Found | None:
-        """Anything with days, possibly roughly, possibly a range."""
+        """Any period of days, possibly approximate, possibly a range."""
         roughly = self.word(at) in AROUND
         at += roughly
         at += roughly and self.word(at) == "."
@@ -250,7 +250,7 @@ class Periods:
         return Period(decade, decade if first % 100 else century), Reading.DECADE, end
 
     def year(self, at: int, preposition: bool) -> Found | None:
-        """`2005`, `44 BC`, `AD 476`, `the year 476`, `nineteen eighty-four`; `a 2005 film` where none precedes."""
+        """`2005`, `44 BC`, `AD 476`, `the year 476`, `nineteen eighty-four`; `a 2005 film` without a preposition."""
         begin = at + (self.word(at) == "the" and self.word(at + 1) == "year")
         named = self.word(begin) == "year"
         begin += named
@@ -266,7 +266,7 @@ class Periods:
         return _year(year), Reading.YEAR, end
 
     def _stands_as_year(self, at: int, end: int) -> bool:
-        """Whether a number is a year where no preposition rules it: `(1990)`, `a 1990 film`, `born 1990`, `1990–95`."""
+        """Whether a number without a preposition is a year: `(1990)`, `a 1990 film`, `born 1990`, `1990–95`."""
         before, after = self.word(at - 1), self.word(end)
         if not self.word(at).isdecimal():
             return False
@@ -279,7 +279,7 @@ class Periods:
         return (after in DASHES and _is_year(self.word(end + 1))) or (before == "," and at >= 2 and after in (",", ")"))
 
     def _year_number(self, at: int) -> tuple[int, int] | None:
-        """(year, position after it) of any number that may be a year."""
+        """(year, position after it) of a number that may be a year."""
         era = ERAS.get(self.word(at), 0) if self.word(at) in ("ad", "ce") else 0
         begin = at + bool(era)
         if self.word(begin).isdecimal() and len(self.word(begin)) <= 4:
@@ -298,12 +298,12 @@ class Periods:
 
 
 def about(period: Period) -> Period:
-    """The period, and what `around` it may mean."""
+    """The period, widened by the possible error of `around`."""
     return Period(period.core, period.outer.shifted(-ROUGHLY).hull(period.outer.shifted(ROUGHLY)))
 
 
 def _numeric_day(word: str) -> Interval | None:
-    """`2007-06-01`, `13/6/2007`: by dateutil, unless day and month could change places."""
+    """`2007-06-01`, `13/6/2007`: read by dateutil, unless day and month could be swapped."""
     if len(word) < 8 or not ("-" in word or "/" in word) or not word[0].isdecimal():
         return None
     try:
@@ -338,7 +338,7 @@ def _decade(first: int) -> Period:
 
 
 def _century(number: int, sign: int, years: int = 100) -> Period:
-    """Counted from 1901 or from 1900: only the years between are surely in the 20th century."""
+    """The century counted from 1901 or from 1900: only the years in both readings are surely in the 20th century."""
     first, last = years * (number - 1) + 1, years * number
     if sign < 0:
         return Period.exact(_years_of(-last, -first))
@@ -346,7 +346,7 @@ def _century(number: int, sign: int, years: int = 100) -> Period:
 
 
 def _part(interval: Interval, begin: float, end: float) -> Interval:
-    """The days between two fractions of an interval; of a decade or a century whole years."""
+    """The days between two fractions of an interval; for a decade or a century whole years."""
     (first, *opening), (last, *closing) = calendar.civil(interval.first), calendar.civil(interval.last)
     years = last - first + 1
     if opening == [1, 1] and closing == [12, 31] and years >= 9 and first * last > 0:

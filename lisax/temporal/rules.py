@@ -1,7 +1,7 @@
 """The temporal step (DeSePtion, section 5.2): does the evidence's date fit the claim's?
 
-`judge` finds what the claim dates, the same event in the evidence, and compares the two dates. It rules only where
-every reading of the dates and all evidence agree; otherwise the verifier's label stands.
+`judge` finds the event that the claim dates and the same event in the evidence, and compares the two dates. It rules
+only if every reading of the dates and all evidence agree; otherwise the verifier's label is kept.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ COMPOSED = (Reading.OFFSET, Reading.RANGE, Reading.PART, Reading.DECADE, Reading
 
 
 def judge(claim: str, evidence: Sequence[TitledText], lookup: Lookup | None = None) -> Ruling | None:
-    """The label that the dates give a claim, or None where they give none.
+    """The label that the dates give a claim, with its reasons; None if they decide nothing.
 
-    `evidence`: sentences with id, title and text, best first; `lookup` finds pages' first sentences, which say what
-    `the film` and `the band` are, where the evidence does not have them. A claim is refuted if one of its dates is; it
-    is supported if all of them are and the sentence that has the date has every other word of the claim.
+    `evidence`: sentences with id, title and text, best first. `lookup` finds the first sentences of pages, which say
+    what `the film` and `the band` are, where the evidence lacks them. A claim is refuted if one of its dates is; it is
+    supported if all of them are, and the sentence with the date has every other word of the claim.
     """
     sentence = analysed(claim)
     if any(map(sentence.is_uncertain, range(len(sentence.words)))):
@@ -38,7 +38,7 @@ def judge(claim: str, evidence: Sequence[TitledText], lookup: Lookup | None = No
     refuting = [ruling for ruling in rulings if ruling.label is Label.REFUTES]
     if refuting:
         return refuting[0]
-    # Every expression of time must have been ruled on for the claim to hold.
+    # A claim holds only if there is a ruling on each of its time expressions.
     return rulings[0] if rulings and len(rulings) == len(sentence.expressions) else None
 
 
@@ -53,7 +53,7 @@ def _rule(sentence: EventSentence, event: Event, evidence: Sequence[Placed]) -> 
     if days is None:
         return None
     fits = _fits(event, days, found[0].event.date.relation, side)
-    # Supported only if a sentence has all of the claim's words, refuted only if one has enough of them.
+    # Supported only by a sentence with all of the claim's words; refuted only by one with enough of them.
     match = next((match for match in found if (not match.left if fits else match.refutes)), None)
     if fits is None or match is None or (not fits and _may_be_another(match, event.date.possibly, days)):
         return None
@@ -70,16 +70,16 @@ def _rule(sentence: EventSentence, event: Event, evidence: Sequence[Placed]) -> 
 
 
 def _may_be_another(match: Aligned, claimed: Interval, days: Interval) -> bool:
-    """Whether the claim may be of another showing, ascent or edition than the evidence's."""
+    """Whether the claim may be about another showing, ascent or edition than the evidence."""
     apart = max(claimed.first - days.last, days.first - claimed.last)
     return match.near >= apart or (match.first and claimed.last >= days.first)
 
 
 def _fits(event: Event, days: Interval, relation: TemporalRelation, side: Side) -> bool | None:
-    """Whether days of the evidence fulfil the claim's date: True, False, or None where that is open."""
+    """Whether days of the evidence fulfil the claim's date: True, False, or None if that is open."""
     date: Dates = event.date
     surely, possibly, known = date.surely, date.possibly, bool(side.predicate.kinds)
-    # What went on `from 1945 to 1978` or `until 1978` is claimed to have gone on to that end.
+    # `from 1945 to 1978` and `until 1978` claim that the event lasted until that end.
     first = event.text.lower().split()[0]
     extent = (
         first in ("until", "till", "throughout")
@@ -96,5 +96,5 @@ def _fits(event: Event, days: Interval, relation: TemporalRelation, side: Side) 
         and not ORDINALS.intersection(side.sentence.words)
         and possibly.last > days.last
     ):
-        return None  # only the beginning of what holds since then is known, and it may hold later
+        return None  # only its beginning is known, and it may also hold later
     return False

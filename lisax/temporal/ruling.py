@@ -14,15 +14,15 @@ from lisax.temporal.expressions import TemporalRelation
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ruling:
-    """What was decided, by which rules, on which words and days: all that a person needs to check it."""
+    """A decision with the rules, words and days it is based on: all that is needed to check it."""
 
     label: Label
     rules: tuple[str, ...]  # in the order applied: `("offset", "before")`
-    predicate: str  # of the claim
+    predicate: str  # in the claim
     words: str  # the claim's date
-    days: Interval  # that fulfil it
-    facts: tuple[TemporalFact, ...]  # of the evidence
-    shared: tuple[str, ...]  # stems that claim and evidence have in common
+    days: Interval  # days that fulfil it
+    facts: tuple[TemporalFact, ...]  # in the evidence
+    shared: tuple[str, ...]  # stems that claim and evidence share
 
     @property
     def reason(self) -> str:
@@ -34,7 +34,7 @@ class Ruling:
         )
 
     def row(self) -> dict[str, Any]:
-        """The ruling as JSON, as predictions carry it; days as `Interval.iso`."""
+        """The ruling as JSON for predictions files; days as `Interval.iso`."""
         return {
             "label": str(self.label),
             "rules": list(self.rules),
@@ -63,7 +63,7 @@ class TemporalFact:
 
 
 def agreed(found: Sequence[Aligned]) -> Interval | None:
-    """The days that all the evidence leaves for an event; None where it disagrees, or speaks of namesakes."""
+    """The days of an event on which all evidence agrees; None if it disagrees, or is about namesakes."""
     if not found or len({match.event.date.relation for match in found}) > 1:
         return None
     titles = {match.passage.title for match in found}

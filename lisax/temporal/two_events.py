@@ -16,7 +16,7 @@ from lisax.temporal.ruling import Ruling, TemporalFact, agreed
 BORN = Predicate("born", "born", frozenset({WordKind.BIRTH}))
 DIED = Predicate("died", "die", frozenset({WordKind.DEATH}))
 YEAR = Length(years=1)
-# Before or after, the claim's two events, and the position after the words that join them.
+# The relation (before or after), the claim's two events, and the position after the words that join them.
 Sides = tuple[str, Side, Side, int]
 TO_SEE = (("lived", "long", "enough", "to", "see"), ("lived", "to", "see"))
 
@@ -24,7 +24,7 @@ TO_SEE = (("lived", "long", "enough", "to", "see"), ("lived", "to", "see"))
 def rule_age(side: Side, event: Event, found: Sequence[Aligned], evidence: Sequence[Placed]) -> Ruling | None:
     """`died at the age of 79`: the whole years between the birth and the event."""
     if not side.predicate.kinds & ONCE:
-        return None  # what may happen again: `won an Oscar at the age of 40`
+        return None  # may happen again: `won an Oscar at the age of 40`
     births = aligned(Side(side.sentence, BORN, side.subject), evidence)
     birth, days = agreed(births), agreed(found)
     if birth is None or days is None or days.first < birth.last:
@@ -49,8 +49,8 @@ def _age(born: int, day: int) -> int:
 
 
 def rule_life(side: Side, event: Event, evidence: Sequence[Placed]) -> Ruling | None:
-    """`lived long enough to see 1950`: born by then, and not dead before. It does not judge stretches of time (`alive
-    since 1950`, `alive from 1940 to 1980`)."""
+    """`lived long enough to see 1950`: born by then, and not dead before. Periods are not judged (`alive since 1950`,
+    `alive from 1940 to 1980`)."""
     if (
         event.date.relation is not TemporalRelation.IN
         or event.date.reading is Reading.RANGE
@@ -112,7 +112,7 @@ def rule_order(sentence: EventSentence, evidence: Sequence[Placed]) -> Ruling | 
 
 
 def _sides(sentence: EventSentence) -> Sides | None:
-    """What `_two` gives for the phrase of the claim that joins two events, if it has one."""
+    """The result of `_two` for the phrase of the claim that joins two events, if any."""
     words = sentence.words
     for phrase in TO_SEE:
         if at := next((at for at in range(1, len(words)) if tuple(words[at : at + len(phrase)]) == phrase), 0):
@@ -132,7 +132,7 @@ def _sides(sentence: EventSentence) -> Sides | None:
 
 
 def _two(sentence: EventSentence, rule: str, predicate: Predicate, left: int, right: int) -> Sides | None:
-    """Both events; the one after position `right` has the predicate of the other unless it has its own."""
+    """Both events; the one after position `right` has the other's predicate unless it has its own."""
     own = sentence.predicate_after(right, known=True)
     other = own[0] if own else predicate
     if not predicate.kinds or not other.kinds or (own is None and predicate is DIED):
@@ -153,7 +153,7 @@ def _ruling(
     claimed: Interval,
     found: Sequence[tuple[Aligned, Interval]],
 ) -> Ruling | None:
-    """A ruling, if the sentences together have all words of the claim that are not about time."""
+    """A ruling, if the sentences together have all words of the claim other than time expressions."""
     left = frozenset.intersection(*(match.left for match, _ in found))
     if left - {"live", "long", "enough", "see", "older", "younger", "aliv"}:
         return None

@@ -1,6 +1,6 @@
 """Dates as they are written in English: months, dates within a text, and texts that are one date.
 
-What a date says of an event is `lisax.temporal`'s; what else it may be written as, `lisax.adversary.dates`'.
+`lisax.temporal` defines what a date says of an event, `lisax.adversary.dates` how else it can be written.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ MONTHS = (
     "December",
 )
 
-# 1 to 12 of a month's name and short forms, in lower case.
+# 1 to 12, by a month's name and short forms, in lower case.
 MONTH_NUMBERS = {
     short: number for number, name in enumerate(map(str.lower, MONTHS), start=1) for short in (name, name[:3])
 } | {"sept": 9}
 
-Date = tuple[int, int, int]  # year, month, day; 0 where none is said
+Date = tuple[int, int, int]  # year, month, day; 0 where it is missing
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?"
@@ -40,7 +40,7 @@ _DATES = re.compile(
     rf"|\b(?P<m4>{_MONTH}),?\s(?:of\s)?(?P<y4>{_YEAR})"
 )
 
-# Texts that are a date and nothing else may lack the year.
+# In texts that are only a date, the year may be missing.
 _ISO = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
 _WRITTEN = (
     re.compile(r"(?P<month>[a-z]+)\.? (?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>[0-9]{4}))?"),
@@ -50,7 +50,7 @@ _WRITTEN = (
 
 
 def find_dates(text: str) -> Iterator[tuple[Date, int, int]]:
-    """(date, start, end) of every date of at least a month and a year in a text in lower case, left to right."""
+    """(date, start, end) of every date with at least month and year in a lower-case text, from left to right."""
     for match in _DATES.finditer(text):
         found = {name[0]: value for name, value in match.groupdict().items() if value is not None}
         month = int(found["m"]) if found["m"].isdigit() else MONTH_NUMBERS[found["m"].rstrip(".")]
@@ -60,7 +60,7 @@ def find_dates(text: str) -> Iterator[tuple[Date, int, int]]:
 
 
 def whole_date(text: str) -> tuple[int | None, int, int | None] | None:
-    """(year, month, day) of a text in small letters that is a date; one of year and day may be missing."""
+    """(year, month, day) of a lower-case text that is a date; year or day may be missing (None)."""
     if match := _ISO.fullmatch(text):
         year, month, day = map(int, match.groups())
         return (year, month, day) if month <= 12 and day <= 31 else None

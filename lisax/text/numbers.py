@@ -1,4 +1,4 @@
-"""Numbers written as words: `three hundred fifty`, `twenty-first`, `nineteen eighty-four`."""
+"""Reads and writes numbers in words: `three hundred fifty`, `twenty-first`, `nineteen eighty-four`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ TENS_OF = {word: 10 * number for number, word in enumerate(TENS, start=2)}
 ORDINALS = {word: number for number, word in enumerate(FIRST_ORDINALS)} | {
     word[:-1] + "ieth": number for word, number in TENS_OF.items()
 }
-DECADES = {word[:-1] + "ies": number for word, number in TENS_OF.items()} | {"ninties": 90}  # often misspelt
+DECADES = {word[:-1] + "ies": number for word, number in TENS_OF.items()} | {"ninties": 90}  # a common misspelling
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is a number in digits, and not so long that it could only be a code."""
+    """Whether a word is a number in digits, and short enough not to be a code."""
     return word.isdecimal() and len(word) < 10
 
 
@@ -71,7 +71,8 @@ def ordinal(words: Sequence[str], at: int) -> tuple[int, int] | None:
 
 
 def spoken_year(words: Sequence[str], at: int) -> tuple[int, int] | None:
-    """A year said in two halves: `nineteen eighty-four`, `twenty ten`, `two thousand and five`."""
+    """(year, position after it) of a year in two halves: `nineteen eighty-four`, `twenty ten`, `two thousand
+    and five`."""
     if at < len(words) and words[at].isdecimal():
         return None
     found = cardinal(words, at)
@@ -87,7 +88,7 @@ def spoken_year(words: Sequence[str], at: int) -> tuple[int, int] | None:
 
 
 def number_words(number: int) -> str:
-    """A number below 100,000 in words, as `cardinal` reads them."""
+    """A number below 100,000 in words, which `cardinal` can read."""
     if number >= 1000:
         return number_words(number // 1000) + " thousand" + (f" {number_words(number % 1000)}" if number % 1000 else "")
     if number >= 100:
@@ -99,7 +100,7 @@ def number_words(number: int) -> str:
 
 def ordinal_words(number: int) -> str:
     """An ordinal below a hundred in words: `twenty-first`."""
-    # num2words has the same words, takes over twenty times as long, and is two packages more.
+    # num2words produces the same words, takes over twenty times as long, and adds two packages.
     if number < 20:
         return FIRST_ORDINALS[number]
     tens = TENS[number // 10 - 2]

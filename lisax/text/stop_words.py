@@ -1,4 +1,4 @@
-"""Words that say little, a list for each use: what says little to an index may decide what a date is said of."""
+"""Stop words, with a list for each use: a word without meaning for an index may decide what a date refers to."""
 
 # Lucene's English stop words, which BM25 with an English analyser leaves out.
 INDEX_STOP_WORDS = frozenset(
@@ -8,7 +8,7 @@ was will with
 """.split()
 )
 
-# Not among the content words of an event whose date is compared: `no` and `not` are content there.
+# Ignored among the content words of a dated event: `no` and `not` count as content there.
 EVENT_STOP_WORDS = frozenset(
     """
 a an the and or of in on at to by for with from as into onto over under up out off about than then there it its he
@@ -18,7 +18,7 @@ there first just own ever more most ad bc year years decade century
 """.split()
 )
 
-# No names, and free to be added when facts are written as a sentence.
+# Not names, and allowed to be added when facts are written as a sentence.
 FUNCTION_WORDS = frozenset(
     """
 a an the this that these those and or nor but of in on at by for from to with without into as is are was were be
@@ -27,7 +27,7 @@ not no than then also both each such after before during between under over abou
 """.split()
 )
 
-# Words that open a sentence with a capital and are no name.
+# Words that begin a sentence with a capital and are not names.
 COMMON_WORDS = frozenset(
     """
 a about above after again all almost alone along already also although always am among an and another any anyone
@@ -47,7 +47,7 @@ actors actress actresses singers writers scientists players
 """.split()
 )
 
-# Capitalised words of dates and numbers, which are no names either.
+# Capitalised words of dates and numbers, which are not names either.
 DATE_WORDS = frozenset(
     """
 january february march april may june july august september october november december monday tuesday wednesday

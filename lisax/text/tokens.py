@@ -1,4 +1,4 @@
-"""Words, numbers and marks of a text, with where they stand."""
+"""Words, numbers and marks of a text, with their positions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Token:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a text. A hyphen beside a letter (`mid-1990s`, `twenty-first`) is none."""
+    """The tokens of a text. A hyphen beside a letter (`mid-1990s`, `twenty-first`) is not a token."""
     found = []
     for match in TOKEN.finditer(text):
         written, start, end = match.group(), match.start(), match.end()

@@ -1,7 +1,7 @@
-"""The words of a text: what indexes are made of and names are spotted by.
+"""The words of a text, for indexes and for spotting names.
 
-Words are runs of letters and digits. One-letter words stay (`Malcolm X`), `U.S.` is `us`, a possessive `'s` goes, case
-and accents are folded.
+Words are runs of letters and digits. One-letter words are kept (`Malcolm X`), `U.S.` becomes `us`, a possessive `'s` is
+removed, case and accents are folded.
 """
 
 from __future__ import annotations
@@ -30,5 +30,5 @@ def stemmer():
     """PyStemmer's English stemmer (Snowball) as a function of one folded word."""
     import Stemmer  # imported here: most verbs never stem
 
-    # PyStemmer's own cache only grows slower lookups, so it is switched off: callers cache what repeats.
+    # PyStemmer's own cache only slows lookups down, so it is switched off; callers cache repeated words.
     return Stemmer.Stemmer("english", 0).stemWord

@@ -1,4 +1,4 @@
-"""A generated, closed, fictional encyclopedia: pages, tables, graphs, claims and questions from one seed."""
+"""Generates a closed, fictional encyclopedia: pages, tables, graphs, claims and questions from one seed."""
 
 from lisax.world.lexicon import words
 from lisax.world.writing import iterate_documents, write

@@ -1,11 +1,11 @@
 """Claims over the pages, their labels, and every set of sentences that decides them.
 
-`one_hop`: "Tarn has 5,000 dwellers". `two_hop`: "the author of X is a native of Tarn", decided by who the
-author is and where she was born. `joint`: "Y, the author of X, is a native of Tarn", two facts of which one
-false suffices to refute. `compare`: "X is older than Y", "X has more than 5,000 inhabitants".
+`one_hop`: "Tarn has 5,000 dwellers". `two_hop`: "the author of X is a native of Tarn", decided by who the author is and
+where she was born. `joint`: "Y, the author of X, is a native of Tarn", two facts of which one false suffices to refute.
+`compare`: "X is older than Y", "X has more than 5,000 inhabitants".
 
-Which facts are stated is drawn before anything is said, and true and false objects come from the same draw, so
-the words of a claim do not tell its label.
+The facts that pages state are drawn before any text is written, and true and false objects come from the same
+distribution, so the words of a claim do not reveal its label.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from lisax.world.pages import WorldPage, capitalise
 from lisax.world.tables import WorldTable, edges_of, row_of_cell
 
 ONE_HOP, TWO_HOP, JOINT, COMPARE = "one_hop", "two_hop", "joint", "compare"
-# How often each kind is tried; about 70, 10, 10 and 10 in 100 are kept.
+# How often each kind is tried; of 100 claims kept, about 70, 10, 10 and 10.
 SHARES = {ONE_HOP: 0.56, TWO_HOP: 0.15, JOINT: 0.13, COMPARE: 0.16}
-# Two facts are both stated in 4 cases of 9. Keeping 2 of 5 undecided pairs makes the undecided a third.
+# Two facts are both stated in 4 cases of 9. Keeping 2 of 5 undecided pairs makes a third of the claims undecided.
 KEEP_UNDECIDED_PAIR = 0.4
 # Each half of a joint claim is true with this probability; then 9 of 36 are supported, 11 refuted, 16 undecided.
 JOINT_TRUE = 3 / 4
@@ -32,11 +32,11 @@ KEEP_JOINT = {Label.SUPPORTS: 1.0, Label.REFUTES: 9 / 11, Label.NOT_ENOUGH_INFO:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Form:
-    """The logical form: the facts needed, and what is claimed of them.
+    """The logical form of a claim: the facts it needs, and what it claims of them.
 
-    `steps`: (entity title, relation name), one for `one_hop`. For `two_hop` the second entity is the object of
-    the first step, and `values` holds the last object. A `joint` claim gives every step its own value. A
-    `compare` claim has one step and a bound in `values`, or two steps and no value; `operator` is < or >.
+    `steps`: (entity title, relation name), one for `one_hop`. For `two_hop` the second entity is the object of the
+    first step, and `values` has the last object. A `joint` claim has a value for each step. A `compare` claim has one
+    step and a bound in `values`, or two steps and no value; `operator` is < or >.
     """
 
     steps: tuple[tuple[str, str], ...]
@@ -46,7 +46,7 @@ class Form:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stated:
-    """A claim (its id still empty) with the entity whose page it belongs to, and what it means."""
+    """A claim (its id still empty) with the entity whose page it belongs to, and its logical form."""
 
     claim: Claim
     subject: Entity
@@ -54,7 +54,7 @@ class Stated:
 
 
 class WorldEvidence:
-    """Where a neighbourhood's pages and their graphs state each fact; and its tables, where they are given."""
+    """Where the pages and graphs of a neighbourhood state each fact, and its tables, if given."""
 
     def __init__(self, place: Neighbourhood, pages: Sequence[WorldPage], tables: Sequence[WorldTable] | None = None):
         self._structures: dict[int, list[str]] = {}
@@ -76,7 +76,7 @@ class WorldEvidence:
         return self._ids.get(id(fact), [])
 
     def told(self, fact: Fact) -> list[str]:
-        """The sentences that state a fact, and the edges and rows where tables are given."""
+        """The sentences that state a fact, and the edges and rows if tables are given."""
         return [*self.ids(fact), *self._structures.get(id(fact), ())]
 
     def edges(self, fact: Fact) -> list[str]:
@@ -87,7 +87,7 @@ class WorldEvidence:
         return _minimal(map(self.ids, facts))
 
     def mixed_sets(self, facts: Sequence[Fact]) -> tuple[tuple[str, ...], ...]:
-        """As `sets`, those with an edge or a row; none where no tables are given."""
+        """Like `sets`, but only those with an edge or a row; empty if no tables are given."""
         sentences = {unit for fact in facts for unit in self.ids(fact)}
         return tuple(units for units in _minimal(map(self.told, facts)) if not sentences.issuperset(units))
 
@@ -100,12 +100,12 @@ def _minimal(told: Iterable[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
 
 
 class ClaimWriter:
-    """Writes the claims of one neighbourhood; `rng` is its own stream.
+    """Writes the claims of one neighbourhood; `rng` is its own random stream.
 
-    The words of a claim must not tell its label. Which facts are stated is independent of what they say, so
-    it is enough that a candidate's template is drawn before its label is known: one-hop claims can have any
-    label for any entity; the other kinds are tried once, undecidable ones being kept with the probability
-    that makes them a third, and a one-hop claim takes the place of a candidate that was not kept.
+    The words of a claim must not reveal its label. Which facts are stated is independent of their content, so it is
+    enough to draw a candidate's template before its label is known. One-hop claims can have any label for any entity.
+    The other kinds are tried once; undecidable ones are kept with the probability that makes them a third, and a
+    one-hop claim replaces each candidate that is not kept.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class ClaimWriter:
         self._counts = dict.fromkeys(LABELS, 0)
 
     def claims(self, entity: Entity, count: int) -> list[Stated]:
-        """`count` different claims about `entity` (rarely fewer), the labels balanced over the neighbourhood."""
+        """`count` different claims about `entity` (rarely fewer), with labels balanced over the neighbourhood."""
         write = {ONE_HOP: self._one_hop, TWO_HOP: self._two_hop, JOINT: self._joint, COMPARE: self._compare}
         written: dict[str, Stated] = {}
         for _ in range(count):
@@ -137,7 +137,7 @@ class ClaimWriter:
         return list(written.values())
 
     def _next_label(self, among: Sequence[Label]) -> Label:
-        """The label with the fewest claims so far; among equals, any."""
+        """The label with the fewest claims so far, drawn among equals."""
         return min(among, key=lambda label: (self._counts[label], self.rng.random()))
 
     def _one_hop(self, entity: Entity) -> Stated | None:
@@ -199,7 +199,7 @@ class ClaimWriter:
         return self._stated(entity, words, label, [facts], form, kind)
 
     def _other_object(self, fact: Fact) -> str | None:
-        """A false object, half the time the companion's own: it stands in the same pages."""
+        """A false object, half the time the companion's own, which occurs in the same pages."""
         if self.rng.random() < 0.5:
             other = self.place.facts[fact.subject.companion][fact.relation.name]
             if other.text != fact.text:
@@ -225,8 +225,8 @@ class ClaimWriter:
             phrase = (fact.relation.more if more else fact.relation.less).replace("{o}", other.subject.mention)
             holds, form = (fact.number > other.number) == more, Form(_steps(pair), operator)
         else:
-            # The bound is as likely below the number as above it. Near either end of the range one side is
-            # impossible and the bound would tell the answer: only bounds with numbers on both sides are kept.
+            # The bound is as likely to be below the number as above it. Near either end of the range one side is
+            # impossible and the bound would reveal the answer, so only bounds with numbers on both sides are kept.
             values, pair = fact.relation.values, (fact,)
             margin = len(values) // 4
             at = values.index(fact.number) + self.rng.choice((-1, 1)) * self.rng.randint(1, margin)
@@ -243,14 +243,14 @@ class ClaimWriter:
     def _stated(
         self, entity: Entity, text: str, label: Label, deciding: Sequence[Sequence[Fact]], form: Form, kind: str
     ) -> Stated | None:
-        """A claim that any of the `deciding` facts, taken together, decide."""
+        """A claim that each of the fact tuples in `deciding` decides."""
         if label == Label.NOT_ENOUGH_INFO:
             return Stated(Claim("", text, label, kind=kind), entity, form)
         sets, mixed = (
             {units for facts in deciding for units in find(facts)}
             for find in (self.evidence.sets, self.evidence.mixed_sets)
         )
-        if not sets:  # stated only on a page past the end of the world
+        if not sets:  # stated only on a page beyond the end of the world
             return None
         return Stated(
             Claim("", text, label, tuple(sorted(sets)), kind=kind, mixed_sets=tuple(sorted(mixed))), entity, form

@@ -1,8 +1,8 @@
-"""The facts of the world, a neighbourhood of 48 entities at a time.
+"""The facts of the world, one neighbourhood of 48 entities at a time.
 
-Entity i belongs to neighbourhood i // 48, which is made from (seed, neighbourhood) alone. Facts and
-the sentences that state them never leave a neighbourhood (towns elsewhere are only named), so its
-evidence sets can be listed completely without looking at the rest of the world.
+Entity i belongs to neighbourhood i // 48, which is generated from (seed, neighbourhood) alone. Facts and the sentences
+that state them never leave a neighbourhood (towns elsewhere are only named), so its evidence sets can be listed
+completely without the rest of the world.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LAYOUT = (
 SIZE = sum(count for _, count in LAYOUT)
 KINDS = tuple(kind for kind, count in LAYOUT for _ in range(count))
 TOWNS = 4
-# Two people bear the name of somebody of another family.
+# Two people share the name of somebody in another family.
 NAMESAKES = {5: 6, 11: 12}
 FAMILIES = ((0, 1, 2, 3, 4), (6, 7, 8, 9, 10), (12, 13, 14, 15, 16, 17))
 # One fact in three is stated by no sentence, which makes one claim in three undecidable.
@@ -39,7 +39,7 @@ _FIRST = {kind: KINDS.index(kind) for kind, _ in LAYOUT}
 
 @dataclasses.dataclass(eq=False, slots=True)
 class Entity:
-    """`name` is how sentences call it, `mention` the same made unambiguous, `title` heads its page."""
+    """`name` is used in sentences, `mention` is its unambiguous form, `title` is the title of its page."""
 
     index: int
     kind: str
@@ -49,7 +49,7 @@ class Entity:
     role: str  # profession of a person, otherwise the noun of its kind
     female: bool | None = None
     surname: str = ""
-    companion: int = -1  # index of a kin, a rival, a namesake: another of the same kind
+    companion: int = -1  # index of a relative, a rival, a namesake: another entity of the same kind
     redirects: tuple[str, ...] = ()
 
     @property
@@ -59,7 +59,7 @@ class Entity:
 
 @dataclasses.dataclass(eq=False, slots=True)
 class Fact:
-    """`relation` of `subject` is `text`; `target` is the entity meant, where it is of this neighbourhood."""
+    """`relation` of `subject` is `text`; `target` is the entity it refers to, if it is in this neighbourhood."""
 
     subject: Entity
     relation: Relation
@@ -70,7 +70,7 @@ class Fact:
 
     @property
     def cell(self) -> str:
-        """The object as tables and graphs write it: by its title where it is an entity."""
+        """The object as tables and graphs write it: an entity by its title."""
         return self.target.title if self.target is not None else self.text
 
 
@@ -89,16 +89,16 @@ def format_number(number: int) -> str:
 
 
 def _mute(relations: int, rng: random.Random) -> set[int]:
-    """Which of the relations stay unstated: each with probability 1/3, and never none of them.
+    """The relations that stay unstated: each with probability 1/3, but never none.
 
-    Every entity can then serve a claim of any label, so that no kind of entity hints at one.
+    So every entity can be used in claims of any label, and no kind of entity hints at one.
     """
     count, rest = divmod(relations, MUTE_ONE_IN)
     return set(rng.sample(range(relations), count + (rng.randrange(MUTE_ONE_IN) < rest)))
 
 
 class Geography:
-    """What is needed to make any neighbourhood of one world: its names, its size, its seed."""
+    """What is needed to generate any neighbourhood of one world: its names, size and seed."""
 
     def __init__(self, pages: int, seed: int):
         self.pages, self.seed = pages, seed
@@ -125,7 +125,7 @@ class Geography:
     def draw(
         self, relation: Relation, subject: Entity, entities: list[Entity], rng: random.Random
     ) -> tuple[str, int | None, Entity | None]:
-        """An object for `relation`: (text, number, entity). True and false objects come from the same draw."""
+        """An object for `relation`: (text, number, entity). True and false objects come from the same distribution."""
         if relation.values:
             value = rng.choice(relation.values)
             if relation.draw == "word":
@@ -143,7 +143,8 @@ class Geography:
         return target.mention, None, target
 
     def draw_town(self, subject: Entity, entities: list[Entity], rng: random.Random) -> tuple[str, Entity | None]:
-        """A town of the neighbourhood or, as often, any town of the world (by name alone); never `subject`."""
+        """A town of the neighbourhood or, with equal probability, any town of the world (by name alone); never
+        `subject`."""
         towns = [town for town in entities[:TOWNS] if town is not subject]
         if rng.random() < 0.5:
             town = rng.choice(towns)

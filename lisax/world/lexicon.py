@@ -1,4 +1,4 @@
-"""Every word that pages and claims can be made of: what a tokenizer should know as whole pieces."""
+"""Every word that pages and claims can contain: what a tokenizer should know as whole pieces."""
 
 from __future__ import annotations
 

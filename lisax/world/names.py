@@ -1,8 +1,8 @@
-"""The closed vocabulary of the world: invented names, made of syllables, the same for every seed.
+"""The closed vocabulary of the world: invented names, built from syllables, the same for every seed.
 
-A name part is one short invented word, so that a small sentencepiece model learns it as one piece.
-Uniqueness of titles comes from arithmetic, not from memory: the k-th family, town or work of a world
-is a mixed-radix reading of k (part, then part, then a layer that adds a word), which is injective.
+A name part is one short invented word, so that a small sentencepiece model learns it as one piece. Titles are unique by
+arithmetic, not by bookkeeping: the k-th family, town or work of a world is a mixed-radix reading of k (part, then part,
+then a layer that adds a word), which is injective.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def vocabulary() -> dict[str, tuple[str, ...]]:
 
 
 class Names:
-    """Names by ordinal for one seed: which family, town or work the k-th is."""
+    """Names by ordinal for one seed: the k-th family, town or work."""
 
     def __init__(self, seed: int):
         self._seed = seed
@@ -110,7 +110,7 @@ class Names:
         self._companies = self._order("companies", SURNAMES * len(INDUSTRIES))
         self._rivers = self._order("rivers", LAND_WORDS // 2)
         self._mountains = self._order("mountains", LAND_WORDS // 2)
-        # Each family takes one female and one male name in turn: six names, three of each.
+        # Each family takes female and male names in turn: six names, three of each.
         shuffle = random.Random(f"lisax.world:{seed}:given")
         half = GIVEN_NAMES // 2
         female, male = list(range(half)), list(range(half, 2 * half))
@@ -167,5 +167,5 @@ class Names:
 
     @staticmethod
     def _of_town(name: str, layer: int, town: str) -> str:
-        """Past the first layer a name repeats, and is told apart by a town of its own neighbourhood."""
+        """Beyond the first layer a name repeats, and is distinguished by a town of its own neighbourhood."""
         return name if layer == 0 else f"{name} ({town})"

@@ -1,4 +1,4 @@
-"""From facts to pages: 4 to 9 sentences, each with the facts that it states."""
+"""Turns facts into pages: 4 to 9 sentences, each with the facts that it states."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lisax.world.facts import Entity, Fact, Geography, Neighbourhood
 from lisax.world.phrases import COMPANIONS, FILLER_OF_KIND, FILLER_YEARS, FILLERS
 
 MIN_SENTENCES, MAX_SENTENCES = 4, 9
-# A fact about another entity ("X was written by Y") is told on Y's page too ("Y wrote X") with probability
-# INVERSE, and with ONLY_INVERSE on Y's page alone. A page holds at most MAX_INVERSE of them.
+# A fact about another entity ("X was written by Y") is also stated on Y's page ("Y wrote X") with probability INVERSE,
+# and with ONLY_INVERSE on Y's page alone. A page has at most MAX_INVERSE of them.
 INVERSE, ONLY_INVERSE, MAX_INVERSE = 0.8, 0.15, 4
-# A sentence calls its subject "the author of X" with this probability, where that is a stated fact: it then
-# states it too, and may alone decide a two-hop claim.
+# With this probability a sentence calls its subject "the author of X", where that is a stated fact. The sentence then
+# states that fact too, and may alone decide a two-hop claim.
 EPITHET = 0.3
 # Up to three sentences that decide nothing, each with this probability.
 FILLER = 0.5
@@ -81,7 +81,7 @@ def _sentences(
     if said and rng.random() < 0.3:
         fact = said.pop()
         opening, opened = opening + joined + _say(*fact, rng), (fact[0],)
-    # (subject or "" for the page's own, phrase, facts), in an order drawn at the end.
+    # (subject or "" for the page's own, phrase, facts), shuffled at the end.
     plans: list[tuple[str, str, tuple[Fact, ...]]] = []
     while said:
         first = said.pop()
@@ -143,7 +143,7 @@ def _introduce(entity: Entity, companion: Entity) -> str:
 
 
 def _refer(entity: Entity, after_companion: bool, rng: random.Random) -> str:
-    """How a later sentence names its subject: never by a pronoun right after a sentence about another."""
+    """How a later sentence names its subject: never by a pronoun right after a sentence about another entity."""
     name = _name(entity)
     if after_companion:
         return name

@@ -1,13 +1,11 @@
-"""What can be said of whom: the relations of each kind of entity, and the ways to say them.
+"""The relations of each kind of entity, and the phrases that state them.
 
-A phrase is a verb phrase with `{o}` for the object, so that every sentence is "subject + phrase",
-and every claim too. `page` phrases are used by pages and `claim` phrases by claims: they share few
-words, so that word overlap alone seldom finds the evidence. `inverse` phrases say the same fact from
-the object's side, with `{s}` for its subject.
+A phrase is a verb phrase with `{o}` for the object, so that every sentence and every claim is "subject + phrase". Pages
+use `page` phrases and claims use `claim` phrases: they share few words, so that word overlap alone seldom finds the
+evidence. `inverse` phrases state the same fact from the object's side, with `{s}` for its subject.
 
-Every relation is functional (one object for one subject), so a different object refutes. Years lie in
-disjoint eras (people are born before anything is founded, and works come last), so that one year never
-decides a claim about another.
+Every relation is functional (one object per subject), so a different object refutes. Years are in disjoint eras (people
+are born before anything is founded, and works come last), so that one year never decides a claim about another.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Relation:
-    """`draw` says where objects come from: `town`, `year`, `number`, `word`, or a kind or a profession."""
+    """`draw` is the source of objects: `town`, `year`, `number`, `word`, or a kind or a profession."""
 
     name: str
     draw: str
@@ -27,9 +25,9 @@ class Relation:
     values: tuple = ()
     inverse: tuple[str, ...] = ()
     noun: str = ""  # "author": the object is "the author of {s}"
-    more: str = ""  # compares with another entity
+    more: str = ""  # comparison with another entity
     less: str = ""
-    more_than: str = ""  # compares with a number; the phrase of `more` where it serves both
+    more_than: str = ""  # comparison with a number, or the phrase of `more` if it serves both
     less_than: str = ""
 
 
@@ -568,7 +566,7 @@ NOUN_OF_KIND = {
     "battle": "battle",
 }
 
-# Sentences that decide nothing, though many hold a town {t}, a person {p} or a year {y} past all eras.
+# Sentences that decide nothing, though many have a town {t}, a person {p} or a year {y} after all eras.
 FILLERS = {
     "person": (
         "was a cheerful guest at any table",

@@ -1,6 +1,6 @@
-"""Questions about the facts of pages with answers, and every sentence, cell and edge that holds the answer.
+"""Questions about the facts of pages with answers, and every sentence, cell and edge that contains the answer.
 
-Questions that are asked of one table are those of `table_questions`.
+Questions about a single table are in `table_questions`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def questions_of(
     rng: random.Random,
     count: int = 1,
 ) -> Iterator[dict]:
-    """At most `count` questions about one fact of the page's subject, and one over two.
+    """At most `count` questions about one fact of the page's subject, and one about two facts.
 
-    `fact`: one fact, from sentences, cells of lists, or edges. `two_facts`: over another entity, asked of one page in
-    three; its evidence is sentences and edges of both, because no row or column tells it on its own.
+    `fact`: one fact, from sentences, cells of lists, or edges. `two_facts`: by way of another entity, for one page in
+    three; its evidence is sentences and edges of both, because no row or column states it by itself.
     """
     facts = list(place.facts[page.entity.index].values())
     rng.shuffle(facts)
@@ -53,7 +53,7 @@ def questions_of(
 
 
 def answering_cells(fact: Fact, tables: Sequence[WorldTable]) -> list[str]:
-    """The cells in which the fact's object is written; that a list holds its subject at all is no answer."""
+    """The cells that contain the fact's object. That a list contains its subject at all is not an answer."""
     return [cell for table in tables for cell in table.cells.get(id(fact), ()) if not cell.endswith("c0")]
 
 

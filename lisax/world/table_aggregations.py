@@ -1,7 +1,7 @@
-"""Questions whose answer is a count, a sum or an average of cells of one table: it stands in no cell.
+"""Questions whose answer is a count, a sum or an average of cells of one table, and is itself in no cell.
 
-Their evidence is the table, their `operands` are the cells. Questions for a maximum or minimum are among those of
-`table_questions`: the cell that has it answers them.
+Their evidence is the table, their `operands` are the cells. Questions for a maximum or minimum are in
+`table_questions`: a cell answers them.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _OVER = {
 
 
 class TableAggregationWriter:
-    """Writes the questions of one neighbourhood's tables; `rng` is its own stream."""
+    """Writes the questions of one neighbourhood's tables; `rng` is its own random stream."""
 
     def __init__(self, place: Neighbourhood, rng: random.Random):
         self.place, self.rng = place, rng
         self._entities = {entity.title: entity for entity in place.entities}
 
     def questions(self, table: WorldTable, count: int) -> Iterator[dict]:
-        """`count` different questions, rarely fewer, their ids still missing."""
+        """`count` different questions (rarely fewer), without ids."""
         seen: set[str] = set()
         for _ in range(4 * count):
             if len(seen) >= count:
@@ -56,7 +56,7 @@ class TableAggregationWriter:
 
     def _of_series(self, table: WorldTable, operation: Operation) -> dict:
         owner, last = table.owner.mention, len(table.rows) - 1
-        # A place is not added up.
+        # Places (1st, 2nd, …) are not added up.
         j = self.rng.choice([j for j, name in enumerate(table.header) if j and COLUMN_PHRASES[name][2]])
         name, noun = table.header[j], COLUMN_PHRASES[table.header[j]][2]
         if operation is Operation.COUNT:
@@ -137,7 +137,7 @@ class TableAggregationWriter:
 
 
 def operation_of(question: Mapping) -> Operation:
-    """That of a question of `questions` or `table_questions`, which the latter notes for an extreme number."""
+    """The operation of a question of `questions` or `table_questions`; the latter records it for an extreme number."""
     return question.get("operation", Operation.NONE)
 
 
@@ -150,5 +150,5 @@ def _number(cell: str) -> int:
 
 
 def _answer(total: int, parts: int) -> str:
-    """The quotient without digits that say nothing; what does not end has twelve decimals."""
+    """The quotient without trailing zeros; if it does not terminate, with twelve decimals."""
     return f"{round(Decimal(total) / parts, 12):f}".rstrip("0").rstrip(".")

@@ -1,12 +1,12 @@
 """Claims that one table of the world decides: its id is their evidence.
 
-`simple` claims look up one cell. `complex` ones need two at least: a superlative, a count, a comparison of two rows,
-a conjunction. A claim over a series names its owner, one over a list names the list or one of its entities. Facts that
-stand in two tables are left to neither, so no other table decides the claim; nor are facts that decide in which lists
-an entity stands, which would be claimed of some objects only where they are false.
+`simple` claims look up one cell. `complex` ones need at least two: a superlative, a count, a comparison of two rows, a
+conjunction. A claim over a series names its owner; one over a list names the list or one of its entities. Facts in two
+tables are not used, so that no other table decides a claim; nor are facts that decide which lists contain an entity,
+since some objects could only be claimed falsely.
 
-The words of a claim do not tell its label. A claim is drawn with two fillings, one true and one false, that are
-equally likely to have been the other way round; where they agree nothing is claimed. Only then is one chosen.
+The words of a claim do not reveal its label. A claim is drawn with two fillings, one true and one false, whose roles
+could equally likely have been swapped; if they are equal, the claim is dropped. Only then is one of them chosen.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ SHARES = {LOOKUP: 0.4, SUPERLATIVE: 0.15, COUNT: 0.15, COMPARE: 0.15, CONJUNCTIO
 CLAIMS_PER_TABLE = 4
 SIMPLE, COMPLEX = "simple", "complex"
 
-# Column of a series -> (how its number is said, verb, noun). A place is not compared: the first is the lowest number.
+# Column of a series -> (phrase for its number, verb, noun). Places are not compared, since the first is the lowest
+# number.
 COLUMN_PHRASES = {
     "place": ("reached place {o}", "", ""),
     "points": ("won {o} points", "won", "points"),
@@ -47,8 +48,8 @@ _PLURAL = {"has": "have", "is": "are", "was": "were"}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
-    """A text with a place for `{x}`, and what makes it true and false there; `units`: sets of rows (and of what states
-    the same) that decide it, none where it takes the whole table."""
+    """A text with a gap `{x}`, and the fillings that make it true and false; `units`: sets of rows (and of units that
+    state the same) that decide it, empty if it needs the whole table."""
 
     text: str
     true: str
@@ -57,7 +58,8 @@ class Pair:
 
 
 class TableClaimWriter:
-    """Writes the claims of one neighbourhood's tables; `rng` is its own stream. With `evidence` they have mixed sets."""
+    """Writes the claims of one neighbourhood's tables; `rng` is its own random stream. With `evidence` they have mixed
+    sets."""
 
     def __init__(
         self,
@@ -76,10 +78,10 @@ class TableClaimWriter:
         for table in tables:
             for fact in table.cells:
                 self._tables_of.setdefault(fact, set()).add(table.id)
-        self._supported = 0  # how many more claims are supported than refuted
+        self._supported = 0  # number of supported minus number of refuted claims
 
     def claims(self, table: WorldTable, count: int = CLAIMS_PER_TABLE) -> list[Claim]:
-        """`count` different claims, rarely fewer, their ids still empty, the labels balanced."""
+        """`count` different claims (rarely fewer), with empty ids and balanced labels."""
         write = self._of_series if table.series is not None else self._of_list
         written: dict[str, Claim] = {}
         for _ in range(4 * count):
@@ -109,7 +111,7 @@ class TableClaimWriter:
     def _told(self, *facts: Fact) -> Sets:
         return () if self._evidence is None else self._evidence.sets(facts) + self._evidence.mixed_sets(facts)
 
-    # --- Series: numbers by year, all from the same draw --------------------------------------
+    # --- Series: numbers by year, all from the same distribution ------------------------------
 
     def _of_series(self, table: WorldTable) -> dict[str, Callable[[WorldTable], Pair | None]]:
         return {
@@ -205,7 +207,7 @@ class TableClaimWriter:
         return j, *COLUMN_PHRASES[table.header[j]][1:]
 
     def _other_number(self, table: WorldTable, i: int, j: int) -> str:
-        """As likely as the cell's own number: that of another row half the time, else a new draw."""
+        """A number as likely as the cell's own: half the time that of another row, else a new draw."""
         if self.rng.random() < 0.5:
             return table.rows[self.rng.choice([k for k in range(len(table.rows)) if k != i])][j]
         return format_number(self.rng.randrange(*self._range(table, j)))
@@ -280,7 +282,7 @@ class TableClaimWriter:
         )
 
     def _own_facts(self, table: WorldTable) -> list[list[Fact]]:
-        """The facts of each row that stand in no other table and put nothing in a list."""
+        """The facts of each row that are in no other table and put nothing on a list."""
         rows = (
             [self.place.facts[entity.index][name] for name in table.header[1:] if (entity.kind, name) not in _LISTED_BY]
             for entity in self._members(table)
@@ -288,7 +290,7 @@ class TableClaimWriter:
         return [[fact for fact in facts if self._where(fact) == {table.id}] for facts in rows]
 
     def _compared_facts(self, table: WorldTable) -> list[Fact]:
-        """A column of numbers, drawn among those that can be compared; every kind that is listed has one."""
+        """A column of numbers, drawn among those that can be compared; every listed kind has one."""
         members = self._members(table)
         names = [name for name in table.header[1:] if self.place.facts[members[0].index][name].relation.more]
         name = self.rng.choice(names)
@@ -304,7 +306,7 @@ class TableClaimWriter:
         return self.rng.choice(fact.relation.claim).replace("{o}", value)
 
     def _other_object(self, fact: Fact) -> str:
-        """As likely as the fact's own object: the companion's half the time, else a new draw."""
+        """An object as likely as the fact's own: half the time the companion's, else a new draw."""
         if self.rng.random() < 0.5:
             other = self.place.facts[fact.subject.companion][fact.relation.name]
             if other.target is not fact.subject:

@@ -1,9 +1,10 @@
-"""Questions that cells of one table answer: what a model of rows and columns learns from, before there is real data.
+"""Questions answered by cells of one table, which train a model of rows and columns before there is real data.
 
-`lookup` names a row and asks for a column, `reverse` gives a cell and asks for its row, `conjunction` finds the row by
-another cell or by two, `superlative` by the highest or lowest number of a column, `compare` between two rows,
-`neighbour` by the row next to it (of series, whose rows are years). Each is worded in several ways, also in a few words
-as people type them. A question is asked only where exactly one row answers it; its evidence is the cells that do.
+`lookup` names a row and asks for a column, `reverse` gives a cell and asks for its row, `conjunction` identifies the
+row by another cell or by two, `superlative` by the highest or lowest number of a column, `compare` by comparing two
+rows, `neighbour` by the row next to it (in series, whose rows are years). Each has several wordings, including a few
+keywords as people type them. A question is asked only if exactly one row answers it; its evidence is the answering
+cells.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ _LATEST = {True: ("latest", "last", "most recent"), False: ("earliest", "first",
 
 
 class TableQuestionWriter:
-    """Writes the questions of one neighbourhood's tables; `rng` is its own stream."""
+    """Writes the questions of one neighbourhood's tables; `rng` is its own random stream."""
 
     def __init__(self, place: Neighbourhood, tables: Sequence[WorldTable], evidence: WorldEvidence, rng: random.Random):
         self.place, self.tables, self.evidence, self.rng = place, tables, evidence, rng
         self._entities = {entity.title: entity for entity in place.entities}
 
     def questions(self, table: WorldTable, count: int = QUESTIONS_PER_TABLE) -> Iterator[dict]:
-        """`count` different questions, rarely fewer, their ids still missing; one for the extreme number itself notes
-        its `operation`."""
+        """`count` different questions (rarely fewer), without ids; one for the extreme number itself records its
+        `operation`."""
         writers = self._of_series() if table.series is not None else self._of_list()
         kinds, shares = zip(*((kind, SHARES[kind]) for kind in writers))
         seen: set[str] = set()
@@ -340,7 +341,7 @@ class TableQuestionWriter:
         return [[facts[name] for name in table.header[1:]] for facts in members]
 
     def _compared(self, table: WorldTable) -> tuple[list[Fact], int]:
-        """A column of numbers or years and its place; every kind that is listed has one."""
+        """A column of numbers or years and its index; every listed kind has one."""
         rows = self._facts(table)
         j = self.rng.choice([j for j, fact in enumerate(rows[0]) if fact.relation.more])
         return [facts[j] for facts in rows], j + 1
@@ -349,7 +350,7 @@ class TableQuestionWriter:
         return self.rng.choice(fact.relation.claim).replace("{o}", fact.text)
 
     def _object(self, fact: Fact, wordings: Sequence[str]) -> dict:
-        """Of a fact, wherever a table or a graph holds it."""
+        """A question for the object of a fact, wherever a table or a graph has it."""
         return self._asked(
             wordings, answers_of(fact), [*answering_cells(fact, self.tables), *self.evidence.edges(fact)]
         )
@@ -364,7 +365,7 @@ def _extreme(most: bool, row: dict) -> dict:
 
 
 def _alone(table: WorldTable, i: int, columns: Sequence[int]) -> bool:
-    """Whether no other row has all of this one's cells in `columns`."""
+    """Whether no other row equals this one in `columns`."""
     return sum(all(row[j] == table.rows[i][j] for j in columns) for row in table.rows) == 1
 
 

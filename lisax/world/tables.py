@@ -1,8 +1,8 @@
-"""Tables and graphs over the same facts as the pages, and tables of series that only they hold.
+"""Tables and graphs over the same facts as the pages, and tables of series with facts of their own.
 
-A list ("Novels of Mara Velin", "Towns around Tarn") repeats facts of several pages, also those that no
-sentence states. A series ("Seasons of Tarn United") holds a line of numbers for each year. A page's graph
-holds every fact of its subject. Pages alone decide claims; tables and graphs know more than the pages.
+A list ("Novels of Mara Velin", "Towns around Tarn") repeats facts of several pages, including those that no sentence
+states. A series ("Seasons of Tarn United") has a row of numbers for each year. A page's graph has every fact of its
+subject. Labels of claims depend on pages alone; tables and graphs know more than the pages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lisax.world.phrases import WORK_ERA
 
 @dataclasses.dataclass(slots=True)
 class WorldTable:
-    """`cells`: ids of the cells that hold a fact, by id(fact). `series` is set for tables of series."""
+    """`cells`: ids of the cells that contain a fact, by id(fact). `series` is set for tables of series."""
 
     id: str
     owner: Entity
@@ -42,13 +42,13 @@ class WorldTable:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TableSeries:
-    """Numbers a year, for each entity of a kind. `columns`: (name, lowest, highest, step, question)."""
+    """Numbers by year for each entity of a kind. `columns`: (name, lowest, highest, step, question)."""
 
     caption: str
     columns: tuple[tuple[str, int, int, int, str], ...]
 
 
-# (kind listed, relation that points from the listed to the page's subject, caption)
+# (kind listed, relation from the listed entity to the page's subject, caption)
 LISTS = (
     ("book", "author", "Novels"),
     ("film", "director", "Films"),
@@ -96,7 +96,7 @@ _SERIES = {
 
 
 def tables_of(place: Neighbourhood, pages: Sequence[WorldPage], rng: random.Random) -> list[WorldTable]:
-    """The tables that stand on `pages`; a list has at least two rows, a series four to eight years."""
+    """The tables on `pages`; a list has at least two rows, a series four to eight years."""
     present = {page.entity.index for page in pages}
     tables = []
     for kind, relation, caption in LISTS:
@@ -141,7 +141,7 @@ def _list(
     for i, member in enumerate(members):
         facts = place.facts[member.index]
         rows.append([member.title, *(facts[name].cell for name in columns)])
-        if left_out is not None and facts[left_out].target is owner:  # membership itself is the fact
+        if left_out is not None and facts[left_out].target is owner:  # being on the list is itself the fact
             cells.setdefault(id(facts[left_out]), []).append(f"{table}#r{i}c0")
         for j, name in enumerate(columns, start=1):
             cells.setdefault(id(facts[name]), []).append(f"{table}#r{i}c{j}")
@@ -166,13 +166,13 @@ def row_of_cell(cell: str) -> str:
 
 
 def edges_of(place: Neighbourhood, page: WorldPage) -> Iterator[tuple[Fact, str]]:
-    """The facts of the page's graph with the ids of their edges; edge 0 is what kind of thing its subject is."""
+    """The facts of the page's graph with the ids of their edges; edge 0 is the kind of its subject."""
     for number, fact in enumerate(place.facts[page.entity.index].values(), start=1):
         yield fact, edge_id(f"{page.entity.page}:graph", number)
 
 
 def graph_row(place: Neighbourhood, page: WorldPage) -> dict:
-    """Every fact of the page's subject; `sentences` names, edge by edge, the sentence that states it, or null."""
+    """Every fact of the page's subject; `sentences` has, edge by edge, the sentence that states it, or null."""
     entity = page.entity
     where: dict[int, int] = {}
     for number, (_, facts) in enumerate(page.sentences):

@@ -1,4 +1,4 @@
-"""Writes a world as a folder in the plain layout, a neighbourhood at a time."""
+"""Writes a world as a folder in the plain layout, one neighbourhood at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPLITS = ("train", "dev", "test")
 
 
 def neighbourhoods(pages: int, seed: int = 0) -> Iterator[tuple[Geography, Neighbourhood, list[WorldPage]]]:
-    """Each neighbourhood with its pages; the last one is cut so that the world has exactly `pages`."""
+    """Each neighbourhood with its pages; the last one is cut so that the world has exactly `pages` pages."""
     _check_pages(pages)
     geography = Geography(pages, seed)
     for number in range(geography.neighbourhoods):
@@ -42,14 +42,14 @@ def _check_pages(pages: int) -> None:
 
 
 def iterate_documents(pages: int, seed: int = 0) -> Iterator[Document]:
-    """The pages of a world as documents, streamed; the same as `pages.jsonl` of `write`."""
+    """The pages of a world as documents, streaming; the same as in `pages.jsonl` of `write`."""
     for _, _, written in neighbourhoods(pages, seed):
         for page in written:
             yield page.document()
 
 
 def split_of(index: int, seed: int) -> str:
-    """Of every ten pages one, at a drawn place, is for dev and one for test."""
+    """The split of a page: of every ten pages, one at a drawn place is for dev and one for test."""
     tens, place = divmod(index, 10)
     dev, test = random.Random(f"lisax.world:{seed}:split:{tens}").sample(range(10), 2)
     return "dev" if place == dev else "test" if place == test else "train"
@@ -67,19 +67,19 @@ def write(
     aggregations_per_table: int = 0,
     mixed_evidence: bool = False,
 ) -> dict:
-    """Writes the world to `folder` and returns what `world.json` holds: seed, version, counts.
+    """Writes the world to `folder`, and returns the content of `world.json`: seed, version, counts.
 
-    `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`); see
-    `claims.SHARES` for its default and `claims` for what they are. `table_shares` weighs those of claims over tables
-    (`lookup`, `superlative`, `count`, `compare`, `conjunction`); see `table_claims`. Questions are those of `questions`,
-    `questions_per_page` of one fact at most, and of `table_questions`; with `aggregations_per_table` also those of `table_aggregations`, so many a table, and
-    every question says its operation. That changes no other question, nor its id. With
-    `mixed_evidence` claims have that too: sets with edges and rows that say what sentences say, or what a table's claim
-    is decided by (but for superlatives and counts, which take the whole table).
+    `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`; default
+    `claims.SHARES`, see `claims`). `table_shares` weighs those of claims over tables (`lookup`, `superlative`, `count`,
+    `compare`, `conjunction`; see `table_claims`). Questions are those of `questions`, at most `questions_per_page`
+    about one fact, and of `table_questions`. With `aggregations_per_table` there are also that many of
+    `table_aggregations` per table, and every question has its operation; other questions and their ids stay the same.
+    With `mixed_evidence` claims also have sets with edges and rows that state what sentences state, or that decide a
+    table's claim (except for superlatives and counts, which need the whole table).
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and
-    `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; what is
-    empty has no file. Memory does not grow with `pages`.
+    `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; empty ones are not
+    written. Memory does not grow with `pages`.
     """
     _check_pages(pages)
     sizes = {
@@ -157,7 +157,7 @@ def write(
                 for n, claim in enumerate(itertools.chain(*map(table_claims.claims, own))):
                     put(f"table_claims.{split}", plain_row(claim, f"w{index}t{n}"))
     for name in names:
-        if not counts[name]:  # in a world of a few pages; readers refuse an empty file
+        if not counts[name]:  # in a world of a few pages; readers refuse empty files
             (folder / f"{name}.jsonl").unlink()
     summary = {
         "name": "world",

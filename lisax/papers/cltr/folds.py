@@ -1,8 +1,8 @@
-"""Cross-validation of CLTR (section 4.2): every question is answered by models that learned from the other folds.
+"""Cross-validation of CLTR (section 4.2): every question is answered by models trained on the other folds.
 
-The index, the vocabulary, the warm-up and what the tables themselves teach are made once, from what the first fold may
-see and the tables; each fold is a run of its own in `folds/N`. Figures are over all questions together, with mean and
-deviation over folds beside them.
+The index, the vocabulary, the warm-up and the model trained on the tables themselves are built once, from the tables
+and from what the first fold may see. Each fold is a run of its own in `folds/N`. Figures are computed over all
+questions together; their mean and deviation over folds are reported beside them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lisax.sampling.folds import folds as deal
 
 
 class FoldData(Dataset):
-    """A dataset whose questions are one fold of cross-validation: `train`, and those held out: `test`."""
+    """A dataset whose questions are split by one fold of cross-validation: `train`, and the held-out `test`."""
 
     def __init__(self, data: Dataset, fold: Fold):
         super().__init__(data.folder, {})
@@ -99,7 +99,7 @@ def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, fo
 
 
 def _figures(runs: list[Cltr]) -> dict:
-    """Of all questions together, and over folds."""
+    """Figures over all questions together, and over folds."""
 
     def joined(read, path) -> dict:
         return {query: found for run in runs for query, found in read(path(run)).items()}

@@ -1,7 +1,8 @@
-"""The optional aggregation head in a run of CLTR: what it learns from, what it answers, and how often that is right.
+"""The optional aggregation head in a run of CLTR: its training examples, its answers and its accuracy.
 
-The paper does without; its released code had one. Questions that a count, a sum or an average of cells answers form
-roles of their own, with those cells as evidence: rows learn from them too, so that the rows to be added up are found.
+The paper has no such head; its released code had one. Questions answered by a count, a sum or an average of cells have
+roles of their own, with those cells as evidence. Rows are trained on them too, so that the rows to be added up are
+found.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ UNKNOWN = "unknown"
 
 
 class AggregationStages:
-    """The stages of a run, and what others do for them; without a head in its recipe there are none."""
+    """The stages of the head and its hooks in other stages; empty for a recipe without a head."""
 
     def __init__(self, run: Cltr):
         self._run = run
@@ -42,11 +43,11 @@ class AggregationStages:
     def recipe(self) -> CltrRecipe:
         return self._run.recipe
 
-    # --- What others do -----------------------------------------------------------------------
+    # --- Hooks for other stages ---------------------------------------------------------------
 
     @property
     def scored_roles(self) -> tuple[str, ...]:
-        """Those whose tables are scored."""
+        """The roles whose tables are scored."""
         if not self.recipe.aggregates:
             return ()
         held = self.recipe.learns and self.recipe.aggregation_threshold is None
@@ -54,12 +55,12 @@ class AggregationStages:
 
     @property
     def retrieved_roles(self) -> list[str]:
-        """Those whose tables are retrieved: to be scored, or as negatives."""
+        """The roles whose tables are retrieved, to be scored or to provide negatives."""
         negatives = self.recipe.aggregates and self.recipe.learns and self.recipe.negative_tables
         return [role for role in AGGREGATING.values() if negatives or role in self.scored_roles]
 
     def questions(self, role: str) -> Iterator[Question]:
-        """The questions of a role that several cells answer, if something is made of them."""
+        """The questions of a role that are answered by an aggregate of several cells."""
         for question in self._run.checked_questions(role):
             if question.operands and not gold_tables(question):
                 question = dataclasses.replace(question, evidence=question.operands)
@@ -122,13 +123,14 @@ class AggregationStages:
 
     @functools.cached_property
     def _asked(self) -> dict[str, dict[str, Question]]:
-        """Reported questions that are answered by a cell, and those that something made of several is."""
+        """The reported questions by id: those answered by one cell, and those answered by an aggregate of several."""
         by_cell = {i: question for i, question in self._run.questions[REPORT].items() if gold_tables(question)}
         return {REPORT: by_cell, AGGREGATING[REPORT]: self._run.questions[AGGREGATING[REPORT]]}
 
     @functools.cached_property
     def threshold(self) -> float:
-        """The given one, or that of held-out questions whose table is among the first by its best cell."""
+        """The given threshold, or the one fitted on held-out questions whose table is among the first by its
+        best cell."""
         run, role = self._run, AGGREGATING[VALIDATION]
         if self.recipe.aggregation_threshold is not None:
             return self.recipe.aggregation_threshold
@@ -145,10 +147,10 @@ class AggregationStages:
         return aggregation.fit_threshold(held)
 
     def figures(self) -> dict[str, Any]:
-        """`threshold`, and by the question's operation (`unknown` where it is not known) and over `all`: `questions`,
-        `operation_accuracy` of the first table, and `hit@1`, the share whose first answer is right.
+        """`threshold`; and for each operation (`unknown` where the question's is not known) and `all`: `questions`,
+        `operation_accuracy` on the first table, and `hit@1`, the share of questions whose first answer is right.
 
-        An answer is right where it says the same as an accepted one, or as what the operation makes of the operands."""
+        An answer is right if it equals an accepted one, or the result of the operation on the operands."""
         asked = {i: question for questions in self._asked.values() for i, question in questions.items()}
         found: dict[str, list[tuple[bool | None, bool]]] = {}
         for _, row in read_json_lines(self.file):
@@ -163,7 +165,7 @@ class AggregationStages:
 
 
 def accepted(question: Question, lookup: Callable[[str], Table | None]) -> set[tuple]:
-    """What the right answers say, as `answer_cells.value_of` reads them."""
+    """The values of the right answers, as `answer_cells.value_of` reads them."""
     texts = set(question.answers)
     if question.operands and all(lookup(split_cell_id(cell)[0]) for cell in question.operands):
         made = aggregate(question.operation, _texts(question.operands, lookup)) if question.operation else None

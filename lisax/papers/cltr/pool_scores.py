@@ -1,8 +1,8 @@
-"""What scoring the pools of questions leaves on disk, and what follows from it: runs of tables and of answer cells, and
+"""The stored scores of the questions' pools, and what is computed from them: runs of tables and of answer cells, and
 how much of the work could have been spared.
 
-A line a question: every pooled table with its scores under both reductions and its best cell; the cells of the gold
-table, ranked; and rows and columns of the first tables, for heatmaps.
+Each line is a question: every pooled table with its scores under both reductions and its best cell; the ranked cells of
+the gold table; and the rows and columns of the first tables, for heatmaps.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from lisax.records import Hit, Question, cell_id
 from lisax.retrieval.table_text import gold_tables
 from lisax.runtime.resumable import resumable_lines
 
-SHOWN = 5  # tables of a question whose rows and columns are kept
-KEPT_TOP = 5  # what a bound on the work must not change
+SHOWN = 5  # tables per question whose rows and columns are kept
+KEPT_TOP = 5  # the first tables, which limiting the work must not change
 GOLD_CELLS = 1000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ScoredTable:
-    """`bound`: what `max` could have been at most, by the columns; `cell`: the best one, with its text; `tokens`: of
-    the rows and of the columns, what they cost."""
+    """A pooled table's scores. `bound`: the highest possible `max`, given the columns; `cell`: the best cell, with its
+    text; `tokens`: the cost of the rows and of the columns in tokens."""
 
     id: str
     retrieval: float
@@ -42,8 +42,9 @@ class ScoredTable:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PoolScores:
-    """`tables` in the order of the pool; `gold`: cells of the gold table with their scores, best first; `shown`:
-    (table, score in the pool, P of rows, P of columns) of the first tables by their best cells."""
+    """The scores of one question's pool. `tables`: in the order of the pool. `gold`: cells of the gold table with their
+    scores, best first. `shown`: (table, score in the pool, P of rows, P of columns) of the first tables by best cell.
+    """
 
     id: str
     tables: tuple[ScoredTable, ...]
@@ -65,12 +66,12 @@ class PoolScores:
         )
 
     def ordered(self, order: str) -> list[ScoredTable]:
-        """The tables by falling `retrieval`, `max` or `mean`; equal ones as in the pool."""
+        """The tables by decreasing `retrieval`, `max` or `mean`; equal ones in the pool's order."""
         return sorted(self.tables, key=lambda table: -getattr(table, order))
 
 
 def score_pool(answerer: TableAnswerer, question: Question, pool: Sequence[Hit]) -> PoolScores:
-    """Every table of the pool and, pooled or not, the first gold one."""
+    """Scores every table of the pool, and the first gold table even if it is not in the pool."""
     tables = [(answerer.table(hit.id), hit.score) for hit in pool]
     answers = gold_tables(question)
     if answers and answers[0] not in {hit.id for hit in pool}:
@@ -102,12 +103,12 @@ def _scored(answerer: TableAnswerer, scores: TableScores) -> ScoredTable:
 
 
 def _short(values: np.ndarray) -> tuple[float, ...]:
-    """Six digits: for eyes."""
+    """Rounds to six digits, enough for display."""
     return tuple(round(float(value), 6) for value in values)
 
 
 def ranked_cells(scores: TableScores) -> list[tuple[str, float]]:
-    """Every cell that holds anything, best first."""
+    """The non-empty cells with their scores, best first."""
     cells = scores.cells
     places = np.argwhere(scores.filled)
     order = np.argsort(-cells[scores.filled], kind="stable")
@@ -123,7 +124,7 @@ def score_to_file(
     out: Path,
     progress: Callable[[int], None],
 ) -> None:
-    """A line for each question, of which `progress` is told; resumes."""
+    """Writes a line for each question and calls `progress`. An interrupted call resumes."""
 
     def lines(question: Question) -> Iterator[str]:
         yield score_pool(answerer, question, run.get(question.id, ())).line()
@@ -137,34 +138,35 @@ def read_scores(path: Path) -> Iterator[PoolScores]:
         yield from map(PoolScores.from_line, file)
 
 
-# --- What follows -----------------------------------------------------------------------------
+# --- Derived runs -----------------------------------------------------------------------------
 
 
 def table_run(scored: Iterable[PoolScores], order: str) -> Iterator[Hit]:
-    """The tables by `retrieval`, `max` or `mean`."""
+    """The run of tables by `retrieval`, `max` or `mean`."""
     for pool in scored:
         for rank, table in enumerate(pool.ordered(order), start=1):
             yield Hit(pool.id, table.id, rank, getattr(table, order))
 
 
 def answer_run(scored: Iterable[PoolScores], tables: Mapping[str, Sequence[Hit]]) -> Iterator[Hit]:
-    """Of each table of a run its best cell, with the table's score: the answers to a question, best first."""
+    """The best cell of each table of a run, with the table's score: the answers to a question, best first."""
     for pool in scored:
         best = {table.id: table.cell for table in pool.tables}
-        hits = (hit for hit in tables.get(pool.id, ()) if hit.id in best)  # a table without any text has none
+        hits = (hit for hit in tables.get(pool.id, ()) if hit.id in best)  # a table without any text has no best cell
         for rank, hit in enumerate(hits, start=1):
             yield Hit(pool.id, best[hit.id], rank, hit.score)
 
 
 def gold_run(scored: Iterable[PoolScores]) -> Iterator[Hit]:
-    """The cells of the gold table, best first: question answering when the table is known."""
+    """The cells of the gold table, best first: question answering with a given table."""
     for pool in scored:
         for rank, (cell, score) in enumerate(pool.gold, start=1):
             yield Hit(pool.id, cell, rank, score)
 
 
 def by_cells(tables: Sequence[ScoredTable], of: str) -> np.ndarray:
-    """float [tables]: what a pool's tables are worth by their best cells (`of` "max") or at most ("bound")."""
+    """The values by which a pool's tables are ordered, float [tables]: their best cells (`of` "max") or the upper
+    bounds ("bound")."""
     return np.array([getattr(table, of) for table in tables])
 
 
@@ -174,11 +176,11 @@ def pruning_curve(
     top: int = KEPT_TOP,
     worth: Callable[[Sequence[ScoredTable], str], np.ndarray] = by_cells,
 ) -> dict[str, list[dict]]:
-    """What is lost and spared by scoring less, {"limit", "same", "cost"} a point: `same` is the share of questions
-    whose first `top` tables by what they are `worth` stay what they are, `cost` the share of the tokens still read.
+    """The loss and the savings of scoring less, as points {"limit", "same", "cost"}. `same`: share of questions whose
+    first `top` tables by `worth` stay the same; `cost`: share of the tokens that are still read.
 
-    `pool`: only the first so many tables of the pool; `reach`: columns of all, rows of the so many most promising;
-    `exact`: rows as long as a table may still enter the top, where nothing is lost.
+    `pool`: score only the first tables of the pool; `reach`: columns of all tables, rows of only the most promising
+    ones; `exact`: rows as long as a table may still enter the top, which loses nothing.
     """
     pools = [
         _Pool(pool.tables, worth(pool.tables, "max"), worth(pool.tables, "bound")) for pool in scored if pool.tables
@@ -189,7 +191,8 @@ def pruning_curve(
     tops = [pool.first(range(len(pool.tables)), top) for pool in pools]
 
     def point(limit: int | None, read: list[tuple[Sequence[int], Sequence[int]]]) -> dict:
-        """Of (tables whose columns, tables whose rows are read) of each pool."""
+        """One point of the curve; `read` has (tables whose columns are read, tables whose rows are read) for
+        each pool."""
         same = [pool.first(rows, top) == best for pool, (_, rows), best in zip(pools, read, tops)]
         cost = sum(pool.cost(columns, rows) for pool, (columns, rows) in zip(pools, read))
         return {"limit": limit, "same": float(np.mean(same)), "cost": cost / whole}
@@ -206,7 +209,7 @@ def pruning_curve(
 
 @dataclasses.dataclass(frozen=True)
 class _Pool:
-    """Tables, known by their places in the pool, what they are worth and what they could be at most."""
+    """A pool's tables by their places: their values and the upper bounds of these."""
 
     tables: Sequence[ScoredTable]
     values: np.ndarray
@@ -220,11 +223,11 @@ class _Pool:
         return sorted(some, key=lambda i: (-self.values[i], i))[:top]
 
     def cost(self, columns: Iterable[int], rows: Iterable[int]) -> int:
-        """Tokens that reading these tables' columns and those ones' rows takes."""
+        """Tokens read for the columns and the rows of these tables."""
         return sum(self.tables[i].tokens[1] for i in columns) + sum(self.tables[i].tokens[0] for i in rows)
 
     def possible(self, top: int) -> list[int]:
-        """Table by table, the most promising first, until no other can enter the top."""
+        """The tables whose rows are read, most promising first, until no other can enter the top."""
         best: list[float] = []
         for read, i in enumerate(self.promising):
             if read >= top and self.bounds[i] < best[-1]:

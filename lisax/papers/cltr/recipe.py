@@ -1,4 +1,4 @@
-"""What a run of CLTR consists of; itself set by gin."""
+"""The settings of a CLTR run, configurable by gin."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MODELS = (PARTS, ROWS, COLUMNS, AGGREGATION, OWN)
 
 @dataclasses.dataclass(frozen=True)
 class CltrRecipe(WarmUpRecipe):
-    """The defaults are the paper's; a recipe for small machines is `experiments/cltr/scratch.gin`.
+    """Defaults are the paper's; a recipe for small machines is `experiments/cltr/scratch.gin`.
 
-    `train` maps a model to its gin file: `parts` scores rows and columns alike, `rows` and `columns` are the paper's
-    two, `aggregation` beside them is the optional head for operations (`aggregation.py`), and `own` is what they may
-    start from: a model that learns from questions made of the collection's own tables (`sampling/own_questions.py`).
-    `models` are trained already (checkpoints or bundles) and only used, as in zero-shot transfer.
+    `train` maps a model to its gin file. `parts` scores both rows and columns; `rows` and `columns` are the paper's two
+    models; `aggregation` is the optional head for operations (`operations.py`); `own` is a model that the others may
+    start from, trained on questions generated from the collection's own tables (`sampling/own_questions.py`). `models`
+    are trained models (checkpoints or bundles) that are only used, as in zero-shot transfer.
     """
 
     gin_module: ClassVar[str] = "cltr"
@@ -29,31 +29,31 @@ class CltrRecipe(WarmUpRecipe):
     fields_of_models: ClassVar[Sequence[str]] = ("train", "models", "initial")
 
     models: dict[str, str] = dataclasses.field(default_factory=dict, metadata=MODEL)
-    max_tokens: int = 512  # of a question with a row or a column
+    max_tokens: int = 512  # a question with a row or a column
     target_tokens: int = 2  # a word and EOS, times the examples packed in a row
-    # Retrieval: tables scored for a question, with Elasticsearch's k1 and b.
+    # Retrieval: tables scored per question, with Elasticsearch's k1 and b.
     pool: int = POOL
     k1: float = K1
     b: float = B
-    # Splits of questions; None: `train` (and `e2e_train`) teach, `e2e_test`, `e2e_dev`, `test` or `dev` is reported,
-    # the first that there is. A reported question teaches nothing, whatever split names it.
+    # Splits of questions. None: `train` (and `e2e_train`) for training; the first that exists of `e2e_test`, `e2e_dev`,
+    # `test` and `dev` is reported. Reported questions are never trained on, whatever split names them.
     train_splits: Sequence[str] | None = None
     report_split: str | None = None
     train_questions: int | None = None
     validation_questions: int | None = None
     report_questions: int | None = None
-    # Of a question's gold tables how many teach. The paper's model sees no other table; rows of `negative_tables` of
-    # BM25's pool can be added, and columns of `negative_columns`, where tables differ in their headers.
-    # Negative parts of a table that are kept, of each kind; None: all, as in the paper.
+    # How many of a question's gold tables are trained on. The paper's model sees no other table; rows of
+    # `negative_tables` tables of BM25's pool can be added, and columns of `negative_columns`, which help where tables
+    # differ in their headers. Then the number of negative parts kept per table and kind; None: all, as in the paper.
     gold_tables: int = 1
     negative_tables: int = 0
     negative_columns: int = 0
     negative_parts: int | None = None
-    own_questions: int = 15_000  # made of the collection's tables, where a model `own` is trained
-    # Tables are ranked by their cells and BM25 together, weighed on the held-out questions; the paper's by cells.
+    own_questions: int = 15_000  # generated from the collection's tables, to train `own`
+    # Rank tables by their cells and BM25 together, with weights fitted on held-out questions; the paper ranks by cells.
     fuse_bm25: bool = False
-    # The probability from which on a row is among those that are counted, added up …; None: fitted on held-out
-    # questions where models are trained, 0.5 where they are given.
+    # The row probability from which on a row is counted or added up; None: fitted on held-out questions for trained
+    # models, 0.5 for given ones.
     aggregation_threshold: float | None = None
 
     def __post_init__(self):
@@ -78,7 +78,7 @@ class CltrRecipe(WarmUpRecipe):
 
     @property
     def learns(self) -> bool:
-        """Whether a model is trained."""
+        """Whether the run trains a model."""
         return bool(self.train)
 
     @property
@@ -87,16 +87,16 @@ class CltrRecipe(WarmUpRecipe):
 
     @property
     def scores(self) -> bool:
-        """Whether rows and columns are scored, by a model that is trained or given."""
+        """Whether rows and columns are scored, by a trained or a given model."""
         return bool(self.scorers)
 
     @property
     def aggregates(self) -> bool:
-        """Whether there is a head for operations."""
+        """Whether the run has a head for operations."""
         return AGGREGATION in self.train or AGGREGATION in self.models
 
     @property
     def scorers(self) -> tuple[str, ...]:
-        """The models that score: one for both kinds, else rows' and columns'."""
+        """The scoring models: one for both kinds, or one for rows and one for columns."""
         given = {*self.train, *self.models}
         return () if not given else (PARTS,) if PARTS in given else (ROWS, COLUMNS)

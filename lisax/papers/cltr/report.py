@@ -1,4 +1,4 @@
-"""Figures, `metrics.json` and the report of a run of CLTR."""
+"""The figures, `metrics.json` and the report of a CLTR run."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def figures(run: Cltr) -> dict:
 
 
 def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
-    """The first questions, with what they should be answered, and their first tables by best cell."""
+    """The first questions with their expected answers, and their first tables by best cell."""
     made = []
     for pool in itertools.islice(run.scores(), QUESTIONS_SHOWN):
         question = run.questions[REPORT][pool.id]

@@ -1,7 +1,7 @@
 """CLTR (Pan et al., ACL 2021): from a question and a collection of tables to the cells that answer it.
 
-BM25 pools tables as plain text; a model says of each of their rows and columns whether the answer stands there; a cell
-is worth its row times its column, a table its best cell (section 3).
+BM25 pools tables as plain text. A model gives each of their rows and columns the probability that it contains the
+answer. A cell scores its row's times its column's probability, and a table scores its best cell (section 3).
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from lisax.sampling import files, part_examples
 from lisax.sampling.own_questions import own_questions
 
 TRAIN_SPLITS = ("train", "e2e_train")
-REPORT_SPLITS = ("e2e_test", "e2e_dev", "test", "dev")  # the first that there is
+REPORT_SPLITS = ("e2e_test", "e2e_dev", "test", "dev")  # the first that exists
 ROLES = (TRAIN, VALIDATION, REPORT)
-# Orders of the pool: BM25's, by best cell, by mean cell, and best cell with BM25.
+# Orders of the pool: by BM25, by best cell, by mean cell, and by best cell with BM25.
 BM25, MAX, MEAN, FUSED = "bm25", "max", "mean", "fused"
 NO_CELL = "questions whose answer is no cell of a table, of which no row or column is learned"
 NO_EVIDENCE = "questions of which no table of the corpus is known to answer them"
 NO_TABLE = "questions about tables that the corpus does not have"
-ROWS_OF_A_TABLE = 50  # that a vocabulary is trained on
+ROWS_OF_A_TABLE = 50  # used to train a vocabulary
 CELLS, TABLES = "cells", "tables"
 TASKS = {
     PARTS: "cltr_parts",
@@ -58,7 +58,7 @@ TASKS = {
 
 
 SETTINGS_OF_NEGATIVES = ("negative_tables", "negative_columns", "negative_parts")
-# What the questions of a run depend on.
+# Settings that determine the questions of a run.
 SETTINGS_OF_QUESTIONS = (
     "train_splits",
     "report_split",
@@ -74,7 +74,8 @@ SETTINGS_OF_QUESTIONS = (
 
 
 def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) -> dict[str, Question]:
-    """Questions of several splits; an id that stands for two of them, or for another one of `others`, is refused."""
+    """Questions of several splits by id. Raises an error for an id with two different questions, here or in
+    `others`."""
     found: dict[str, Question] = {}
     for question in questions:
         known = found.setdefault(question.id, others.get(question.id, question))
@@ -88,10 +89,10 @@ def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) ->
 
 
 class Cltr(Pipeline):
-    """One run in the folder `out`; `stages` says what it does.
+    """One run in the folder `out`; `stages` lists its steps.
 
-    `index`: an index folder of the same tables to use in place of one of its own, `made_from` what names its content
-    and that of anything else that comes from elsewhere."""
+    `index`: an existing index folder of the same tables to use. `made_from`: a digest of that index and of any other
+    input from outside the run."""
 
     indexed = ("index",)
     settings_of_texts = (*Pipeline.settings_of_texts, *SETTINGS_OF_QUESTIONS, "learns_operations")
@@ -131,7 +132,7 @@ class Cltr(Pipeline):
 
     @fact
     def made_from(self) -> str | None:
-        """What names the content of an index, and of anything else, that comes from elsewhere."""
+        """A digest of the index and other inputs that come from outside the run."""
         return self._made_from
 
     @functools.cached_property
@@ -144,7 +145,7 @@ class Cltr(Pipeline):
 
     @property
     def orders(self) -> tuple[str, ...]:
-        """Of the tables, as reported; the last is the run's own."""
+        """The reported orders of the tables; the last is the run's own."""
         if not self.recipe.scores:
             return (BM25,)
         return (BM25, MEAN, MAX, *([FUSED] if self.recipe.fuse_bm25 else []))
@@ -154,7 +155,7 @@ class Cltr(Pipeline):
         return (TRAIN, REPORT)
 
     def read_claims(self, split: str) -> Iterator[Claim]:
-        """Questions, as what retrieves and measures tables takes them."""
+        """Questions in the form of claims, which retrieval and its measures take."""
         for question in self.read_questions(split):
             if gold := table_text.gold_tables(question):
                 yield Claim(question.id, question.text, Label.SUPPORTS, tuple((table,) for table in gold))
@@ -164,7 +165,7 @@ class Cltr(Pipeline):
             yield from self.data.questions(split, watch)
 
     def checked_questions(self, role: str) -> Iterator[Question]:
-        """The same; one that names a cell past the end of its table is an error."""
+        """The questions of a role. Raises an error for one that names a cell outside its table."""
 
         def stream(watch: Watch) -> Iterator[Question]:
             for question in self.read_questions(role, watch):
@@ -215,8 +216,9 @@ class Cltr(Pipeline):
 
     @kept
     def questions(self) -> dict[str, dict[str, Question]]:
-        """Questions by role and id; reported ones are never trained on. Those that teach are answered by cells; of
-        reported ones the table must be known: retrieval counts them all, answers those that have a cell."""
+        """Questions by role and id; reported ones are never trained on. Training questions are answered by cells. For
+        reported ones only the table must be known: retrieval is measured on all of them, answers on those with a cell.
+        """
         recipe, skipped = self.recipe, Counter()
         made = self._by_role(functools.partial(self._answered, skipped=skipped))
         tell(skipped)
@@ -257,12 +259,12 @@ class Cltr(Pipeline):
                 yield question
 
     def gold_tables(self, question: Question) -> tuple[str, ...]:
-        """The tables that hold an answer, or of which no more is known than that they do."""
+        """The tables that contain an answer, including those whose answer cell is unknown."""
         return table_text.gold_tables(question, self.tables.__contains__)
 
     @kept
     def claims(self) -> dict[str, dict[str, Claim]]:
-        """The same, as what retrieval and its measures take."""
+        """The questions as claims by role and id, as retrieval and its measures take them."""
         return {
             role: table_text.as_claims(questions.values(), self.tables.__contains__)
             for role, questions in self.questions.items()
@@ -274,13 +276,13 @@ class Cltr(Pipeline):
 
     @kept
     def fusion_weights(self) -> np.ndarray:
-        """Of best cells beside BM25, fitted on held-out questions."""
+        """Weights of the best cell and BM25, fitted on held-out questions."""
         held = list(self.scores(VALIDATION))
         ranked, lexical = (_by_query(pool_scores.table_run(held, order)) for order in (MAX, "retrieval"))
         return score_fusion.fit(self.claims[VALIDATION].values(), ranked, lexical)
 
     def pruning(self, limits: Sequence[int]) -> dict[str, dict]:
-        """`pool_scores.pruning_curve` by the order that is kept: best cells', and theirs with BM25."""
+        """`pool_scores.pruning_curve` for each order that is preserved: by best cell, and by best cell with BM25."""
 
         def fused(tables: Sequence[ScoredTable], of: str) -> np.ndarray:
             cells, lexical = (np.array([getattr(table, name) for table in tables]) for name in (of, "retrieval"))
@@ -292,7 +294,7 @@ class Cltr(Pipeline):
         return found
 
     def shown(self, pool: PoolScores) -> list[TableScores]:
-        """The first tables of a question by their best cells."""
+        """The question's first tables by best cell."""
         return [
             TableScores(self.lookup(table), retrieval, np.array(rows, np.float32), np.array(columns, np.float32))
             for table, retrieval, rows, columns in pool.shown
@@ -304,7 +306,7 @@ class Cltr(Pipeline):
     # --- Stages -----------------------------------------------------------------------------
 
     def stages(self) -> list[Stage]:
-        """The paper, from questions to the cells that answer them."""
+        """The paper's pipeline, from questions to answer cells."""
         recipe, own_index = self.recipe, self.index_folder == self.out / "index"
         index = Stage(
             name="index",
@@ -316,7 +318,7 @@ class Cltr(Pipeline):
         if recipe.learns and self._negatives:
             roles = [*ROLES]
         roles = [role for role in ROLES if role in roles] + self.aggregation.retrieved_roles
-        retrieve = Stage(  # section 4.2: the pool of every question, and what is right
+        retrieve = Stage(  # section 4.2: the pool of every question, and its relevance judgements
             name="retrieve",
             after=["index"],
             reads=["pool", *SETTINGS_OF_QUESTIONS],
@@ -358,7 +360,7 @@ class Cltr(Pipeline):
         return (*REQUIRED_WORDS, *(self.preset.operation_words if self.recipe.learns_operations else ()))
 
     def texts(self) -> Iterator[str]:
-        """Parts of tables as the models will read them and questions, those of the warm-up's world beside ours."""
+        """Questions and the parts of tables as models read them, from the data and from the warm-up's world."""
         questions: Iterable[Question] = self.learned(TRAIN)
         tables: Iterable[Table] = self.tables
         if self.recipe.warms_up:
@@ -375,8 +377,9 @@ class Cltr(Pipeline):
             yield question.text
 
     def stages_of_training(self) -> list[Stage]:
-        """All models, and what they learn from: every row and every column of the gold tables, and of retrieved ones
-        where the recipe says so; before them a model that others may start from, on questions made of the tables."""
+        """Training of all models and their examples: every row and column of the gold tables, and of retrieved ones
+        where the recipe says so. A model that others may start from comes first, trained on questions generated from
+        the tables."""
         train, headers = self.recipe.train, self.aggregation.example_files.values()
         own = Stage(
             name=OWN,
@@ -432,7 +435,7 @@ class Cltr(Pipeline):
 
     @property
     def _negatives(self) -> dict[PartKind, int]:
-        """Retrieved tables that teach what is wrong, by what they teach of; empty: none."""
+        """How many retrieved tables provide negatives, by kind of part; empty: none."""
         found = {PartKind.ROW: self.recipe.negative_tables, PartKind.COLUMN: self.recipe.negative_columns}
         return found if any(found.values()) else {}
 
@@ -447,7 +450,7 @@ class Cltr(Pipeline):
     def _write_parts(
         self, folder: Path, questions: Mapping[str, Sequence[Question]], pools: Mapping[str, Sequence[str]]
     ) -> None:
-        """The rows and columns that questions by role teach; `pools` are the tables that are retrieved for them."""
+        """Writes the row and column examples of questions by role; `pools` are the tables retrieved for them."""
         recipe = self.recipe
         for role in (TRAIN, VALIDATION):
             counts = part_examples.write_all(
@@ -464,7 +467,7 @@ class Cltr(Pipeline):
                 say(f"  {count:,} {kind}s for {role}")
 
     def learned(self, role: str) -> list[Question]:
-        """Those that a cell answers, then those that something made of several does."""
+        """The training questions of a role: those answered by a cell, then those answered by an aggregate."""
         return [*self.questions[role].values(), *self.questions.get(AGGREGATING[role], {}).values()]
 
     def _pools(self, role: str) -> dict[str, list[Hit]]:
@@ -474,8 +477,8 @@ class Cltr(Pipeline):
     # --- Answers ----------------------------------------------------------------------------
 
     def stages_of_answers(self) -> list[Stage]:
-        """Section 3.2: all rows and columns of the pools; the tables anew; of each its best cell. Then, where there is
-        a head for operations, what it makes of the cells."""
+        """Section 3.2: score all rows and columns of the pools, reorder the tables, take the best cell of each. With a
+        head for operations, also aggregate cells."""
         recipe = self.recipe
         trained = [f"train.{model}" for model in recipe.scorers if model in recipe.train]
 
@@ -489,7 +492,7 @@ class Cltr(Pipeline):
             )
 
         runs = [*(order for order in self.orders if order != BM25), *(f"answers.{order}" for order in self.orders)]
-        # The weights go with a model that is trained here; a given one stays as it was given.
+        # The weights are stored with a model trained here; a given model is left unchanged.
         weighed = self.model_dir(recipe.scorers[0]) if recipe.fuse_bm25 and recipe.scorers[0] in recipe.train else None
         answer = Stage(
             name="answer",
@@ -526,7 +529,7 @@ class Cltr(Pipeline):
             ranked, lexical = (_by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
             write_run(self.run_file(FUSED), score_fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
             if weighed is not None:
-                # Where cells count for nothing, who asks of cells is better off without weights.
+                # Where cells have no weight, users who ask for cells are better off without weights.
                 weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None
                 write_fitted(weighed, {"fusion": weights})
         for order in self.orders:

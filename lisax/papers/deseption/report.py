@@ -1,4 +1,4 @@
-"""The figures and the report of a run of DeSePtion: `metrics.json`, `report.html` and the tables in the terminal."""
+"""The figures and the report of a DeSePtion run: `metrics.json`, `report.html` and the tables in the terminal."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def _figures(run: Deseption) -> dict:
 
 
 def _recalls(run: Deseption, role: str) -> dict[str, float]:
-    """Share of the claims with evidence of which all pages of a set are among the candidates, as many of the first
-    candidates as are pointed to, those pointed to, and those with a second hop; and a whole set among the sentences
-    that are read of those pointed to."""
+    """Recall of complete evidence sets, as shares of the claims with evidence. Pages: among all candidates, among the
+    first D candidates, among the D pages pointed to, and after a second hop. Sentences: among those read from the pages
+    pointed to."""
     claims, d = run.claims[role].values(), run.recipe.documents
     found = {
         which: ranked_ids(read_run(run.pages_file(which, role)))
@@ -145,7 +145,7 @@ def _tiles(figures: Mapping) -> list[tuple[str, Mapping]]:
 
 
 def _views(run: Deseption, best: str) -> list:
-    """Claims of every kind with the best variant's verdicts, attacked ones beside the clean."""
+    """Claims of every kind with the best variant's verdicts, each attacked claim beside its clean one."""
     views = []
     for role in run.reported_roles:
         by_kind: dict[str | None, list] = {}

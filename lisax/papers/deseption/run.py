@@ -1,8 +1,8 @@
-"""DeSePtion: claims that break fact checkers, and a checker of pointer networks (Hidey et al., ACL 2020).
+"""DeSePtion: attacks on fact checkers, and a checker of pointer networks (Hidey et al., ACL 2020).
 
-Candidate pages come from BM25, titles and entities; a pointer network over (claim, title) keeps D of them, a second
-one over (claim, sentence) points to N sentences and labels the claim at every step (section 5). The temporal step
-rules on dates. All of it runs over the reported claims and over those that the attack kit makes of them (section 4).
+Candidate pages come from BM25, titles and entities. A pointer network over (claim, title) keeps D of them; a second one
+over (claim, sentence) points to N sentences and labels the claim at every step (section 5). The temporal step then
+applies rules on dates. The run covers the reported claims and their attacked versions (section 4).
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from lisax.sampling.negatives import Window
 class Variant:
     """A row of the report: one of the paper's ablations, or a defence.
 
-    `documents` are those pointed to ("documents"), the first of the "candidates", or ("hops", ours) those pointed to
-    with pages that their sentences name."""
+    `documents`: which pages are read: those pointed to ("documents"), the first of the "candidates", or ("hops", ours)
+    those pointed to and pages that their sentences name."""
 
     model: str
     documents: str = "documents"
     temporal: bool = False
 
 
-# The first is the paper's system, which the page is about.
+# The first is the paper's system, which the report's page of claims shows.
 VARIANTS = {
     "joint_temporal": Variant("evidence", temporal=True),
     "joint": Variant("evidence"),
@@ -57,13 +57,13 @@ VARIANTS = {
 }
 
 
-# Pairs that the encoder learns first, and what the pointer learns.
+# Example files of single pairs, which the encoder is trained on first, and of the pointer.
 PAGE_EXAMPLES = ("pointer_titles", "pointer_documents")
 SENTENCE_EXAMPLES = ("pointer_labels", "pointer_sentences")
 
 
 class Deseption(PagePipeline):
-    """One run in the folder `out`; `stages` says what it does."""
+    """One run in the folder `out`; `stages` lists its steps."""
 
     recipe_class = PointerRecipe
     world_settings = {"shares": WORLD_SHARES}
@@ -80,7 +80,7 @@ class Deseption(PagePipeline):
 
     @property
     def variants(self) -> dict[str, Variant]:
-        """Those of `VARIANTS` whose models the recipe trains."""
+        """The variants whose models the recipe trains."""
         return {
             name: variant
             for name, variant in VARIANTS.items()
@@ -92,20 +92,20 @@ class Deseption(PagePipeline):
     # --- Files and what stages read ---------------------------------------------------------
 
     def pages_file(self, which: str, role: str) -> Path:
-        """The run of pages: `candidates`, `documents` (pointed to) or `hops`."""
+        """The run file of pages: `candidates`, `documents` (pointed to) or `hops`."""
         return self.out / "runs" / f"{which}.{role}.trec"
 
     def limited(self, role: str) -> list[Claim]:
-        """The claims of a role that take part."""
+        """The claims of a role that are used."""
         return list(self.claims_of(role).values())[: self.recipe.train_claims if role == TRAIN else None]
 
     def page(self, page_id: str) -> Passage | None:
-        """A page as the pointer over documents reads it: its title."""
+        """A page as the document pointer reads it: its title."""
         page = self.sentences.page(page_id)
         return page and Passage(page_id, page.title, "")
 
     def sentence_candidates(self, role: str, pages: str = "documents") -> dict[str, list[str]]:
-        """Sentences of each claim's documents, all first ones before the second of any."""
+        """Candidate sentences from each claim's documents: all first sentences before any second one."""
         found = {}
         for claim, hits in read_run(self.pages_file(pages, role)).items():
             of_pages = [self.sentences.of_pages([hit]) for hit in hits[: self.recipe.documents]]
@@ -116,16 +116,16 @@ class Deseption(PagePipeline):
     # --- Stages -----------------------------------------------------------------------------
 
     def stages(self) -> list[Stage]:
-        """The paper, from claims to verdicts."""
+        """The paper's pipeline, from claims to verdicts."""
         recipe = self.recipe
-        retrieve = Stage(  # M candidate pages of every claim
+        retrieve = Stage(  # M candidate pages per claim
             name="retrieve",
             after=self.indexed,
             reads=[*SETTINGS_OF_CLAIMS, "candidates", "train_claims"],
             outputs=[self.pages_file("candidates", role) for role in self.roles],
             work=self._retrieve,
         )
-        point = [  # the D documents of every claim, in the order in which they were pointed to
+        point = [  # the D documents per claim, in the order of the pointers
             Stage(
                 name=f"point.{role}",
                 after=["retrieve", "train.documents"],
@@ -165,7 +165,8 @@ class Deseption(PagePipeline):
     # --- Documents --------------------------------------------------------------------------
 
     def stages_of_documents(self) -> list[Stage]:
-        """Section 5.1: titles of gold pages against those of other candidates, one by one and by pointing."""
+        """Section 5.1: train on titles of gold pages against those of other candidates, as single pairs and by
+        pointing."""
         examples = Stage(
             name="examples.documents",
             after=["retrieve"],
@@ -194,7 +195,7 @@ class Deseption(PagePipeline):
         tell(skipped)
 
     def _title_pairs(self, claims: Sequence[Claim], ranked: pairs.Ranked) -> Iterator[Example]:
-        """Each gold page's title as relevant, and titles of other candidates as not."""
+        """Pairs of each gold page's title (relevant) and of titles of other candidates (not relevant)."""
         for claim in claims:
             gold = [page for pages in pointer_examples.page_sets(claim)[:1] for page in pages if self.page(page)]
             known = {page for pages in pointer_examples.page_sets(claim) for page in pages}
@@ -222,7 +223,8 @@ class Deseption(PagePipeline):
         steps: int,
         skipped: Counter,
     ) -> None:
-        """Training has a whole evidence set among the candidates; what chooses checkpoints is as met in use."""
+        """Writes pointer examples. For training, a whole evidence set is put among the candidates; examples for
+        choosing checkpoints are as in use."""
         if role == TRAIN:
             made = pointer_examples.training(claims, ranked, lookup, sets, k, steps=steps, skipped=skipped)
         else:
@@ -230,7 +232,8 @@ class Deseption(PagePipeline):
         write_examples(self.examples_file(name, role), made)
 
     def _hop(self, role: str) -> None:
-        """The second hop from the documents pointed to: of as many, the last give way to what their sentences name."""
+        """The second hop: the last of the documents pointed to are replaced by pages that the sentences of the first
+        name."""
         run = read_run(self.pages_file("documents", role))
         write_run(
             self.pages_file("hops", role),
@@ -256,7 +259,8 @@ class Deseption(PagePipeline):
     # --- Evidence ---------------------------------------------------------------------------
 
     def stages_of_evidence(self) -> list[Stage]:
-        """Section 5.2: labels of single sentences, then pointing and labelling jointly, and without the joint loss."""
+        """Section 5.2: train on labels of single sentences, then point and label jointly, and without the joint
+        loss."""
         examples = Stage(
             name="examples.sentences",
             after=[f"point.{TRAIN}", f"point.{VALIDATION}"],
@@ -317,7 +321,7 @@ class Deseption(PagePipeline):
     # --- Verdicts ---------------------------------------------------------------------------
 
     def stages_of_verdicts(self) -> list[Stage]:
-        """Verdicts of every variant over the reported claims and over those made of them."""
+        """Verdicts of every variant on the reported claims and their attacked versions."""
         stages = []
         for name, variant in self.variants.items():
             pages = {"documents": "point", "hops": "hop"}.get(variant.documents)

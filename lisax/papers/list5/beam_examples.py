@@ -1,8 +1,8 @@
-"""Candidates and examples as Apache Beam pipelines, for corpora and machines beyond one process.
+"""Builds candidates and examples as Apache Beam pipelines, for corpora and machines beyond one process.
 
-Every claim is worked on by itself, by the functions that `lisax run` uses; its number keeps the order of the claims.
-Workers write parts of CLAIMS_PER_PART claims beside the result, which the caller joins: the files are those of the
-in-process path, byte by byte, whatever the runner and its number of workers. All must see the same files.
+Claims are processed independently, by the functions that `lisax run` uses; their numbers keep their order. Workers
+write parts of CLAIMS_PER_PART claims beside the result, and the caller joins them. The files are byte-identical to
+those of the in-process path, whatever the runner and its number of workers. All workers must see the same files.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from lisax.sampling import examples, files
 CLAIMS_PER_PART = 1000
 SKIPPED = "skipped"
 
-Numbered = tuple[str, tuple[int, str]]  # (name of a file, (number of the claim, its lines))
+Numbered = tuple[str, tuple[int, str]]  # (file name, (number of the claim, its lines))
 
 
 def expand_candidates(
     run: str | os.PathLike, index: str | os.PathLike, out: str | os.PathLike, *, limit: int, options: Sequence[str]
 ) -> None:
-    """The first `limit` sentences of each query's documents in `run`, as a run, as in `List5.retrieve_candidates`."""
+    """Writes the first `limit` sentences of each query's documents in `run` as a run, as in
+    `List5.retrieve_candidates`."""
     out = Path(out)
 
     def work(pipeline: beam.Pipeline) -> beam.PCollection:
@@ -62,7 +63,8 @@ def build_examples(
     training: bool,
     options: Sequence[str],
 ) -> Counter:
-    """Writes `{variant}.{split}.jsonl` in `out`, as `sampling.files.write_all` does; returns what was left out.
+    """Writes `{variant}.{split}.jsonl` in `out`, as `sampling.files.write_all` does; returns counts of skipped
+    examples.
 
     `candidates` and `reranked` are run files of sentences; without `reranked` there is no ranker yet.
     """
@@ -84,7 +86,7 @@ def build_examples(
 
 
 class WithSentences(beam.DoFn):
-    """Opens the index once a worker."""
+    """Opens the index once per worker."""
 
     def __init__(self, index: str):
         self.index = index
@@ -94,7 +96,7 @@ class WithSentences(beam.DoFn):
 
 
 class Candidates(WithSentences):
-    """(number, query, its documents) -> its lines of the run of sentences."""
+    """(number, query, its documents) -> lines of the run of sentences."""
 
     def __init__(self, index: str, limit: int, name: str):
         super().__init__(index)
@@ -117,7 +119,7 @@ class Examples(WithSentences):
         claim_id, grouped = element
         candidates = {claim_id: ids for ids in grouped["candidates"]}  # noqa: B035, at most one
         reranked = {claim_id: ids for ids in grouped["reranked"]} if "reranked" in grouped else candidates  # noqa: B035
-        for number, claim in grouped["claim"]:  # none for a query that is no claim of this split
+        for number, claim in grouped["claim"]:  # none for a query outside this split
             for variant in self.variants:
                 skipped: Counter = Counter()
                 made = files.build(
@@ -147,7 +149,8 @@ def _ranked(path: str) -> Iterable[tuple[str, list[str]]]:
 def _write_files(
     work: Callable[[beam.Pipeline], beam.PCollection], folder: Path, names: Sequence[str], options: Sequence[str]
 ) -> Counter:
-    """Runs the pipeline and writes the named files from what `work` gives; returns the counts of what was skipped."""
+    """Runs the pipeline and writes the named files from the output of `work`; returns the counts of skipped
+    examples."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = Path(tempfile.mkdtemp(prefix=".beam-", dir=folder))
     try:
@@ -173,6 +176,6 @@ def _write_files(
 
 def _write_part(part: tuple[tuple[str, int], Iterable[tuple[int, str]]], folder: str) -> None:
     (name, number), texts = part
-    # Written whole: a bundle that a runner tries again gives the same file.
+    # Written atomically: when a runner retries a bundle, it writes the same file.
     with atomic_write(Path(folder) / f"{name}-{number:08}") as file:
         file.writelines(text for _, text in sorted(texts))

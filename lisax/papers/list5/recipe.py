@@ -1,4 +1,4 @@
-"""What a run of LisT5 consists of: sizes, windows and the gin file of each model; itself set by gin."""
+"""The settings of a LisT5 run: sizes, windows and each model's gin file; configurable by gin."""
 
 from __future__ import annotations
 
@@ -10,57 +10,58 @@ from lisax.papers.attack_recipe import AttackRecipe
 from lisax.records import LisaxError
 from lisax.sampling import negatives
 
-STARTS = ("pretrain", "base")  # trained for others to start from
+STARTS = ("pretrain", "base")  # models that others start from
 RANKERS = ("rank_entities", "rank")
-# Kinds of claims in the worlds that models are trained on here. One hop is most, as in FEVER: no ranker that sees
-# one sentence at a time finds the second page of a two-hop claim that does not name it.
+# Shares of claim kinds in the generated worlds that models are trained on. One hop dominates, as in FEVER: a ranker
+# that sees one sentence at a time cannot find the second page of a two-hop claim that does not name it.
 WORLD_SHARES = {"one_hop": 0.85, "two_hop": 0.04, "joint": 0.06, "compare": 0.05}
-# Of claims over tables: micro models learn to look cells up, and hardly to compare, count or find the greatest.
+# The same for claims over tables: micro models learn to look cells up, but hardly to compare, count or find the
+# greatest.
 TABLE_SHARES = {"lookup": 0.6, "conjunction": 0.25, "superlative": 0.05, "count": 0.05, "compare": 0.05}
 LABELLERS = ("claim_only", "label_pointwise", "label_listwise", "label_listwise_infused")
 
 
 @dataclasses.dataclass(frozen=True)
 class Recipe(AttackRecipe):
-    """The defaults are the paper's; a recipe for small machines is `experiments/list5/scratch.gin`.
+    """Defaults are the paper's; a recipe for small machines is `experiments/list5/scratch.gin`.
 
-    Two models of `train` only serve others to start from: `pretrain` learns span corruption, `base` ranking and
-    labelling single sentences at once, both against sentences that BM25 found.
+    Two models of `train` only serve as starting points: `pretrain` is trained on span corruption; `base` on ranking and
+    labelling single sentences at once, both against sentences retrieved by BM25.
     """
 
     gin_module: ClassVar[str] = "list5"
     model_names: ClassVar[Sequence[str]] = (*STARTS, *RANKERS, *LABELLERS)
 
-    max_tokens: int = 512  # of an input of a ranker or of the base
-    pointwise_max_tokens: int = 512  # of an input of the pointwise labeller
-    list_max_tokens: int = 512  # of an input of a listwise model
-    claim_max_tokens: int = 512  # of an input of the claim-only model
-    target_tokens: int = 2  # of a row of targets in training: a word and EOS, times the examples packed in a row
+    max_tokens: int = 512  # inputs of rankers and of the base
+    pointwise_max_tokens: int = 512  # inputs of the pointwise labeller
+    list_max_tokens: int = 512  # inputs of listwise models
+    claim_max_tokens: int = 512  # inputs of the claim-only model
+    target_tokens: int = 2  # targets in training: a word and EOS, times the examples packed in a row
     # Document retrieval: LisT5 expands 150 documents to 200 sentences.
     method: str = "both"
     k1: float = 0.6
     b: float = 0.5
     documents: int = 150
     candidates: int = 200
-    train_candidates: int | None = None  # sentences reranked for a claim of train; None: as many as elsewhere
-    train_claims: int | None = None  # claims of train that are reranked and teach the labellers; None: all
+    train_candidates: int | None = None  # sentences reranked per training claim; None: as for other claims
+    train_claims: int | None = None  # training claims reranked and used for the labellers; None: all
     # Sampling.
     ranking_window: Sequence[int] = negatives.RANKING
     labelling_window: Sequence[int] = negatives.LABELLING
     base_window: Sequence[int] = (1, 10)
-    negative_rounds: int = 1  # times each positive is paired with a fresh negative
-    # Entities in the ranker's training: "titles" of the gold pages (the paper's) or "spotted" as in inference. Small
-    # models that learn from few claims are misled where the two differ.
+    negative_rounds: int = 1  # how often each positive is paired with a fresh negative
+    # Entities in the ranker's training: "titles" of the gold pages (as in the paper) or "spotted" as in inference.
+    # Small models trained on few claims suffer where the two differ.
     training_entities: str = "titles"
-    # Sentences of the window that a claim adds to the pointwise labeller's examples as NOINFO; the paper has none.
+    # Sentences of the window that each claim adds to the pointwise labeller's examples as NOINFO; the paper adds none.
     weak_sentences: int = 0
-    # Sentences are selected by the ranker and BM25 together, weighed on the held-out claims; the paper's by the ranker.
+    # Select sentences by the ranker and BM25 together, weighted on held-out claims; the paper selects by the ranker.
     fuse_bm25: bool = False
-    # 2: what the first pages and the first sentences name is retrieved and selected too (DeSePtion, section 4).
+    # 2: also retrieve and select pages that the first pages and sentences name (DeSePtion, section 4).
     hops: int = 1
-    # The temporal step after every verifier (DeSePtion, section 5.2): dates decide where they can.
+    # Apply the temporal step after every verifier (DeSePtion, section 5.2): dates decide where they can.
     temporal: bool = False
-    label_seed: int | None = None  # of labellers and their examples, if another than `seed`
+    label_seed: int | None = None  # seed of labellers and their examples, if different from `seed`
 
     def __post_init__(self):
         super().__post_init__()
@@ -79,12 +80,12 @@ class Recipe(AttackRecipe):
 
     @property
     def first_selector(self) -> str:
-        """Whose selection is labelled, or the second hop starts from."""
+        """The model whose selection the labellers read, or the second hop starts from."""
         return "fused" if self.fuse_bm25 else "rank_entities"
 
     @property
     def selector(self) -> str:
-        """Whose selection is labelled."""
+        """The step whose selection the labellers read."""
         return "hops" if self.hops == 2 else self.first_selector
 
     @property
@@ -93,7 +94,7 @@ class Recipe(AttackRecipe):
 
     @staticmethod
     def setting_of_tokens(model: str) -> str:
-        """The setting that limits a model's input."""
+        """The setting that limits the tokens of a model's input."""
         if model in ("claim_only", "label_pointwise"):
             return "claim_max_tokens" if model == "claim_only" else "pointwise_max_tokens"
         return "list_max_tokens" if "listwise" in model else "max_tokens"

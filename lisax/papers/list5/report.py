@@ -81,12 +81,12 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
 
 
 def _read_of(hits: Iterable[Hit], lookup: Lookup) -> list[str]:
-    """Ids of the sentences that a labeller reads of a selection."""
+    """Ids of the sentences of a selection that a labeller reads."""
     return [passage.id for passage in first_passages((hit.id for hit in hits), lookup)]
 
 
 def best_variant(evaluated: Mapping[str, Mapping]) -> str | None:
-    """The variant that the page is about: listwise infused, the paper's; without it, pointwise by any sentence."""
+    """The variant that the report shows: listwise infused, as in the paper; without it, pointwise by any sentence."""
     return next((variant for variant in ("infused", "any") if variant in evaluated), None)
 
 
@@ -145,7 +145,7 @@ def _report(
 def _views(
     run: List5, claims: Mapping[str, Claim], chosen: Mapping[str, Prediction], selections: Mapping, best: str | None
 ) -> list[ClaimView]:
-    """The first claims, and after them those that attacks made."""
+    """The first claims, followed by attacked ones."""
 
     def scores(hits: Iterable[Hit]) -> dict[str, float]:
         return {hit.id: hit.score for hit in hits}
@@ -166,7 +166,7 @@ def _views(
 
 
 def claim_view(lookup: Lookup, claim: Claim, verdict: Prediction, scores: Mapping[str, float]) -> ClaimView:
-    """A claim as the page shows it; `scores` are the selection's, by sentence id."""
+    """A claim as the report shows it; `scores` are those of the selection, by sentence id."""
     gold = set(claim.gold_ids)
 
     def evidence(unit: str) -> EvidenceView:

@@ -1,7 +1,7 @@
 """LisT5: from claims to verdicts with evidence (Jiang, Pradeep & Lin, ACL 2021).
 
-Documents are retrieved with BM25 and a title search (section 3.1), their sentences ranked by monoT5
-(3.2), and the best L = 5 labelled, pointwise or as a list, plain or with noise infused (3.3).
+Documents are retrieved with BM25 and a title search (section 3.1), their sentences are ranked by monoT5 (3.2), and the
+best L = 5 are labelled, pointwise or as a list, plain or with infused noise (3.3).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from lisax.sampling import examples as sampling
 from lisax.sampling import files
 from lisax.sampling.negatives import Window
 
-BASE_WEAK = 2  # sentences of no information that each claim gives the base
+BASE_WEAK = 2  # sentences without information per claim in the base's examples
 
-# Rows of the paper's table 2 and what stands beside them (`first` and `any` are ours): variant -> (labeller, selection).
+# Rows of the paper's table 2 and further ones (`first` and `any` are ours): variant -> (labeller, selection).
 VARIANTS = {
     "claim_only": ("claim_only", "rank_entities"),
     "bm25": ("label_listwise_infused", "bm25"),
@@ -48,7 +48,7 @@ VARIANTS = {
 
 
 class List5(PagePipeline):
-    """One run in the folder `out`; `stages` says what it does."""
+    """One run in the folder `out`; `stages` lists its steps."""
 
     recipe_class = Recipe
     world_settings = {"shares": WORLD_SHARES}
@@ -79,7 +79,7 @@ class List5(PagePipeline):
 
     @property
     def variants(self) -> dict[str, tuple[str, str]]:
-        """Those of `VARIANTS` whose models the recipe trains."""
+        """The variants whose models the recipe trains."""
         recipe = self.recipe
         selections = {"bm25": "bm25", "rank": "rank", "rank_entities": recipe.selector}
         return {
@@ -89,16 +89,16 @@ class List5(PagePipeline):
         }
 
     def stages(self) -> list[Stage]:
-        """The paper, from claims to verdicts."""
+        """The paper's pipeline, from claims to verdicts."""
         roles = (TRAIN, VALIDATION, *self.reported_roles)
-        retrieve = Stage(  # sections 3.1 and 3.2: K documents a claim, then their first sentences in retrieved order
+        retrieve = Stage(  # sections 3.1 and 3.2: K documents per claim, then their first sentences in retrieval order
             name="retrieve",
             after=self.indexed,
             reads=[*SETTINGS_OF_CLAIMS, "documents", "candidates", "method", "hops"],
             outputs=[*map(self.documents_file, roles), *map(self.candidates_file, roles)],
             work=functools.partial(self._retrieve, roles),
         )
-        # Labellers learn from what is selected; the ranker is weighed beside BM25 on what is held out.
+        # Labellers are trained on selected sentences; the fusion of ranker and BM25 is fitted on held-out claims.
         learned = (VALIDATION, TRAIN) if self.recipe.labellers else (VALIDATION,) if self.recipe.fuse_bm25 else ()
         return [
             *self.stages_of_corpus(),
@@ -133,7 +133,7 @@ class List5(PagePipeline):
     # --- Rankers ----------------------------------------------------------------------------
 
     def stages_of_pretraining(self) -> list[Stage]:
-        """Span corruption over the corpus, where the recipe asks for it."""
+        """Span corruption over the corpus, if the recipe asks for it."""
         if "pretrain" not in self.recipe.train:
             return []
         examples = Stage(
@@ -150,8 +150,8 @@ class List5(PagePipeline):
         files.write_texts(self.out / "examples", pages, self.recipe.validation_share)
 
     def stages_of_rankers(self) -> list[Stage]:
-        """monoT5 on gold sentences against negatives of a window of ranks, with and without entities; before it,
-        where the recipe has one, the base that learns from the same candidates."""
+        """Training of monoT5 on gold sentences against negatives from a window of ranks, with and without entities;
+        before it, if the recipe has one, of the base, from the same candidates."""
         train = self.recipe.train
         names = ["rank", *(["label_candidates"] if "base" in train else [])]
         examples = Stage(
@@ -190,8 +190,8 @@ class List5(PagePipeline):
     # --- Selection --------------------------------------------------------------------------
 
     def stages_of_selection(self, role: str) -> list[Stage]:
-        """Sentences of the candidates, best first: by the ranker; where the recipe says so by it and BM25 together, and
-        by a second hop from there. Of reported claims by every ranker, with BM25 alone beside them."""
+        """Candidate sentences, best first: by the ranker or, if the recipe says so, by ranker and BM25 together,
+        followed by a second hop. For reported claims by every ranker, and by BM25 alone."""
         recipe, reported = self.recipe, role in self.reported_roles
         bm25 = Stage(
             name=f"select.bm25.{role}",
@@ -254,7 +254,7 @@ class List5(PagePipeline):
             )
 
     def _select_bm25(self, role: str) -> None:
-        """The baseline: BM25 over the sentences of all the claims' candidates, titles before them."""
+        """The baseline: BM25 over the candidate sentences of all claims, each preceded by its title."""
         from lisax.formats.ranking import titled
         from lisax.retrieval.bm25 import build
 
@@ -279,7 +279,7 @@ class List5(PagePipeline):
         write_run(self.selection_file("fused", role), score_fusion.fuse(*runs, weights), "fused")
 
     def _hop(self, role: str, first: str) -> None:
-        """The second hop from the selection's first sentences."""
+        """The second hop from the first selected sentences."""
         run = read_run(self.selection_file(first, role))
         claims = (claim for claim in self.claims_of(role).values() if claim.id in run)
         hits = second_sentences(self.index, claims, run, self.sentences.page)
@@ -288,7 +288,7 @@ class List5(PagePipeline):
     # --- Labellers --------------------------------------------------------------------------
 
     def stages_of_labellers(self) -> list[Stage]:
-        """Section 3.3: pointwise, listwise, listwise on infused noise, and the claim alone."""
+        """Training of the labellers (section 3.3): pointwise, listwise, listwise on infused noise, and claim only."""
         names, selector = self.recipe.labellers, self.recipe.selector
         if not names:
             return []

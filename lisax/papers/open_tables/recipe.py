@@ -1,4 +1,4 @@
-"""What a run of open-domain table verification consists of; itself set by gin."""
+"""The settings of a run of open-domain table verification, configurable by gin."""
 
 from __future__ import annotations
 
@@ -18,32 +18,33 @@ _FUSION = re.compile(r"(joint|ternary|uniform)_top(1|3|5|10)(_no_attention)?")
 
 @dataclasses.dataclass(frozen=True)
 class TableRecipe(ClaimsRecipe):
-    """The defaults are the paper's; a recipe for small machines is `experiments/open_tables/scratch.gin`.
+    """Defaults are the paper's; a recipe for small machines is `experiments/open_tables/scratch.gin`.
 
-    `train` maps a model to its gin file: text-to-text ones (`claim_only`; `closed`, on the gold table; `one`, `top3`,
-    `top5`, `top10`, on the first retrieved) and table fusion (`joint_top5`, `ternary_top5`, `uniform_top5`, each also
-    `…_no_attention`; 1, 3, 5 or 10 tables). Of `report_claims`, verification is reported; retrieval of all claims.
+    `train` maps a model to its gin file. Text-to-text models: `claim_only`; `closed`, on the gold table; `one`, `top3`,
+    `top5`, `top10`, on the first retrieved. Table fusion: `joint_top5`, `ternary_top5`, `uniform_top5`, each also as
+    `…_no_attention`, with 1, 3, 5 or 10 tables. `report_claims` limits reported verification; retrieval is reported for
+    all claims.
     """
 
     gin_module: ClassVar[str] = "open_tables"
     model_names: ClassVar[Sequence[str]] = (*TEXT_MODELS, "(joint|ternary|uniform)_top(1|3|5|10)[_no_attention]")
 
-    # The strategy that verification reads from, and those that are reported beside it.
+    # The retrieval strategy that verification reads from, and the others that are reported.
     strategy: str = str(Strategy.ENTITY_CHAR_23)
     compared: Sequence[str] = ()
-    # Entities of a claim that tables are retrieved by: "spans" of the claim alone; or "linked" against its gold table,
-    # as in the paper, which no system in use can do. Both are reported.
+    # The entities of a claim used for retrieval: "spans" of the claim alone, or "linked" against its gold table, as in
+    # the paper, which no system in use can do. Both are reported.
     entities: str = "spans"
-    columns: int = 3  # of a table that are kept for a claim
-    table_tokens: int = 512  # of a claim with one table, in fusion
-    text_tokens: int = 512  # of a claim with all its tables, text-to-text
-    claim_max_tokens: int = 128  # of the claim alone
+    columns: int = 3  # of a table, kept per claim
+    table_tokens: int = 512  # a claim with one table, in fusion
+    text_tokens: int = 512  # a claim with all its tables, text-to-text
+    claim_max_tokens: int = 128  # the claim alone
     target_tokens: int = 2  # a label word and EOS, times the examples packed in a row
-    train_claims: int | None = None  # claims of train that models learn from; None: all
+    train_claims: int | None = None  # training claims used; None: all
     warm_up_pipeline: str = (
-        "open_tables"  # whose recipe that is: or "list5", which learns to match claims with sentences
+        "open_tables"  # the pipeline of that recipe; or "list5", which trains on matching claims with sentences
     )
-    fusion_seed: int | None = None  # of fusion models, if another than `seed`
+    fusion_seed: int | None = None  # seed of fusion models, if different from `seed`
 
     def __post_init__(self):
         super().__post_init__()
@@ -74,7 +75,7 @@ class TableRecipe(ClaimsRecipe):
 
     @property
     def fusion(self) -> tuple[str, ...]:
-        """The fusion models, in the order in which they are trained."""
+        """The fusion models, in training order."""
         return tuple(name for name in self.train if _FUSION.fullmatch(name))
 
     @property
@@ -83,19 +84,19 @@ class TableRecipe(ClaimsRecipe):
 
     @property
     def main(self) -> str | None:
-        """The model that the page is about: the joint one with attention of most tables, else any other."""
+        """The model that the report shows: the joint one with attention and most tables, or else any other."""
         joint = [name for name in self.fusion if name.startswith("joint") and not name.endswith("attention")]
         return max(joint, key=depth_of) if joint else next(iter((*self.fusion, *self.text)), None)
 
     @property
     def closest_to_gold(self) -> str | None:
-        """The fusion model that reads the gold table alone: that of fewest tables. What has always read several side by
-        side, with attention, makes nothing of one."""
+        """The fusion model used on the gold table alone: the one with the fewest tables. A model with attention that
+        was always given several tables fails on a single one."""
         return min(self.fusion, key=depth_of, default=None)
 
 
 def depth_of(model: str) -> int:
-    """k, the tables that a model reads for a claim; 0 for the claim alone."""
+    """k, the number of tables that a model reads per claim; 0 for the claim alone."""
     if model in ("claim_only", "closed", "one"):
         return 0 if model == "claim_only" else 1
     return int(re.search(r"top(\d+)", model)[1])

@@ -1,4 +1,4 @@
-"""Figures, `metrics.json` and the report of a run of open-domain table verification."""
+"""The figures, `metrics.json` and the report of a run of open-domain table verification."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _figures(run: OpenTables) -> dict:
     models = {}
     for model in (*recipe.train, *([ORACLE] if recipe.fusion else [])):
         verdicts = {i: found.verdict for i, found in run.verdicts(model).items() if i in claims}
-        # Claims without a gold table cannot be asked of it: the rows "on the gold table" are of the others. Fusion cannot
-        # say of a single table that it decides nothing, either.
+        # Claims without a gold table cannot be evaluated here: the rows "on the gold table" cover the others. Nor can
+        # fusion tell from a single table that it decides nothing.
         if model == ORACLE:
             verdicts = {i: verdict for i, verdict in verdicts.items() if claims[i].label is not Label.NOT_ENOUGH_INFO}
         models[model] = figures.evaluate({i: claims[i] for i in verdicts}, verdicts, hits)
@@ -74,7 +74,7 @@ def _figures(run: OpenTables) -> dict:
 
 
 def _fusion(run: OpenTables, model: str) -> dict:
-    """What only a fusion model has: sufficiency, an open verdict at its threshold, and a ranking of tables."""
+    """Figures of fusion models only: sufficiency, open verdicts at the threshold, and the ranking of tables."""
     decided, scores = run.decided(model, REPORT), run.scores(model, REPORT)
     examples = run.examples(table_examples.file_name(depth_of(model)), REPORT)
     threshold, sufficiency = run.threshold(model), scores["sufficiency"]
@@ -167,7 +167,7 @@ def _retrieval_table(run: OpenTables, found: Mapping) -> ResultTable:
 
 
 def _split_tables(found: Mapping) -> list[ResultTable]:
-    """Retrieval by kind of claim, of the strategies, where the data knows kinds."""
+    """Retrieval by kind of claim and strategy, where the data has kinds."""
     rows = [
         ResultRow(f"{_searched(strategy, mode)} · {kind}", tuple(hits[f"hits@{k}"] for k in CUTOFFS))
         for strategy, modes in found["retrieval"].items()
@@ -180,7 +180,7 @@ def _split_tables(found: Mapping) -> list[ResultTable]:
 
 
 def _among_equals(found: Mapping, strategy: str, mode: str) -> str:
-    """What that order decides, for the strategy that verification reads from."""
+    """How much the order among equally scored tables matters, for the strategy that verification reads from."""
     bounds = found["retrieval"][strategy][mode]["among_equals"]
     return "H@1 of {} is {:.1f} with the gold table last among its equals and {:.1f} with it first.".format(
         _searched(strategy, mode), *(100 * bounds[place]["hits@1"] for place in ("last", "first"))
@@ -252,7 +252,7 @@ def _verdict_tables(run: OpenTables, found: Mapping) -> list[ResultTable]:
             for model, figure in found["fusion"].items()
             if figure["reranking"] and depth_of(model) > 1
         ]
-        before = next(iter(found["fusion"].values()))["before_reranking"]  # of the same claims, which all models have
+        before = next(iter(found["fusion"].values()))["before_reranking"]  # of the same claims; the same for all models
         if reranked:
             made.append(
                 ResultTable(
@@ -287,7 +287,7 @@ def _curve_chart(run: OpenTables, model: str) -> charts.Chart | None:
 
 
 def _attention(run: OpenTables, model: str) -> list[Heatmap]:
-    """Mean attention of each table (rows) to each (columns), by where the gold table was ranked and by head."""
+    """Mean attention from each table (rows) to each (columns), by the gold table's rank and by head."""
     attention, k = run.scores(model, REPORT)["attention"], depth_of(model)
     if not attention.shape[1] or k == 1:
         return []
@@ -330,7 +330,7 @@ def _view(run: OpenTables, claim: Claim, found: TablePrediction) -> ClaimView:
 
 
 def _grid(run: OpenTables, claim: Claim, table_id: str, score: float | None, is_gold: bool) -> GridView | None:
-    """The table as the models read it; the rows whose cells match the claim's entities best are marked."""
+    """The table as the models read it, with the rows marked whose cells match the claim's entities best."""
     table = run.lookup(table_id)
     if table is None:
         return None

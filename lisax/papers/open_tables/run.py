@@ -1,8 +1,8 @@
 """Open-domain verification over tables (Schlichtkrull et al., ACL 2021): from a claim and a collection of tables to
 true, false, or "no table here decides this".
 
-Tables are retrieved by matching a claim's entities with cells (section 3), read by text-to-text models or by table
-fusion (section 4), and the fusion model says how sure it is that a table decides the claim at all (section 5.4).
+Tables are retrieved by matching a claim's entities with cells (section 3), and read by text-to-text models or by table
+fusion (section 4). The fusion model also estimates how surely a table decides the claim at all (section 5.4).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ ORACLE = "oracle"  # a fusion model on the gold table alone
 
 
 class OpenTables(Pipeline):
-    """One run in the folder `out`; `stages` says what it does."""
+    """One run in the folder `out`; `stages` lists its steps."""
 
     indexed = ("tables",)
     settings_of_texts = (*Pipeline.settings_of_texts, "validation_share", "validation_claims")
@@ -106,11 +106,12 @@ class OpenTables(Pipeline):
         return self.tables.get(table)
 
     def entities(self, claim: Claim, mode: str) -> Sequence[str]:
-        """What a claim is retrieved by: the spans of its own text, or those that its gold table links."""
+        """The entities used to retrieve tables for a claim: spans of its own text, or those linked against its gold
+        table."""
         return table_retrieval.entities(claim, mode, self._gold((claim,), mode))
 
     def _gold(self, claims: Iterable[Claim], mode: str) -> dict[str, Table]:
-        """The gold tables of claims, where the mode looks at them."""
+        """The gold tables of claims, for the mode that uses them."""
         return table_retrieval.gold_tables(self.lookup, claims, self.data.folder) if mode == "linked" else {}
 
     def columns(self, table: Table, claim: Claim) -> tuple[int, ...]:
@@ -131,7 +132,7 @@ class OpenTables(Pipeline):
     # --- Stages -----------------------------------------------------------------------------
 
     def stages(self) -> list[Stage]:
-        """The paper, from tables and claims to verdicts."""
+        """The paper's pipeline, from tables and claims to verdicts."""
         recipe = self.recipe
         tables = Stage(
             name="tables",
@@ -148,7 +149,7 @@ class OpenTables(Pipeline):
             )
             for strategy in recipe.strategies
         ]
-        retrieve = Stage(  # section 3: the ten best tables of every claim
+        retrieve = Stage(  # section 3: the ten best tables per claim
             name="retrieve",
             after=[f"index.{recipe.strategy}"],
             reads=["strategy", "entities", "train_claims", "validation_share", "validation_claims"],
@@ -156,7 +157,7 @@ class OpenTables(Pipeline):
             work=self._retrieve,
         )
         compared = [pair for pair in self.compared_pairs if pair != (recipe.strategy, recipe.entities)]
-        compare = Stage(  # the table of section 5.1: every strategy, with linked entities and with the claim's alone
+        compare = Stage(  # the table of section 5.1: every strategy, with linked entities and with spans
             name="compare",
             after=["retrieve", *(f"index.{strategy}" for strategy in recipe.strategies)],
             outputs=[self.run_file(*pair, REPORT) for pair in compared],
@@ -201,7 +202,7 @@ class OpenTables(Pipeline):
         ]
 
     def limited(self, role: str) -> list[Claim]:
-        """The claims of a role that take part."""
+        """The claims of a role that are used."""
         return list(self.claims_of(role).values())[: self.recipe.train_claims if role == TRAIN else None]
 
     def _search(self, strategy: Strategy, mode: str, claims: Sequence[Claim], out: Path) -> None:
@@ -210,7 +211,7 @@ class OpenTables(Pipeline):
         write_run(out, hits, str(strategy))
 
     def texts(self) -> Iterator[str]:
-        """Claims and tables as the models will read them, those of the warm-up's world beside ours."""
+        """Claims and tables as the models read them, from the data and from the warm-up's world."""
         claims, tables = iter(self.claims_of(TRAIN).values()), iter(self.tables)
         if self.recipe.warms_up:
             made = open_folder(self.world_folder)
@@ -270,7 +271,7 @@ class OpenTables(Pipeline):
 
     @staticmethod
     def _setting_of_tokens(model: str) -> str:
-        """The setting that limits a model's input: of fusion models that of each table."""
+        """The setting that limits the tokens of a model's input; for fusion models, of each table."""
         if model == "claim_only":
             return "claim_max_tokens"
         return "table_tokens" if is_fusion(model) or model in ("closed", "one") else "text_tokens"
@@ -283,7 +284,7 @@ class OpenTables(Pipeline):
             say("  " + NO_UNDECIDED)
 
     def stage_of_verdicts(self, model: str) -> Stage:
-        """Verdicts of a model; of a fusion model also what it says of each table."""
+        """Verdicts of a model; for a fusion model also its scores of each table."""
         outputs, work = [self.predictions_file(model)], functools.partial(self._predict_text, model)
         if is_fusion(model):
             closest_to_gold = model == self.recipe.closest_to_gold
@@ -301,7 +302,7 @@ class OpenTables(Pipeline):
             scorer = TextModel.open(self.model_dir(model))
             shares = scorer.probabilities(examples, advance)
         tell_dropped_rows(scorer, f"{REPORT}'s tables")
-        if model == "claim_only":  # it has read no table
+        if model == "claim_only":  # it reads no table
             examples = [dataclasses.replace(example, tables=(), gold=()) for example in examples]
         self._write(model, examples, shares.astype(np.float64))
 
@@ -349,7 +350,7 @@ class OpenTables(Pipeline):
             self.predictions_file(model), table_verdicts(claims, evidence, shares, sufficiency, relevance)
         )
 
-    # --- What the report asks -----------------------------------------------------------------
+    # --- Inputs of the report -----------------------------------------------------------------
 
     @kept
     def undecided_claims(self) -> bool:
@@ -376,15 +377,15 @@ class OpenTables(Pipeline):
         )
 
     def labelled(self, model: str, role: str) -> np.ndarray:
-        """Whether that can be told, as the claim has a label, bool [claims]."""
+        """Whether the claim has a label, so that `decided` is known, bool [claims]."""
         return np.array(
             [example.label is not None for example in self.examples(table_examples.file_name(depth_of(model)), role)],
             bool,
         )
 
     def decision(self, model: str) -> TableDecision | None:
-        """The sufficiency below which there is not enough information: the most accurate one on dev, and how often that
-        is right there. None where every dev claim is decided."""
+        """The sufficiency threshold for NOT ENOUGH INFO: the most accurate one on the validation split, with its
+        precision there. None where every validation claim is decided."""
         known = self.labelled(model, VALIDATION)
         missing, scores = ~self.decided(model, VALIDATION)[known], -self.sufficiency(model, VALIDATION)[known]
         if not missing.any():

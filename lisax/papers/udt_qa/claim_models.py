@@ -23,8 +23,9 @@ DECIDED = (Label.SUPPORTS, Label.REFUTES)
 
 
 class MixedList5(List5):
-    """Claims that are true or false alone teach: of one without enough information on the pages, tables and graphs may
-    have it. What says nothing of a claim is learned from what the ranker selects beside its evidence."""
+    """LisT5 trained only on claims that are true or false: for a claim without enough information on the pages, the
+    tables and graphs may have it. NOT ENOUGH INFO is learned from irrelevant units that the ranker selects beside the
+    evidence."""
 
     def __init__(self, data, out, recipe, *, index: Path, passages: int):
         super().__init__(data, out, recipe)
@@ -39,8 +40,8 @@ class MixedList5(List5):
         return self.evidence
 
     def claims_of(self, role: str) -> dict[str, Claim]:
-        """Those of pages and, of those over tables, those that name what decides them; in an order of their ids, so that
-        any first of them are of both."""
+        """Claims over pages, and those over tables that name their deciding rows; sorted by a hash of their ids, so
+        that any prefix has both."""
         return self._mixed_evidence[role]
 
     @kept
@@ -66,7 +67,7 @@ class MixedList5(List5):
         )
 
     def stages(self) -> list[Stage]:
-        """Those of LisT5, but that candidates are units of the passages that the index finds."""
+        """LisT5's stages, with units of the passages that the index finds as candidates."""
         roles = (TRAIN, VALIDATION)
         retrieve = Stage(
             name="retrieve",
@@ -83,7 +84,7 @@ class MixedList5(List5):
 
     @fact
     def passages(self) -> int:
-        """Whose units are candidates of a claim."""
+        """The number of passages whose units are candidates of a claim."""
         return self._passages
 
     def _retrieve(self, roles: Sequence[str]) -> None:
@@ -99,5 +100,5 @@ class MixedList5(List5):
 
 
 def decided(claims: Iterable[Claim]) -> dict[str, Claim]:
-    """Those that are true or false, by id."""
+    """The claims that are true or false, by id."""
     return {claim.id: claim for claim in claims if claim.label in DECIDED}

@@ -1,7 +1,7 @@
-"""Claims checked against one index of text, tables and graphs by LisT5's models and the temporal step.
+"""Checks claims against one index of text, tables and graphs, with LisT5's models and the temporal step.
 
-None of the five papers does this. Where the text of some pages is withheld, what it said stands in tables and graphs
-alone, and some claims need a page and a table or graph together ("split").
+None of the five papers does this. Where the text of some pages is withheld, its content is only in tables and graphs,
+and some claims need a page and a table or graph together ("split").
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 RANKER = "rank_entities"
 AT_HAND, SPLIT, WITHHELD, TABLES, UNNAMED = "pages at hand", "split", "pages withheld", "tables", "no evidence named"
-GROUPS = (AT_HAND, TABLES, SPLIT, WITHHELD, UNNAMED)  # the best first
+GROUPS = (AT_HAND, TABLES, SPLIT, WITHHELD, UNNAMED)  # best first
 
 
 class ClaimChecks:
     """The stages of a run that check claims, in its folder `claims`.
 
-    Models learn from the text of pages and check claims against every index (the hot-swap); where claims of train have
-    `mixed_sets`, others learn from each further index of the recipe's `learned_from` and check against
-    that one. Where their recipe has no warm-up of its own, `warm_up/MODEL` is the run's, with its vocabulary.
+    Models trained on the text of pages check claims against every index (the hot-swap). If training claims have
+    `mixed_sets`, further models are trained on each other index of the recipe's `learned_from` and check claims against
+    that index. If their recipe has no warm-up of its own, `warm_up/MODEL` is the run's, with its vocabulary.
     """
 
     def __init__(self, run: UdtQa):
@@ -58,7 +58,7 @@ class ClaimChecks:
 
     @property
     def settings(self) -> list[tuple[str, str]]:
-        """(learned from, checked against), as `QuestionRecipe.settings`."""
+        """Pairs (trained on, checked against), as `QuestionRecipe.settings`."""
         recipe = self._run.recipe
         swapped = [("text", index) for index in recipe.indexes]
         return swapped + [
@@ -67,11 +67,12 @@ class ClaimChecks:
 
     @functools.cached_property
     def _teaches_structures(self) -> bool:
-        """Whether claims of train name rows or edges: else models would learn that these are never evidence."""
+        """Whether training claims have rows or edges as evidence; otherwise models would learn that these never are
+        evidence."""
         return any(claim.mixed_sets for claim in self._run.data.claims("train"))
 
     def pipeline(self, learned: str) -> List5:
-        """The run of LisT5 whose models learn from the text of pages, or from an index."""
+        """The run of LisT5 whose models are trained on the text of pages, or on an index."""
         from lisax.papers.list5.run import List5
         from lisax.papers.udt_qa.claim_models import MixedList5
 
@@ -122,7 +123,7 @@ class ClaimChecks:
         )
 
     def _check(self, learned: str, index: str) -> None:
-        """Verdicts with the temporal step after them, which says what the verifier's label was."""
+        """Writes verdicts, followed by the temporal step, which keeps the verifier's own label."""
         claims, models = list(self.claims.values()), self.models_folder(learned) / "models"
         evidence = PassageIndex(MixedIndex.open(self._run.index_folder(index, index)))
         ranked = self.ranking_file(learned, index)
@@ -150,11 +151,11 @@ class ClaimChecks:
 
     @functools.cached_property
     def claims(self) -> dict[str, Claim]:
-        """Claims of the reported split that are true or false: of one without enough information on the pages, tables
-        and graphs may have it."""
+        """Claims of the reported split that are true or false, by id: for a claim without enough information on the
+        pages, the tables and graphs may have it."""
         data, split = self._run.data, self._run.reported_split
         of_pages = self._decided(data.claims(split)) if split in data.splits else {}
-        # Data of tables alone has the same claims under both names.
+        # Data with tables alone returns the same claims under both names.
         for claim, other in ((of_pages[i], self._of_tables[i]) for i in of_pages.keys() & self._of_tables.keys()):
             if claim != other:
                 raise DataError(
@@ -175,13 +176,13 @@ class ClaimChecks:
         return dict(itertools.islice(decided(claims).items(), self._run.recipe.checked_claims))
 
     def group(self, claim: Claim) -> str:
-        """Where the evidence of a claim can be found: its best set."""
+        """The best of the groups of a claim's evidence sets: where its evidence can be found."""
         if claim.id in self._of_tables:
             return TABLES
         return min(map(self._group, claim.evidence_sets or claim.mixed_sets), key=GROUPS.index, default=UNNAMED)
 
     def _group(self, evidence: Iterable[str]) -> str:
-        """The group of one set. What is neither a table's, a graph's nor a sentence's id names nothing."""
+        """The group of one evidence set. Ids of neither tables, graphs nor sentences count as unnamed evidence."""
         pages, structures = [], 0
         for unit in evidence:
             if self._run.is_structure(unit):
@@ -212,7 +213,7 @@ class ClaimChecks:
 
 
 def _accuracy(claims: Sequence[Claim], verdicts: Mapping[str, Prediction]) -> dict[str, float | int]:
-    """Right labels, before and after the temporal step."""
+    """Accuracy of the labels before and after the temporal step."""
     last = {i: verdict.label for i, verdict in verdicts.items()}
     first = {i: (verdict.temporal or {}).get("verifier_label", verdict.label) for i, verdict in verdicts.items()}
     before, after = (sum(labels[claim.id] == claim.label for claim in claims) / len(claims) for labels in (first, last))

@@ -1,4 +1,4 @@
-"""What a run of question answering over text, tables and graphs consists of; itself set by gin."""
+"""The settings of question answering over text, tables and graphs, configurable by gin."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ INDEXES = ("text", "raw", "verbalized")
 
 @dataclasses.dataclass(frozen=True)
 class QuestionRecipe(ClaimsRecipe):
-    """The defaults are the paper's sizes; a recipe for small machines is `experiments/udt_qa/scratch.gin`.
+    """Defaults are the paper's sizes; a recipe for small machines is `experiments/udt_qa/scratch.gin`.
 
-    `train` maps a model to its gin file: `retriever` (against BM25's negatives), `retriever_second` (from it, against
-    its own), `reader_first`, which learns from one passage of a question that answers it (ours, for small models), and
-    `reader`, from it if there is one; both point, or both generate. Each is trained for every index of `learned_from` and named so:
-    `reader_text`. An index is text alone ("text") or with tables and graphs, "raw" or "verbalized"; models that learned
-    from text answer from every index of `indexes` (the paper's hot-swap), the others from their own. `verbalizer`: a
-    trained one's MODEL_DIR or bundle; None for the rule that stands in where a verbalizer would not be faithful.
-    `claims` is the recipe (a gin file) of a run of LisT5 whose models check claims against every index; None: none.
-    `warm_up` is a recipe of LisT5. `validation_claims` and `report_claims` are of questions.
+    `train` maps a model to its gin file: `retriever` (trained against BM25's negatives), `retriever_second` (starting
+    from it, against its own negatives), `reader_first` (trained on one passage per question that contains the answer;
+    ours, for small models), and `reader` (starting from that, if there is one). Both readers point, or both generate.
+    Each model is trained for every index of `learned_from` and named after it: `reader_text`. An index has text alone
+    ("text") or also tables and graphs, "raw" or "verbalized". Models trained on text answer from every index of
+    `indexes` (the paper's hot-swap), others from their own index.
+
+    `verbalizer`: MODEL_DIR or bundle of a trained verbalizer; None: the rule that replaces unfaithful verbalizations.
+    `claims`: a LisT5 recipe (gin file) whose models check claims against every index; None: no claims. `warm_up`: a
+    LisT5 recipe. `validation_claims` and `report_claims` limit questions here.
     """
 
     gin_module: ClassVar[str] = "udt_qa"
@@ -34,21 +36,22 @@ class QuestionRecipe(ClaimsRecipe):
     learned_from: Sequence[str] = INDEXES
     indexes: Sequence[str] = INDEXES
     verbalizer: str | None = dataclasses.field(default=None, metadata=MODEL)
-    method: str = "fused"  # bm25, dense or fused: what the reader reads
-    retrieved: int = 100  # passages of a question
-    mined: int = 100  # of a question of train, from which negatives are taken
-    negatives: int = 1  # hard ones of a gold passage
-    passages: int = 100  # that the reader reads, one of `DEPTHS`
-    question_tokens: int = 128  # of a retriever's question; its passages have twice as many
-    passage_tokens: int = 256  # of a reader's question with one passage
-    places: int = 16  # of the answer in a question's passages that a pointing reader learns
+    method: str = "fused"  # bm25, dense or fused: the passages for the reader
+    retrieved: int = 100  # passages per question
+    mined: int = 100  # passages per training question, for sampling negatives
+    negatives: int = 1  # hard negatives per gold passage
+    passages: int = 100  # passages that the reader reads, one of `DEPTHS`
+    question_tokens: int = 128  # a question for the retriever; passages have twice as many
+    passage_tokens: int = 256  # a question with one passage, for the reader
+    places: int = 16  # occurrences of the answer in a question's passages that train a pointing reader
     answer_tokens: int = 32
     train_questions: int | None = None
-    # Pages whose text no index has, a share by a hash of their ids: what only tables and graphs then know.
+    # Share of pages, by a hash of their ids, whose text is left out of every index: only tables and graphs have their
+    # content.
     withheld_pages: float = 0.0
     claims: str | None = dataclasses.field(default=None, metadata=GIN_FILE)
-    checked_claims: int | None = None  # of the reported split, and as many over tables; None: all
-    claim_passages: int = 20  # whose units are ranked for a claim
+    checked_claims: int | None = None  # of the reported split, and equally many over tables; None: all
+    claim_passages: int = 20  # passages whose units are ranked per claim
 
     def __post_init__(self):
         super().__post_init__()
@@ -77,7 +80,7 @@ class QuestionRecipe(ClaimsRecipe):
             )
 
     def expanded(self) -> QuestionRecipe:
-        """With a model for every index of `learned_from` in `train` and `initial`."""
+        """The recipe with a model for every index of `learned_from` in `train` and `initial`."""
         train = {
             f"{model}_{index}": self.train[model]
             for index in self.learned_from
@@ -95,13 +98,13 @@ class QuestionRecipe(ClaimsRecipe):
         return expanded
 
     def retriever(self, learned: str) -> str | None:
-        """The model that retrieves for what has learned from an index."""
+        """The retriever for models trained on an index."""
         names = [f"{model}_{learned}" for model in ("retriever_second", "retriever")]
         return next((name for name in names if name in self.train), None)
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
-        """(learned from, answers from) in the report's order."""
+        """Pairs (trained on, answers from), in the report's order."""
         return tuple(
             (learned, index) for learned in self.learned_from for index in self.indexes if learned in ("text", index)
         )

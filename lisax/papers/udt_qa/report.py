@@ -1,4 +1,4 @@
-"""Figures, `metrics.json` and the report of a run of question answering over text, tables and graphs."""
+"""The figures, `metrics.json` and the report of question answering over text, tables and graphs."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def _figures(run: UdtQa) -> dict:
 def _groups(
     questions: Mapping[str, Question], is_structure: Callable[[str], bool], is_kept: Callable[[str], bool]
 ) -> dict[str, list[str]]:
-    """Ids of questions by where their evidence stands: in a sentence of a page that is kept, only in such as are withheld
-    (and perhaps in tables and graphs), in tables and graphs alone."""
+    """Ids of questions by where their evidence is: in a sentence of a kept page; only in withheld pages (and perhaps in
+    tables and graphs); or only in tables and graphs."""
     groups: dict[str, list[str]] = {AT_HAND: [], WITHHELD: [], TABLES: []}
     for i, question in questions.items():
         pages = [unit.rpartition("_")[0] for unit in question.evidence if not is_structure(unit)]
@@ -74,14 +74,14 @@ def _groups(
 
 
 def _sources(rows: Sequence[Mapping]) -> dict[str, float]:
-    """Share of first answers that were read in a passage of each source."""
+    """Shares of the sources among the passages of first answers."""
     places = [row["found"][0]["passage"] for row in rows if row["found"] and "passage" in row["found"][0]]
     counts = Counter(str(source_of(place)) for place in places)
     return {source: count / len(places) for source, count in sorted(counts.items())}
 
 
 def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question], index: MixedIndex) -> float | None:
-    """Of right first answers to questions with evidence, the share that stands in evidence: sentence, row or edge."""
+    """Share of right first answers whose sentence, row or edge is evidence, over questions with evidence."""
     right = []
     for row in rows:
         if (
@@ -125,7 +125,7 @@ def _report(run: UdtQa, found: Mapping) -> Report:
 
 
 def _shown(run: UdtQa, learned: str, index: str) -> list[tuple[str, str, str]]:
-    """Right answers with where they stand."""
+    """Right answers with their sources."""
     shown = []
     for row in run.answers(learned, index):
         if row["found"] and "unit" in (best := row["found"][0]) and open_qa.exact_match(best["answer"], row["gold"]):

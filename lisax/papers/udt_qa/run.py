@@ -1,7 +1,7 @@
-"""UDT-QA (Ma et al., ACL 2022): questions answered from text, tables and graphs through one index of passages.
+"""UDT-QA (Ma et al., ACL 2022): answers questions from text, tables and graphs through one index of passages.
 
-Tables and graphs are verbalized or raw; models learn from one index and answer from it, or from another with sources
-added after they were trained (the paper's hot-swap, section 7).
+Tables and graphs are verbalized or raw. Models trained on one index answer from it, or from another with sources added
+after training (the paper's hot-swap, section 7).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ SETTINGS_OF_LEARNED = ("train_questions", "validation_share", "validation_claims
 
 
 class UdtQa(Pipeline):
-    """One run in the folder `out`; `stages` says what it does."""
+    """One run in the folder `out`; `stages` lists its steps."""
 
     settings_of_texts = (*Pipeline.settings_of_texts, "indexes", "validation_share", "validation_claims")
     asked = "questions"
     recipe_class = QuestionRecipe
-    # Claims of which more need two pages than in other worlds, one of them perhaps withheld; questions of facts mostly.
+    # More claims than in other worlds need two pages, one of which may be withheld; questions mostly ask for facts.
     world_settings = {
         "shares": {"one_hop": 0.5, "two_hop": 0.2, "joint": 0.05, "compare": 0.25},
         "questions_per_page": 6,
@@ -65,7 +65,7 @@ class UdtQa(Pipeline):
 
     @property
     def checks_claims(self) -> bool:
-        """Whether the recipe has claims checked and the data has some to learn from and to check."""
+        """Whether the recipe checks claims and the data has claims to train on and to check."""
         splits = self.data.splits
         return bool(self.recipe.claims) and "train" in splits and ("dev" in splits or "test" in splits)
 
@@ -75,7 +75,7 @@ class UdtQa(Pipeline):
 
     @fact
     def claims_settings(self) -> dict:
-        """All settings of the run of LisT5 whose models check claims."""
+        """All settings of the LisT5 run whose models check claims."""
         return dataclasses.asdict(self.claim_checks.recipe)
 
     @property
@@ -101,7 +101,7 @@ class UdtQa(Pipeline):
         return self.out / "verbalized.jsonl"
 
     def index_folder(self, index: str, learned: str) -> Path:
-        """Each retriever has an index of its own for its vectors."""
+        """The index folder; each retriever has its own, for its vectors."""
         return self.out / "index" / (index if index == learned else f"{index}.{learned}")
 
     def examples_folder(self, model: str) -> Path:
@@ -116,20 +116,21 @@ class UdtQa(Pipeline):
     # --- Stages -----------------------------------------------------------------------------
 
     def run(self) -> None:
-        """All stages up to the answers and verdicts."""
+        """Runs all stages up to the answers and verdicts."""
         if share := self.recipe.withheld_pages:
             say(
                 f"the recipe withholds the text of {share:.0%} of the pages from every index "
                 "(QuestionRecipe.withheld_pages)"
             )
         if self.checks_claims:
-            _ = self.claim_checks.claims  # what is wrong with them is told before anything is made
+            _ = self.claim_checks.claims  # raises errors in the claims before any work is done
         super().run()
 
     def stages(self) -> list[Stage]:
-        """The paper, from text, tables and graphs to answers; and claims checked against the same indexes."""
+        """The paper's pipeline, from text, tables and graphs to answers; and claims checked against the same
+        indexes."""
         recipe = self.recipe
-        verbalize = Stage(  # every row and sub-graph as sentences, in the corpus's order
+        verbalize = Stage(  # every row and sub-graph as sentences, in corpus order
             name="verbalize",
             reads=["data_files", "verbalizer"],
             outputs=[self.verbalized_file],
@@ -174,7 +175,7 @@ class UdtQa(Pipeline):
         say("  " + ", ".join(f"{name} {share:.4g}" for name, share in shares.items()))
 
     def _index_stage(self, name: str, index: str, learned: str) -> Stage:
-        """The index of a kind for what has learned from an index: text, then what is added to it."""
+        """Builds an index of one kind for the models trained on an index: text, then the added sources."""
         return Stage(
             name=name,
             after=["verbalize"],
@@ -188,7 +189,7 @@ class UdtQa(Pipeline):
         self._add(index, folder)
 
     def is_kept(self, page: Document | str) -> bool:
-        """Whether the indexes have a page's text."""
+        """Whether the indexes contain a page's text."""
         page = page if isinstance(page, str) else page.id
         return files.hashed_share(f"withheld {page}") >= self.recipe.withheld_pages
 
@@ -198,11 +199,12 @@ class UdtQa(Pipeline):
         return {unit.id for unit in itertools.chain(self.data.tables(), self.data.graphs())}
 
     def is_structure(self, unit: str) -> bool:
-        """Whether a unit is a table, a graph, or a part of one: its looks do not tell it from a sentence."""
+        """Whether a unit is a table, a graph, or a part of one; its id alone does not distinguish it from a
+        sentence."""
         return unit in self.structures or ("#" in unit and unit.rpartition("#")[0] in self.structures)
 
     def _add(self, index: str, folder: Path) -> None:
-        """Hot-swap: tables and graphs join the text of an index that is there."""
+        """Hot-swap: adds tables and graphs to an existing index of text."""
         if index == "text":
             return
         file = self.verbalized_file if index == "verbalized" else None
@@ -210,7 +212,7 @@ class UdtQa(Pipeline):
             mixed.add_sources(sources, folder, form=index)
 
     def texts(self) -> Iterator[str]:
-        """What the vocabulary is trained on: passages of every index, and questions of train."""
+        """The texts that the vocabulary is trained on: passages of every index, and training questions."""
         for index in self.recipe.indexes:
             opened = MixedIndex.open(self.index_folder(index, index))
             for source, store in opened.stores.items():
@@ -230,7 +232,8 @@ class UdtQa(Pipeline):
     # --- Models -----------------------------------------------------------------------------
 
     def stages_of_models(self, learned: str) -> list[Stage]:
-        """The models of one index: the retriever, again from its own negatives, and readers of one and of more passages."""
+        """The models of one index: the retriever, its second round on its own negatives, and readers of one and of more
+        passages."""
         stages = []
         for model in (name for name in self.recipe.train if name.endswith(f"_{learned}")):
             if model.startswith("retriever"):
@@ -289,11 +292,11 @@ class UdtQa(Pipeline):
         tell(skipped)
 
     def _passages(self, reader: str) -> int:
-        """That a reader reads of a question."""
+        """The number of passages that a reader reads per question."""
         return 1 if "first" in reader else self.recipe.passages
 
     def _points(self, reader: str) -> bool:
-        """Whether a reader points to its answers; else it writes them."""
+        """Whether a reader points to its answers; otherwise it generates them."""
         return model_class_of(self.recipe.train[reader]) is SpanReaderConfig
 
     def task_of(self, model: str) -> str:
@@ -341,9 +344,9 @@ class UdtQa(Pipeline):
     # --- Answers ----------------------------------------------------------------------------
 
     def stages_of_answers(self, learned: str, index: str) -> list[Stage]:
-        """Answers of the reported questions by models that learned from one index, from the same or another."""
+        """Answers to the reported questions by models trained on one index, from the same or another."""
         retriever, built, stages = self.recipe.retriever(learned), f"index.{index}", []
-        if index != learned:  # its vectors are another model's
+        if index != learned:  # its vectors come from another model
             built = f"swap.{learned}.{index}"
             stages.append(self._index_stage(built, index, learned))
         answer = Stage(

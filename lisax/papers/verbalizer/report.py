@@ -1,4 +1,4 @@
-"""What the verbalizers of one run are worth: overlap with references, values and facts that survive, by data."""
+"""Evaluates the verbalizers of a run, by data: overlap with references, and which values and facts survive."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def report(run: VerbalizerTraining) -> dict:
     """{"filter", "baselines": {data: {name: figures}}, "models": {model: {data: figures}}}, where data are `dev`, the
     other dataset's `other`, and `target`, units that no model has seen.
 
-    A model's overlap and coverage are those of its first choices, unchecked: what the paper measures. `faithfulness`
-    beside them says what the check finds there, `checked` what comes of it."""
+    A model's overlap and coverage are those of its first hypotheses, unchecked, as in the paper. `faithfulness` gives
+    the result of the check on them, `checked` the figures after it."""
     recipe = run.recipe
     data = {"dev": list(dev_examples(run.records("dev")))}
     if run.other is not None:
@@ -84,7 +84,7 @@ def _measured(examples: Sequence[VerbalExample], texts: Sequence[str], long_word
 
 
 def values_kept(pairs: Iterable[tuple[Triples, str]]) -> float | None:
-    """Answer coverage with every value of a unit as the answer to a question: the share of values in the text."""
+    """Answer coverage with every value of a unit as an answer: the share of values that occur in the text."""
     return figures_of.answer_coverage(((value,), value, text) for unit, text in pairs for _, value in unit.pairs)[
         "answer_coverage"
     ]

@@ -1,7 +1,7 @@
-"""The verbalizer's iterative training (UDT-QA, section 3.2) as stages that resume.
+"""The verbalizer's iterative training (UDT-QA, section 3.2) as resumable stages.
 
-T-F is T without pairs of low ROUGE-1; a first model learns it and verbalizes the target data; of its outputs those with
-high ROUGE-1 against their inputs are sampled to the size of T-F (ID-T); a second model learns both.
+T-F is T without pairs of low ROUGE-1. A first model is trained on it and verbalizes the target data. Those of its
+outputs with high ROUGE-1 against their inputs are sampled to the size of T-F (ID-T). A second model is trained on both.
 """
 
 from __future__ import annotations
@@ -45,12 +45,13 @@ from lisax.text.folding import RUN, fold
 
 REPORTED_SHARE = 0.1  # of the target units: reported, and never in ID-T
 REPORTED_UNITS = 1000
-SETTINGS_OF_UNITS = ("target_files", "target_units")  # what the target units that models learn from depend on
+SETTINGS_OF_UNITS = ("target_files", "target_units")  # settings that determine the target units for training
 
 
 class VerbalizerTraining(Staged):
-    """One run in the folder `out`. `data` has texts for a train split, and for dev or a share of train; `target` gives
-    the target units, which `target_print` (JSON) stands for. `other` is data that is only reported (its dev)."""
+    """One run in the folder `out`. `data` has texts for a training split and for dev (or a share of train). `target`
+    yields the target units; `target_print` (JSON) is their fingerprint. `other` is data of which only the dev split is
+    reported."""
 
     def __init__(
         self,
@@ -78,12 +79,12 @@ class VerbalizerTraining(Staged):
         self.check_until()
 
     def run(self) -> dict:
-        """Runs all stages; returns the figures, which are in `verbalizer.json` too."""
+        """Runs all stages; returns the figures, which are also written to `verbalizer.json`."""
         super().run()
         return json.loads(self.figures_file.read_text(encoding="utf-8"))
 
     def stages(self) -> list[Stage]:
-        """T and T-F, a first model, its outputs on the target data, those of them that are kept, a second model."""
+        """T and T-F, a first model, its outputs on the target data, the selected outputs, a second model."""
         recipe = self.recipe
         vocabulary = ["vocabulary"] if recipe.vocabulary else ["vocabulary", "vocabulary_size", *SETTINGS_OF_UNITS]
         pairs = Stage(
@@ -173,7 +174,7 @@ class VerbalizerTraining(Staged):
         return self.out / "examples" / PLAIN_WORDS
 
     def outputs_file(self, model: str, data: str) -> Path:
-        """What a model says of the units that are reported of some data."""
+        """A model's texts for the reported units of some data."""
         return self.out / "predictions" / f"{model}.{data}.jsonl"
 
     @property
@@ -189,7 +190,7 @@ class VerbalizerTraining(Staged):
 
     @fact
     def target_files(self) -> Any:
-        """What stands for the target data."""
+        """The fingerprint of the target data."""
         return self._target_print
 
     def target(self) -> Iterable[Triples]:
@@ -206,7 +207,7 @@ class VerbalizerTraining(Staged):
         return self._other
 
     def records(self, role: str) -> Iterator[DataText]:
-        """The texts of `train`, or of `dev`: its own split, else a share of train by a hash of the id."""
+        """The texts of `train`, or of `dev`: its own split, or else a share of train by a hash of the id."""
         if "dev" in self.data.data_text_splits:
             return self.data.data_texts(role)
         share = self.recipe.validation_share
@@ -215,7 +216,7 @@ class VerbalizerTraining(Staged):
         )
 
     def target_units(self, reported: bool) -> Iterator[Triples]:
-        """Those that are reported, or the others, of which `target_units` are verbalized for ID-T."""
+        """The reported target units, or the others, of which `target_units` are verbalized for ID-T."""
         limit = (self.recipe.report_records or REPORTED_UNITS) if reported else self.recipe.target_units
         count = 0
         for unit in self.target():
@@ -232,7 +233,7 @@ class VerbalizerTraining(Staged):
     # --- Stages -----------------------------------------------------------------------------
 
     def _write_pairs(self) -> None:
-        """T and T-F with the curve of what other thresholds would keep, and the words that any text may use."""
+        """Writes T and T-F, the curve of what other thresholds would keep, and the words that any text may use."""
         recipe = self.recipe
         examples = list(training_examples(self.records("train")))
         held = [example.to_row() for example in dev_examples(self.records("dev"))]
@@ -267,7 +268,7 @@ class VerbalizerTraining(Staged):
         say(f"  T {len(examples):,}, T-F {len(kept):,} at ROUGE-1 of {recipe.threshold}")
 
     def _copies(self, members: Sequence[VerbalExample], others: Sequence[VerbalExample]) -> Iterator[VerbalExample]:
-        """Copies of `members` with what `others` and the target units say."""
+        """Copies of `members` with values from `others` and the target units."""
         recipe = self.recipe
         if recipe.swapped_copies:
             units = itertools.chain((example.triples for example in others), self.target_units(reported=False))
@@ -276,7 +277,7 @@ class VerbalizerTraining(Staged):
                 yield from swapper.copies(example, recipe.swapped_copies * len(example.triples.pairs), recipe.seed)
 
     def _write_vocabulary(self) -> None:
-        """The given vocabulary, or one trained on the folded pairs and target units."""
+        """Copies the given vocabulary, or trains one on the folded pairs and target units."""
 
         def texts() -> Iterator[str]:
             for example in read_examples(self.examples_file(T, "train")):
@@ -288,7 +289,7 @@ class VerbalizerTraining(Staged):
         make_vocabulary(self.recipe, self.vocabulary_file, texts())
 
     def _training(self, model: str) -> Stage:
-        """The model of one set of examples."""
+        """The stage that trains a model on one set of examples."""
         initial: str | Path | None = self.recipe.initial.get(model)
         after = ["pairs", "verbal_vocabulary", *(["select"] if model == T_F_ID_T else [])]
         if initial in self.recipe.train:
@@ -318,7 +319,7 @@ class VerbalizerTraining(Staged):
         )
 
     def _verbalize_target(self) -> None:
-        """The first model's outputs on the target data, each checked against its input."""
+        """Writes the first model's outputs on the target data, each checked against its input."""
         recipe = self.recipe
         made_from = {
             "target": self.target_files,
@@ -337,10 +338,10 @@ class VerbalizerTraining(Staged):
         say("  " + ", ".join(f"{name} {value:.3f}" for name, value in found.items()))
 
     def _select(self) -> None:
-        """ID-T, sampled to the size of T-F, behind T-F."""
+        """Writes ID-T, sampled to the size of T-F, after T-F."""
         recipe = self.recipe
         filtered = list(read_examples(self.examples_file(T_F, "train")))
-        kept_pairs = json.loads(self.filter_file.read_text(encoding="utf-8"))["kept"]  # without their swapped copies
+        kept_pairs = json.loads(self.filter_file.read_text(encoding="utf-8"))["kept"]  # without the swapped copies
         texts = read_verbalized(self._outputs_file)
         good = [
             VerbalExample(unit, found.text, (found.text,))
@@ -365,13 +366,13 @@ def read_examples(path: Path) -> Iterator[VerbalExample]:
 
 
 def unit_texts(unit: Triples) -> Iterator[str]:
-    """All that the model reads of a unit, each text once."""
+    """All texts of a unit that the model reads, without duplicates."""
     return iter(dict.fromkeys([unit.title, *(text for pair in unit.pairs for text in pair)]))
 
 
 def plain_words(examples: Sequence[VerbalExample], least: int) -> list[str]:
-    """Folded words that at least `least` texts write in small letters though their input has not got them: what a text
-    may say of anything."""
+    """Folded words that at least `least` texts use in lower case though their input lacks them: words that a text may
+    use for any input."""
     counts: Counter[str] = Counter()
     for example in examples:
         known = {fold(run) for text in unit_texts(example.triples) for run in RUN.findall(text)}
