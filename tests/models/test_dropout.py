@@ -12,7 +12,7 @@ import pytest
 
 from lisax.models.architectures import T5Config
 from lisax.models.attention import Attention
-from lisax.models.t5 import _run_layers
+from lisax.models.t5 import run_layers
 
 CONFIG = T5Config(emb_dim=4, num_heads=2, head_dim=2, dropout_rate=0.5, num_encoder_layers=3)
 
@@ -56,7 +56,7 @@ def test_each_layer_has_masks_of_its_own(options):
         @nn.compact
         def __call__(self, x, dropout):
             layers = AddsOne() if config.scan_layers else [AddsOne() for _ in range(3)]
-            return _run_layers(config, layers, 3, x, dropout=dropout)
+            return run_layers(config, layers, 3, x, dropout=dropout)
 
     x = jnp.zeros((2, 50, 4))
     found = np.asarray(Stack().apply({}, x, True, rngs={"dropout": jax.random.key(0)}))
