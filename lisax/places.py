@@ -94,7 +94,9 @@ def absolute(path: Path) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where files are kept that can be fetched again: `lisax` in $XDG_CACHE_HOME, or in ~/.cache."""
+    """The folder of files that can be fetched or built again: $LISAX_CACHE, or `lisax` in $XDG_CACHE_HOME or ~/.cache."""
+    if os.environ.get("LISAX_CACHE"):
+        return Path(os.environ["LISAX_CACHE"])
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # A relative path is to be ignored, as the XDG specification has it.
     return (given if given.is_absolute() else Path.home() / ".cache") / "lisax"

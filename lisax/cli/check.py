@@ -27,7 +27,7 @@ def check(
         Local | None,
         Option(
             "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one "
-            "such file. Its index is cached in $LISAX_CACHE (default: ~/.cache/lisax).",
+            "such file. Its index is cached in $LISAX_CACHE (default: $XDG_CACHE_HOME/lisax).",
             "DIR",
         ),
     ] = None,

@@ -17,13 +17,13 @@ from lisax.corpora import open_folder, page_files, plain, table_files, titles
 from lisax.corpora.csv_tables import read_table
 from lisax.corpora.grid import Place
 from lisax.corpora.reading import Row, Watch
+from lisax.places import cache_folder
 from lisax.records import DataError, Document, Graph, LisaxError, Sentence, Table, read_json_lines
 from lisax.retrieval import documents, mixed, table_text, tables
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.folder import VERSION, open_component, read_components
 
 KINDS = ("documents", "mixed", "cells", "tables")
-CACHE = "LISAX_CACHE"  # the environment variable that names the cache folder
 RECORDS = Path("records")  # the file name in errors about records
 
 
@@ -75,11 +75,6 @@ def build_index(source: Any, out: str | os.PathLike | None = None, kind: str | N
             if not _is_whole(folder):
                 raise
     return Built(folder, kind, False)
-
-
-def cache_folder() -> Path:
-    """$LISAX_CACHE, or ~/.cache/lisax."""
-    return Path(os.environ.get(CACHE) or Path.home() / ".cache" / "lisax")
 
 
 def _is_whole(folder: Path) -> bool:

@@ -39,6 +39,7 @@ def index(tmp_path, monkeypatch):
     """A folder that pip takes wheels from, with the network out of reach, and `tiny` in the list of models."""
     folder = tmp_path / "index"
     folder.mkdir()
+    monkeypatch.delenv("LISAX_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
@@ -131,11 +132,14 @@ def test_what_was_cut_in_the_cache_is_told(index, tmp_path):
 
 def test_the_cache_follows_the_specification(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("LISAX_CACHE", raising=False)
     for given in ("", "relative"):
         monkeypatch.setenv("XDG_CACHE_HOME", given)
         assert cache_folder() == tmp_path / ".cache" / "lisax"
     monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
     assert str(cache_folder()) == "/elsewhere/lisax"
+    monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "mine"))
+    assert cache_folder() == tmp_path / "mine"
 
 
 def test_a_folder_of_that_name_goes_before(index, tmp_path, monkeypatch):
