@@ -91,7 +91,7 @@ def whole(tmp_path_factory):
 
 def test_a_training_killed_at_many_moments_ends_as_one_that_was_not(whole):
     model_dir = f"{ROOT}/killed"
-    for step in (1, 4, 7, 9):
+    for step in (1, 7):
         process = _process(model_dir, 14)
         _wait_for(process, lambda: exists(place(model_dir) / f"checkpoint_{step + step % 2}"))
         process.send_signal(signal.SIGKILL)
