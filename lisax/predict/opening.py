@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax.formats.catalogue import FORMATS
 from lisax.formats.format import POINTERS, SPANS, TABLE_CLASSES, VECTORS, WRITTEN, Format
+from lisax.models.architectures import PairConfig
 from lisax.places import fetched, is_remote
 from lisax.records import DataError, LisaxError
 from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.model_card import ModelCard
+from lisax.runtime.pretrained import is_named
 
 if TYPE_CHECKING:
     from lisax.predict.fusion_model import FusionModel
+    from lisax.predict.pair_model import PairModel
     from lisax.predict.pointer_model import PointerModel
     from lisax.predict.text_model import TextModel
 
@@ -27,14 +31,19 @@ def format_of(path: str | os.PathLike) -> Format | None:
 def _folder(path: str | os.PathLike) -> Path:
     if is_remote(path):
         return fetched(resolve_checkpoint(path))
-    if not os.path.isdir(path):
+    if not os.path.isdir(path) and not is_named(path):
         raise DataError("no such checkpoint or bundle", path=path)
     return resolve_checkpoint(path)
 
 
-def open_model(path: str | os.PathLike) -> TextModel | FusionModel | PointerModel:
+def open_model(path: str | os.PathLike) -> TextModel | PairModel | FusionModel | PointerModel:
     """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
     folder, found = _folder(path), format_of(path)
+    architecture = ModelCard.read(folder).content.get("architecture")
+    if isinstance(architecture, Mapping) and architecture.get("kind") == PairConfig.kind:
+        from lisax.predict.pair_model import PairModel
+
+        return PairModel(folder)
     answer = None if found is None else found.answer
     if answer in (SPANS, WRITTEN, VECTORS):
         raise LisaxError(

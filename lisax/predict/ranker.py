@@ -17,6 +17,7 @@ from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.predict.opening import open_model
+from lisax.predict.pair_model import PairModel
 from lisax.predict.pointer_model import PointerModel
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence
@@ -75,7 +76,7 @@ class Ranker(Protocol):
         return Bm25Ranker() if os.fspath(path) == "bm25" else ranker_of(open_model(path), path)
 
 
-def ranker_of(model: TextModel | PointerModel, source: str | os.PathLike = "this model") -> Ranker:
+def ranker_of(model: TextModel | PairModel | PointerModel, source: str | os.PathLike = "this model") -> Ranker:
     """Wraps a loaded model in the ranker that its format requires. Raises LisaxError if it cannot rank."""
     if model.format in KINDS:
         return KINDS[model.format](model)
@@ -85,9 +86,9 @@ def ranker_of(model: TextModel | PointerModel, source: str | os.PathLike = "this
 
 
 class SentenceRanker(Ranker):
-    """monoT5 (LisT5, section 3.2): scores a sentence by its probability of relevance. Equal scores keep their order."""
+    """monoT5 (LisT5, section 3.2) or a pair scorer: scores a sentence by its probability of relevance. Equal scores keep their order."""
 
-    def __init__(self, model: TextModel):
+    def __init__(self, model: TextModel | PairModel):
         self.model, self.tag = model, str(model.format)
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
@@ -154,7 +155,7 @@ def _by_page(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
     return pages
 
 
-KINDS: dict[Format, Callable[[TextModel | PointerModel], Ranker]] = {
+KINDS: dict[Format, Callable[[TextModel | PairModel | PointerModel], Ranker]] = {
     RANK: SentenceRanker,
     RANK_ENTITIES: SentenceRanker,
     POINT_SENTENCES: PointerRanker,

@@ -19,6 +19,7 @@ from lisax.models import table_truth
 from lisax.predict.fusion_model import FusionModel, TableDecision
 from lisax.predict.index import Index, Reads
 from lisax.predict.opening import open_model
+from lisax.predict.pair_model import PairModel
 from lisax.predict.pointer_model import PointerModel
 from lisax.predict.ranker import as_evidence, pointer_example
 from lisax.predict.text_model import TextModel
@@ -88,7 +89,7 @@ class Verifier(Protocol):
 
 
 def verifier_of(
-    model: TextModel | PointerModel | FusionModel,
+    model: TextModel | PairModel | PointerModel | FusionModel,
     source: str | os.PathLike = "this model",
     *,
     aggregate: str = "any",
@@ -138,7 +139,7 @@ class Labeller(Verifier):
     """LisT5's labellers: listwise (all sentences in one input), pointwise (one input per sentence, then `aggregate`),
     and the baseline that reads only the claim."""
 
-    def __init__(self, model: TextModel, aggregate: str = "any", depth: int = LIST_LENGTH):
+    def __init__(self, model: TextModel | PairModel, aggregate: str = "any", depth: int = LIST_LENGTH):
         if aggregate not in AGGREGATES:
             raise LisaxError(f"expected an aggregate of {', '.join(AGGREGATES)}; found '{aggregate}'")
         self.model, self.aggregate, self.depth = model, aggregate, depth

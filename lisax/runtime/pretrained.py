@@ -99,6 +99,11 @@ def find(name: str) -> Pretrained:
     return MODELS[name]
 
 
+def is_named(model: str | os.PathLike) -> bool:
+    """Whether `model` names one of the list or of the Hub, which `folder_of` fetches."""
+    return os.fspath(model) in MODELS or os.fspath(model).startswith(hub.PREFIX)
+
+
 def folder_of(model: str | os.PathLike, say: Callable[[str], None] | None = None) -> Path | None:
     """The folder of a model of the list or of the Hub (`hf:OWNER/NAME@REVISION`), fetched if it is not there yet; None
     where `model` is neither, or there is a file or folder of that name here. `say` is told what is fetched."""

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "formats"))
+import small_tokenizers
+
 from lisax.examples import example_pages
+from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.presets import PAPER
+from lisax.formats.ranking import RANK_ENTITIES
 from lisax.formats.verbalizing import marker_ids
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.models.architectures import FusionConfig, PointerConfig, SpanReaderConfig, T5Config, describe
+from lisax.models.architectures import (
+    EncoderConfig,
+    FusionConfig,
+    PairConfig,
+    PointerConfig,
+    SpanReaderConfig,
+    T5Config,
+    describe,
+)
 from lisax.models.t5 import initialize
 from lisax.records import Table, write_json
 from lisax.runtime.checkpoints import MODEL_JSON, flatten
-from lisax.runtime.interop.kinds import VOCABULARY_NAME
+from lisax.runtime.interop.kinds import TOKENIZER_NAME, VOCABULARY_NAME
 from lisax.runtime.interop.safetensors_files import write_arrays
 
 T5 = T5Config(
     vocab_size=512, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=16
+)
+ENCODER = EncoderConfig(
+    vocab_size=256, emb_dim=16, num_heads=2, num_encoder_layers=1, mlp_dim=16, max_positions=128, separator_id=3
 )
 POINTER = PointerConfig(T5, steps=2, hidden=8, hops=1, beam_size=2)
 MAX_TOKENS = 96
@@ -65,6 +82,9 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
             "markers": marker_ids(T5.vocab_size),
         },
     ),
+    "pair ranker": (PairConfig(ENCODER, 2), RANK_ENTITIES.pair_card(PAPER, MAX_TOKENS)["text"]),
+    "pair pointwise": (PairConfig(ENCODER), LABEL_POINTWISE.pair_card(PAPER, MAX_TOKENS)["text"]),
+    "pair listwise": (PairConfig(ENCODER), LABEL_LISTWISE.pair_card(PAPER, MAX_TOKENS)["text"]),
     "reader": (SpanReaderConfig(T5, 3), {"family": "point", "max_tokens": 128, "passages": 3}),
 }
 
@@ -78,7 +98,10 @@ def bundle(folder: Path, kind: str, **more: Any) -> Path:
     texts += [
         "query: document: entity: relevant: true false weak question: title: context: row: column: table: caption"
     ]
-    train_vocabulary(texts, folder / VOCABULARY_NAME, 300)
+    if isinstance(model, PairConfig):
+        small_tokenizers.wordpiece(folder / TOKENIZER_NAME)
+    else:
+        train_vocabulary(texts, folder / VOCABULARY_NAME, 300)
     arrays = flatten(initialize(model))
     write_arrays(folder, {name: array.shape for name, array in arrays.items()}, arrays.items(), shard_bytes=None)
     write_json(folder / MODEL_JSON, {"architecture": describe(model), "text": text} | more)

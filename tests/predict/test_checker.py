@@ -29,8 +29,8 @@ CLAIMS = [
 ]
 
 
-@pytest.mark.parametrize("verifier", ["pointwise", "listwise"])
-@pytest.mark.parametrize("ranker", [None, "ranker", "entity ranker", "page pointer", "pointer"])
+@pytest.mark.parametrize("verifier", ["pointwise", "listwise", "pair pointwise", "pair listwise"])
+@pytest.mark.parametrize("ranker", [None, "ranker", "entity ranker", "pair ranker", "page pointer", "pointer"])
 def test_rankers_and_labellers_of_every_kind(pages, bundles, ranker, verifier):
     checker = Checker(pages, ranker and bundles[ranker], bundles[verifier])
     verdict = checker.check(CLAIM)
