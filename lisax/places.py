@@ -56,7 +56,7 @@ def local(path: str | os.PathLike) -> Path:
     if is_remote(text):
         raise LisaxError(
             f"'{text}' is in a bucket, which this does not work on: give a path of this machine (train, eval, infer, "
-            f"export, checkpoint, run, rerank and verify take {SCHEME}…)"
+            f"export, checkpoint, models show, run, rerank and verify take {SCHEME}…)"
         )
     return Path(path)
 

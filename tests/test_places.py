@@ -17,7 +17,7 @@ from lisax.places import is_remote, local, place
 from lisax.records import LisaxError
 
 GCS = importlib.util.find_spec("gcsfs") is not None
-TAKES_BUCKETS = {"export", "checkpoint", "run", "demo", "rerank", "verify"}
+TAKES_BUCKETS = {"export", "checkpoint", "models", "run", "demo", "rerank", "verify"}
 
 
 @given(st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), min_size=1))
