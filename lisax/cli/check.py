@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, Count, Local, Option
+from lisax.cli.verbs import Argument, Count, Local, Option, Probability
 
 STREAM = Path("-")  # standard input, standard output
 
@@ -68,6 +68,14 @@ def check(
             default="the one that was chosen in training",
         ),
     ] = None,
+    min_confidence: Annotated[
+        Probability | None,
+        Option(
+            "Label a claim NOT ENOUGH INFO where the verifier's label has a lower probability; the verdict then says "
+            "`abstained`. Dates still decide where they can.",
+            default="none: every verdict has its most probable label",
+        ),
+    ] = None,
     temporal: Annotated[bool, Option("Let the dates of claim and evidence decide where they can.")] = False,
     hops: Annotated[Literal["1", "2"], Option("2: also search pages that sentences of the first pages name.")] = "1",
     documents: Annotated[Count, Option("Number of pages or passages to retrieve.")] = 20,
@@ -93,7 +101,18 @@ def check(
     from lisax.predict.checking import Settings, check_file, check_one, check_stream
 
     settings = Settings(
-        corpus, index, model, ranker, aggregate, threshold, temporal, int(hops), documents, candidates, evidence
+        corpus,
+        index,
+        model,
+        ranker,
+        aggregate,
+        threshold,
+        temporal,
+        int(hops),
+        documents,
+        candidates,
+        evidence,
+        min_confidence,
     )
     if claim is not None:
         verdict = check_one(settings, claim)

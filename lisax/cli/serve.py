@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from lisax.cli.verbs import Count, Local, Option, Port
+from lisax.cli.verbs import Count, Local, Option, Port, Probability
 
 Indexes = Annotated[
     tuple[Local, ...],
@@ -56,6 +56,13 @@ def serve(
             "shows which dates decided."
         ),
     ] = False,
+    min_confidence: Annotated[
+        Probability | None,
+        Option(
+            "Label a claim NOT ENOUGH INFO where the verifier's label has a lower probability; the page says so.",
+            default="none: every verdict has its most probable label",
+        ),
+    ] = None,
 ) -> None:
     """Serve a web page that answers questions over tables and checks claims.
 
@@ -63,4 +70,4 @@ def serve(
     """
     from lisax.serve.start import ServeSettings, serve
 
-    serve(ServeSettings(model, index, state, host, port, name, pool, keep, aggregate, temporal))
+    serve(ServeSettings(model, index, state, host, port, name, pool, keep, aggregate, temporal, min_confidence))

@@ -45,6 +45,7 @@ class Settings:
     documents: int = 20
     candidates: int = 100
     evidence: int | None = None
+    min_confidence: float | None = None
 
     def open(self) -> Checker:
         """Opens the checker. A corpus is indexed in the kind that the model reads."""
@@ -63,6 +64,7 @@ class Settings:
             hops=self.hops,
             documents=self.documents,
             candidates=self.candidates,
+            min_confidence=self.min_confidence,
         )
 
     def digest(self, claims: Path) -> str:

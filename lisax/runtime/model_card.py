@@ -15,6 +15,7 @@ from lisax.formats.presets import PRESETS, Preset
 from lisax.formats.verbalizing import MARKERS
 from lisax.formats.vocabulary import Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
+from lisax.metrics.temperature import HIGHEST, LOWEST, Calibration
 from lisax.models.architectures import check_architecture
 from lisax.models.fields import (
     FINITE,
@@ -35,7 +36,8 @@ from lisax.records import DataError, LisaxError
 from lisax.runtime.interop.kinds import MODEL_JSON, VOCABULARY_NAME, vocabulary_in
 from lisax.runtime.json_file import read_object
 
-# In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name, "decision" or "fusion"}.
+# In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name} with "decision",
+# "fusion" or "calibration".
 FITTED = "fitted.json"
 TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
 # What is read of it, where it is there. Other fields are kept, and nothing is done with them.
@@ -65,6 +67,11 @@ FIELDS: Kinds = {
     "training": {"first_step": STEP, "slots_first_step": Whole(-(1 << 40), 1 << 40)},
     "decision": {"threshold": REAL, "in_data": Truth(), "precision": Maybe(Number(0, math.nextafter(1, 2)))},
     "fusion": Maybe(Items(FINITE, 3, 3)),
+    "calibration": {
+        "temperature": Number(LOWEST, math.nextafter(HIGHEST, math.inf)),
+        "claims": Whole(0, 1 << 40),
+        "aggregate": Maybe(Text(100)),
+    },
     "files": Items(Text(255), 0, 100),
     "step": STEP,
 }
@@ -149,6 +156,16 @@ class ModelCard(Mapping[str, Any]):
                 "text.family", f"expected a model of the format {' or '.join(map(str, allowed))}, found '{found}'"
             )
         return found
+
+    # --- What was fitted -------------------------------------------------------------------------
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The temperature of the model's label probabilities; None where none was fitted."""
+        if self.content.get("calibration") is None:
+            return None
+        temperature, fitted = *self.needed("calibration.temperature"), self.content["calibration"]
+        return Calibration(temperature, fitted.get("claims", 0), fitted.get("aggregate"))
 
     # --- Vocabulary ------------------------------------------------------------------------------
 

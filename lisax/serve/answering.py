@@ -142,8 +142,16 @@ class Engine:
     """Answers questions and checks claims. `ask(corpus, kind, text)` is heavy and runs in one thread only; looking up
     tables and sentences is thread-safe."""
 
-    def __init__(self, models: Models, depths: Depths = Depths(), aggregate: str = "any", temporal: bool = False):
-        self.models, self.depths, self.aggregate, self.temporal = models, depths, aggregate, temporal
+    def __init__(
+        self,
+        models: Models,
+        depths: Depths = Depths(),
+        aggregate: str = "any",
+        temporal: bool = False,
+        min_confidence: float | None = None,
+    ):
+        self.models, self.depths, self.aggregate = models, depths, aggregate
+        self.temporal, self.min_confidence = temporal, min_confidence
         self._opened: dict[tuple[str, str], Any] = {}
 
     def check(self, corpora: Iterable[ServedCorpus]) -> None:
@@ -291,6 +299,7 @@ class Engine:
             temporal=self.temporal,
             documents=self.depths.documents,
             candidates=self.depths.sentences,
+            min_confidence=self.min_confidence,
         )
         row = _verdict(source, checker, text)
         return row if ranker is not None else row | {"scores": []}  # retrieval ranks are not probabilities
@@ -301,9 +310,11 @@ class Engine:
 
         # Users ask what no table decides, whatever the model was trained on, so its threshold always applies.
         verifier = verifier_of(self.models[TABLE_VERIFIER])
-        row = _verdict(TABLES, Checker(self.table_index(corpus), verifier=verifier), text)
+        checker = Checker(self.table_index(corpus), verifier=verifier, min_confidence=self.min_confidence)
+        row = _verdict(TABLES, checker, text)
         decision = verifier.decision
-        if decision is not None and not decision.in_data and row["label"] == Label.NOT_ENOUGH_INFO and row["evidence"]:
+        undecided = row["label"] == Label.NOT_ENOUGH_INFO and "abstained" not in row
+        if decision is not None and not decision.in_data and undecided and row["evidence"]:
             row["note"] = UNLEARNED
         return row
 
@@ -380,4 +391,5 @@ def _verdict(source: str, checker: Checker, text: str) -> dict[str, Any]:
         "scores": [one.score for one in verdict.evidence] if scored else [],
         "candidates": [one.unit for one in found[0]],
         **({"temporal": verdict.ruling} if verdict.ruling else {}),
+        **({"abstained": verdict.reason} if verdict.abstained else {}),
     }

@@ -84,7 +84,7 @@ class EvidenceView:
 class VerdictShown:
     """`evidence` is sorted by score, or in retrieval order if it has no scores. `changed`: how many units are left out
     because the corpus has changed. `dates`: why dates decided the verdict, and `verifier`: the verifier's own label;
-    both are None if dates did not decide. `note`: a further remark."""
+    both are None if dates did not decide. `note`: a further remark. `abstained`: why no label was sure enough."""
 
     source: str
     label: Label
@@ -95,6 +95,7 @@ class VerdictShown:
     dates: str | None = None
     verifier: Label | None = None
     note: str = ""
+    abstained: str = ""
 
     @property
     def is_scored(self) -> bool:
@@ -221,6 +222,7 @@ def verdicts(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: l
                 dates.get("reason"),
                 Label(dates["verifier_label"]) if dates else None,
                 row.get("note", ""),
+                row.get("abstained", ""),
             )
         )
     return shown

@@ -127,6 +127,8 @@ def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_p
 class LastIsSure(FusionModel):
     """Table fusion that finds the last of three tables the likeliest."""
 
+    calibration = None
+
     def __init__(self, sufficiency: float):
         self.tables, self.decision, self.says = 3, TableDecision(0.5, False), sufficiency
 
@@ -135,6 +137,14 @@ class LastIsSure(FusionModel):
 
     def sufficiency(self, examples, probabilities):
         return np.array([self.says])
+
+
+def test_a_verdict_that_is_not_sure_enough_says_so(tmp_path, index):
+    page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(0.6)}))
+    page.engine.min_confidence = 0.8
+    found = words(shown(Browser(page).ask("Mara Velin lived in Tarn .", "claim")))
+    assert "By tables: Not enough info" in found and UNLEARNED not in found
+    assert "Not sure enough to say more: SUPPORTS has a probability of 0.700, below the minimum confidence 0.8" in found
 
 
 @pytest.mark.parametrize(("sufficiency", "label"), [(0.6, "Supports"), (0.5, "Not enough info")])

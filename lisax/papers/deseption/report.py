@@ -130,6 +130,7 @@ def _report(run: Deseption, figures: Mapping) -> Report:
         curves=reporting.training_curves(run, run.recipe.train),
         confusion=fever_metrics.confusion(labelled, chosen),
         reliability=calibration.reliability(labelled, chosen),
+        risk_coverage=calibration.risk_coverage(labelled, chosen),
         overridden=calibration.overridden(chosen.values()),
         claims=_views(run, best),
         facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]},

@@ -135,6 +135,7 @@ def _report(
         confusion=matrix,
         reliability=reliability,
         recall_curves=recall_curves,
+        risk_coverage=calibration.risk_coverage(claims, chosen),
         overridden=calibration.overridden(chosen.values()),
         result_tables=attack_tables(figures["attacks"], ROWS),
         claims=_views(run, claims, chosen, selections, best),
