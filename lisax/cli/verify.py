@@ -48,6 +48,13 @@ def verify(
             default="none: every verdict has its most probable label",
         ),
     ] = None,
+    calibrate: Annotated[
+        bool,
+        Option(
+            "Fit the temperature of the model's probabilities on these claims, which are labelled and not those that it "
+            "was trained on, and store it with the model. The file of verdicts then has the probabilities from before."
+        ),
+    ] = False,
     columns: Annotated[Count, Option("Columns kept per table.")] = 3,
 ) -> None:
     """Label claims from ranked sentences or tables.
@@ -67,4 +74,5 @@ def verify(
         threshold=threshold,
         min_confidence=min_confidence,
         columns=columns,
+        calibrate=calibrate,
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lisax.corpora import open_folder, plain, read_claims, read_questions
 from lisax.formats.triples import Triples, graph_triples, table_triples
+from lisax.predict import calibrating
 from lisax.predict.index import Index
 from lisax.predict.ranker import Ranker, rank_to_file
 from lisax.predict.table_index import TableIndex
@@ -52,13 +53,33 @@ def verify_file(
     threshold: float | None = None,
     min_confidence: float | None = None,
     columns: int = 3,
+    calibrate: bool = False,
 ) -> None:
     """Labels claims from a run of sentences or tables, and writes a FEVER submission.
 
     `aggregate`: how a pointwise labeller's labels of single sentences are combined. `temporal`: let dates decide where
     they can. `min_confidence`: a less probable label becomes NOT ENOUGH INFO. A model of tables reads `columns` columns of each table; with `threshold` it leaves a claim undecided
-    whose sufficiency is at most that."""
+    whose sufficiency is at most that. `calibrate`: write the model's own probabilities, fit its temperature on them, and
+    store that with the model."""
     verifier, asked = Verifier.open(model, aggregate=aggregate, threshold=threshold), list(read_claims(claims))
+    if calibrate:
+        calibrating.check_calibratable(model, claims)
+        calibrating.uncalibrated(verifier)
+    _verify(verifier, asked, run, index, out, temporal, min_confidence, columns)
+    if calibrate:
+        calibrating.calibrate_file(model, verifier, claims, out)
+
+
+def _verify(
+    verifier: Verifier,
+    asked: list[Claim],
+    run: Path,
+    index: Path,
+    out: Path,
+    temporal: bool,
+    min_confidence: float | None,
+    columns: int,
+) -> None:
     if isinstance(verifier, TableVerifier):
         if temporal:
             raise LisaxError("--temporal reads sentences: leave it out with a model of tables")

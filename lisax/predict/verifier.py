@@ -48,6 +48,7 @@ class Verifier(Protocol):
 
     reads: Reads = "sentences"
     depth: int = LIST_LENGTH  # units of evidence read per claim
+    calibration: Calibration | None = None  # of its probabilities; None: they are the model's own
 
     def verify(self, claim: str | Claim, evidence: Sequence[Evidence | str] = ()) -> Verdict:
         """The verdict on a claim from its first `depth` units of evidence, best first."""
@@ -192,7 +193,7 @@ class PointerVerifier(Verifier):
     def __init__(self, model: PointerModel):
         if not model.labels:
             raise LisaxError("this model points to documents; verify needs one that points to evidence")
-        self.model, self.depth = model, model.candidates
+        self.model, self.depth, self.calibration = model, model.candidates, model.calibration
 
     def verify_many(self, claims, evidence, *, progress=None):
         pairs = list(zip(claims, evidence, strict=True))
@@ -206,7 +207,7 @@ class PointerVerifier(Verifier):
                     if place >= 0
                 ]
                 if found:
-                    labels = calibrated(labels, self.model.calibration)
+                    labels = calibrated(labels, self.calibration)
                 yield verdict_of(claim, labels, pointed, reason="" if found else NOTHING)
 
 
@@ -224,6 +225,7 @@ class TableVerifier(Verifier):
         if depth is not None and depth > model.tables:
             raise LisaxError(f"this model reads at most {model.tables} tables, found {depth}")
         self.model, self.decision, self.depth = model, decision, depth or model.tables
+        self.calibration = model.calibration
 
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]
@@ -231,11 +233,11 @@ class TableVerifier(Verifier):
         if self.model.format is TABLE_FUSION:
             probabilities = self.model.scores(examples, progress).probabilities
             shares, sufficiency, relevance = judged(
-                probabilities, self.model.sufficiency(examples, probabilities), self.decision, self.model.calibration
+                probabilities, self.model.sufficiency(examples, probabilities), self.decision, self.calibration
             )
         else:
             shares, sufficiency, relevance = self.model.probabilities(examples, progress).astype(np.float64), None, None
-            shares = calibrated(shares, self.model.calibration)
+            shares = calibrated(shares, self.calibration)
         yield from table_verdicts(claims, evidence, shares, sufficiency, relevance, self.decision)
 
 
