@@ -59,8 +59,9 @@ def serve(
     min_confidence: Annotated[
         Probability | None,
         Option(
-            "Label a claim NOT ENOUGH INFO where the verifier's label has a lower probability; the page says so.",
-            default="none: every verdict has its most probable label",
+            "Label a claim NOT ENOUGH INFO, and say that a question has no answer here, where the likeliest label or "
+            "answer has a lower probability; the page says so.",
+            default="none for claims; for questions over tables as fitted by `lisax run cltr`",
         ),
     ] = None,
 ) -> None:

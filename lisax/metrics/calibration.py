@@ -68,8 +68,13 @@ def reliability(claims: Mapping[str, Claim], verdicts: Mapping[str, Prediction],
     """Equal-width bins of confidence in [low, high), the last including 1: {"low", "high", "count", "confidence",
     "accuracy"}, the latter two being means, or None in an empty bin. Verdicts without probabilities, or overridden, are
     left out."""
+    return binned(_confidences(claims, verdicts), bins)
+
+
+def binned(pairs: Iterable[tuple[float, bool]], bins: int = BINS) -> list[dict]:
+    """`reliability` of (confidence, whether it is right) pairs."""
     members: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
-    for confidence, right in _confidences(claims, verdicts):
+    for confidence, right in pairs:
         members[max(0, min(int(confidence * bins), bins - 1))].append((confidence, right))
     return [
         {

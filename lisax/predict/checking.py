@@ -136,6 +136,7 @@ def ask(
     columns: Path | None = None,
     aggregation: Path | None = None,
     answers: int = 5,
+    min_confidence: float | None = None,
 ) -> list[Answer]:
     """Answers one question. A corpus is indexed in the kind that the model reads."""
     question = " ".join(question.split())
@@ -143,7 +144,14 @@ def ask(
         raise LisaxError("the question is empty")
     kind = "tables" if format_of(model) is TABLE_PARTS else "mixed"
     opened = open_index(corpus, index, kind)
-    answerer = Answerer.open(opened, model, retriever=retriever, columns=columns, aggregation=aggregation)
+    answerer = Answerer.open(
+        opened,
+        model,
+        retriever=retriever,
+        columns=columns,
+        aggregation=aggregation,
+        min_confidence=min_confidence,
+    )
     return answerer.ask(question, answers)
 
 

@@ -37,7 +37,7 @@ from lisax.runtime.interop.kinds import MODEL_JSON, VOCABULARY_NAME, vocabulary_
 from lisax.runtime.json_file import read_object
 
 # In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name} with "decision",
-# "fusion" or "calibration".
+# "fusion", "calibration" or "answers".
 FITTED = "fitted.json"
 TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
 # What is read of it, where it is there. Other fields are kept, and nothing is done with them.
@@ -71,6 +71,11 @@ FIELDS: Kinds = {
         "temperature": Number(LOWEST, math.nextafter(HIGHEST, math.inf)),
         "claims": Whole(0, 1 << 40),
         "aggregate": Maybe(Text(100)),
+    },
+    "answers": {
+        "weights": Items(FINITE, 5, 5),
+        "threshold": Number(0, math.nextafter(1, 2)),
+        "questions": Whole(0, 1 << 40),
     },
     "files": Items(Text(255), 0, 100),
     "step": STEP,

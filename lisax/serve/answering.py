@@ -227,8 +227,14 @@ class Engine:
     def _answer(self, corpus: ServedCorpus, question: str) -> dict[str, Any]:
         if self._reads(corpus):
             return {"answers": self._read(corpus, question)}
-        found = self.answerer(corpus).answer(question, self.depths.pool, self.depths.keep)
+        answerer = self.answerer(corpus)
+        found = answerer.answer(question, self.depths.pool, self.depths.keep)
+        least = self.min_confidence
+        if least is None and answerer.confidence is not None:
+            least = answerer.confidence.threshold
+        unsure = bool(found) and least is not None and found[0].probability < least
         return {
+            **({"no_answer": 1 - found[0].probability} if unsure else {}),
             "tables": [
                 {
                     "id": scores.table.id,
@@ -236,10 +242,11 @@ class Engine:
                     "rows": scores.rows.tolist(),
                     "columns": scores.columns.tolist(),
                     "relevance": scores.relevance,
+                    **({} if scores.confidence is None else {"confidence": scores.confidence}),
                     "digest": self.digest(corpus, TABLES, scores.table.id),
                 }
                 for scores in found
-            ]
+            ],
         }
 
     def _read(self, corpus: ServedCorpus, question: str) -> list[dict[str, Any]]:
@@ -248,6 +255,7 @@ class Engine:
 
         search = self.search(corpus)
         answerer = PassageAnswerer(search, self.models[READER], self.depths.passages)
+        answerer.min_confidence = self.min_confidence
         answers = answerer.ask(question, self.depths.keep)
         rows = [answer.row() for answer in answers]
         for row in rows:

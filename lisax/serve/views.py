@@ -33,7 +33,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 @dataclasses.dataclass(frozen=True, slots=True)
 class RankedTable:
     """A table of an answer. `name` is the prefix of its element ids; `score` and `best` are the score and (row, column)
-    of its best cell; `relevance` is the value it is ranked by; `around` is the beginning of the page that contains it.
+    of its best cell; `relevance` is the value it is ranked by; `confidence` is the fitted probability that the cell is
+    right, if any; `around` is the beginning of the page that contains it.
     """
 
     name: str
@@ -45,6 +46,7 @@ class RankedTable:
     map: Markup
     said: list[Feedback]
     around: str
+    confidence: float | None = None
 
     @property
     def title(self) -> str:
@@ -129,7 +131,12 @@ def ranked_tables(
         is_as_it_was = engine.is_as_it_was(corpus, TABLES, row["id"], answer.result)
         if table is not None and is_as_it_was and _shape(table) == (len(row["rows"]), len(row["columns"])):
             scores = TableScores(
-                table, row["retrieval"], np.float32(row["rows"]), np.float32(row["columns"]), row.get("relevance")
+                table,
+                row["retrieval"],
+                np.float32(row["rows"]),
+                np.float32(row["columns"]),
+                row.get("relevance"),
+                row.get("confidence"),
             )
             found.append((f"t{number}", scores))
     tops = heatmaps.Tops.of([scores for _, scores in found])
@@ -144,6 +151,7 @@ def ranked_tables(
             heatmaps.heatmap(scores, name, tops),
             [one for one in said if _table_of(one) == scores.table.id],
             _around(scores.table, corpus, engine),
+            scores.confidence,
         )
         for name, scores in found
     ]
