@@ -80,7 +80,8 @@ def check(
         bool,
         Option(
             "Fit the temperature of the model's probabilities on these claims, which are labelled and not those that it "
-            "was trained on, and store it with the model. The file of verdicts then has the probabilities from before."
+            "was trained on, and store it with the model; of a pointwise model, for this --aggregate alone. The file of verdicts then has "
+            "the probabilities from before."
         ),
     ] = False,
     temporal: Annotated[bool, Option("Let the dates of claim and evidence decide where they can.")] = False,

@@ -52,7 +52,8 @@ def verify(
         bool,
         Option(
             "Fit the temperature of the model's probabilities on these claims, which are labelled and not those that it "
-            "was trained on, and store it with the model. The file of verdicts then has the probabilities from before."
+            "was trained on, and store it with the model; of a pointwise model, for this --aggregate alone. The file of verdicts then has "
+            "the probabilities from before."
         ),
     ] = False,
     columns: Annotated[Count, Option("Columns kept per table.")] = 3,
