@@ -15,6 +15,7 @@ from lisax.formats.presets import PRESETS, Preset
 from lisax.formats.verbalizing import MARKERS
 from lisax.formats.vocabulary import Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
+from lisax.metrics.temperature import HIGHEST, LOWEST, Calibration
 from lisax.models.architectures import check_architecture
 from lisax.models.fields import (
     FINITE,
@@ -38,7 +39,8 @@ from lisax.runtime.interop.kinds import MODEL_JSON, VOCABULARY_NAME, vocabulary_
 from lisax.runtime.json_file import read_object
 from lisax.runtime.pretrained import folder_of
 
-# In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name, "decision" or "fusion"}.
+# In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name} with "decision",
+# "fusion", "calibration" or "answers".
 FITTED = "fitted.json"
 TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
 # What is read of it, where it is there. Other fields are kept, and nothing is done with them.
@@ -70,6 +72,16 @@ FIELDS: Kinds = {
     "training": {"first_step": STEP, "slots_first_step": Whole(-(1 << 40), 1 << 40)},
     "decision": {"threshold": REAL, "in_data": Truth(), "precision": Maybe(Number(0, math.nextafter(1, 2)))},
     "fusion": Maybe(Items(FINITE, 3, 3)),
+    "calibration": {
+        "temperature": Number(LOWEST, math.nextafter(HIGHEST, math.inf)),
+        "claims": Whole(0, 1 << 40),
+        "aggregate": Maybe(Text(100)),
+    },
+    "answers": {
+        "weights": Items(FINITE, 5, 5),
+        "threshold": Number(0, math.nextafter(1, 2)),
+        "questions": Whole(0, 1 << 40),
+    },
     "files": Items(Text(255), 0, 100),
     "step": STEP,
 }
@@ -154,6 +166,16 @@ class ModelCard(Mapping[str, Any]):
                 "text.family", f"expected a model of the format {' or '.join(map(str, allowed))}, found '{found}'"
             )
         return found
+
+    # --- What was fitted -------------------------------------------------------------------------
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The temperature of the model's label probabilities; None where none was fitted."""
+        if self.content.get("calibration") is None:
+            return None
+        temperature, fitted = *self.needed("calibration.temperature"), self.content["calibration"]
+        return Calibration(temperature, fitted.get("claims", 0), fitted.get("aggregate"))
 
     # --- Vocabulary ------------------------------------------------------------------------------
 
