@@ -82,7 +82,13 @@ class Index(Protocol):
         return open_index(folder)
 
     @staticmethod
-    def build(source: Any, out: str | os.PathLike | None = None, *, kind: str | None = None) -> Index:
+    def build(
+        source: Any,
+        out: str | os.PathLike | None = None,
+        *,
+        kind: str | None = None,
+        vectors: str | os.PathLike | None = None,
+    ) -> Index:
         """Builds an index of a corpus and opens it.
 
         `source`: a folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, one such
@@ -94,11 +100,14 @@ class Index(Protocol):
         graphs as passages; the default otherwise), `cells` (whole tables, for models that read tables) or `tables`
         (whole tables, for questions).
 
+        `vectors`: a model that encodes what is indexed, so that it is searched by BM25 and vectors together: `minilm`,
+        hf:OWNER/NAME@REVISION, or the folder of an encoder. An interrupted encoding resumes.
+
         Raises LisaxError, or DataError with file and line, for an empty or invalid corpus and for one that has nothing
         that the kind indexes."""
         from lisax.predict.building import build_index
 
-        return open_index(build_index(source, out, kind).folder)
+        return open_index(build_index(source, out, kind, vectors).folder)
 
 
 def open_index(folder: str | os.PathLike) -> Index:
