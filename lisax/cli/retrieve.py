@@ -178,6 +178,45 @@ def mixed(
     )
 
 
+def weight(
+    *,
+    index: Annotated[Local, Option("An index with vectors, of `lisax index documents` or `tables`.", "INDEX")],
+    claims: Annotated[Local | None, Option("Claims with evidence, for an index of documents.", "FILE")] = None,
+    questions: Annotated[
+        Local | None,
+        Option("Questions with answer cells, for an index of tables: questions.*.jsonl, or a folder.", "PATH"),
+    ] = None,
+    split: Annotated[str | None, Option("Split of a folder's questions.", default="dev")] = None,
+) -> None:
+    """Fit the weight of vectors beside BM25 to claims or questions whose evidence is known, for `--weight`; prints the
+    mean average precision of pages or tables for each weight.
+
+    lisax retrieve weight --index INDEX --questions questions.train.jsonl
+    """
+    from lisax.corpora import read_claims, read_question_split
+    from lisax.predict.dense_search import DenseSearch
+    from lisax.retrieval.fusion import fit
+    from lisax.retrieval.recall import gold_pages
+    from lisax.retrieval.table_store import TableStore
+    from lisax.retrieval.table_text import gold_tables
+
+    if (claims is None) == (questions is None):
+        raise click.UsageError("give one of --claims FILE and --questions PATH")
+    if claims is not None:
+        judged = {claim.text: frozenset().union(*gold_pages(claim)) for claim in read_claims(claims)}
+    else:
+        is_table = TableStore.open(index).__contains__
+        judged = {one.text: frozenset(gold_tables(one, is_table)) for one in read_question_split(questions, split)}
+    dense = DenseSearch.open(index, only="tables" if claims is None else "sentences")
+    if dense is None:
+        raise click.UsageError(f"{index} has no vectors to weigh: make them with `lisax index vectors`")
+    judged = {text: gold for text, gold in judged.items() if gold}
+    best, precisions = fit(dense.judged(list(judged), list(judged.values())))
+    print(f"{len(judged):,} queries with known evidence\n  weight     MAP")
+    for tried, precision in precisions.items():
+        print(f"{tried:>8.2f}  {precision:.4f}{'  *' if tried == best else ''}")
+
+
 def _up_to(k: int, cutoffs: Sequence[int]) -> list[int]:
     return [cutoff for cutoff in cutoffs if cutoff < k] + [k]
 
@@ -199,4 +238,4 @@ def _print_hits(figures: Mapping[str, float], cutoffs: Sequence[int], what: str)
             print(f"{cutoff:>8}  {figures[f'hits@{cutoff}']:>17.4f}")
 
 
-VERBS = (documents, cells, tables, mixed)
+VERBS = (documents, cells, tables, mixed, weight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from lisax.predict.ranker import Bm25Ranker
 from lisax.predict.retriever import PassageSearch, add_vectors, open_encoder
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import DataError, Document, LisaxError, Sentence, Table
-from lisax.retrieval import dense, documents, few_texts, mixed, table_text, tables
+from lisax.retrieval import dense, documents, few_texts, fusion, mixed, table_text, tables
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.passages import Passage, Source
 from lisax.runtime.checkpoints import flatten
@@ -227,6 +228,37 @@ def test_the_verbs(tmp_path, model, capsys):
     )
     assert len(Path(out).read_text().splitlines()) == 4
     assert cli.main(["index", "check", str(index)]) == 0
+
+
+def test_the_weight_is_fitted_to_judged_claims(pages, tmp_path, capsys):
+    claims = tmp_path / "claims.jsonl"
+    rows = [
+        {"id": str(i), "claim": one.sentences[0].text, "label": "SUPPORTS", "evidence": [[f"{one.id}_0"]]}
+        for i, one in enumerate(PAGES)
+    ]
+    claims.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert cli.main(["retrieve", "weight", "--index", str(pages), "--claims", str(claims)]) == 0
+    title, _, *lines = capsys.readouterr().out.splitlines()
+    table = {float(line.split()[0]): float(line.split()[1]) for line in lines}
+    assert title == "12 queries with known evidence" and list(table) == list(fusion.WEIGHTS)
+    (best,) = [float(line.split()[0]) for line in lines if line.endswith("*")]
+    assert table[best] == max(table.values())
+    gold = {row["claim"]: one.id for row, one in zip(rows, PAGES)}
+    dense_search = DenseSearch.open(pages, best, "sentences") or Index.open(pages).index.bm25
+    ranks = [
+        1 + [hit for hit, _ in hits].index(gold[text]) for text, hits in zip(gold, dense_search.search(list(gold), 12))
+    ]
+    assert np.mean(1 / np.array(ranks)) == pytest.approx(table[best], abs=1e-4)
+
+
+def test_a_weight_is_the_least_of_the_best_and_misses_count():
+    clear = fusion.Judged(np.array([2.0, 0]), np.array([0.0, 1]), np.array([False, True]))
+    missed = fusion.Judged(np.array([1.0]), np.array([0.5]), np.array([False]), missed=1)
+    weight, precisions = fusion.fit([clear, missed])
+    assert weight == 1.25 and precisions[1.0] == 0.25 and precisions[1.25] == 0.5
+    with pytest.raises(LisaxError, match="no query has a relevant record"):
+        fusion.fit([fusion.Judged(np.ones(1), np.ones(1), np.array([False]))])
+    assert fusion.fused([], [], 1.5).shape == (0,)
 
 
 def test_what_is_no_encoder_is_told(tmp_path, pages, model, capsys):
