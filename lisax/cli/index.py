@@ -1,7 +1,7 @@
 """Build an index of a corpus: of pages, tables, table cells, or passages of all of them.
 
 lisax index documents --corpus pages/ --out INDEX
-lisax index mixed --corpus DIR --out INDEX
+lisax index mixed --corpus DIR --out INDEX --vectors minilm
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, Local, Option
+from lisax.cli.verbs import Argument, Local, Option, Place
 
 Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
 Out = Annotated[Local, Option("Folder of the index.", "INDEX")]
@@ -21,6 +21,15 @@ B = Annotated[float | None, Option("BM25's b.", default="0.5")]
 TablesK1 = Annotated[float | None, Option("BM25's k1.", default="1.2")]
 TablesB = Annotated[float | None, Option("BM25's b.", default="0.75")]
 Source = Literal["text", "tables", "graphs"]
+Vectors = Annotated[
+    Place | None,
+    Option(
+        "Also encode what is indexed, so that it is searched by BM25 and vectors together: a name that `lisax models "
+        "list` shows, hf:OWNER/NAME@REVISION, or the folder of an encoder. An interrupted encoding resumes.",
+        "MODEL",
+        "with --add, the model of the index's vectors",
+    ),
+]
 
 
 def documents(
@@ -33,6 +42,7 @@ def documents(
     k1: K1 = None,
     b: B = None,
     add: Annotated[bool, Option("Add the corpus's documents to all existing parts of the index.")] = False,
+    vectors: Vectors = None,
 ) -> None:
     """Index pages of text: BM25, titles and the pages themselves, in one pass.
 
@@ -44,13 +54,16 @@ def documents(
 
     if add and only is not None:
         raise click.UsageError("--add adds to all parts that the index has: leave --only out")
-    settings = _bm25_settings(k1, b, add)
+    if vectors is not None and only is not None:
+        raise click.UsageError("--vectors encodes the pages: leave --only out")
+    settings, encoder = _bm25_settings(k1, b, add), _encoder(vectors, out, add)
     pages, started = counted(open_folder(corpus).documents(), "documents"), time.monotonic()
     if add:
         index = add_documents(pages, out)
     else:
         index = build_index(pages, out, components=(only,) if only else COMPONENTS, **settings)
     _tell(out, f"{len(index.titles if only == 'titles' else index.bm25):,} documents", started)
+    _encode(out, encoder)
 
 
 def tables(
@@ -60,6 +73,7 @@ def tables(
     k1: TablesK1 = None,
     b: TablesB = None,
     add: Annotated[bool, Option("Add the corpus's tables to the index.")] = False,
+    vectors: Vectors = None,
 ) -> None:
     """Index whole tables as text by BM25, for questions.
 
@@ -69,9 +83,10 @@ def tables(
     from lisax.progress import counted
     from lisax.retrieval.table_text import build_index
 
-    settings, started = _bm25_settings(k1, b, add), time.monotonic()
+    settings, encoder, started = _bm25_settings(k1, b, add), _encoder(vectors, out, add), time.monotonic()
     index = build_index(counted(open_folder(corpus).tables(), "tables"), out, add=add, **settings)
     _tell(out, f"{len(index):,} tables", started)
+    _encode(out, encoder)
 
 
 def cells(
@@ -117,6 +132,7 @@ def mixed(
     k1: K1 = None,
     b: B = None,
     add: Annotated[bool, Option("Add the corpus's sources to the index.")] = False,
+    vectors: Vectors = None,
 ) -> None:
     """Index passages of text, tables and graphs together by BM25.
 
@@ -126,7 +142,7 @@ def mixed(
     from lisax.retrieval.corpus_passages import SOURCES, passages_of
     from lisax.retrieval.mixed import add_sources, build_index
 
-    settings, started = _bm25_settings(k1, b, add), time.monotonic()
+    settings, encoder, started = _bm25_settings(k1, b, add), _encoder(vectors, out, add), time.monotonic()
     sources = passages_of(open_folder(corpus), [name for name in SOURCES if name in source] or None, verbalized)
     if verbalized is not None and sources.keys() <= {SOURCES["text"]}:
         raise click.UsageError(
@@ -136,6 +152,7 @@ def mixed(
     form = "raw" if verbalized is None else "verbalized"
     index = add_sources(sources, out, form=form) if add else build_index(sources, out, form=form, **settings)
     _tell(out, _passages(index), started)
+    _encode(out, encoder)
 
 
 def remove(index: Existing, source: Annotated[Source, Argument("text, tables or graphs.", "SOURCE")]) -> None:
@@ -153,23 +170,26 @@ def remove(index: Existing, source: Annotated[Source, Argument("text, tables or 
 def vectors(
     index: Existing,
     *,
-    retriever: Annotated[Local, Option("A dual encoder: a MODEL_DIR, a checkpoint or a bundle.", "DIR")],
-    approximate: Annotated[
-        bool, Option("Add an inverted file of compressed vectors, for millions of passages.")
-    ] = False,
+    retriever: Annotated[
+        Place,
+        Option(
+            "A dual encoder (a MODEL_DIR, a checkpoint or a bundle), or a sentence encoder: a name that `lisax models "
+            "list` shows, hf:OWNER/NAME@REVISION, or a Hugging Face folder.",
+            "MODEL",
+        ),
+    ],
+    approximate: Annotated[bool, Option("Add an inverted file of compressed vectors, for millions of texts.")] = False,
 ) -> None:
-    """Add a retriever's vectors to an index of passages.
+    """Add a model's vectors to an index: of passages, of the sentences of pages, or of tables.
 
-    lisax index vectors INDEX --retriever RETRIEVER
+    lisax index vectors INDEX --retriever minilm
     """
-    from lisax.predict.retriever import Retriever
+    from lisax.predict.retriever import open_encoder
     from lisax.retrieval import dense
 
-    started = time.monotonic()
-    count = dense.encode_index(index, Retriever.open(retriever))
+    _encode(index, open_encoder(retriever))
     if approximate:
         dense.approximate(index)
-    _tell(index, f"{count:,} vectors", started)
 
 
 def cluster(
@@ -215,6 +235,28 @@ def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, fl
     if add and given:
         raise click.UsageError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
     return given
+
+
+def _encoder(model, index, add: bool):
+    """The model to encode with: the one that was given, or with `add` that of the vectors that the index has; None for
+    an index without vectors."""
+    from lisax.retrieval.dense import source_of_vectors
+
+    if model is None and add:
+        model = source_of_vectors(index)
+    if model is None:
+        return None
+    from lisax.predict.retriever import open_encoder
+
+    return open_encoder(model)
+
+
+def _encode(index, encoder) -> None:
+    if encoder is not None:
+        from lisax.predict.retriever import add_vectors
+
+        started = time.monotonic()
+        _tell(index, f"{add_vectors(index, encoder):,} vectors", started)
 
 
 def _passages(index) -> str:

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 Out = Annotated[Local, Option("TREC run to write; left alone if the same command has finished it.", "RUN")]
 Claims = Annotated[Local, Option("Claims in any layout that `lisax data check` reads.", "FILE")]
+Weight = Annotated[
+    float | None,
+    click.FloatRange(min=0),
+    Option("Weight of vectors beside BM25, where the index has them; 0: BM25 alone.", "X", "1.5"),
+]
 Cluster = Annotated[
     str | None, Option("Search BM25 in this cluster's index, filled by `lisax index cluster`.", "URL/NAME")
 ]
@@ -45,12 +50,14 @@ def documents(
         Local | None, Option("Cache file for the wiki's answers.", "FILE", "mediawiki.sqlite beside the run")
     ] = None,
     cluster: Cluster = None,
+    weight: Weight = None,
 ) -> None:
-    """Retrieve pages for claims by BM25 and titles; prints recall if the claims have evidence.
+    """Retrieve pages for claims by BM25 (with vectors, where the index has them) and titles; prints recall if the claims have evidence.
 
     lisax retrieve documents --index INDEX --claims claims.jsonl --out documents.trec
     """
     from lisax.corpora import read_claims
+    from lisax.predict.dense_search import DenseSearch
     from lisax.retrieval.mediawiki import WIKIPEDIA
     from lisax.retrieval.recall import CUTOFFS, recall
     from lisax.retrieval.run_files import documents_to_file
@@ -71,6 +78,7 @@ def documents(
         wiki=WIKIPEDIA if mediawiki == "wikipedia" else mediawiki,
         wiki_cache=cache,
         cluster=cluster,
+        dense=None if cluster or method == "titles" else DenseSearch.open(index, weight, "sentences"),
     )
     _tell(out, written, f"documents for {len(asked):,} claims")
     cutoffs = _up_to(k, CUTOFFS)
@@ -115,20 +123,27 @@ def tables(
     out: Out,
     k: Annotated[Count, Option("Tables retrieved per question.")] = 300,
     cluster: Cluster = None,
+    weight: Weight = None,
 ) -> None:
-    """Retrieve tables for questions by BM25; prints hits if the questions have answer cells.
+    """Retrieve tables for questions by BM25, with vectors where the index has them; prints hits if the questions have answer cells.
 
     lisax retrieve tables --index INDEX --questions questions.dev.jsonl --out tables.trec
     """
     from lisax.corpora import read_question_split
     from lisax.metrics.tables import hits
+    from lisax.predict.dense_search import DenseSearch
     from lisax.retrieval.run_files import tables_to_file
     from lisax.retrieval.runs import read_run
     from lisax.retrieval.table_store import TableStore
     from lisax.retrieval.table_text import as_claims
 
     asked = read_question_split(questions, split)
-    _tell(out, tables_to_file(index, asked, out, k=k, cluster=cluster), f"tables for {len(asked):,} questions")
+    dense = None if cluster else DenseSearch.open(index, weight, "tables")
+    _tell(
+        out,
+        tables_to_file(index, asked, out, k=k, cluster=cluster, dense=dense),
+        f"tables for {len(asked):,} questions",
+    )
     judged = as_claims(asked, TableStore.open(index).__contains__)
     if any(claim.gold_ids for claim in judged.values()):
         cutoffs = _up_to(k, (1, 5, 10, 20, 50, 100))
@@ -141,24 +156,65 @@ def mixed(
     claims: Claims,
     out: Annotated[Local, Option("TREC run to write.", "RUN")],
     k: Annotated[Count, Option("Passages retrieved per claim.")] = 100,
+    weight: Weight = None,
 ) -> None:
-    """Retrieve passages of text, tables and graphs for claims by BM25; the ids name their source.
+    """Retrieve passages of text, tables and graphs for claims by BM25, with vectors where the index has them; the ids name their source.
 
     lisax retrieve mixed --index INDEX --claims claims.jsonl --out passages.trec
     """
     from collections import Counter
 
     from lisax.corpora import read_claims
+    from lisax.predict.dense_search import DenseSearch
     from lisax.retrieval.passages import source_of
     from lisax.retrieval.run_files import passages_to_file
 
     asked = list(read_claims(claims))
-    hits = passages_to_file(index, asked, out, k=k)
+    hits = passages_to_file(index, asked, out, k=k, dense=DenseSearch.open(index, weight))
     counts = sorted(Counter(source_of(hit.id) for hit in hits).items())
     print(
         f"{out}: {len(hits):,} passages for {len(asked):,} claims: "
         + ", ".join(f"{count:,} of {source}" for source, count in counts)
     )
+
+
+def weight(
+    *,
+    index: Annotated[Local, Option("An index with vectors, of `lisax index documents` or `tables`.", "INDEX")],
+    claims: Annotated[Local | None, Option("Claims with evidence, for an index of documents.", "FILE")] = None,
+    questions: Annotated[
+        Local | None,
+        Option("Questions with answer cells, for an index of tables: questions.*.jsonl, or a folder.", "PATH"),
+    ] = None,
+    split: Annotated[str | None, Option("Split of a folder's questions.", default="dev")] = None,
+) -> None:
+    """Fit the weight of vectors beside BM25 to claims or questions whose evidence is known, for `--weight`; prints the
+    mean average precision of pages or tables for each weight.
+
+    lisax retrieve weight --index INDEX --questions questions.train.jsonl
+    """
+    from lisax.corpora import read_claims, read_question_split
+    from lisax.predict.dense_search import DenseSearch
+    from lisax.retrieval.fusion import fit
+    from lisax.retrieval.recall import gold_pages
+    from lisax.retrieval.table_store import TableStore
+    from lisax.retrieval.table_text import gold_tables
+
+    if (claims is None) == (questions is None):
+        raise click.UsageError("give one of --claims FILE and --questions PATH")
+    if claims is not None:
+        judged = {claim.text: frozenset().union(*gold_pages(claim)) for claim in read_claims(claims)}
+    else:
+        is_table = TableStore.open(index).__contains__
+        judged = {one.text: frozenset(gold_tables(one, is_table)) for one in read_question_split(questions, split)}
+    dense = DenseSearch.open(index, only="tables" if claims is None else "sentences")
+    if dense is None:
+        raise click.UsageError(f"{index} has no vectors to weigh: make them with `lisax index vectors`")
+    judged = {text: gold for text, gold in judged.items() if gold}
+    best, precisions = fit(dense.judged(list(judged), list(judged.values())))
+    print(f"{len(judged):,} queries with known evidence\n  weight     MAP")
+    for tried, precision in precisions.items():
+        print(f"{tried:>8.2f}  {precision:.4f}{'  *' if tried == best else ''}")
 
 
 def _up_to(k: int, cutoffs: Sequence[int]) -> list[int]:
@@ -182,4 +238,4 @@ def _print_hits(figures: Mapping[str, float], cutoffs: Sequence[int], what: str)
             print(f"{cutoff:>8}  {figures[f'hits@{cutoff}']:>17.4f}")
 
 
-VERBS = (documents, cells, tables, mixed)
+VERBS = (documents, cells, tables, mixed, weight)

@@ -14,11 +14,12 @@ from lisax.predict.aggregation import Aggregator
 from lisax.predict.index import Index
 from lisax.predict.opening import format_of
 from lisax.predict.reader import Answer, Reader
-from lisax.predict.retriever import PassageSearch, Retriever
+from lisax.predict.retriever import PassageSearch, open_encoder
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.predict.verifier import check_confidence
 from lisax.records import LisaxError, cell_id, check_text
+from lisax.retrieval.dense import Encodes
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.passages import Passage
@@ -76,7 +77,7 @@ class Answerer(Protocol):
         if found in (READ, POINT):
             if columns is not None or aggregation is not None:
                 raise LisaxError(f"{model} reads passages: leave the models of columns and operations out")
-            answerer = PassageAnswerer.of(folder, Reader.open(model), retriever and Retriever.open(retriever))
+            answerer = PassageAnswerer.of(folder, Reader.open(model), retriever and open_encoder(retriever))
             answerer.min_confidence = min_confidence
             return answerer
         if found is TABLE_PARTS:
@@ -109,7 +110,7 @@ class PassageAnswerer(Answerer):
         cls,
         folder: Path,
         reader: Reader,
-        retriever: Retriever | None = None,
+        retriever: Encodes | None = None,
         method: str | None = None,
         exact: bool = True,
     ) -> PassageAnswerer:

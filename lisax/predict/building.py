@@ -21,6 +21,7 @@ from lisax.places import cache_folder
 from lisax.records import DataError, Document, Graph, LisaxError, Sentence, Table, read_json_lines
 from lisax.retrieval import documents, mixed, table_text, tables
 from lisax.retrieval.corpus_passages import passages_of
+from lisax.retrieval.dense import DenseIndex
 from lisax.retrieval.folder import VERSION, open_component, read_components
 
 KINDS = ("documents", "mixed", "cells", "tables")
@@ -51,16 +52,45 @@ class Corpus:
         return "mixed" if _any(self.tables()) or _any(self.graphs()) else "documents"
 
 
-def build_index(source: Any, out: str | os.PathLike | None = None, kind: str | None = None) -> Built:
+def build_index(
+    source: Any,
+    out: str | os.PathLike | None = None,
+    kind: str | None = None,
+    vectors: str | os.PathLike | None = None,
+) -> Built:
     """See `Index.build`. Raises LisaxError where the corpus is empty, or has nothing that the kind indexes."""
     if kind is not None and kind not in KINDS:
         raise LisaxError(f"expected an index kind of {', '.join(KINDS)}; found '{kind}'")
     corpus = open_corpus(source)
     kind = kind or corpus.default_kind
+    if vectors is None:
+        return _built(corpus, out, [kind])
+    if kind == "cells":
+        raise LisaxError("an index of cells has no vectors: leave them out, or choose another kind")
+    from lisax.predict.retriever import add_vectors, open_encoder
+
+    built = _built(corpus, out, [kind, os.fspath(vectors)])
+    if out is not None or not _has_vectors(built.folder):
+        add_vectors(built.folder, open_encoder(vectors))
+    return built
+
+
+def _has_vectors(folder: Path) -> bool:
+    try:
+        DenseIndex.open(folder)
+    except DataError:
+        return False
+    return True
+
+
+def _built(corpus: Corpus, out: str | os.PathLike | None, made_as: list[str]) -> Built:
+    """The index of a corpus, without vectors where it was not there. `made_as`: the kind, and what tells the index from
+    others of the same kind and corpus in the cache."""
+    kind = made_as[0]
     if out is not None:
         _build(corpus, kind, Path(out))
         return Built(Path(out), kind, False)
-    settings = json.dumps([__version__, VERSION, kind])
+    settings = json.dumps([__version__, VERSION, *made_as])
     digest = hashlib.sha256(f"{settings}{corpus.digest()}".encode()).hexdigest()
     folder = cache_folder() / "indexes" / f"{kind}-{digest[:20]}"
     if _is_whole(folder):

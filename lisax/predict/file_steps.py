@@ -10,9 +10,9 @@ from lisax.corpora import open_folder, plain, read_claims, read_questions
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.predict import calibrating
 from lisax.predict.index import Index
-from lisax.predict.ranker import Ranker, rank_to_file
+from lisax.predict.ranker import Bm25Ranker, Ranker, rank_to_file
 from lisax.predict.table_index import TableIndex
-from lisax.predict.verdicts import write_predictions
+from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import PointerVerifier, TableVerifier, Verifier, tell_dropped_rows, tell_open, verify_run
 from lisax.progress import counting
 from lisax.records import Claim, DataError, LisaxError, read_json_lines
@@ -28,11 +28,16 @@ def rerank_file(model: Path, claims: Path, run: Path, index: Path, out: Path, *,
     candidates = opened.in_run(read_run(run))
     if not any(opened.lookup(unit) for units in candidates.values() for unit in units):
         raise DataError(f"nothing in it has text in {index}", path=run)
+
+    def found(claim: Claim) -> list[Evidence]:
+        evidence = opened.evidence(candidates.get(claim.id, ()), depth)
+        return opened.compared(claim.text, evidence) if isinstance(ranker, Bm25Ranker) else evidence
+
     with counting(sum(min(len(units), depth) for units in candidates.values()), "sentences") as advance:
         rank_to_file(
             ranker,
             asked,
-            lambda claim: opened.evidence(candidates.get(claim.id, ()), depth),
+            found,
             out,
             spot=default_spotter(opened.titles).spot,
             tag=ranker.tag,
@@ -128,10 +133,10 @@ def answer_file(
     from lisax.metrics import open_qa
     from lisax.predict.answerer import PassageAnswerer
     from lisax.predict.reader import Reader, answer_to_file
-    from lisax.predict.retriever import Retriever
+    from lisax.predict.retriever import open_encoder
 
     questions = {question.id: question for question in read_questions(questions_file)}
-    retriever = None if retriever_folder is None else Retriever.open(retriever_folder)
+    retriever = None if retriever_folder is None else open_encoder(retriever_folder)
     answerer = PassageAnswerer.of(index, Reader.open(reader_folder), retriever, method, not approximate)
     passages = answerer.find({i: question.text for i, question in questions.items()}, k)
     made_from = [

@@ -32,6 +32,7 @@ class Index(Protocol):
     reads: Reads = "sentences"
     titles: Any = None  # titles for spotting a claim's entities, where the index keeps them
     lookup: Lookup | None = None  # unit id -> its sentence with the title, for the temporal rules
+    weight: float | None = None  # of vectors beside BM25, set before the first search; None: the default, 0: BM25 alone
 
     def search(self, query: str, k: int = 10) -> list[Evidence]:
         """Up to `k` units of evidence, in retrieval order: the sentences (rows, edges) of the best page or passage come
@@ -51,6 +52,10 @@ class Index(Protocol):
         text for, without duplicates. `claim` is the claim they are read for; it selects the columns of tables."""
         scores = dict((unit, None) if isinstance(unit, str) else (unit.id, unit.score) for unit in units)
         return first_found(scores, lambda unit: self._read(unit, scores[unit], claim), limit)
+
+    def compared(self, claim: str, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The evidence with its similarity to a claim, where the index has vectors of single sentences."""
+        return list(evidence)
 
     def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
         """The unit with this id; None where the index has no text for it."""
@@ -77,7 +82,13 @@ class Index(Protocol):
         return open_index(folder)
 
     @staticmethod
-    def build(source: Any, out: str | os.PathLike | None = None, *, kind: str | None = None) -> Index:
+    def build(
+        source: Any,
+        out: str | os.PathLike | None = None,
+        *,
+        kind: str | None = None,
+        vectors: str | os.PathLike | None = None,
+    ) -> Index:
         """Builds an index of a corpus and opens it.
 
         `source`: a folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, one such
@@ -89,11 +100,14 @@ class Index(Protocol):
         graphs as passages; the default otherwise), `cells` (whole tables, for models that read tables) or `tables`
         (whole tables, for questions).
 
+        `vectors`: a model that encodes what is indexed, so that it is searched by BM25 and vectors together: `minilm`,
+        hf:OWNER/NAME@REVISION, or the folder of an encoder. An interrupted encoding resumes.
+
         Raises LisaxError, or DataError with file and line, for an empty or invalid corpus and for one that has nothing
         that the kind indexes."""
         from lisax.predict.building import build_index
 
-        return open_index(build_index(source, out, kind).folder)
+        return open_index(build_index(source, out, kind, vectors).folder)
 
 
 def open_index(folder: str | os.PathLike) -> Index:

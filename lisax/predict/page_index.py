@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from lisax.formats.examples import Passage
+from lisax.predict.dense_search import DenseSearch
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.records import Claim, Document, Hit, split_sentence_id
+from lisax.retrieval import few_texts
 from lisax.retrieval.documents import DocumentIndex, retrieve
+from lisax.retrieval.fusion import fused
 from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.runs import by_query
 from lisax.retrieval.titles import TitleIndex
@@ -33,13 +39,55 @@ class PageIndex(Index):
         self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1
     ) -> list[list[Evidence]]:
         """Sentences of the pages that BM25 and title search find in turn, page by page (LisT5, sections 3.1 and 3.2).
-        The score is 1 / rank."""
+        The score is 1 / rank.
+
+        With vectors, pages are found by BM25 with vectors and by title search, and their sentences are ordered by BM25
+        and similarity together, which is their score."""
         claims = [Claim(str(number), query) for number, query in enumerate(queries)]
-        hits: Iterable[Hit] = retrieve(self.index, claims, documents)
+        hits: Iterable[Hit] = retrieve(self.index, claims, documents, search_bm25=self.dense and self.dense.search)
         if hops == 2:
             hits = second_pages(self.index, claims, by_query(hits), documents)
         run = by_query(hits)
-        return [self.evidence(self.candidates(claim.id, run.get(claim.id, ()), k)) for claim in claims]
+        if self.dense is None:
+            return [self.evidence(self.candidates(claim.id, run.get(claim.id, ()), k)) for claim in claims]
+        vectors = self.dense.encoder.questions(queries)
+        return [
+            self._nearest(claim.text, vector, [hit.id for hit in run.get(claim.id, ())], k)
+            for claim, vector in zip(claims, vectors, strict=True)
+        ]
+
+    @functools.cached_property
+    def dense(self) -> DenseSearch | None:
+        """The search with vectors; None where the index has none."""
+        return DenseSearch.open(self.folder, self.weight, "sentences")
+
+    def compared(self, claim: str, evidence: Sequence[Evidence]) -> list[Evidence]:
+        if self.dense is None:
+            return list(evidence)
+        (vector,) = self.dense.encoder.questions([claim])
+        cosines = self._cosines(vector, dict.fromkeys(split_sentence_id(one.unit)[0] for one in evidence))
+        return [dataclasses.replace(one, similarity=cosines[one.unit]) for one in evidence]
+
+    def _nearest(self, claim: str, vector: np.ndarray, pages: Sequence[str], k: int) -> list[Evidence]:
+        """The `k` sentences of these pages with the best scores, of their first `k` and the `k` most similar."""
+        cosines = self._cosines(vector, pages)
+        units = [*itertools.islice(cosines, k), *sorted(cosines, key=lambda unit: -cosines[unit])[:k]]
+        found = [dataclasses.replace(one, similarity=cosines[one.unit]) for one in self.evidence(units)]
+        scores = fused(
+            few_texts.scores(claim, [f"{one.source} {one.text}" for one in found]),
+            [one.similarity for one in found],
+            self.dense.weight,
+        )
+        order = np.argsort(-scores, kind="stable")[:k]
+        return [dataclasses.replace(found[i], score=float(scores[i])) for i in order]
+
+    def _cosines(self, vector: np.ndarray, pages: Iterable[str]) -> dict[str, float]:
+        """The cosine of each sentence of these pages, in their order."""
+        return {
+            unit: float(cosine)
+            for page in pages
+            for unit, cosine in zip(self.of_pages([Hit("", page, 1, 1.0)]), self.dense.vectors.products(vector, page))
+        }
 
     def reading(self, reads):
         if reads == "tables" and {"cells", "tables"} <= set(self.index.manifests):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lisax.formats.examples import Passage
 from lisax.formats.faithfulness import without_title
+from lisax.predict.dense_search import DenseSearch
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.records import Claim, DataError, Hit, LisaxError, split_sentence_id
@@ -43,13 +44,19 @@ class PassageIndex(Index):
             for claim in claims
         ]
 
+    @functools.cached_property
+    def dense(self) -> DenseSearch | None:
+        """The search with vectors; None where the index has none whose dot products are cosines."""
+        return DenseSearch.open(self.folder, self.weight)
+
     def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
         found = self.lookup(unit)
         return found and Evidence(unit, found.text, found.title, place_of(unit), score)
 
     def retrieve(self, claims: Sequence[Claim], passages: int) -> dict[str, list[str]]:
-        """Units of the first `passages` passages that BM25 finds for each claim, in their order."""
-        found = self.index.search([claim.text for claim in claims], passages)
+        """Units of the first `passages` passages that BM25, with vectors where the index has them, finds for each claim,
+        in their order."""
+        found = (self.index if self.dense is None else self.dense).search([claim.text for claim in claims], passages)
         return {claim.id: self.of_passages(hit for hit, _ in hits) for claim, hits in zip(claims, found, strict=True)}
 
     def of_passages(self, ids: Iterable[str], limit: int | None = None) -> list[str]:

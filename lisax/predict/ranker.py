@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -22,10 +20,10 @@ from lisax.predict.pointer_model import PointerModel
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, Hit, LisaxError
-from lisax.retrieval.bm25_builder import K1, B
+from lisax.retrieval import few_texts
 from lisax.retrieval.entities import default_spotter
+from lisax.retrieval.fusion import WEIGHT, fused
 from lisax.retrieval.runs import strictly_falling
-from lisax.retrieval.terms import stems
 from lisax.runtime.resumable import resumable_lines
 
 CLAIMS_AT_A_TIME = 32  # claims ranked between two resume marks
@@ -187,24 +185,17 @@ class InTurn(Ranker):
 
 
 class Bm25Ranker(Ranker):
-    """BM25 over the claim's own candidates, without a model: idf and average length are computed from them. A title
-    counts as part of its sentence. Equal scores keep their order."""
+    """BM25 over the claim's own candidates (`few_texts.scores`), without a model; a title counts as part of its
+    sentence. Candidates of an index with vectors have a similarity, which counts too (`retrieval.fusion`). Equal
+    scores keep their order."""
 
     tag = "bm25"
 
     def rank(self, claim, evidence):
         found = as_evidence(evidence)
-        query, *texts = stems([claim, *(f"{one.source} {one.text}" for one in found)])
-        average = sum(map(len, texts)) / max(len(texts), 1) or 1.0
-        holding = Counter(term for text in texts for term in set(text))
-        scores = []
-        for text in texts:
-            counts, score = Counter(text), 0.0
-            for term in query:
-                if (count := counts[term]) > 0:
-                    idf = math.log(1 + (len(texts) - holding[term] + 0.5) / (holding[term] + 0.5))
-                    score += idf * count / (count + K1 * (1 - B + B * len(text) / average))
-            scores.append(score)
+        scores = few_texts.scores(claim, [f"{one.source} {one.text}" for one in found])
+        if found and all(one.similarity is not None for one in found):
+            scores = fused(scores, [one.similarity for one in found], WEIGHT).tolist()
         order = sorted(range(len(found)), key=lambda place: -scores[place])
         return [dataclasses.replace(found[place], score=scores[place]) for place in order]
 

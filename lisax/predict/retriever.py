@@ -12,11 +12,15 @@ import numpy as np
 from lisax.formats import reading
 from lisax.formats.reading import RETRIEVE
 from lisax.formats.vocabulary import EOS_ID
+from lisax.predict.dense_search import DenseSearch
+from lisax.predict.sentence_encoder import SentenceEncoder
+from lisax.progress import counting
 from lisax.records import LisaxError
-from lisax.retrieval.dense import DenseIndex, fused
+from lisax.retrieval.dense import DenseIndex, Encodes, encode_index, fused, to_encode
+from lisax.retrieval.dense_texts import Text
 from lisax.retrieval.mixed import Hits, MixedIndex
-from lisax.retrieval.passages import Passage
 from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.interop.kinds import Kind, kind_of
 from lisax.runtime.model_card import ModelCard
 from lisax.runtime.passage_scoring import VectorEncoder
 
@@ -24,11 +28,14 @@ METHODS = ("bm25", "dense", "fused")
 
 
 class Retriever:
-    """Encodes questions and passages. `digest` identifies the model by the content of its files."""
+    """Encodes questions and passages. `digest` identifies the model by the content of its files, and `source` is where
+    it was opened from."""
+
+    cosines = False  # its vectors have any length
 
     def __init__(self, path: str | os.PathLike):
         """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
-        folder = resolve_checkpoint(path)
+        folder, self.source = resolve_checkpoint(path), os.fspath(path)
         card = ModelCard.read(folder)
         card.format_among(RETRIEVE)
         self._question_tokens, self._passage_tokens = card.needed("text.question_tokens", "text.max_tokens")
@@ -51,7 +58,7 @@ class Retriever:
             )
         )
 
-    def passages(self, passages: Sequence[Passage], progress: Callable[[int], None] | None = None) -> np.ndarray:
+    def passages(self, passages: Sequence[Text], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Passage vectors, float32 [passages, emb]."""
         return self._encoder.passages(
             self._tokens(
@@ -69,12 +76,25 @@ class Retriever:
         return [[*ids, EOS_ID] for ids in self.vocabulary.encode_batch(texts)]
 
 
+def open_encoder(path: str | os.PathLike) -> Encodes:
+    """A sentence encoder, given as a name that `lisax models list` shows, as hf:OWNER/NAME@REVISION or as a Hugging Face
+    folder; or a trained dual encoder. Raises LisaxError for any other model."""
+    folder = resolve_checkpoint(path)
+    return SentenceEncoder.open(path) if kind_of(folder) is Kind.HUGGINGFACE else Retriever.open(path)
+
+
+def add_vectors(index: str | os.PathLike, encoder: Encodes) -> int:
+    """Encodes what an index holds and has no vectors for yet, and tells how far it is; returns the number of vectors."""
+    with counting(to_encode(index, encoder.digest), "texts") as advance:
+        return encode_index(index, encoder, advance)
+
+
 class PassageSearch:
-    """An open index with its search method: BM25, vectors, or both fused by reciprocal rank, each contributing the same
-    number of hits. `index` is the index itself."""
+    """An open index with its search method: BM25, vectors, or both fused: by score where the vectors' dot products are
+    cosines, otherwise by reciprocal rank, each contributing the same number of hits. `index` is the index itself."""
 
     def __init__(
-        self, folder: str | os.PathLike, *, method: str = "bm25", retriever: Retriever | None = None, exact: bool = True
+        self, folder: str | os.PathLike, *, method: str = "bm25", retriever: Encodes | None = None, exact: bool = True
     ):
         if method not in METHODS:
             raise LisaxError(f"expected a method of {', '.join(METHODS)}; found '{method}'")
@@ -89,11 +109,14 @@ class PassageSearch:
             raise LisaxError(
                 f"{folder} has vectors of another retriever: make them with this one by `lisax index vectors`"
             )
-        self.index = self._vectors.index
+        self.index = MixedIndex.open(folder)
 
     def __call__(self, questions: Mapping[str, str], k: int) -> dict[str, Hits]:
         """Up to `k` (passage id, score) hits for each question {id: text}."""
         texts, runs = list(questions.values()), []
+        if self._method == "fused" and self._retriever.cosines:
+            both = DenseSearch(self._vectors, self._retriever, self.index.search, exact=self._exact)
+            return dict(zip(questions, both.search(texts, k)))
         if self._method != "dense":
             runs.append(dict(zip(questions, self.index.search(texts, k))))
         if self._method != "bm25":
@@ -110,7 +133,7 @@ def retrieve(
     k: int,
     *,
     method: str = "bm25",
-    retriever: Retriever | None = None,
+    retriever: Encodes | None = None,
     exact: bool = True,
 ) -> dict[str, Hits]:
     """Up to `k` (passage id, score) hits for each question {id: text}: see `PassageSearch`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 
@@ -10,22 +12,28 @@ import numpy as np
 from lisax.formats.vocabulary import Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.models.architectures import DualEncoderConfig
+from lisax.places import is_remote
 from lisax.records import DataError
+from lisax.retrieval.dense_texts import Text
 from lisax.runtime.checkpoints import nested
 from lisax.runtime.interop.kinds import TOKENIZER_NAME
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.passage_scoring import VectorEncoder
-from lisax.runtime.pretrained import MODELS
+from lisax.runtime.pretrained import MODELS, is_named
 from lisax.runtime.vocabulary_check import check_fits
 
 MAX_TOKENS = 256  # of a text, where nothing else is known of the model
 
 
 class SentenceEncoder:
-    """A text's vector is the mean of its tokens' states, at length 1: as sentence-transformers has it."""
+    """A text's vector is the mean of its tokens' states, at length 1: as sentence-transformers has it.
 
-    def __init__(self, encoder: VectorEncoder, vocabulary: Vocabulary, max_tokens: int):
-        self.encoder, self.vocabulary, self.max_tokens = encoder, vocabulary, max_tokens
+    It encodes indexes (`retrieval.dense.Encodes`). `source` is where it was opened from."""
+
+    cosines = True
+
+    def __init__(self, encoder: VectorEncoder, vocabulary: Vocabulary, max_tokens: int, source: str):
+        self.encoder, self.vocabulary, self.max_tokens, self.source = encoder, vocabulary, max_tokens, source
 
     @classmethod
     def open(cls, model: str | os.PathLike = "minilm", *, max_tokens: int | None = None) -> SentenceEncoder:
@@ -49,14 +57,36 @@ class SentenceEncoder:
         }
         network = DualEncoderConfig(backbone, pooling="mean", normalized=True)
         encoder = VectorEncoder(network, parameters, max_tokens=max_tokens, source=checkpoint.folder)
-        return cls(encoder, vocabulary, max_tokens)
+        return cls(encoder, vocabulary, max_tokens, _source(model))
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Identifies the vectors: SHA-256 of weights, vocabulary and the length at which texts are cut."""
+        whole = hashlib.sha256(f"{self.vocabulary.digest} {self.max_tokens}".encode())
+        for leaf in self.encoder.leaves:
+            whole.update(np.asarray(leaf).tobytes())
+        return whole.hexdigest()
 
     def encode(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """float32 [texts, width], each vector of length 1. `progress` is told of each batch's number of texts."""
         tokens = [self.vocabulary.encode_input(text, self.max_tokens) for text in texts]
         return self.encoder.passages(tokens, progress)
 
+    def questions(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors of questions or claims."""
+        return self.encode(texts)
+
+    def passages(self, passages: Sequence[Text], progress: Callable[[int], None] | None = None) -> np.ndarray:
+        """Vectors of texts, each read after its title."""
+        return self.encode([f"{one.title}: {one.text}" if one.title else one.text for one in passages], progress)
+
     def similarities(self, text: str, others: Sequence[str]) -> np.ndarray:
         """float32 [others]: the cosine of a text with each of the others."""
         vectors = self.encode([text, *others])
         return vectors[1:] @ vectors[0]
+
+
+def _source(model: str | os.PathLike) -> str:
+    """A model's name or address, or its folder, in a form that can be opened from any folder."""
+    name = os.fspath(model)
+    return name if is_remote(name) or (is_named(name) and not os.path.exists(name)) else os.path.abspath(name)

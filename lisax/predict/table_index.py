@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lisax.formats.tables import view
+from lisax.predict.dense_search import DenseSearch, Search
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, Hit, LisaxError
@@ -24,7 +25,8 @@ SHOWN_ROWS = 20  # shown of a table
 
 
 class TableIndex(Index):
-    """Tables of an index of cells, found by their cells, or of an index of whole tables, found by BM25 over their text.
+    """Tables of an index of cells, found by their cells, or of an index of whole tables, found by BM25 over their text and
+    by vectors where it has them.
 
     `columns`: how many columns of a table are kept, the most relevant to the claim (all without an index of cells)."""
 
@@ -40,6 +42,12 @@ class TableIndex(Index):
     def cells(self) -> CellIndex:
         return CellIndex.open(self.folder)
 
+    @functools.cached_property
+    def search_texts(self) -> Search:
+        """The search of the tables' texts: BM25, with vectors where the index has them."""
+        dense = DenseSearch.open(self.folder, self.weight, "tables")
+        return (dense or open_index(self.folder)).search
+
     def search_many(
         self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1
     ) -> list[list[Evidence]]:
@@ -50,7 +58,7 @@ class TableIndex(Index):
         if self.has_cells:
             run = by_query(retrieval.retrieve(self.cells, claims, k))
         else:
-            found = open_index(self.folder).search(list(queries), k)
+            found = self.search_texts(list(queries), k)
             run = {
                 claim.id: [Hit(claim.id, table, rank, score) for rank, (table, score) in enumerate(hits, start=1)]
                 for claim, hits in zip(claims, found, strict=True)

@@ -32,7 +32,8 @@ class Evidence:
     `unit` is its id, and `source` the title of its page, table or graph. `place` is its position in the source
     (`sentence 3`, `row 0`, `edge 1`), counted from 0 as in the id; empty for a whole table. `score` comes from the last
     step that ranked it: the search, a ranker (a probability of relevance), or an evidence pointer; None if nothing did.
-    `page` is the page's id as its corpus writes it; `table` is the part of a table that a model reads.
+    `page` is the page's id as its corpus writes it; `table` is the part of a table that a model reads; `similarity` is
+    the cosine of the claim's vector with its own, where it was found in an index with vectors.
 
     >>> Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 0", 0.98)
     Evidence(unit='Vova_Brugard_0', text='Vova Brugard was born in Torimoor.', source='Vova Brugard', place='sentence 0', score=0.98)
@@ -45,6 +46,7 @@ class Evidence:
     score: float | None = None
     page: str = dataclasses.field(default="", repr=False)
     table: TableView | None = dataclasses.field(default=None, repr=False)
+    similarity: float | None = dataclasses.field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain data."""

@@ -1,11 +1,12 @@
-"""Vectors of an index's passages: exact search over mapped files, or approximate search by faiss; fusion with BM25.
+"""Vectors of an index's texts: exact search over mapped files, or approximate search by faiss; fusion with BM25.
 
-Each source has a component `dense-{source}`, whose parts hold `vectors.npy` (float32 [passages, width], in the order of
-the passages). Parts are committed one by one, so that an interrupted encoding resumes, and a source is removed with its
-vectors. All sources' vectors come from one model, so their dot products are comparable: each source is searched
-separately and the results are merged, which for exact search equals searching one index.
+`dense_texts` says what is encoded. Each kind of text (of passages: each source) has a component `dense-{name}`, whose
+parts hold `vectors.npy` (float32 [texts, width], in the order of the texts). Parts are committed one by one, so that an
+interrupted encoding resumes; texts that are added later are encoded alone, and those that are removed or replaced take
+their vectors with them. All vectors of an index come from one model, so their dot products are comparable: each
+component is searched separately and the results are merged, which for exact search equals searching one index.
 
-`approximate` adds `ivf-{source}`: an inverted file of vectors in one byte a dimension, mapped too.
+`approximate` adds `ivf-{name}`: an inverted file of vectors in one byte a dimension, mapped too.
 
 For 20 M passages of 768 dimensions (T5 base): vectors.npy takes 20e6 * 768 * 4 = 61.4 GB on disk, all of which an exact
 search reads (mapped, so it claims no RAM, but each batch of queries takes the time of one reading). The inverted file
@@ -27,70 +28,97 @@ from typing import Protocol
 import numpy as np
 
 from lisax.records import DataError, LisaxError
-from lisax.retrieval.folder import Writing, open_component, read_components, unchanged, writing
-from lisax.retrieval.mixed import Hits, MixedIndex
-from lisax.retrieval.passage_store import PassageStore
-from lisax.retrieval.passages import Passage, Source
+from lisax.retrieval.dense_texts import Text, digests_of, texts_of
+from lisax.retrieval.folder import open_component, part_digests, read_components, unchanged, writing
+from lisax.retrieval.mixed import Hits
 
-BLOCK = 1 << 14  # passages encoded between two commits
+BLOCK = 1 << 13  # texts encoded between two commits
 SEARCHED = 1 << 18  # vectors compared at once
 PROBES, TRAINED_BY = 64, 64  # lists read per query; vectors per list for training
 RECIPROCAL = 60  # the constant of Cormack et al. 2009
+PREFIX, LISTS = "dense-", "ivf-"
+
+Progress = Callable[[int], None]
 
 
 class Encodes(Protocol):
-    """The methods required of a retriever, such as `lisax.predict.retriever.Retriever`."""
+    """The methods required of a model, such as `lisax.predict.retriever.Retriever`."""
 
     digest: str  # identifies the model
+    source: str  # where it was opened from: a name or a folder
+    cosines: bool  # whether dot products of its vectors are cosines
 
     def questions(self, texts: Sequence[str]) -> np.ndarray: ...
 
-    def passages(self, passages: Sequence[Passage]) -> np.ndarray: ...
+    def passages(self, passages: Sequence[Text], progress: Progress | None = None) -> np.ndarray: ...
 
 
-def encode_index(folder: str | os.PathLike, retriever: Encodes, progress: Callable[[int], None] | None = None) -> int:
-    """Encodes all passages that have no vectors of this retriever yet; returns the total number of vectors.
+def encode_index(folder: str | os.PathLike, encoder: Encodes, progress: Progress | None = None) -> int:
+    """Encodes all texts that have no vectors of this model yet; returns the total number of vectors.
 
-    An interrupted call resumes after the last complete block. Vectors of another retriever, or of passages that have
-    been replaced, are recomputed."""
+    An interrupted call resumes after the last complete block. Vectors of another model, or of texts that have been
+    replaced, are recomputed."""
     folder, count = Path(folder), 0
-    for source, store in MixedIndex.open(folder).stores.items():
+    for name, texts in texts_of(folder).items():
         with writing(folder) as state:
-            parts, done = _begun(state, source, store, retriever.digest)
-            passages = store.after(done)
-            while block := list(itertools.islice(passages, BLOCK)):
-                part = state.new_part(f"dense-{source}")
-                np.save(part / "vectors.npy", vectors := retriever.passages(block).astype(np.float32))
+            component, of = PREFIX + name, digests_of(state.components, texts)
+            done = _done(state.components, name, encoder.digest)
+            parts = list(state.components[component]["parts"]) if done else []
+            waiting = texts.after(done)
+            while block := list(itertools.islice(waiting, BLOCK)):
+                part = state.new_part(component)
+                np.save(part / "vectors.npy", vectors := encoder.passages(block, progress).astype(np.float32))
                 done += len(block)
                 parts.append(part.relative_to(folder).as_posix())
+                settings = {"model": encoder.digest, "source": encoder.source, "cosines": encoder.cosines}
+                settings |= {"over": texts.component, "of": of, "width": vectors.shape[1], "vectors": done}
                 files = [name for part in parts for name in state.names(folder / part)]
-                settings = {"model": retriever.digest, "of": store.digest, "width": vectors.shape[1], "vectors": done}
-                state.commit(
-                    {f"dense-{source}": {"settings": settings, "parts": parts, "files": files}}, [f"ivf-{source}"]
-                )
-                if progress is not None:
-                    progress(len(block))
+                state.commit({component: {"settings": settings, "parts": parts, "files": files}}, [LISTS + name])
         count += done
     return count
 
 
-def _begun(state: Writing, source: Source, store: PassageStore, model: str) -> tuple[list[str], int]:
-    """The parts of the vectors that can be kept, and the number of vectors in them."""
-    there = state.components.get(f"dense-{source}")
-    if there is None or (there["settings"]["model"], there["settings"]["of"]) != (model, store.digest):
-        return [], 0
-    return list(there["parts"]), there["settings"]["vectors"]
+def to_encode(folder: str | os.PathLike, model: str) -> int:
+    """The number of texts that have no vectors of the model with this digest."""
+    components = read_components(folder)
+    return sum(len(texts) - _done(components, name, model) for name, texts in texts_of(Path(folder)).items())
+
+
+def source_of_vectors(folder: str | os.PathLike, only: str | None = None) -> str | None:
+    """Where the model of an index's vectors (of those named `only`) was opened from; None where it has none. Raises
+    DataError where there are those of several models."""
+    manifests = read_components(folder)
+    found = {
+        manifests[name]["settings"]["source"]
+        for name in manifests
+        if name.startswith(PREFIX) and only in (None, name.removeprefix(PREFIX))
+    }
+    if len(found) > 1:
+        raise DataError(
+            f"its vectors are of different models, {' and '.join(sorted(found))}; make them with one by `lisax index "
+            f"vectors {folder} --retriever MODEL`",
+            path=folder,
+        )
+    return next(iter(found), None)
+
+
+def _done(components: Mapping[str, dict], name: str, model: str) -> int:
+    """The number of texts whose vectors can be kept. `folder.Writing` drops vectors of texts that are gone."""
+    there = components.get(PREFIX + name)
+    if there is None or "over" not in there["settings"] or there["settings"]["model"] != model:
+        return 0
+    return there["settings"]["vectors"]
 
 
 def approximate(folder: str | os.PathLike) -> None:
-    """Adds an inverted file to the vectors of every source that has none."""
+    """Adds an inverted file to all vectors that have none."""
     import faiss
 
-    for source in DenseIndex.open(folder).sources:
+    for name in DenseIndex.open(folder).names:
         with writing(folder) as state:
-            if f"ivf-{source}" in state.components:
+            if LISTS + name in state.components:
                 continue
-            blocks = _blocks(Path(folder), source)
+            blocks = _blocks(Path(folder), name)
             count, width = sum(map(len, blocks)), blocks[0].shape[1]
             lists = max(1, min(round(4 * math.sqrt(count)), count // 39))  # faiss wants 39 vectors a list
             index = faiss.index_factory(width, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
@@ -98,12 +126,13 @@ def approximate(folder: str | os.PathLike) -> None:
             index.train(np.concatenate([block[::step] for block in blocks]))
             for block in blocks:
                 index.add(np.asarray(block))
-            part = state.new_part(f"ivf-{source}")
+            part = state.new_part(LISTS + name)
             faiss.write_index(index, str(part / "lists.faiss"))
+            of = part_digests(state.components[PREFIX + name])
             state.commit(
                 {
-                    f"ivf-{source}": {
-                        "settings": {"lists": lists, "vectors": count},
+                    LISTS + name: {
+                        "settings": {"lists": lists, "vectors": count, "over": PREFIX + name, "of": of},
                         "files": state.names(part),
                         "parts": [part.relative_to(state.folder).as_posix()],
                     }
@@ -111,71 +140,91 @@ def approximate(folder: str | os.PathLike) -> None:
             )
 
 
-def _blocks(folder: Path, source: Source) -> list[np.ndarray]:
-    parts = open_component(folder, f"dense-{source}")["parts"]
+def _blocks(folder: Path, name: str) -> list[np.ndarray]:
+    parts = open_component(folder, PREFIX + name)["parts"]
     return [np.load(folder / part / "vectors.npy", mmap_mode="r") for part in parts]
 
 
 class DenseIndex:
-    """The vectors of an index, memory-mapped."""
+    """The vectors of an index, memory-mapped. `models` are the digests of the models, of which there is one, and
+    `cosines` says whether dot products of their vectors are cosines."""
 
-    def __init__(self, folder: Path):
-        self.index = MixedIndex.open(folder)
-        manifests, self.models = read_components(folder), set()
-        for source, store in self.index.stores.items():
-            settings = manifests.get(f"dense-{source}", {"settings": {}})["settings"]
-            if (settings.get("of"), settings.get("vectors")) != (store.digest, len(store)):
+    def __init__(self, folder: Path, only: str | None = None):
+        manifests, self.models, self.cosines = read_components(folder), set(), True
+        self.texts = {name: texts for name, texts in texts_of(folder).items() if only in (None, name)}
+        for name, texts in self.texts.items():
+            settings = manifests.get(PREFIX + name, {"settings": {}})["settings"]
+            if settings.get("vectors") != len(texts):
+                what = "passages of '{}'" if texts.component.startswith("passages-") else "its {}"
                 raise DataError(
-                    f"passages of '{source}' have no vectors; make them with `lisax index vectors "
-                    f"{folder} --retriever DIR`",
+                    f"{what.format(name)} have no vectors{' yet' if settings else ''}; make them with `lisax index "
+                    f"vectors {folder} --retriever MODEL`",
                     path=folder,
                 )
             self.models.add(settings["model"])
+            self.cosines &= settings["cosines"]
         if len(self.models) > 1:
             raise DataError(
                 "its sources have vectors of different retrievers; make them with one by `lisax index vectors`",
                 path=folder,
             )
-        self.sources = list(self.index.stores)
+        self.names = list(self.texts)
         try:
-            self._blocks = {source: _blocks(folder, source) for source in self.sources}
+            self._blocks = {name: _blocks(folder, name) for name in self.names}
         except (OSError, ValueError) as error:
             raise DataError(f"the vectors are damaged ({error}); make them again", path=folder) from None
-        self._lists = {source: _lists(folder, source) for source in self.sources if f"ivf-{source}" in manifests}
+        self._lists = {name: _lists(folder, name) for name in self.names if LISTS + name in manifests}
 
     @classmethod
-    def open(cls, folder: str | os.PathLike) -> DenseIndex:
-        return unchanged(folder, lambda: cls(Path(folder)))
+    def open(cls, folder: str | os.PathLike, only: str | None = None) -> DenseIndex:
+        """The vectors of all texts of an index, or of those named `only` (see `texts_of`)."""
+        return unchanged(folder, lambda: cls(Path(folder), only))
 
     def search(self, vectors: np.ndarray, k: int, *, exact: bool = True) -> list[Hits]:
-        """Up to `k` (passage id, dot product) for each query vector; of equal ones the earlier passage first."""
-        if not exact and (missing := [source for source in self.sources if source not in self._lists]):
+        """Up to `k` (record id, dot product) for each query vector; of equal ones the earlier text first. A record of
+        several texts is there once, with its best, so that there may be fewer than `k`."""
+        if not exact and (missing := [name for name in self.names if name not in self._lists]):
             raise LisaxError(
                 f"passages of '{missing[0]}' have exact vectors only: make the others with `lisax index "
                 "vectors --approximate`"
             )
         vectors, found = np.ascontiguousarray(vectors, np.float32), []
-        for number, source in enumerate(self.sources):
-            scores, places = self._lists[source].search(vectors, k) if not exact else self._exact(source, vectors, k)
+        for number, name in enumerate(self.names):
+            scores, places = self._lists[name].search(vectors, k) if not exact else self._exact(name, vectors, k)
             found.append((scores, places, np.full(places.shape, number)))
-        scores, places, sources = (np.concatenate(parts, axis=1) for parts in zip(*found))
+        scores, places, numbers = (np.concatenate(parts, axis=1) for parts in zip(*found))
         results = []
         for row in range(len(vectors)):
-            order = np.lexsort((places[row], sources[row], -scores[row]))
-            kept = [i for i in order if places[row, i] >= 0][:k]
-            results.append(
-                [
-                    (self.index.stores[self.sources[sources[row, i]]].id_at(int(places[row, i])), float(scores[row, i]))
-                    for i in kept
-                ]
-            )
+            order = np.lexsort((places[row], numbers[row], -scores[row]))
+            hits: dict[str, float] = {}
+            for i in [i for i in order if places[row, i] >= 0][:k]:
+                record = self.texts[self.names[numbers[row, i]]].record_at(int(places[row, i]))
+                hits.setdefault(record, float(scores[row, i]))
+            results.append(list(hits.items()))
         return results
 
-    def _exact(self, source: Source, vectors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def products(self, vector: np.ndarray, record: str) -> np.ndarray:
+        """float32 [texts]: the dot products of a query vector with the texts of one record, in their order."""
+        for name, texts in self.texts.items():
+            if places := texts.places_of(record):
+                return self._between(name, places) @ vector
+        return np.zeros(0, np.float32)
+
+    def _between(self, name: str, places: range) -> np.ndarray:
+        """Vectors next to each other, float32 [places, width]."""
+        found, start = [], 0
+        for block in self._blocks[name]:
+            first, last = max(places.start - start, 0), min(places.stop - start, len(block))
+            if first < last:
+                found.append(block[first:last])
+            start += len(block)
+        return np.concatenate(found)
+
+    def _exact(self, name: str, vectors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         import faiss
 
         found, start = [], 0
-        for block in self._blocks[source]:
+        for block in self._blocks[name]:
             for begin in range(0, len(block), SEARCHED):
                 part = np.ascontiguousarray(block[begin : begin + SEARCHED])
                 scores, places = faiss.knn(vectors, part, min(k, len(part)), metric=faiss.METRIC_INNER_PRODUCT)
@@ -186,10 +235,10 @@ class DenseIndex:
         return np.take_along_axis(scores, best, axis=1), np.take_along_axis(places, best, axis=1)
 
 
-def _lists(folder: Path, source: Source):
+def _lists(folder: Path, name: str):
     import faiss
 
-    part = folder / open_component(folder, f"ivf-{source}")["parts"][0]
+    part = folder / open_component(folder, LISTS + name)["parts"][0]
     index = faiss.read_index(str(part / "lists.faiss"), faiss.IO_FLAG_MMAP)
     index.nprobe = PROBES
     return index

@@ -3,8 +3,9 @@
 Writing `meta.json` is the only act that changes an index, and it is atomic: parts are written first, each to a new
 folder, and an interruption before that leaves the index as it was. Several components (BM25, titles, pages) share a
 folder and change together. Parts that `meta.json` does not list are left over from interrupted builds; the next build
-removes them. Builds of one folder exclude each other by a lock. Readers need none: an open index does not change, and
-`unchanged` reopens one that was replaced meanwhile.
+removes them. A component made of another's parts, such as vectors, is dropped by the commit that replaces those parts.
+Builds of one folder exclude each other by a lock. Readers need none: an open index does not change, and `unchanged`
+reopens one that was replaced meanwhile.
 """
 
 from __future__ import annotations
@@ -82,6 +83,22 @@ def open_component(folder: str | os.PathLike, name: str) -> dict:
     return manifest
 
 
+def part_digests(manifest: dict) -> list[str]:
+    """SHA-256 of each part of a component: equal for equal content, whatever the part's folder is called."""
+    return [
+        hashlib.sha256(
+            json.dumps(
+                sorted(
+                    (name.removeprefix(f"{part}/"), entry["sha256"])
+                    for name, entry in manifest["files"].items()
+                    if name.startswith(f"{part}/")
+                )
+            ).encode()
+        ).hexdigest()
+        for part in manifest["parts"]
+    ]
+
+
 def unchanged(folder: str | os.PathLike, open_index: Callable[[], Index]) -> Index:
     """The result of `open_index`, called again if another process changed the index meanwhile, which removes files."""
     meta = Path(folder) / META
@@ -142,7 +159,19 @@ class Writing:
             content = json.dumps([manifest["settings"], sums], sort_keys=True)
             digest = hashlib.sha256(content.encode()).hexdigest()
             self.components[name] = manifest | {"files": files, "digest": digest}
+        while stale := [name for name in self.components if not self._is_current(name)]:
+            for name in stale:
+                del self.components[name]
         write_json(self.folder / META, {"format": FORMAT, "version": VERSION, "components": self.components})
+
+    def _is_current(self, name: str) -> bool:
+        """Whether a component that is made of another's parts, such as vectors of stored texts, is still of the first
+        parts of that one. It says so in its settings: `over`, the other's name, and `of`, the digests of the parts."""
+        settings = self.components[name]["settings"]
+        if "over" not in settings:
+            return True
+        base = self.components.get(settings["over"])
+        return base is not None and part_digests(base)[: len(settings["of"])] == settings["of"]
 
     def names(self, part: Path) -> list[str]:
         """The files of a part by their names relative to the index, sorted."""

@@ -44,7 +44,8 @@ def build_index(
 
     `form` is recorded for tables and graphs: "raw" or "verbalized"."""
     with writing(out) as state:
-        removed = set(state.components)
+        # All but vectors and their lists, which stay where the passages are as before.
+        removed = [name for name, manifest in state.components.items() if "over" not in manifest["settings"]]
         _change(state, sources, form, Bm25Builder(state, k1=k1, b=b), {}, removed)
     return MixedIndex.open(out)
 

@@ -7,10 +7,14 @@ A part holds `ids` (a string table), `heads` (for each page its title, its origi
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import numpy as np
 
 from lisax.records import DataError, Document, LisaxError, Sentence, check_id, split_sentence_id
 from lisax.retrieval.folder import Writing, open_component, writing
@@ -89,6 +93,16 @@ class _Part:
         self.starts, self.numbers = map_numbers(folder / "starts", "Q"), map_numbers(folder / "numbers", "i")
         if len(self.starts) != 2 * (len(self.ids) + 1) or len(self.numbers) != len(self.sentences):
             raise LisaxError(f"the pages at {folder} are damaged: their files differ in length; build the index again")
+
+    @functools.cached_property
+    def filled(self) -> np.ndarray:
+        """Numbers of the part's sentences that have text, uint32, ascending."""
+        return self.sentences.filled()
+
+    @property
+    def firsts(self) -> np.ndarray:
+        """The number of each page's first sentence, and that of all sentences, uint64 [pages + 1]."""
+        return np.frombuffer(self.starts, np.uint64)[1::2]
 
 
 class PageStore:
@@ -172,3 +186,34 @@ class PageStore:
             if at < last and part.numbers[at] == wanted:
                 return Sentence(page_id, wanted, part.sentences[at])
         raise DataError(f"page '{page_id}' has no sentence {wanted}", path=self.folder)
+
+    # --- Sentences that have text, by their place among all of them -----------------------------
+
+    @property
+    def texts(self) -> int:
+        """The number of sentences that have text."""
+        return sum(len(part.filled) for part in self._parts)
+
+    def texts_after(self, count: int) -> Iterator[tuple[str, str]]:
+        """(title of the page, text) of the sentences that have text, after the first `count`."""
+        for part in self._parts:
+            pages = np.searchsorted(part.firsts, part.filled[count:], "right") - 1
+            for page, number in zip(pages, part.filled[count:]):
+                yield part.heads[part.starts[2 * int(page)]], part.sentences[int(number)]
+            count = max(0, count - len(part.filled))
+
+    def page_at(self, place: int) -> str:
+        """The id of the page whose sentence is the `place`-th that has text, from 0."""
+        for part in self._parts:
+            if place < len(part.filled):
+                return part.ids[int(np.searchsorted(part.firsts, part.filled[place], "right")) - 1]
+            place -= len(part.filled)
+        raise IndexError(place)
+
+    def places_of(self, page_id: str) -> range:
+        """The places of a page's sentences that have text; none for an unknown page."""
+        for part, start in zip(self._parts, itertools.accumulate((len(p.filled) for p in self._parts), initial=0)):
+            if (number := part.ids.find(page_id)) is not None:
+                first, last = np.searchsorted(part.filled, part.firsts[number : number + 2])
+                return range(start + int(first), start + int(last))
+        return range(0)

@@ -13,7 +13,15 @@ from pathlib import Path
 from lisax.records import DataError, check_id
 from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.passages import Passage, Source
-from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, first_duplicate
+from lisax.retrieval.strings import (
+    Strings,
+    StringsWriter,
+    StringTable,
+    StringTableWriter,
+    at_place,
+    first_duplicate,
+    place_in,
+)
 
 PART_PASSAGES = 1 << 20
 
@@ -89,11 +97,11 @@ class PassageStore:
 
     def id_at(self, place: int) -> str:
         """The id of the `place`-th passage, from 0."""
-        for ids, _ in self._parts:
-            if place < len(ids):
-                return ids[place]
-            place -= len(ids)
-        raise IndexError(place)
+        return at_place([ids for ids, _ in self._parts], place)
+
+    def place_of(self, passage_id: str) -> int | None:
+        """The place of a passage, from 0; None for an unknown one."""
+        return place_in([ids for ids, _ in self._parts], passage_id)
 
     def __len__(self) -> int:
         return sum(len(ids) for ids, _ in self._parts)

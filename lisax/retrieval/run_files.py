@@ -10,9 +10,9 @@ import functools
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from lisax.progress import counted
 from lisax.records import Claim, Hit, LisaxError, Question, write_json
@@ -21,11 +21,19 @@ from lisax.retrieval.cells import CellIndex
 from lisax.retrieval.cluster import open_cluster
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.folder import read_components
-from lisax.retrieval.mixed import MixedIndex
+from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.runs import by_query, write_run
 from lisax.retrieval.table_store import TableStore
+
+
+class Searches(Protocol):
+    """A search in the place of BM25, such as `lisax.predict.dense_search.DenseSearch`."""
+
+    digest: str  # of what determines its hits besides the index
+
+    def search(self, texts: Sequence[str], k: int) -> list[Hits]: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,8 +56,9 @@ def documents_to_file(
     wiki: str | None = None,
     wiki_cache: Path | None = None,
     cluster: str | None = None,
+    dense: Searches | None = None,
 ) -> Written:
-    """Retrieves `k` documents per claim from an index of documents.
+    """Retrieves `k` documents per claim from an index of documents. `dense` searches in the place of its BM25.
 
     `wiki` is the api.php of a live MediaWiki that searches titles instead of the index; its answers are cached in
     `wiki_cache` (default: mediawiki.sqlite beside the run). `cluster` (URL/NAME) searches BM25 instead of the index."""
@@ -69,6 +78,8 @@ def documents_to_file(
     }
     if hops == 2:
         made_from["hops"] = 2
+    if dense is not None:
+        made_from["vectors"] = dense.digest
 
     def hits() -> Iterable[Hit]:
         search_titles = None
@@ -82,7 +93,7 @@ def documents_to_file(
             k,
             method=method,
             search_titles=search_titles,
-            search_bm25=None if cluster is None else open_cluster(cluster).search,
+            search_bm25=dense.search if dense else None if cluster is None else open_cluster(cluster).search,
         )
         if hops == 2:
             return second_pages(index, counted(claims, "second hops"), by_query(found), k)
@@ -106,9 +117,16 @@ def cells_to_file(
 
 
 def tables_to_file(
-    folder: Path, questions: list[Question], out: Path, *, k: int = table_text.POOL, cluster: str | None = None
+    folder: Path,
+    questions: list[Question],
+    out: Path,
+    *,
+    k: int = table_text.POOL,
+    cluster: str | None = None,
+    dense: Searches | None = None,
 ) -> Written:
-    """Retrieves `k` tables per question by BM25 from an index of tables, or from a cluster (URL/NAME)."""
+    """Retrieves `k` tables per question by BM25 from an index of tables, or from a cluster (URL/NAME). `dense` searches
+    in the place of the index's BM25."""
     if cluster is None:
         index = table_text.open_index(folder)
         digest = index.digest
@@ -116,13 +134,18 @@ def tables_to_file(
         index = open_cluster(cluster)
         digest = cluster + index.digest
     asked = hashlib.sha256(json.dumps([(question.id, question.text) for question in questions]).encode()).hexdigest()
-    hits = functools.partial(table_text.retrieve, index.search, counted(questions, "questions"), k)
-    return _write_once(out, {"index": digest, "questions": asked, "k": k}, hits, "lisax-tables")
+    search = (dense or index).search
+    hits = functools.partial(table_text.retrieve, search, counted(questions, "questions"), k)
+    made_from = {"index": digest, "questions": asked, "k": k} | ({"vectors": dense.digest} if dense else {})
+    return _write_once(out, made_from, hits, "lisax-tables")
 
 
-def passages_to_file(folder: Path, claims: list[Claim], out: Path, *, k: int = 100) -> list[Hit]:
-    """Retrieves `k` passages per claim by BM25 from an index of passages; returns the written hits."""
-    found = MixedIndex.open(folder).search([claim.text for claim in claims], k)
+def passages_to_file(
+    folder: Path, claims: list[Claim], out: Path, *, k: int = 100, dense: Searches | None = None
+) -> list[Hit]:
+    """Retrieves `k` passages per claim by BM25 from an index of passages, in its place by `dense`; returns the written
+    hits."""
+    found = (dense or MixedIndex.open(folder)).search([claim.text for claim in claims], k)
     hits = [
         Hit(claim.id, passage, rank, score)
         for claim, of_claim in zip(claims, found, strict=True)

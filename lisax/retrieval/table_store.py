@@ -15,7 +15,15 @@ from typing import Any
 
 from lisax.records import DataError, Table, check_id
 from lisax.retrieval.folder import Writing, open_component, writing
-from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, first_duplicate
+from lisax.retrieval.strings import (
+    Strings,
+    StringsWriter,
+    StringTable,
+    StringTableWriter,
+    at_place,
+    first_duplicate,
+    place_in,
+)
 
 NAME = "tables"
 TEXTS = "table_text"  # the component of `retrieval.table_text`
@@ -141,6 +149,14 @@ class TableStore:
                 return _table(table_id, tables[number])
         return None
 
+    def id_at(self, place: int) -> str:
+        """The id of the `place`-th table, from 0."""
+        return at_place([ids for ids, _ in self._parts], place)
+
+    def place_of(self, table_id: str) -> int | None:
+        """The place of a table, from 0; None for an unknown one."""
+        return place_in([ids for ids, _ in self._parts], table_id)
+
     def __contains__(self, table_id: str) -> bool:
         return any(ids.find(table_id) is not None for ids, _ in self._parts)
 
@@ -148,8 +164,14 @@ class TableStore:
         return sum(len(ids) for ids, _ in self._parts)
 
     def __iter__(self) -> Iterator[Table]:
+        return self.after(0)
+
+    def after(self, count: int) -> Iterator[Table]:
+        """The tables after the first `count`."""
         for ids, tables in self._parts:
-            yield from map(_table, ids, tables)
+            for number in range(min(count, len(ids)), len(ids)):
+                yield _table(ids[number], tables[number])
+            count = max(0, count - len(ids))
 
 
 def _table(table_id: str, text: str) -> Table:

@@ -26,8 +26,8 @@ from lisax.runtime.checkpoints import (
     read_card,
     remove_incomplete,
 )
-from lisax.runtime.interop.kinds import vocabulary_name
 from lisax.runtime.interop.adapters import weights_digest
+from lisax.runtime.interop.kinds import vocabulary_name
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.pretrained import is_named
 from lisax.runtime.restore import restore_initial, restore_own

@@ -15,17 +15,21 @@ RNG = np.random.default_rng(0)
 class Made:
     """Vectors by the length of texts: what a model would be."""
 
+    source, cosines = "made", False
+
     def __init__(self, digest="m", fails_after=None):
         self.digest, self._left = digest, fails_after
 
     def questions(self, texts):
         return np.array([self._vector(text) for text in texts], np.float32)
 
-    def passages(self, passages):
+    def passages(self, passages, progress=None):
         if self._left is not None:
             self._left -= 1
             if self._left < 0:
                 raise KeyboardInterrupt
+        if progress is not None:
+            progress(len(passages))
         return self.questions([passage.text for passage in passages])
 
     @staticmethod

@@ -17,7 +17,10 @@ from lisax.runtime.gin_files import run_gin
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import shapes_of
 from lisax.runtime.restore import load_parameters
-from tests.runtime.test_pair_runs import FILES, bindings, data, examples, located  # noqa: F401
+from tests.runtime import test_pair_runs as pair_runs
+from tests.runtime.test_pair_runs import FILES, bindings, examples
+
+data, located = pair_runs.data, pair_runs.located  # fixtures
 
 TWO_LINES = ["train.adapter = @lora.Lora()", "lora.Lora.rank = 4"]
 

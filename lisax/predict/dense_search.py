@@ -1,0 +1,95 @@
+"""Searches an index by BM25 and by its vectors together, with the model that the vectors are of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from lisax.records import LisaxError
+from lisax.retrieval import bm25, table_text
+from lisax.retrieval.bm25 import Bm25Index
+from lisax.retrieval.dense import DenseIndex, Encodes, source_of_vectors
+from lisax.retrieval.fusion import WEIGHT, Judged, fused
+from lisax.retrieval.mixed import Hits
+
+DEPTH = 300  # records that BM25 and vectors each propose
+QUESTIONS_AT_A_TIME = 256
+
+Search = Callable[..., list[Hits]]  # (texts, k) -> hits of each
+
+
+class DenseSearch:
+    """`search` has the contract of BM25's: up to k (record id, score) for each text, best first.
+
+    Records that BM25 or the vectors propose are scored by both (`retrieval.fusion`); a page's cosine is its best
+    sentence's."""
+
+    def __init__(
+        self, vectors: DenseIndex, encoder: Encodes, words: Search, *, weight: float = WEIGHT, exact: bool = True
+    ):
+        if vectors.models != {encoder.digest}:
+            raise LisaxError(
+                f"the index has vectors of another model than {encoder.source} is: make them again by `lisax index "
+                f"vectors INDEX --retriever {encoder.source}`, or search by BM25 alone with the weight 0"
+            )
+        self.vectors, self.encoder, self.weight = vectors, encoder, weight
+        self._words, self._exact = words, exact
+
+    @classmethod
+    def open(
+        cls, folder: str | os.PathLike, weight: float | None = None, only: str | None = None
+    ) -> DenseSearch | None:
+        """The search of an index whose vectors' dot products are cosines; None for any other index, and for the weight
+        0. `only`: `sentences` or `tables` of an index that may have both. Opens the model where encoding found it."""
+        if weight == 0 or (source := source_of_vectors(folder, only)) is None:
+            return None
+        vectors = DenseIndex.open(folder, only)
+        if not vectors.cosines:
+            return None
+        from lisax.predict.sentence_encoder import SentenceEncoder
+
+        words = Bm25Index.open(folder, table_text.NAME if only == "tables" else bm25.NAME)
+        return cls(vectors, SentenceEncoder.open(source), words.search, weight=WEIGHT if weight is None else weight)
+
+    @property
+    def digest(self) -> str:
+        """Changes with whatever determines the hits besides BM25."""
+        return f"{self.encoder.digest}-{self.weight}"
+
+    def search(self, texts: Sequence[str], k: int, *, threads: int | None = None) -> list[Hits]:
+        """Up to `k` (record id, score) per text; of equal scores those that BM25 proposes first come first."""
+        found = []
+        for records, lexical, cosines in self._candidates(texts, max(k, DEPTH), threads):
+            scores = fused(lexical, cosines, self.weight)
+            order = np.argsort(-scores, kind="stable")[:k]
+            found.append([(records[i], float(scores[i])) for i in order])
+        return found
+
+    def judged(self, texts: Sequence[str], relevant: Sequence[Iterable[str]], depth: int = DEPTH) -> list[Judged]:
+        """The candidates of each text, with which of them are `relevant`: what `fusion.fit` fits a weight to."""
+        return [
+            Judged(lexical, cosines, np.isin(records, list(gold)), len(set(gold) - set(records)))
+            for (records, lexical, cosines), gold in zip(self._candidates(texts, depth), relevant, strict=True)
+        ]
+
+    def _candidates(
+        self, texts: Sequence[str], depth: int, threads: int | None = None
+    ) -> Iterable[tuple[list[str], np.ndarray, np.ndarray]]:
+        """Of each text the proposed records, BM25's scores (0 where BM25 does not propose one) and cosines."""
+        for start in range(0, len(texts), QUESTIONS_AT_A_TIME):
+            some = texts[start : start + QUESTIONS_AT_A_TIME]
+            lexical, questions = self._words(some, depth, threads=threads), self.encoder.questions(some)
+            near = self.vectors.search(questions, depth, exact=self._exact)
+            for question, by_words, by_vectors in zip(questions, lexical, near, strict=True):
+                scores = dict(by_words)
+                records = list(dict.fromkeys([*scores, *(record for record, _ in by_vectors)]))
+                known: Mapping[str, float] = dict(by_vectors)
+                cosines = [known[one] if one in known else self._best(question, one) for one in records]
+                yield records, np.array([scores.get(one, 0.0) for one in records]), np.array(cosines)
+
+    def _best(self, question: np.ndarray, record: str) -> float:
+        """The cosine of a record's nearest text; 0 for a record without text."""
+        cosines = self.vectors.products(question, record)
+        return float(cosines.max()) if len(cosines) else 0.0
