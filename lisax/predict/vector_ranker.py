@@ -1,4 +1,5 @@
-"""Ranks evidence by BM25 and by the vectors of a pretrained sentence encoder together, without any training."""
+"""Ranks evidence by BM25 and by the vectors of a pretrained sentence encoder together, without training and without an
+index of vectors."""
 
 from __future__ import annotations
 
@@ -10,51 +11,42 @@ import numpy as np
 
 from lisax.predict.ranker import Bm25Ranker, Ranker
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.predict.verdicts import Evidence
+from lisax.retrieval.dense_texts import Text
 
-# What a cosine of 1 adds to BM25 over the candidates. With MiniLM, complete evidence of 5,124 FEVER claims (train) is
-# among the first five of their sentences for 94.6 % with a weight of 0, 96.1 % with 5, 96.0 % with 10, 95.9 % with 20,
-# and 95.2 % by the cosine alone.
-WEIGHT = 5.0
-KEPT = 20_000  # vectors of sentences that are kept: 30 MB of MiniLM's
+KEPT = 20_000  # vectors of sentences that are kept for further claims: 30 MB of MiniLM's
 
 
 class VectorRanker(Ranker):
-    """BM25 over the claim's own candidates plus `weight` times the cosine of claim and sentence. A title counts as part
-    of its sentence. Equal scores keep their order."""
+    """What `Bm25Ranker` is for an index with vectors, for any other: it encodes the claim's candidates itself."""
 
     tag = "vectors"
 
-    def __init__(self, encoder: SentenceEncoder, weight: float = WEIGHT):
-        self.encoder, self.weight = encoder, weight
-        self._known: OrderedDict[str, np.ndarray] = OrderedDict()
+    def __init__(self, encoder: SentenceEncoder):
+        self.encoder = encoder
+        self._known: OrderedDict[Text, np.ndarray] = OrderedDict()
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
-        by_words = list(Bm25Ranker().rank_many(claims, evidence))
-        texts = [[_text(one) for one in found] for found in by_words]
-        vectors = self._vectors([*claims, *(text for row in texts for text in row)])
-        for claim, found, row in zip(claims, by_words, texts):
-            cosines = [float(vectors[text] @ vectors[claim]) for text in row]
-            scores = [one.score + self.weight * cosine for one, cosine in zip(found, cosines)]
-            order = sorted(range(len(found)), key=lambda place: -scores[place])
-            yield [dataclasses.replace(found[place], score=scores[place]) for place in order]
+        new = (one for found in evidence for one in found if one.similarity is None)
+        vectors = self._passages(Text(one.source, one.text) for one in new)
+        for claim, question, found in zip(claims, self.encoder.questions(claims), evidence, strict=True):
+            compared = [
+                dataclasses.replace(one, similarity=float(vectors[one.source, one.text] @ question))
+                if one.similarity is None
+                else one
+                for one in found
+            ]
+            yield Bm25Ranker().rank(claim, compared)
             if progress is not None:
                 progress(len(found))
 
-    def _vectors(self, texts: Iterable[str]) -> dict[str, np.ndarray]:
-        """The vector of each text; those that are not kept from before are computed together."""
+    def _passages(self, texts: Iterable[Text]) -> dict[Text, np.ndarray]:
+        """The vector of each text; those that are not known from earlier claims are computed together."""
         wanted = dict.fromkeys(texts)
         new = [text for text in wanted if text not in self._known]
-        found = dict(zip(new, self.encoder.encode(new))) if new else {}
+        self._known.update(zip(new, self.encoder.passages(new)))
         for text in wanted:
-            if text in self._known:
-                self._known.move_to_end(text)
-                found[text] = self._known[text]
-        self._known.update(found)
+            self._known.move_to_end(text)
+        found = {text: self._known[text] for text in wanted}
         while len(self._known) > KEPT:
             self._known.popitem(last=False)
         return found
-
-
-def _text(one: Evidence) -> str:
-    return f"{one.source}: {one.text}" if one.source else one.text
