@@ -1,5 +1,6 @@
 # make demo [DATA=folder] [OUT=folder]   LisT5 from claims to verdicts, with a report
 # make test                              the tests; those of the page in a browser where one is found
+# make minilm                            the encoder of the shipped checker (91 MB); demo and test do it first
 # make lint                              what CI asks of the code: ruff, and which room imports which
 # make test-slow                         the few that take long
 # make test-browser                      those in a browser; as root it installs Chromium where there is none
@@ -10,13 +11,17 @@ OUT ?= out
 VENV = .venv
 STAMP = $(VENV)/.installed
 
-.PHONY: demo test lint test-slow test-browser peers beam venv clean
+.PHONY: demo test minilm lint test-slow test-browser peers beam venv clean
 
-demo: $(STAMP)
+demo: minilm
 	$(VENV)/bin/lisax demo --out $(OUT) $(if $(DATA),--data $(DATA))
 
-test: $(STAMP)
+test: minilm
 	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -rs -m "not slow"
+
+# Without it everything else works, and says what is missing.
+minilm: $(STAMP)
+	-$(VENV)/bin/lisax models get minilm
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check

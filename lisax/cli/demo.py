@@ -21,16 +21,17 @@ def demo(
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
 ) -> None:
-    """Run LisT5 at small size on a generated world, ending in a table and a report.
+    """Check claims of a generated world with the shipped checker, then run LisT5 there at small size: a report.
 
     lisax demo --out out
     """
+    from lisax.papers.first_verdicts import first_verdicts
     from lisax.papers.running import RunSettings, WorldSettings, run_paper
 
     settings = RunSettings(
         out, gin_file, (f"Recipe.seed = {seed}", *gin_bindings), split_paths(gin_search_paths), until, dry_run
     )
     if data is None:
-        run_paper("list5", settings, WorldSettings(pages, seed), "demo")
+        run_paper("list5", settings, WorldSettings(pages, seed), "demo", first=first_verdicts)
     else:
-        run_paper("list5", settings, data)
+        run_paper("list5", settings, data, first=first_verdicts)

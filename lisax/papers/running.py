@@ -58,12 +58,18 @@ class WorldSettings:
 
 
 def run_paper(
-    name: str, settings: RunSettings, data: Path | WorldSettings, recipe: str | None = None, folds: int | None = None
+    name: str,
+    settings: RunSettings,
+    data: Path | WorldSettings,
+    recipe: str | None = None,
+    folds: int | None = None,
+    first: Callable[[Any], None] | None = None,
 ) -> None:
     """Runs the stages of a paper and prints its tables.
 
     `recipe`: the recipe of the paper's folder to use if the settings name none (default: `scratch`; for a generated
-    world `world`). `folds`: number of folds for cross-validation (CLTR only)."""
+    world `world`). `folds`: number of folds for cross-validation (CLTR only). `first` is called with the run before its stages
+    run."""
     module, class_name, folder = PAPERS[name]
     recipe = recipe or ("world" if isinstance(data, WorldSettings) else "scratch")
     gin_files = list(settings.gin_files) or [f"{folder}/{recipe}.gin"]
@@ -86,7 +92,7 @@ def run_paper(
                     print(cross_validate(open_folder(folder), out, read, folds))
                 return
             finish = importlib.import_module(f"{module}.report").finish
-            _run(pipeline, finish, read, folder, out, settings, mirror)
+            _run(pipeline, finish, read, folder, out, settings, mirror, first)
 
 
 def _run(
@@ -97,6 +103,7 @@ def _run(
     out: Path,
     settings: RunSettings,
     mirror: Mirror | None,
+    first: Callable[[Any], None] | None,
 ) -> None:
     """Runs a pipeline's stages; `finish` writes its report and returns the tables for a terminal."""
     dataset = open_folder(data)
@@ -110,6 +117,8 @@ def _run(
         return
     with alone_in(out):
         try:
+            if first is not None:
+                first(run)
             run.run()
         except Stopped as stage:
             say(f"stopped after {stage}, as asked")

@@ -22,6 +22,7 @@ from tests.runtime.test_pair_runs import FILES, bindings, examples
 
 data, located = pair_runs.data, pair_runs.located  # fixtures
 
+POOLER, HEAD = ({f"{layer}/{name}" for name in ("kernel", "bias")} for layer in ("pooler", "pair/classes"))
 TWO_LINES = ["train.adapter = @lora.Lora()", "lora.Lora.rank = 4"]
 
 
@@ -44,7 +45,7 @@ def test_it_learns_and_the_backbone_stays(trained, data):
     own, base = flatten(load_parameters(trained.model_dir)), flatten(load_parameters(data / "hf"))
     changed = {name for name in own.keys() & base.keys() if not np.array_equal(own[name], base[name])}
     assert len(changed) == 2 * 6 and all(name.endswith("/kernel") for name in changed)
-    assert own.keys() - base.keys() == {"pair/classes/kernel", "pair/classes/bias"}
+    assert own.keys() - base.keys() == HEAD
 
 
 def test_it_is_saved_alone(trained, data):
@@ -68,27 +69,16 @@ def test_what_is_read_computes_what_was_trained(trained, data):
     assert again.metrics["accuracy"] == dev and again.step == 150
 
 
-@pytest.mark.parametrize("scanned", [False, True])
-def test_stopped_and_continued_it_is_the_same(data, tmp_path, scanned):
-    lines = [f"EncoderConfig.scan_layers = {scanned}", "PjitPartitioner.parameter_partitioning_dims = 2"]
-    whole = train(tmp_path / "whole", data, *lines, TRAIN_STEPS=6)
-    train(tmp_path / "parts", data, *lines, TRAIN_STEPS=3)
-    parts = train(tmp_path / "parts", data, *lines, TRAIN_STEPS=6)
+def test_stopped_and_continued_it_is_the_same(data, tmp_path):
+    """With stacked layers and everything that is kept split over devices."""
+    lines = ["EncoderConfig.scan_layers = True", "PjitPartitioner.parameter_partitioning_dims = 2"]
+    whole = train(tmp_path / "whole", data, *lines, TRAIN_STEPS=4)
+    train(tmp_path / "parts", data, *lines, TRAIN_STEPS=2)
+    parts = train(tmp_path / "parts", data, *lines, TRAIN_STEPS=4)
     one, other = (flatten(load_parameters(result.model_dir)) for result in (whole, parts))
-    assert one.keys() == other.keys()
+    assert one.keys() == other.keys() == flatten(load_parameters(data / "hf")).keys() - POOLER | HEAD
     for name in one:
         np.testing.assert_array_equal(one[name], other[name], err_msg=name)
-
-
-def test_stacked_layers_learn_the_same(data, tmp_path):
-    """But for their first draw, which is another: with B at zero it does not show before the second step."""
-    values = {"TRAIN_STEPS": 1, "LEARNING_RATE": 1e-3, "WARMUP_STEPS": 1}
-    one, other = (
-        train(tmp_path / str(scanned), data, f"EncoderConfig.scan_layers = {scanned}", **values)
-        for scanned in (False, True)
-    )
-    assert one.metrics["loss"] == pytest.approx(other.metrics["loss"], abs=2e-2)
-    assert flatten(load_parameters(one.model_dir)).keys() == flatten(load_parameters(other.model_dir)).keys()
 
 
 def test_exported_whole_or_alone_it_scores_the_same(trained, tmp_path):

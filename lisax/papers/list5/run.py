@@ -184,6 +184,8 @@ class List5(PagePipeline):
             work=functools.partial(self._write_ranking_examples, names),
         )
         models = [model for model in ("base", *self.recipe.rankers) if model in train]
+        if not models:
+            return []
         return [examples, *(self._training(model, "examples.rank") for model in models)]
 
     def _write_ranking_examples(self, names: Sequence[str]) -> None:

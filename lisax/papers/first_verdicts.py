@@ -1,0 +1,31 @@
+"""What the shipped checker says of a run's claims, before anything is trained."""
+
+from __future__ import annotations
+
+from lisax.papers.base import REPORT
+from lisax.papers.list5.run import List5
+from lisax.predict.checker import Checker
+from lisax.predict.index import Index
+from lisax.progress import say
+from lisax.records import LABELS, LisaxError
+
+CLAIMS_PER_LABEL = 2
+
+
+def first_verdicts(run: List5) -> None:
+    """Indexes the corpus, and prints the verdicts on the first reported claims of each label. Where the encoder of the
+    shipped checker cannot be had, says why and does no more."""
+    run.make("index")
+    claims = [
+        claim
+        for label in LABELS
+        for claim in [claim for claim in run.claims_of(REPORT).values() if claim.label is label][:CLAIMS_PER_LABEL]
+    ]
+    try:
+        checker = Checker(Index.open(run.index_folder))
+    except LisaxError as error:
+        say(f"the checker that LisaX ships is left out: {error}")
+        return
+    say("the checker that LisaX ships, which knows nothing of these pages but what it reads:")
+    for claim, verdict in zip(claims, checker.check_many(claims)):
+        print(f"{verdict}\n  gold: {claim.label}\n")

@@ -1,0 +1,121 @@
+"""LisT5's steps on a pretrained encoder: its vectors select sentences, and its adapters label claims."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / name) for name in ("formats", "runtime/interop")]
+import small_tokenizers
+import stages_alone
+from checkpoint_files import in_memory
+
+from lisax import Checker, Index, world
+from lisax.corpora import open_folder
+from lisax.models.architectures import EncoderConfig
+from lisax.models.t5 import initialize
+from lisax.papers.list5.recipe import Recipe
+from lisax.papers.list5.report import finish
+from lisax.papers.list5.run import List5
+from lisax.records import LisaxError
+from lisax.retrieval.runs import read_run
+from lisax.runtime.checkpoints import flatten, read_card
+from lisax.runtime.interop.huggingface import write_huggingface
+
+ENCODER = EncoderConfig(
+    vocab_size=220, emb_dim=32, num_heads=2, num_encoder_layers=1, mlp_dim=32, max_positions=128, separator_id=3
+)
+MODEL = """
+include 'experiments/list5/minilm_label.gin'
+TRAIN_STEPS = 4
+BATCH_SIZE = 8
+EVAL_PERIOD = 4
+EVAL_STEPS = 1
+encoder.EncoderConfig:
+  vocab_size = 220
+  emb_dim = 32
+  num_heads = 2
+  num_encoder_layers = 1
+  mlp_dim = 32
+  max_positions = 128
+  separator_id = 3
+"""
+RANKER = "include '{model}'\nLABELS = 2\n"
+RECIPE = """
+Recipe.backbone = '{encoder}'
+Recipe.train = {{'rank': '{ranker}', 'label_listwise_infused': '{model}'}}
+Recipe.initial = {{'rank': '{encoder}', 'label_listwise_infused': '{encoder}'}}
+Recipe.max_tokens = 64
+Recipe.list_max_tokens = 96
+Recipe.documents = 6
+Recipe.candidates = 12
+Recipe.ranking_window = (1, 12)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("list5")
+    world.write(folder / "world", 60, seed=1)
+    (folder / "encoder").mkdir()
+    write_huggingface(folder / "encoder", in_memory(flatten(initialize(ENCODER, 3))), ENCODER)
+    small_tokenizers.wordpiece(folder / "encoder/tokenizer.json")
+    names = {"encoder": folder / "encoder", "model": folder / "model.gin", "ranker": folder / "ranker.gin"}
+    for name, text in (("model.gin", MODEL), ("ranker.gin", RANKER), ("recipe.gin", RECIPE)):
+        (folder / name).write_text(text.format(**names) if name != "model.gin" else text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder) -> List5:
+    run = List5(open_folder(folder / "world"), folder / "out", Recipe.read([folder / "recipe.gin"]))
+    run.run()
+    print(finish(run))
+    return run
+
+
+def test_a_run_leaves_adapters_verdicts_and_figures(run, folder):
+    figures = json.loads((run.out / "metrics.json").read_text())
+    assert figures["best_variant"] == "infused" and set(figures["variants"]) == {
+        "bm25",
+        "infused",
+        "infused_without_entities",
+    }
+    assert set(figures["selection"]) == {"bm25", "vectors", "rank"}
+    card = read_card(run.model_dir("label_listwise_infused"))
+    assert card["adapter"]["base"] == str(folder / "encoder") and card.calibration.claims > 0
+    assert (run.out / "tokenizer.json").read_bytes() == (folder / "encoder/tokenizer.json").read_bytes()
+    assert "sentence vectors and BM25" in (run.out / "report.html").read_text()
+
+
+def test_the_checker_selects_and_labels_as_the_run(run, folder):
+    index = Index.open(run.out / "index")
+    claims = list(run.claims_of("test").values())[:6]
+    model, settings = run.model_dir("label_listwise_infused"), {"documents": 6, "candidates": 12}
+    checker = Checker(index, folder / "encoder", model, **settings)
+    selected, verdicts = read_run(run.selection_file("vectors", "test")), run.verdicts("infused", "test")
+    for claim, verdict in zip(claims, checker.check_many(claims)):
+        assert [one.unit for one in verdict.evidence] == [hit.id for hit in selected[claim.id]][:5]
+        assert list(verdict.probabilities.values()) == pytest.approx(verdicts[claim.id].probabilities, abs=1e-5)
+
+
+@pytest.mark.slow
+def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, folder, monkeypatch):
+    stages_alone.check(lambda: List5(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("Recipe.train = {'base': 'experiments/list5/base_micro.gin'}", "names base, which is for T5"),
+        ("Recipe.warm_up = 'experiments/list5/warm_up.gin'", "needs no warm-up"),
+        ("Recipe.backbone = None", "must name a gin file for 'rank_entities'"),
+    ],
+)
+def test_what_does_not_fit_is_told(folder, line, told):
+    with pytest.raises(LisaxError, match=told):
+        Recipe.read([folder / "recipe.gin"], [line])
