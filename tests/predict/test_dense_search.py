@@ -173,6 +173,8 @@ def test_an_index_built_with_vectors_is_kept_apart(tmp_path, model, monkeypatch)
     built = [Index.build(PAGES, vectors=vectors).folder for vectors in (None, model, model)]
     assert built[0] != built[1] == built[2]
     assert [dense.source_of_vectors(folder) for folder in built] == [None, str(model), str(model)]
+    with_tables = Index.build(TABLES, kind="tables", vectors=model).folder
+    assert {name: table_text.open_index(with_tables).settings[name] for name in ("k1", "b")} == {"k1": 0.3, "b": 0.9}
     with pytest.raises(LisaxError, match="an index of cells has no vectors"):
         Index.build(TABLES, kind="cells", vectors=model)
 
