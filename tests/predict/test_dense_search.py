@@ -263,6 +263,41 @@ def test_a_weight_is_the_least_of_the_best_and_misses_count():
     assert fusion.fused([], [], 1.5).shape == (0,)
 
 
+def test_the_inverted_file_is_used_where_there_is_one(pages):
+    exact = DenseSearch.open(pages, only="sentences").search([CLAIM], 12)[0]
+    dense.approximate(pages)
+    vectors = dense.DenseIndex.open(pages)
+    assert vectors.is_listed
+    near = DenseSearch.open(pages, only="sentences").search([CLAIM], 12)[0]
+    assert [hit for hit, _ in near] == [hit for hit, _ in exact]
+    assert [score for _, score in near] == pytest.approx([score for _, score in exact], abs=1e-5)
+
+
+def test_an_interrupted_encoding_of_sentences_resumes(tmp_path, model, monkeypatch):
+    monkeypatch.setattr(dense, "BLOCK", 8)
+    folder, encoder = documents.build_index(PAGES, tmp_path / "index").folder, open_encoder(model)
+    blocks, encode = [], encoder.passages
+
+    def interrupted(passages, progress=None):
+        if len(blocks) == 2:
+            raise KeyboardInterrupt
+        blocks.append(passages)
+        return encode(passages, progress)
+
+    monkeypatch.setattr(encoder, "passages", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        dense.encode_index(folder, encoder)
+    with pytest.raises(DataError, match="have no vectors yet"):
+        Index.open(folder).search(CLAIM)
+    monkeypatch.setattr(encoder, "passages", encode)
+    assert dense.to_encode(folder, encoder.digest) == 36 - 16 and dense.encode_index(folder, encoder) == 36
+    texts = [f"{one.title}: {s.text}" for one in PAGES for s in one.sentences if s.text]
+    index, vectors = dense.DenseIndex.open(folder), encoder.encode(texts)
+    (query,) = encoder.questions([CLAIM])
+    found = np.concatenate([index.products(query, one.id) for one in PAGES])
+    np.testing.assert_allclose(found, vectors @ query, atol=1e-5)
+
+
 def test_what_is_no_encoder_is_told(tmp_path, pages, model, capsys):
     (tmp_path / "empty").mkdir()
     for wrong in ("empty", "nothing"):
