@@ -25,8 +25,12 @@ def bundles(tmp_path_factory):
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory):
+    """An empty cache, but for pretrained models that are here."""
+    models, cache = cache_folder() / "models", tmp_path_factory.mktemp("cache")
+    if models.is_dir():
+        (cache / "models").symlink_to(models)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LISAX_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("LISAX_CACHE", str(cache))
         yield
 
 

@@ -27,6 +27,7 @@ from lisax.retrieval.cells import Strategy
 from lisax.retrieval.passages import Passage, Source
 from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.huggingface import write_huggingface
+from lisax.runtime.pretrained import MODELS
 from tests.references import recorded
 
 CONFIG = EncoderConfig(
@@ -296,6 +297,19 @@ def test_an_interrupted_encoding_of_sentences_resumes(tmp_path, model, monkeypat
     (query,) = encoder.questions([CLAIM])
     found = np.concatenate([index.products(query, one.id) for one in PAGES])
     np.testing.assert_allclose(found, vectors @ query, atol=1e-5)
+
+
+def test_minilm_finds_what_shares_no_word_with_the_claim(tmp_path):
+    if not MODELS["minilm"].is_there:
+        pytest.skip("needs MiniLM's weights: lisax models get minilm")
+    texts = {"Rain": "It pours nearly all winter long.", "Bread": "Bakers knead dough.", "Cars": "Engines burn petrol."}
+    made = [Document(name, name, (Sentence(name, 0, text),)) for name, text in texts.items()]
+    index = Index.build(made, tmp_path / "index", vectors="minilm")
+    claim = "The weather is wet during the cold season."
+    assert index.search(claim, 1)[0].unit == "Rain_0"
+    words = Index.open(tmp_path / "index")
+    words.weight = 0
+    assert not words.search(claim, 1)
 
 
 def test_what_is_no_encoder_is_told(tmp_path, pages, model, capsys):
