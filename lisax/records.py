@@ -201,7 +201,8 @@ class Prediction:
     first.
 
     `probabilities` follow `LABELS` and are the verifier's; `evidence_scores` follow `evidence`. `temporal` is the
-    ruling of the temporal step, if it decided the label.
+    ruling of the temporal step, if it decided the label. `abstained`: the label is NOT ENOUGH INFO because the most
+    probable one was below the minimum confidence.
     """
 
     claim_id: str
@@ -210,6 +211,7 @@ class Prediction:
     evidence: tuple[str, ...] = ()
     evidence_scores: tuple[float, ...] = ()
     temporal: dict[str, Any] | None = None
+    abstained: bool = False
 
 
 _ROW = re.compile(r".+#r[0-9]{1,9}", re.DOTALL)

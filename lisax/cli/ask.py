@@ -6,7 +6,7 @@ from typing import Annotated
 
 import click
 
-from lisax.cli.verbs import Argument, Count, Local, Option, Place
+from lisax.cli.verbs import Argument, Count, Local, Option, Place, Probability
 
 
 def ask(
@@ -42,6 +42,13 @@ def ask(
         Local | None, Option("For tables: a model that chooses operations (a count, a sum).", "DIR")
     ] = None,
     answers: Annotated[Count, Option("Number of answers to show.")] = 5,
+    min_confidence: Annotated[
+        Probability | None,
+        Option(
+            "Say `no answer here`, with its probability, where the likeliest answer has a lower probability.",
+            default="as fitted by `lisax run cltr` for a model of tables; none for a reader",
+        ),
+    ] = None,
     json: Annotated[bool, Option("Print each answer as JSON.")] = False,
 ) -> None:
     """Answer a question from a corpus or an index, each answer with its source.
@@ -53,7 +60,15 @@ def ask(
     from lisax.predict.checking import ask as answers_to
 
     found = answers_to(
-        question, corpus, index, model, retriever=retriever, columns=columns, aggregation=aggregation, answers=answers
+        question,
+        corpus,
+        index,
+        model,
+        retriever=retriever,
+        columns=columns,
+        aggregation=aggregation,
+        answers=answers,
+        min_confidence=min_confidence,
     )
     for line in found:
         print(line.to_json() if json else line)

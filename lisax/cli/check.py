@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, Count, Local, Option
+from lisax.cli.verbs import Argument, Count, Local, Option, Probability
 
 STREAM = Path("-")  # standard input, standard output
 
@@ -68,6 +68,22 @@ def check(
             default="the one that was chosen in training",
         ),
     ] = None,
+    min_confidence: Annotated[
+        Probability | None,
+        Option(
+            "Label a claim NOT ENOUGH INFO where the verifier's label has a lower probability; the verdict then says "
+            "`abstained`. Dates still decide where they can.",
+            default="none: every verdict has its most probable label",
+        ),
+    ] = None,
+    calibrate: Annotated[
+        bool,
+        Option(
+            "Fit the temperature of the model's probabilities on these claims, which are labelled and not those that it "
+            "was trained on, and store it with the model; of a pointwise model, for this --aggregate alone. The file of verdicts then has "
+            "the probabilities from before."
+        ),
+    ] = False,
     temporal: Annotated[bool, Option("Let the dates of claim and evidence decide where they can.")] = False,
     hops: Annotated[Literal["1", "2"], Option("2: also search pages that sentences of the first pages name.")] = "1",
     documents: Annotated[Count, Option("Number of pages or passages to retrieve.")] = 20,
@@ -90,10 +106,24 @@ def check(
         out = None
     if out is not None and claims in (None, STREAM):
         raise click.UsageError("--out is for --claims FILE: other verdicts go to standard output")
+    if calibrate and out is None:
+        raise click.UsageError("--calibrate is for --claims FILE and --out FILE")
     from lisax.predict.checking import Settings, check_file, check_one, check_stream
 
     settings = Settings(
-        corpus, index, model, ranker, aggregate, threshold, temporal, int(hops), documents, candidates, evidence
+        corpus,
+        index,
+        model,
+        ranker,
+        aggregate,
+        threshold,
+        temporal,
+        int(hops),
+        documents,
+        candidates,
+        evidence,
+        min_confidence,
+        calibrate,
     )
     if claim is not None:
         verdict = check_one(settings, claim)

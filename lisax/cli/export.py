@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import click
+
 from lisax.cli.verbs import Option, Place
 
 
@@ -19,11 +21,17 @@ def export(
             "FORMAT",
         ),
     ] = ("bundle",),
+    adapter: Annotated[
+        bool,
+        Option("Write a trained adapter alone, a small file: the model that it stands beside is read when it is used."),
+    ] = False,
 ) -> None:
     """Write a trained model as a bundle for inference: safetensors, model.json and vocabulary.
 
     lisax export --model OUT/models/label_listwise_infused --out verifier
     """
-    from lisax.runtime.export import export
+    from lisax.runtime import export as exporting
 
-    print(export(model, out, list(format)))
+    if adapter and format != ("bundle",):
+        raise click.UsageError("--adapter writes no program: leave --format out, or --adapter")
+    print(exporting.export_adapter(model, out) if adapter else exporting.export(model, out, list(format)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from lisax.cli.verbs import Count, Local, Option, Port
+from lisax.cli.verbs import Count, Local, Option, Port, Probability
 
 Indexes = Annotated[
     tuple[Local, ...],
@@ -56,6 +56,14 @@ def serve(
             "shows which dates decided."
         ),
     ] = False,
+    min_confidence: Annotated[
+        Probability | None,
+        Option(
+            "Label a claim NOT ENOUGH INFO, and say that a question has no answer here, where the likeliest label or "
+            "answer has a lower probability; the page says so.",
+            default="none for claims; for questions over tables as fitted by `lisax run cltr`",
+        ),
+    ] = None,
 ) -> None:
     """Serve a web page that answers questions over tables and checks claims.
 
@@ -63,4 +71,4 @@ def serve(
     """
     from lisax.serve.start import ServeSettings, serve
 
-    serve(ServeSettings(model, index, state, host, port, name, pool, keep, aggregate, temporal))
+    serve(ServeSettings(model, index, state, host, port, name, pool, keep, aggregate, temporal, min_confidence))

@@ -31,7 +31,7 @@ GROUPS = {
     "Data and figures": ("data", "cache", "feedback", "score"),
 }
 NAMES = tuple(name for names in GROUPS.values() for name in names)
-METAVARS = {"integer": "N", "integer range": "N", "float": "X", "text": "TEXT"}
+METAVARS = {"integer": "N", "integer range": "N", "float": "X", "float range": "P", "text": "TEXT"}
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
@@ -52,6 +52,7 @@ Fetched = Annotated[Path, PathAt(fetched)]  # read; may be in a bucket
 Place = Annotated[Path, PathAt(place)]  # read and written; may be in a bucket
 Count = Annotated[int, click.IntRange(min=1)]
 Port = Annotated[int, click.IntRange(0, 65535)]
+Probability = Annotated[float, click.FloatRange(0, 1)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -202,6 +202,8 @@ def prediction_row(verdict: Prediction, original_page: Callable[[str], str]) -> 
     row["evidence_scores"] = [score for unit, score in zip(verdict.evidence, verdict.evidence_scores) if unit in units]
     if len(units) < len(verdict.evidence):
         row["evidence_units"] = list(verdict.evidence)
+    if verdict.abstained:
+        row["abstained"] = True
     return row if verdict.temporal is None else row | {"temporal": verdict.temporal}
 
 
@@ -249,4 +251,5 @@ def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Pre
         evidence,
         tuple(map(float, scores)),
         row.get("temporal", dict, None),
+        row.get("abstained", bool, False),
     )

@@ -1,7 +1,7 @@
 """Verdicts over tables as JSON Lines: a FEVER submission whose evidence is table ids, best first.
 
     {"id", "predicted_label", "predicted_evidence": ["table", ...], "label_probabilities"?: {label: probability},
-     "evidence_scores"?: [...], "sufficiency"?: number}
+     "evidence_scores"?: [...], "sufficiency"?: number, "abstained"?: true}
 
 `sufficiency` says how surely one of the tables decides the claim, see `lisax.metrics.tables`.
 """
@@ -33,6 +33,8 @@ def prediction_row(found: TablePrediction) -> dict:
         row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
     if verdict.evidence_scores:
         row["evidence_scores"] = list(verdict.evidence_scores)
+    if verdict.abstained:
+        row["abstained"] = True
     return row if sufficiency is None else row | {"sufficiency": sufficiency}
 
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 # By the `kind` of a description; a T5's, that of most checkpoints, says none.
 ARCHITECTURES: dict[str | None, type[Model]] = {}
+# The parts of a backbone's parameters: others are those of a model that is built on it.
+BACKBONE_PARTS = frozenset({"token_embedder", "encoder", "decoder", "pooler"})
 POOLING = OneOf(("attention", "mean"))
 
 

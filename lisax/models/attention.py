@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from lisax.models.axes import LORA_A, LORA_B
+
 if TYPE_CHECKING:
     from lisax.models.architectures import T5Config
 
@@ -71,7 +73,9 @@ def relative_position_bucket(
 
 
 class Dense(nn.Module):
-    """x [..., in] -> [..., features]. `axes` name the kernel's dimensions."""
+    """x [..., in] -> [..., features]. `axes` name the kernel's dimensions.
+
+    Where a low-rank adapter stands beside the kernel (see `lora`), its output is added."""
 
     features: int
     dtype: str
@@ -87,6 +91,9 @@ class Dense(nn.Module):
         # Where parameters are fully sharded, this is where a layer's are gathered, in the type they are used in.
         kernel = constrain(kernel.astype(self.dtype), *self.axes)
         y = jnp.dot(rows, kernel)
+        if self.has_variable("params", LORA_A):
+            a, b = (self.get_variable("params", name).astype(self.dtype) for name in (LORA_A, LORA_B))
+            y += jnp.dot(jnp.dot(rows, a), b)
         if self.bias:
             y += self.param("bias", nn.initializers.zeros, (self.features,), jnp.float32).astype(self.dtype)
         return y.reshape(*x.shape[:-1], self.features)

@@ -30,6 +30,9 @@ LOGICAL_AXES = {
 }
 
 
+# Beside a kernel: a low-rank adapter (see `lora`).
+LORA_A, LORA_B = "lora_a", "lora_b"
+
 # Where a stacked parameter has its layers.
 LAYERS_AXIS = 1
 

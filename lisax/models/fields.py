@@ -144,6 +144,7 @@ class Maybe:
 
 LAYERS = Whole(0, 256)
 Kinds = Mapping[str, Any]  # name of a field -> what it may be: one of the above, or the fields of an object
+LORA: Kinds = {"rank": Whole(1, 1 << 12), "alpha": Number(1e-6, 1e6), "targets": Text(1000)}  # of an adapter
 
 
 def check(values: Mapping[str, Any], fields: Kinds, within: str = "", others: bool = False) -> None:

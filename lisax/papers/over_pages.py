@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lisax.adversary.attack import Attack, AttackKind
@@ -17,14 +17,17 @@ from lisax.formats.ranking import RANK_ENTITIES
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline
 from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
+from lisax.predict import calibrating
 from lisax.predict.index import Index
 from lisax.predict.page_index import PageIndex
 from lisax.predict.verdicts import Verdict, write_predictions
+from lisax.predict.verifier import Verifier, verify_run
 from lisax.progress import counting, say
-from lisax.records import Claim, Prediction, split_sentence_id
+from lisax.records import Claim, Hit, Prediction, split_sentence_id
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
+from lisax.runtime.checkpoints import read_card, write_fitted
 from lisax.sampling import examples as sampling
 from lisax.sampling.files import hashed_share
 
@@ -181,6 +184,25 @@ class PagePipeline(Pipeline):
             yield LABEL_LISTWISE.encode(example, preset=self.preset, count_tokens=len).inputs
 
     # --- Verdicts ---------------------------------------------------------------------------
+
+    def calibrate_model(self, model: str, claims: Iterable[Claim], run: Mapping[str, Sequence[Hit | str]]) -> None:
+        """Fits the temperature of a labeller on held-out claims, and stores it with the model."""
+        held = {claim.id: claim for claim in claims if claim.id in run}
+        verifier = calibrating.uncalibrated(Verifier.open(self.model_dir(model)))
+        verdicts = (verdict.prediction() for verdict in verify_run(verifier, held.values(), run, self.units))
+        fitted = calibrating.fit(verifier, held, {verdict.claim_id: verdict for verdict in verdicts})
+        say(f"  {model}: temperature {fitted.temperature:.3f}, fitted on {fitted.claims:,} claims")
+        write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(fitted)})
+
+    def calibration_figures(
+        self, claims: Mapping[str, Claim], variant: str, model: str, aggregate: str | None = None
+    ) -> dict | None:
+        """`calibrating.figures` of a variant's verdicts on the reported claims; None where no temperature was applied."""
+        fitted = read_card(self.model_dir(model)).calibration
+        if fitted is None or fitted.aggregate != aggregate:
+            return None
+        made = self.verdicts(variant, REPORT)
+        return calibrating.figures(fitted, claims, calibrating.before(made, fitted), made)
 
     def predictions_of(self, variant: str, role: str) -> Path:
         """The predictions file of a variant for the reported claims, or for their attacked versions."""

@@ -12,7 +12,7 @@ from typing import Any
 from lisax.papers.base import Pipeline
 from lisax.records import write_json
 from lisax.report.render import write_report
-from lisax.report.report import Report
+from lisax.report.report import Report, ResultRow, ResultTable
 from lisax.report.text_table import text_tables
 from lisax.runtime.train_log import read_train_log
 
@@ -44,6 +44,32 @@ def training_curves(run: Pipeline, models: Iterable[str]) -> dict[str, list[dict
         for model in models
         if (run.model_dir(model) / "train_log.jsonl").exists()
     }
+
+
+def calibration_tables(found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> list[ResultTable]:
+    """A table of `calibrating.figures` by variant, with the variants' `names`; none where none was calibrated."""
+    rows = tuple(
+        ResultRow(
+            names[variant],
+            tuple(
+                row[when] and row[when][measure]
+                for measure in ("expected_error", "brier")
+                for when in ("before", "after")
+            ),
+        )
+        for variant, row in found.items()
+    )
+    if not rows:
+        return []
+    return [
+        ResultTable(
+            "Calibration",
+            ("expected error before", "after", "Brier score before", "after"),
+            rows,
+            explanation="A temperature is fitted on held-out claims; the errors are on the reported ones, in percent. The "
+            "expected error is the mean distance of accuracy from confidence.",
+        )
+    ]
 
 
 def versions() -> dict[str, str]:

@@ -17,6 +17,7 @@ from lisax.predict.reader import Answer, Reader
 from lisax.predict.retriever import PassageSearch, open_encoder
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.predict.verdicts import Evidence, place_of
+from lisax.predict.verifier import check_confidence
 from lisax.records import LisaxError, cell_id, check_text
 from lisax.retrieval.dense import Encodes
 from lisax.retrieval.folder import read_components
@@ -26,6 +27,7 @@ from lisax.retrieval.passages import Passage
 PASSAGES = 100  # retrieved per question
 POOL = 20  # tables per question whose cells are scored
 QUESTIONS_AT_A_TIME = 32  # batched together
+NO_ANSWER = "no answer here"
 
 Folder = str | os.PathLike
 
@@ -42,7 +44,8 @@ class Answerer(Protocol):
     """
 
     def ask(self, question: str, answers: int = 5) -> list[Answer]:
-        """Up to `answers` answers, likeliest first; empty where nothing is found."""
+        """Up to `answers` answers, likeliest first; empty where nothing is found, and `no answer here` (`withheld`) where
+        the likeliest is not sure enough."""
         return next(self.ask_many([question], answers))
 
     def ask_many(self, questions: Sequence[str], answers: int = 5) -> Iterator[list[Answer]]:
@@ -57,26 +60,33 @@ class Answerer(Protocol):
         retriever: Folder | None = None,
         columns: Folder | None = None,
         aggregation: Folder | None = None,
+        min_confidence: float | None = None,
     ) -> Answerer:
         """Opens the answerer that fits an index and a model, by the model's kind.
 
         A reader needs an index of `lisax index mixed`; it reads passages found by BM25 or, with a `retriever`, by BM25
         and vectors. A model of rows and columns (CLTR) needs an index of `lisax index tables` and answers from cells.
         `columns` is a separate model for columns; `aggregation` is a model that chooses operations (a count, a sum).
+        `min_confidence`: where the likeliest answer has a lower probability, the answer is `no answer here` (default: as
+        fitted for a model of rows, else none).
 
         Raises LisaxError if the model answers no questions, or does not fit the index or the other models."""
+        check_confidence(min_confidence)
         folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
         found = format_of(model)
         if found in (READ, POINT):
             if columns is not None or aggregation is not None:
                 raise LisaxError(f"{model} reads passages: leave the models of columns and operations out")
-            return PassageAnswerer.of(folder, Reader.open(model), retriever and open_encoder(retriever))
+            answerer = PassageAnswerer.of(folder, Reader.open(model), retriever and open_encoder(retriever))
+            answerer.min_confidence = min_confidence
+            return answerer
         if found is TABLE_PARTS:
             if retriever is not None:
                 raise LisaxError(f"{model} reads tables, which BM25 finds: leave the retriever out")
             _check(folder, "table_text", "tables")
             tables = TableAnswerer.open(folder, model, columns)
-            return CellAnswerer(tables, None if aggregation is None else Aggregator.open(aggregation))
+            aggregator = None if aggregation is None else Aggregator.open(aggregation)
+            return CellAnswerer(tables, aggregator, min_confidence=min_confidence)
         raise LisaxError(
             f"{model} answers no questions (its format is '{found}'): give a reader, or a model of table parts"
         )
@@ -89,6 +99,8 @@ def _check(folder: Path, component: str, kind: str) -> None:
 
 class PassageAnswerer(Answerer):
     """A reader of passages of text, tables and graphs (UDT-QA)."""
+
+    min_confidence: float | None = None
 
     def __init__(self, search: PassageSearch, reader: Reader, passages: int = PASSAGES):
         self.search, self.reader, self.passages = search, reader, passages
@@ -124,7 +136,8 @@ class PassageAnswerer(Answerer):
             passages = self.find(asked)
             pairs = [(text, passages[key]) for key, text in asked.items()]
             for found in self.reader.read(pairs, answers=answers):
-                yield [dataclasses.replace(answer, evidence=self._evidence(answer)) for answer in found]
+                answered = [dataclasses.replace(answer, evidence=self._evidence(answer)) for answer in found]
+                yield withheld(answered, self.min_confidence)
 
     def _evidence(self, answer: Answer) -> Evidence | None:
         """The unit that contains an answer; None for a generated answer that no passage contains."""
@@ -136,17 +149,28 @@ class PassageAnswerer(Answerer):
 
 class CellAnswerer(Answerer):
     """Answers from table cells by the probabilities of their rows and columns (CLTR): each table's best cell, best
-    table first. With an aggregator, a table's answer is the aggregate of its cells where an operation is chosen."""
+    table first. With an aggregator, a table's answer is the aggregate of its cells where an operation is chosen.
 
-    def __init__(self, tables: TableAnswerer, aggregator: Aggregator | None = None, pool: int = POOL):
+    `min_confidence`: see `withheld`; None: the threshold that was fitted for the model, if any."""
+
+    def __init__(
+        self,
+        tables: TableAnswerer,
+        aggregator: Aggregator | None = None,
+        pool: int = POOL,
+        min_confidence: float | None = None,
+    ):
         self.tables, self.aggregator, self.pool = tables, aggregator, pool
+        if min_confidence is None and tables.confidence is not None:
+            min_confidence = tables.confidence.threshold
+        self.min_confidence = min_confidence
 
     def ask(self, question: str, answers: int = 5) -> list[Answer]:
         scored = self.tables.answer(check_text(question), self.pool, answers)
         if self.aggregator is None:
-            return [_best_cell(scores) for scores in scored]
+            return withheld([_best_cell(scores) for scores in scored], self.min_confidence)
         found = self.aggregator.answers(question, scored)
-        return [
+        answered = [
             cell
             if answer.aggregate is None
             else dataclasses.replace(
@@ -154,6 +178,7 @@ class CellAnswerer(Answerer):
             )
             for answer, cell in zip(found, map(_best_cell, scored))
         ]
+        return withheld(answered, self.min_confidence)
 
 
 def _best_cell(scores: TableScores) -> Answer:
@@ -162,4 +187,17 @@ def _best_cell(scores: TableScores) -> Answer:
     evidence = Evidence(
         cell_id(table.id, row, column), text, table.title or table.caption, f"row {row}, column {column}"
     )
-    return Answer(table.rows[row][column], float(scores.cells[row, column]), evidence=evidence)
+    return Answer(table.rows[row][column], scores.probability, evidence=evidence)
+
+
+def withheld(answers: list[Answer], min_confidence: float | None) -> list[Answer]:
+    """The answers, or `no answer here` alone where the first is less probable than `min_confidence`. Its probability is
+    that the first answer is wrong."""
+    if min_confidence is None or not answers or answers[0].probability >= min_confidence:
+        return answers
+    first = answers[0]
+    reason = (
+        f"the likeliest answer, {first.text!r}, has a probability of {first.probability:.3f}, "
+        f"below the minimum confidence {min_confidence:.3g}"
+    )
+    return [Answer(NO_ANSWER, 1 - first.probability, reason=reason, abstained=True)]

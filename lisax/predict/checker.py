@@ -12,7 +12,16 @@ from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.opening import open_model
 from lisax.predict.ranker import Bm25Ranker, InTurn, Ranker
 from lisax.predict.verdicts import Evidence, Verdict
-from lisax.predict.verifier import NOTHING, PointerVerifier, Verifier, judge_dates, verdict_of, verifier_of
+from lisax.predict.verifier import (
+    NOTHING,
+    PointerVerifier,
+    Verifier,
+    abstain,
+    check_confidence,
+    judge_dates,
+    verdict_of,
+    verifier_of,
+)
 from lisax.records import Claim, LisaxError, check_text
 from lisax.retrieval.entities import default_spotter
 
@@ -53,6 +62,7 @@ class Checker:
         hops: int = 1,
         documents: int = DOCUMENTS,
         candidates: int = CANDIDATES,
+        min_confidence: float | None = None,
     ):
         """`index`, `ranker` and `verifier` are objects or paths: an index folder, and bundles, checkpoints or
         MODEL_DIRs. `model` is one model used for everything it can do: an evidence pointer ranks and verifies, a
@@ -60,13 +70,15 @@ class Checker:
 
         `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide where they can
         (`judge_dates`). `hops=2`: also search pages that sentences of the first pages name. `documents`: number of
-        pages or passages to retrieve; their first `candidates` sentences (rows, edges) are ranked.
+        pages or passages to retrieve; their first `candidates` sentences (rows, edges) are ranked. `min_confidence`: a
+        verdict whose label is less probable becomes NOT ENOUGH INFO (`abstain`), unless dates decide it.
 
         Raises LisaxError if a part is missing, or if the index, ranker and verifier do not fit together."""
         if (model is None) == (verifier is None):
             raise LisaxError("a checker needs a verifier: give verifier=, or model= for one that does both, not both")
         if min(documents, candidates) < 1 or hops not in (1, 2):
             raise LisaxError("expected documents and candidates of at least 1, and hops of 1 or 2")
+        check_confidence(min_confidence)
         options = {"aggregate": aggregate, "threshold": threshold, "evidence": evidence}
         if model is not None or isinstance(verifier, (str, os.PathLike)):
             source = verifier if model is None else model
@@ -86,7 +98,7 @@ class Checker:
         elif ranker is None:
             ranker = InTurn() if isinstance(verifier, PointerVerifier) else Bm25Ranker()
         self.ranker, self.temporal, self.hops = ranker, temporal, hops
-        self.documents, self.candidates = documents, candidates
+        self.documents, self.candidates, self.min_confidence = documents, candidates, min_confidence
 
     def check(self, claim: str | Claim) -> Verdict:
         """The verdict on one claim."""
@@ -113,6 +125,8 @@ class Checker:
         verdicts = iter(())
         if pairs:
             verdicts = self.verifier.verify_many(*map(list, zip(*pairs)))
+        if self.min_confidence is not None:
+            verdicts = abstain(verdicts, self.min_confidence)
         if self.temporal:
             verdicts = judge_dates(verdicts, self.index.lookup)
         for claim, found in zip(claims, evidence):

@@ -13,6 +13,7 @@ from typing import Any
 
 from lisax.corpora import read_claims
 from lisax.formats.parts import TABLE_PARTS
+from lisax.predict import calibrating
 from lisax.predict.answerer import Answerer
 from lisax.predict.building import build_index
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker
@@ -45,6 +46,8 @@ class Settings:
     documents: int = 20
     candidates: int = 100
     evidence: int | None = None
+    min_confidence: float | None = None
+    calibrate: bool = False  # give the model's own probabilities, and fit a temperature on them
 
     def open(self) -> Checker:
         """Opens the checker. A corpus is indexed in the kind that the model reads."""
@@ -55,6 +58,8 @@ class Settings:
             threshold=self.threshold,
             evidence=self.evidence,
         )
+        if self.calibrate:
+            calibrating.uncalibrated(verifier)
         return Checker(
             open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None),
             self.ranker,
@@ -63,6 +68,7 @@ class Settings:
             hops=self.hops,
             documents=self.documents,
             candidates=self.candidates,
+            min_confidence=self.min_confidence,
         )
 
     def digest(self, claims: Path) -> str:
@@ -101,6 +107,8 @@ def check_file(settings: Settings, claims: Path, out: Path) -> None:
 
     An interrupted call with the same settings resumes at the first unfinished batch of claims; the result is the same.
     """
+    if settings.calibrate:
+        calibrating.check_calibratable(settings.model, claims)
     checker, asked, labels = settings.open(), list(read_claims(claims)), Counter()
     with counting(len(asked), "claims") as advance:
 
@@ -113,6 +121,8 @@ def check_file(settings: Settings, claims: Path, out: Path) -> None:
         resumable_groups(out, groups_after, settings.digest(claims))
     with out.open(encoding="utf-8") as file:
         labels.update(json.loads(line)["predicted_label"] for line in file)
+    if settings.calibrate:
+        calibrating.calibrate_file(settings.model, checker.verifier, claims, out)
     say(f"{out}: " + ", ".join(f"{count:,} {label}" for label, count in sorted(labels.items())))
 
 
@@ -126,6 +136,7 @@ def ask(
     columns: Path | None = None,
     aggregation: Path | None = None,
     answers: int = 5,
+    min_confidence: float | None = None,
 ) -> list[Answer]:
     """Answers one question. A corpus is indexed in the kind that the model reads."""
     question = " ".join(question.split())
@@ -133,7 +144,14 @@ def ask(
         raise LisaxError("the question is empty")
     kind = "tables" if format_of(model) is TABLE_PARTS else "mixed"
     opened = open_index(corpus, index, kind)
-    answerer = Answerer.open(opened, model, retriever=retriever, columns=columns, aggregation=aggregation)
+    answerer = Answerer.open(
+        opened,
+        model,
+        retriever=retriever,
+        columns=columns,
+        aggregation=aggregation,
+        min_confidence=min_confidence,
+    )
     return answerer.ask(question, answers)
 
 

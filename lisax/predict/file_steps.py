@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lisax.corpora import open_folder, plain, read_claims, read_questions
 from lisax.formats.triples import Triples, graph_triples, table_triples
+from lisax.predict import calibrating
 from lisax.predict.index import Index
 from lisax.predict.ranker import Bm25Ranker, Ranker, rank_to_file
 from lisax.predict.table_index import TableIndex
@@ -55,33 +56,62 @@ def verify_file(
     aggregate: str = "max",
     temporal: bool = False,
     threshold: float | None = None,
+    min_confidence: float | None = None,
     columns: int = 3,
+    calibrate: bool = False,
 ) -> None:
     """Labels claims from a run of sentences or tables, and writes a FEVER submission.
 
     `aggregate`: how a pointwise labeller's labels of single sentences are combined. `temporal`: let dates decide where
-    they can. A model of tables reads `columns` columns of each table; with `threshold` it leaves a claim undecided
-    whose sufficiency is at most that."""
+    they can. `min_confidence`: a less probable label becomes NOT ENOUGH INFO. A model of tables reads `columns` columns of each table; with `threshold` it leaves a claim undecided
+    whose sufficiency is at most that. `calibrate`: write the model's own probabilities, fit its temperature on them, and
+    store that with the model."""
     verifier, asked = Verifier.open(model, aggregate=aggregate, threshold=threshold), list(read_claims(claims))
+    if calibrate:
+        calibrating.check_calibratable(model, claims)
+        calibrating.uncalibrated(verifier)
+    _verify(verifier, asked, run, index, out, temporal, min_confidence, columns)
+    if calibrate:
+        calibrating.calibrate_file(model, verifier, claims, out)
+
+
+def _verify(
+    verifier: Verifier,
+    asked: list[Claim],
+    run: Path,
+    index: Path,
+    out: Path,
+    temporal: bool,
+    min_confidence: float | None,
+    columns: int,
+) -> None:
     if isinstance(verifier, TableVerifier):
         if temporal:
             raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
-        _verify_tables(verifier, asked, run, TableIndex(index, columns), out)
+        _verify_tables(verifier, asked, run, TableIndex(index, columns), out, min_confidence)
         return
     opened, ranked = Index.open(index).reading("sentences"), read_run(run)
     if isinstance(verifier, PointerVerifier):
         ranked = opened.in_run(ranked)
-    write_predictions(out, verify_run(verifier, asked, ranked, opened, temporal=temporal))
+    verdicts = verify_run(verifier, asked, ranked, opened, temporal=temporal, min_confidence=min_confidence)
+    write_predictions(out, verdicts)
 
 
-def _verify_tables(verifier: TableVerifier, claims: list[Claim], run: Path, index: TableIndex, out: Path) -> None:
+def _verify_tables(
+    verifier: TableVerifier,
+    claims: list[Claim],
+    run: Path,
+    index: TableIndex,
+    out: Path,
+    min_confidence: float | None,
+) -> None:
     if verifier.decision is not None and not verifier.decision.in_data:
         verifier.decision = None
     tell_open(verifier.model, verifier.decision)
     ranked = ranked_ids(read_run(run))
     if not any(index.table(table) for tables in ranked.values() for table in tables):
         raise DataError(f"none of its tables is in {index.folder}", path=run)
-    write_predictions(out, verify_run(verifier, claims, ranked, index))
+    write_predictions(out, verify_run(verifier, claims, ranked, index, min_confidence=min_confidence))
     tell_dropped_rows(verifier.model, "the tables")
 
 

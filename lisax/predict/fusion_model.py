@@ -12,6 +12,7 @@ import numpy as np
 from lisax.formats.tables import TABLE_FUSION, TableExample, view
 from lisax.formats.vocabulary import EOS_ID
 from lisax.metrics import tables as figures
+from lisax.metrics.temperature import calibrated
 from lisax.models import table_truth
 from lisax.records import Label, Table
 from lisax.runtime.checkpoints import resolve_checkpoint
@@ -57,7 +58,7 @@ class FusionModel:
         if not self.tables:
             raise card.error("text.tables", "it reads no tables")
         self.preset, self.decision, self.vocabulary = card.preset, TableDecision.of(card), card.open_vocabulary()
-        self.dropped_rows = 0
+        self.calibration, self.dropped_rows = card.calibration, 0
         self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
 
     def scores(self, examples: Sequence[TableExample], progress: Callable[[int], None] | None = None) -> Scores:
@@ -84,11 +85,14 @@ class FusionModel:
 
     def verify(self, claim: str, tables: Sequence[Table], columns: int | None = None) -> dict[Label, float]:
         """The probabilities that the claim is true and false, given up to k tables, best first. `columns`: how many
-        columns of each table are read (None: all). For each table's own probabilities see `table_truth.relevance`."""
+        columns of each table are read (None: all). Calibrated where a temperature was fitted. For each table's own
+        probabilities see `table_truth.relevance`."""
         example = TableExample(
             "claim", claim, tuple(view(table, range(len(table.header))[:columns]) for table in tables)
         )
         truth = table_truth.truth(self.scores([example]).probabilities)[0]
+        if tables:
+            truth = calibrated(truth, self.calibration)
         return {Label.SUPPORTS: float(truth[0]), Label.REFUTES: float(truth[1])}
 
     @functools.cached_property

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from lisax.formats.catalogue import FORMATS
 from lisax.formats.format import POINTERS, SPANS, TABLE_CLASSES, VECTORS, WRITTEN, Format
 from lisax.models.architectures import PairConfig
-from lisax.places import fetched, is_remote
+from lisax.places import fetched, is_remote, place
 from lisax.records import DataError, LisaxError
 from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.interop.kinds import Kind, kind_of
 from lisax.runtime.model_card import ModelCard
 from lisax.runtime.pretrained import is_named
 
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 def format_of(path: str | os.PathLike) -> Format | None:
     """The format that a model was trained on; None where its `model.json` names none, or an unknown one."""
     return FORMATS.get(ModelCard.read(_folder(path)).text.get("family"))
+
+
+def is_published(path: str | os.PathLike) -> bool:
+    """Whether `path` is a model as its authors published it: a Hugging Face folder, or a name of one."""
+    return is_named(path) or kind_of(place(path)) is Kind.HUGGINGFACE
 
 
 def _folder(path: str | os.PathLike) -> Path:

@@ -20,7 +20,7 @@ class PairModel:
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
-        self.format, self._preset = card.format, card.preset
+        self.format, self._preset, self.calibration = card.format, card.preset, card.calibration
         self._max_tokens, self.labels = card.needed("text.max_tokens", "text.labels")
         self.vocabulary = card.open_vocabulary()
         self._scoring = PairScoring.open(folder, max_tokens=self._max_tokens)

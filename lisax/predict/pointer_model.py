@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from lisax.formats.examples import Passage
 from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
 from lisax.formats.vocabulary import EOS_ID
+from lisax.metrics.temperature import calibrated
 from lisax.records import LABELS, Label, LisaxError
 from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.model_card import ModelCard
@@ -27,6 +28,7 @@ class PointerModel:
             "text.max_tokens", "text.candidates", "architecture.relation"
         )
         self.labels = relation != "none"  # whether the model labels claims
+        self.calibration = card.calibration
         self.vocabulary = card.open_vocabulary()
         self._scorer = PointerScorer.open(folder, texts=self.candidates, max_tokens=self.max_tokens)
 
@@ -51,10 +53,14 @@ class PointerModel:
         return [(int(place), float(share)) for place, share in pairs if place >= 0]
 
     def verify(self, claim: str, evidence: Sequence[str] = ()) -> dict[Label, float]:
-        """Label probabilities given candidate sentences, some of which the model points to."""
+        """Label probabilities given candidate sentences, some of which the model points to; calibrated where a temperature
+        was fitted."""
         if not self.labels:
             raise LisaxError("this model points to documents; verifying needs one that points to evidence")
-        return dict(zip(LABELS, map(float, self.point([self._example(claim, evidence)]).labels[0]), strict=True))
+        shares = self.point([self._example(claim, evidence)]).labels[0]
+        if evidence:
+            shares = calibrated(shares, self.calibration)
+        return dict(zip(LABELS, map(float, shares), strict=True))
 
     def _example(self, claim: str, texts: Sequence[str]) -> PointerExample:
         titles = self.format is POINT_DOCUMENTS

@@ -14,7 +14,7 @@ from lisax.formats.format import Format
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
 from lisax.formats.ranking import RANK, RANK_ENTITIES
-from lisax.predict.opening import open_model
+from lisax.predict.opening import is_published, open_model
 from lisax.predict.pair_model import PairModel
 from lisax.predict.pointer_model import PointerModel
 from lisax.predict.text_model import TextModel
@@ -69,9 +69,16 @@ class Ranker(Protocol):
     def open(path: str | os.PathLike) -> Ranker:
         """Loads the ranker in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
 
-        Rankers are monoT5 models and pointers to documents or evidence. `"bm25"` names the ranker without a model.
-        Raises DataError if there is no model at `path`, and LisaxError if it cannot rank."""
-        return Bm25Ranker() if os.fspath(path) == "bm25" else ranker_of(open_model(path), path)
+        Rankers are monoT5 models, pair scorers, and pointers to documents or evidence. Two need no training: `"bm25"`,
+        and a sentence encoder, whose cosines are added to BM25 (`VectorRanker`), such as `"minilm"`. Raises DataError if there is no model at `path`, and LisaxError if it cannot rank."""
+        if os.fspath(path) == "bm25":
+            return Bm25Ranker()
+        if is_published(path):
+            from lisax.predict.sentence_encoder import SentenceEncoder
+            from lisax.predict.vector_ranker import VectorRanker
+
+            return VectorRanker(SentenceEncoder.open(path))
+        return ranker_of(open_model(path), path)
 
 
 def ranker_of(model: TextModel | PairModel | PointerModel, source: str | os.PathLike = "this model") -> Ranker:

@@ -50,6 +50,7 @@ class SpanPlace:
 class Answer:
     """An answer's text with its probability. `place` is where a reader found it in its passages; `evidence` is the
     sentence, row, edge or cell that contains it; `reason` names the operation that computed it from cells, if any.
+    `abstained`: there is no answer, because the likeliest one was below the minimum confidence, as `reason` says.
 
     >>> print(Answer("Tarn", 0.83, evidence=Evidence("Mara_0", "Mara was born in Tarn.", "Mara", "sentence 0")))
     Tarn (0.830), from Mara, sentence 0: Mara was born in Tarn.
@@ -60,6 +61,7 @@ class Answer:
     place: SpanPlace | None = None
     evidence: Evidence | None = None
     reason: str = ""
+    abstained: bool = False
 
     def __str__(self) -> str:
         found = "" if self.evidence is None else f", from {self.evidence}"
@@ -75,9 +77,10 @@ class Answer:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def row(self) -> dict:
-        return {"answer": self.text, "probability": self.probability} | (
-            {} if self.place is None else dataclasses.asdict(self.place)
-        )
+        row = {"answer": self.text, "probability": self.probability}
+        if self.abstained:
+            row["abstained"] = True
+        return row | ({} if self.place is None else dataclasses.asdict(self.place))
 
 
 class Reader:

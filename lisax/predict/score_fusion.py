@@ -30,9 +30,13 @@ def features(ranked: Sequence[Hit], lexical: Sequence[Hit]) -> np.ndarray:
 
 def features_of(probabilities: np.ndarray, lexical: np.ndarray, best: float) -> np.ndarray:
     """float64 [hits, 3]: log-odds of the ranker's probability, BM25's score as a share of the claim's `best`, and 1."""
+    return np.stack([log_odds(probabilities), lexical / (best or 1.0), np.ones(len(lexical))], axis=1)
+
+
+def log_odds(probabilities: np.ndarray) -> np.ndarray:
+    """The log-odds of probabilities, float64; those at 0 and 1 are moved off by a millionth."""
     probability = np.clip(probabilities, 1e-6, 1 - 1e-6, dtype=float)
-    log_odds = np.log(probability) - np.log1p(-probability)
-    return np.stack([log_odds, lexical / (best or 1.0), np.ones(len(lexical))], axis=1)
+    return np.log(probability) - np.log1p(-probability)
 
 
 def weights_of(card: Mapping[str, Any]) -> np.ndarray | None:
@@ -58,11 +62,17 @@ def fit(claims: Iterable[Claim], ranked: Run, lexical: Run) -> np.ndarray:
             "the ranker cannot be fused with BM25: no held-out claim has both gold and other sentences "
             "among its candidates"
         )
-    x, y, weights = np.concatenate(rows), np.array(gold, float), np.zeros(3)
+    return logistic(np.concatenate(rows), np.array(gold, float))
+
+
+def logistic(x: np.ndarray, y: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
+    """Weights [features] of a logistic regression of y [cases], 0 or 1, on x [cases, features], by Newton's method;
+    `ridge` times half their squares is added to the loss, a sum over cases."""
+    weights = np.zeros(x.shape[1])
     for _ in range(STEPS):
         share = _sigmoid(x @ weights)
-        gradient = x.T @ (share - y) + RIDGE * weights
-        hessian = (x * (share * (1 - share))[:, None]).T @ x + RIDGE * np.eye(3)
+        gradient = x.T @ (share - y) + ridge * weights
+        hessian = (x * (share * (1 - share))[:, None]).T @ x + ridge * np.eye(x.shape[1])
         weights = weights - np.linalg.solve(hessian, gradient)
     return weights
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from lisax.formats.parts import PartKind
 from lisax.predict import score_fusion
+from lisax.predict.answer_confidence import AnswerConfidence, Cells
 from lisax.predict.part_scorer import TABLES_KEPT, PartScorer, Progress
 from lisax.predict.text_model import TextModel
 from lisax.records import DataError, LisaxError, Table
@@ -34,13 +35,15 @@ class TableScores:
     """Probabilities of relevance of a table's rows and columns, float32 [rows] and [columns]; 0 for empty ones.
 
     `retrieval` is the table's BM25 score in the pool. `relevance` is the probability that combines it with the best
-    cell; None where tables are ordered by their cells alone."""
+    cell; None where tables are ordered by their cells alone. `confidence` is the probability that the best cell answers
+    the question; None where none was fitted (`answer_confidence`)."""
 
     table: Table
     retrieval: float
     rows: np.ndarray
     columns: np.ndarray
     relevance: float | None = None
+    confidence: float | None = None
 
     @functools.cached_property
     def filled(self) -> np.ndarray:
@@ -66,6 +69,11 @@ class TableScores:
         return self.score() if self.relevance is None else self.relevance
 
     @property
+    def probability(self) -> float:
+        """The probability of the best cell: `confidence` where it was fitted, else the cell's score."""
+        return self.score() if self.confidence is None else self.confidence
+
+    @property
     def best(self) -> tuple[int, int]:
         """(row, column) of the best cell; the first in reading order among equals."""
         row, column = np.unravel_index(int(self.cells.argmax()), self.cells.shape)
@@ -82,7 +90,8 @@ class TableAnswerer:
     """Retrieves tables for a question from an index folder and scores them with a row model and a column model (usually
     the same).
 
-    `weights`: how to combine best cells with BM25, if the run of the row model fitted them (`score_fusion.py`)."""
+    `weights`: how to combine best cells with BM25, if the run of the row model fitted them (`score_fusion.py`).
+    `confidence`: the probability that a best cell is right, if the run fitted it (`answer_confidence.py`)."""
 
     def __init__(self, index: Bm25Index, store: TableStore, rows: PartScorer, columns: PartScorer | None = None):
         self.index, self.store = index, store
@@ -91,6 +100,7 @@ class TableAnswerer:
             self.weights = score_fusion.weights_of(rows.model.card)
         except (TypeError, ValueError) as error:
             raise DataError(f"model.json of the model of rows: {error}") from None
+        self.confidence = AnswerConfidence.of(rows.model.card)
         self._table = functools.lru_cache(TABLES_KEPT)(store.get)
 
     @classmethod
@@ -130,7 +140,9 @@ class TableAnswerer:
         of `rank`. `reach`: score the rows of at most this many tables, the most promising. `progress` is called with
         numbers of parts.
         """
-        pooled = self.pool(question, pool)
+        pooled, wanted = self.pool(question, pool), keep
+        if self.confidence is not None:
+            keep = max(keep, 2)  # an answer's probability depends on the next one
         fused = self.weights is not None and reduce == "max"
 
         def worth(cells: Sequence[float], places: Sequence[int]) -> list[float]:
@@ -158,7 +170,15 @@ class TableAnswerer:
                 for value, i, scores in zip(values, some, found)
             )
             best.sort(key=lambda one: (-one[0], one[1]))
-        return [scores for _, _, scores in best[:keep]]
+        found = [scores for _, _, scores in best[:keep]]
+        if self.confidence is not None and found:
+            found = self._with_confidence(question, found, max(score for _, score in pooled))
+        return found[:wanted]
+
+    def _with_confidence(self, question: str, found: list[TableScores], best_retrieval: float) -> list[TableScores]:
+        cells = Cells(question, [one.score() for one in found], [one.retrieval for one in found], best_retrieval)
+        sure = self.confidence.probabilities(cells)
+        return [dataclasses.replace(one, confidence=float(share)) for one, share in zip(found, sure)]
 
     def tokens(self, table: Table) -> tuple[int, int]:
         """The approximate numbers of tokens that the models read to score a table's rows and its columns."""

@@ -14,6 +14,7 @@ from lisax.formats.format import RELEVANCE, VERDICT
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.tables import TABLES
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.metrics.temperature import calibrated
 from lisax.places import fetched, is_remote, place
 from lisax.records import LABELS, DataError, Label, LisaxError
 from lisax.runtime import bundle, program
@@ -29,6 +30,7 @@ class TextModel:
     def __init__(self, scorer_of: Callable[[list[int], int], LabelScorer], vocabulary: Vocabulary, card: ModelCard):
         """`scorer_of(pieces, max_tokens)` builds the scorer for the format's label words."""
         self.card, self.format, self.preset = card, card.format, card.preset
+        self.calibration = card.calibration
         (self.max_tokens,) = card.needed("text.max_tokens")
         if not self.format.has_label_words:
             raise card.error("text.family", f"a model of the format '{self.format}', which does not answer in words")
@@ -87,14 +89,14 @@ class TextModel:
         return [(int(i), float(scores[i])) for i in np.argsort(-scores, kind="stable")]
 
     def verify(self, claim: str, evidence: Sequence[str] = ()) -> dict[Label, float]:
-        """Probability of each label given evidence sentences, best first."""
+        """Probability of each label given evidence sentences, best first; calibrated where a temperature was fitted."""
         if self.format.answer is not VERDICT:
             chooses = "ranks" if self.format.answer is RELEVANCE else "chooses operations"
             raise LisaxError(f"this model {chooses} ('{self.format}'); verifying needs a labeller")
         passages = tuple(Passage(str(i), "", text) for i, text in enumerate(evidence))
         if self.format is LABEL_POINTWISE and len(passages) != 1:
             raise LisaxError(f"a pointwise labeller takes one sentence at a time, found {len(passages)}")
-        shares = self.probabilities([Example("claim", claim, passages)])[0]
+        shares = calibrated(self.probabilities([Example("claim", claim, passages)])[0], self.calibration)
         return dict(zip(LABELS, map(float, shares), strict=True))
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SHOWN = 5  # units of evidence that are printed
 WIDTH = 100
+ABSTAINED = " (abstained)"
 _COLORS = {Label.SUPPORTS: "#1a7f37", Label.REFUTES: "#b42318", Label.NOT_ENOUGH_INFO: "#6b7280"}
 _EDGE = re.compile(r".+#e[0-9]+", re.DOTALL)
 
@@ -74,7 +75,8 @@ class Verdict:
     """A claim's label with the evidence that was read for it, best first.
 
     `probabilities` are the verifier's, one per label; empty where a threshold of unknown precision decided. `reason`
-    names the rule that decided; empty where the verifier's most probable label was kept. `ruling` is the temporal
+    names the rule that decided; empty where the verifier's most probable label was kept. `abstained`: the label is NOT
+    ENOUGH INFO because the most probable one was below the minimum confidence (`Checker`). `ruling` is the temporal
     rules' ruling as plain data, with the verifier's own label. `sufficiency` says how surely one of the tables decides
     the claim (table fusion). `id` is the claim's own id, if any; `reads` is the kind of evidence that the verifier
     read.
@@ -100,13 +102,19 @@ class Verdict:
     ruling: Mapping[str, Any] | None = None
     sufficiency: float | None = None
     reads: Literal["sentences", "tables"] = "sentences"
+    abstained: bool = False
+
+    @property
+    def likeliest(self) -> Label:
+        """The label before abstention."""
+        return max(self.probabilities, key=self.probabilities.__getitem__) if self.abstained else self.label
 
     def __repr__(self) -> str:
         share = self.probabilities.get(self.label)
         return f"<Verdict {self.label}{'' if share is None else f' {share:.3f}'}: {self.claim!r}>"
 
     def __str__(self) -> str:
-        lines = [f"{self.label}  {self.claim}"]
+        lines = [f"{self.label}{ABSTAINED if self.abstained else ''}  {self.claim}"]
         if self.probabilities:
             ranked = sorted(self.probabilities.items(), key=lambda item: -item[1])
             lines.append("  " + "  ".join(f"{label} {share:.3f}" for label, share in ranked))
@@ -133,7 +141,7 @@ class Verdict:
             for one in self.evidence
         )
         return (
-            f"<div><p><b style='color:{_COLORS[self.label]}'>{said(str(self.label))}</b> {said(self.claim)}"
+            f"<div><p><b style='color:{_COLORS[self.label]}'>{said(str(self.label))}</b>{ABSTAINED if self.abstained else ''} {said(self.claim)}"
             + (f"<br><small>{shares}</small>" if shares else "")
             + (f"<br><small>because {said(self.reason)}</small>" if self.reason else "")
             + "</p>"
@@ -151,6 +159,7 @@ class Verdict:
             tuple(one.unit for one in self.evidence),
             tuple(one.score for one in self.evidence if one.score is not None),
             None if self.ruling is None else dict(self.ruling),
+            self.abstained,
         )
 
     def submission(self) -> dict[str, Any]:

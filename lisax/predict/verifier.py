@@ -15,6 +15,7 @@ from lisax.formats.examples import Example, Passage
 from lisax.formats.format import POINTERS, RELEVANCE, VERDICT
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample
+from lisax.metrics.temperature import Calibration, calibrated
 from lisax.models import table_truth
 from lisax.predict.fusion_model import FusionModel, TableDecision
 from lisax.predict.index import Index, Reads
@@ -47,6 +48,7 @@ class Verifier(Protocol):
 
     reads: Reads = "sentences"
     depth: int = LIST_LENGTH  # units of evidence read per claim
+    calibration: Calibration | None = None  # of its probabilities; None: they are the model's own
 
     def verify(self, claim: str | Claim, evidence: Sequence[Evidence | str] = ()) -> Verdict:
         """The verdict on a claim from its first `depth` units of evidence, best first."""
@@ -144,6 +146,9 @@ class Labeller(Verifier):
             raise LisaxError(f"expected an aggregate of {', '.join(AGGREGATES)}; found '{aggregate}'")
         self.model, self.aggregate, self.depth = model, aggregate, depth
         self.pointwise = model.format is LABEL_POINTWISE
+        # What was fitted for one way of combining sentences does not hold for another.
+        fitted = model.calibration
+        self.calibration = None if self.pointwise and fitted and fitted.aggregate != aggregate else fitted
 
     def inputs(self, evidence):
         return len(evidence[: self.depth]) if self.pointwise else 1
@@ -165,7 +170,10 @@ class Labeller(Verifier):
                 total = AGGREGATES[self.aggregate](shares, relevance)
             else:
                 total = shares[0]
-            yield verdict_of(claim, total / total.sum(), read, reason="" if len(shares) else NOTHING)
+            total = total / total.sum()
+            if len(shares):
+                total = calibrated(total, self.calibration)
+            yield verdict_of(claim, total, read, reason="" if len(shares) else NOTHING)
 
 
 def _sentence_examples(claim: str | Claim, read: Sequence[Evidence], pointwise: bool) -> list[Example]:
@@ -185,7 +193,7 @@ class PointerVerifier(Verifier):
     def __init__(self, model: PointerModel):
         if not model.labels:
             raise LisaxError("this model points to documents; verify needs one that points to evidence")
-        self.model, self.depth = model, model.candidates
+        self.model, self.depth, self.calibration = model, model.candidates, model.calibration
 
     def verify_many(self, claims, evidence, *, progress=None):
         pairs = list(zip(claims, evidence, strict=True))
@@ -198,6 +206,8 @@ class PointerVerifier(Verifier):
                     for place, share in zip(places, shares)
                     if place >= 0
                 ]
+                if found:
+                    labels = calibrated(labels, self.calibration)
                 yield verdict_of(claim, labels, pointed, reason="" if found else NOTHING)
 
 
@@ -215,6 +225,7 @@ class TableVerifier(Verifier):
         if depth is not None and depth > model.tables:
             raise LisaxError(f"this model reads at most {model.tables} tables, found {depth}")
         self.model, self.decision, self.depth = model, decision, depth or model.tables
+        self.calibration = model.calibration
 
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]
@@ -222,10 +233,11 @@ class TableVerifier(Verifier):
         if self.model.format is TABLE_FUSION:
             probabilities = self.model.scores(examples, progress).probabilities
             shares, sufficiency, relevance = judged(
-                probabilities, self.model.sufficiency(examples, probabilities), self.decision
+                probabilities, self.model.sufficiency(examples, probabilities), self.decision, self.calibration
             )
         else:
             shares, sufficiency, relevance = self.model.probabilities(examples, progress).astype(np.float64), None, None
+            shares = calibrated(shares, self.calibration)
         yield from table_verdicts(claims, evidence, shares, sufficiency, relevance, self.decision)
 
 
@@ -238,17 +250,21 @@ def _table_example(claim: str | Claim, read: Sequence[Evidence]) -> TableExample
 
 
 def judged(
-    probabilities: np.ndarray, sufficiency: np.ndarray | None, decision: TableDecision | None
+    probabilities: np.ndarray,
+    sufficiency: np.ndarray | None,
+    decision: TableDecision | None,
+    calibration: Calibration | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Turns probabilities [claims, k, classes] into label shares [claims, 3], sufficiency, and relevance [claims, k].
 
     With a decision, a claim at or below its threshold has not enough information; any other is true or false. The
     probability of NOT ENOUGH INFO is then its precision on validation data; where this is unknown, the claim's shares
-    are NaN."""
+    are NaN. `calibration` is of the shares of true and false."""
     shares = np.zeros((len(probabilities), 3))
     shares[:, :2] = table_truth.truth(probabilities)
     # Nothing was retrieved, or nothing sufficient.
     undecided = shares.sum(1) == 0
+    shares[~undecided, :2] = calibrated(shares[~undecided, :2], calibration)
     if decision is not None:
         below = ~undecided & (sufficiency <= decision.threshold)
         precision = np.nan if decision.precision is None else decision.precision
@@ -331,13 +347,43 @@ def verify_run(
     index: Index,
     *,
     temporal: bool = False,
+    min_confidence: float | None = None,
 ) -> Iterator[Verdict]:
-    """Yields verdicts on claims from a run of already ranked units, logging progress now and then."""
+    """Yields verdicts on claims from a run of already ranked units, logging progress now and then. `min_confidence`: see
+    `abstain`; `temporal`: see `judge_dates`, whose rules come last."""
     claims = list(claims)
     evidence = [index.evidence(run.get(claim.id, ()), verifier.depth, claim.text) for claim in claims]
     with counting(sum(map(verifier.inputs, evidence)), "inputs") as advance:
         verdicts = verifier.verify_many(claims, evidence, progress=advance)
+        if min_confidence is not None:
+            verdicts = abstain(verdicts, min_confidence)
         yield from judge_dates(verdicts, index.lookup) if temporal else verdicts
+
+
+def abstain(verdicts: Iterable[Verdict], min_confidence: float) -> Iterator[Verdict]:
+    """Labels verdicts NOT ENOUGH INFO, with `abstained` set, whose label has a probability below `min_confidence`.
+
+    The probabilities remain the verifier's. A verdict without probabilities is left as it is."""
+    check_confidence(min_confidence)
+    for verdict in verdicts:
+        share = verdict.probabilities.get(verdict.label)
+        if share is not None and share < min_confidence:
+            reason = (
+                f"{verdict.label} has a probability of {share:.3f}, below the minimum confidence {min_confidence:g}"
+            )
+            verdict = dataclasses.replace(
+                verdict,
+                label=Label.NOT_ENOUGH_INFO,
+                reason="; ".join(filter(None, (verdict.reason, reason))),
+                abstained=True,
+            )
+        yield verdict
+
+
+def check_confidence(value: float | None) -> None:
+    """Raises LisaxError unless `value` is None or a probability."""
+    if value is not None and not 0 <= value <= 1:
+        raise LisaxError(f"expected a minimum confidence from 0 to 1, found {value:g}")
 
 
 def judge_dates(verdicts: Iterable[Verdict], lookup: Lookup | None = None) -> Iterator[Verdict]:
@@ -345,14 +391,16 @@ def judge_dates(verdicts: Iterable[Verdict], lookup: Lookup | None = None) -> It
     claim and evidence decide.
 
     `Verdict.ruling` then holds the ruling and the verifier's own label, and `reason` its sentence; the probabilities
-    remain the verifier's. `lookup` finds the first sentences of pages, which say what `the film` and `the band` refer
+    remain the verifier's. A verdict that was withheld (`abstain`) and that dates decide is withheld no more. `lookup` finds the first sentences of pages, which say what `the film` and `the band` refer
     to."""
     for verdict in verdicts:
         passages = [Passage(one.unit, one.source, one.text) for one in verdict.evidence]
         ruling = temporal.judge(verdict.claim, passages, lookup)
         if ruling is not None:
-            row = ruling.row() | {"verifier_label": str(verdict.label)}
-            verdict = dataclasses.replace(verdict, label=ruling.label, reason=ruling.reason, ruling=row)
+            row = ruling.row() | {"verifier_label": str(verdict.likeliest)}
+            verdict = dataclasses.replace(
+                verdict, label=ruling.label, reason=ruling.reason, ruling=row, abstained=False
+            )
         yield verdict
 
 

@@ -237,6 +237,22 @@ def unit_frame(x_name: str, y_name: str, description: str) -> Chart:
     )
 
 
+def risk_coverage_chart(rows: Sequence[Mapping[str, float]]) -> Chart | None:
+    """Accuracy by coverage of `metrics.calibration.risk_coverage`; None without verdicts."""
+    if not rows:
+        return None
+    fewest, all_ = rows[0], rows[-1]
+    return lines(
+        {"accuracy": [(100 * row["coverage"], row["accuracy"]) for row in rows]},
+        "surest claims kept, %",
+        "of the claims kept, %",
+        f"Accuracy by share of claims kept, the least sure left out first: {100 * fewest['accuracy']:.1f} % right among "
+        f"the surest {fewest['count']:,} claims, {100 * all_['accuracy']:.1f} % among all {all_['count']:,}.",
+        y_range=(1, 1),
+        as_percent=True,
+    )
+
+
 # --- Training curves ------------------------------------------------------------------------
 
 

@@ -63,6 +63,7 @@ def render(report: Report) -> str:
         frame=charts.unit_frame("confidence, %", "claims right, %", "Share of right verdicts by their probability."),
         bars=charts.reliability_bars(report.reliability),
         expected_error=expected_error(report.reliability),
+        coverage=charts.risk_coverage_chart(report.risk_coverage),
         confusion=_shaded(report.confusion),
         claims=claims,
         outcomes=Counter(claim.outcome for claim in claims if claim.outcome).most_common(),

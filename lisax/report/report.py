@@ -124,7 +124,8 @@ class Report:
     `curves`: stage -> lines of its `train_log.jsonl` ({"step", "kind": "train" | "dev", scalars}). `confusion`: counts
     by gold label (rows) and predicted label (columns), both in the order of `LABELS`. `reliability`: bins {"low",
     "high", "count", "confidence", "accuracy"}, as `metrics.calibration` returns them; `overridden`: how many verdicts
-    it leaves out because dates decided them. `recall_curves`: name -> {k: recall@k}. `result_tables`, `line_charts`
+    it leaves out because dates decided them. `risk_coverage`: the points of `metrics.calibration.risk_coverage`.
+    `recall_curves`: name -> {k: recall@k}. `result_tables`, `line_charts`
     (title -> `charts.Chart`) and `heatmaps` are specific to a pipeline. `tiles` (name, figure) replace the best row's
     at the top. `facts`: names -> values (seed, versions, {"stage": seconds}).
     """
@@ -137,6 +138,7 @@ class Report:
     curves: Mapping[str, Sequence[Mapping[str, Any]]] = dataclasses.field(default_factory=dict)
     confusion: Sequence[Sequence[int]] = ()
     reliability: Sequence[Mapping[str, float]] = ()
+    risk_coverage: Sequence[Mapping[str, float]] = ()
     overridden: int = 0
     recall_curves: Mapping[str, Mapping[int, float]] = dataclasses.field(default_factory=dict)
     claims: Sequence[ClaimView] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from collections.abc import Callable, Iterable
 
@@ -43,6 +44,16 @@ class Terms:
             if number >= 0:
                 numbers.append(number)
         return numbers
+
+
+def count_terms(text: str) -> int:
+    """The number of index terms in a text, whether or not an index has them."""
+    return len(_every_term()(text))
+
+
+@functools.cache
+def _every_term() -> Terms:
+    return Terms(lambda stem: 0)
 
 
 def stems(texts: Iterable[str]) -> list[list[str]]:

@@ -187,6 +187,21 @@ def write_fitted(model_dir: Path, fields: Mapping[str, Any]) -> None:
     write_json(model_dir / FITTED, {"checkpoint": resolve_checkpoint(model_dir).name, **fields})
 
 
+def add_fitted(path: str | os.PathLike, fields: Mapping[str, Any]) -> Path:
+    """Adds what was fitted for the checkpoint or bundle that `path` means to what was fitted before; returns the file:
+    `FITTED` of a checkpoint's MODEL_DIR, a bundle's own `model.json`."""
+    folder = resolve_checkpoint(path)
+    if kind_of(folder) is Kind.BUNDLE:
+        file, found = folder / MODEL_JSON, read_object(folder / MODEL_JSON)
+    else:
+        file = folder.parent / FITTED
+        found = read_object(file) if file.is_file() else {}
+        if found.get("checkpoint") != folder.name:
+            found = {"checkpoint": folder.name}
+    write_json(file, {**found, **fields})
+    return file
+
+
 def _folders(model_dir: str | os.PathLike) -> list[tuple[int, Path]]:
     found = [
         (int(match[1]), folder)

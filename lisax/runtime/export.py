@@ -16,8 +16,10 @@ from lisax.records import DataError, LisaxError, write_json
 from lisax.runtime import program, safetensors_file
 from lisax.runtime.bundle import PARAMETERS_NAME
 from lisax.runtime.checkpoints import MODEL_JSON
+from lisax.runtime.interop.adapters import lora_of
 from lisax.runtime.interop.convert import card_of, new_folder, opened
 from lisax.runtime.interop.kinds import VOCABULARY_NAME, vocabulary_in, vocabulary_name
+from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import shapes_of
 from lisax.runtime.interop.safetensors_files import write_arrays
 from lisax.runtime.model_inference import Inference
@@ -25,6 +27,20 @@ from lisax.runtime.model_kinds import kind_of
 
 SAVED_MODEL_NAME = "saved_model"
 FORMATS = ("bundle", "stablehlo", "savedmodel")
+
+
+def export_adapter(checkpoint: str | os.PathLike, out: str | os.PathLike) -> Path:
+    """Writes a checkpoint's adapter to the new folder `out`, with what is trained beside it, and no more of the model
+    that it stands beside than its name: see `interop.adapters`, which reads it as the whole model."""
+    source = open_checkpoint(checkpoint, alone=True)
+    if source.card is None or source.card.get("adapter") is None:
+        raise LisaxError(f"{source.folder} holds no adapter: leave --adapter out")
+    lora_of(source)
+    with new_folder(out) as folder:
+        write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
+        (folder / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
+        write_json(folder / MODEL_JSON, dict(source.card))
+    return place(out)
 
 
 def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Sequence[str] = ("bundle",)) -> Path:

@@ -214,6 +214,7 @@ def register_configurables() -> None:
         T5Config,
     )
     from lisax.models.decoding import Decoding
+    from lisax.models.lora import Lora
     from lisax.runtime import checkpoints, data, inference, objectives, optimizers, partitioning, schedules, train
 
     register("train_script", "train", train.TrainConfig)
@@ -228,6 +229,7 @@ def register_configurables() -> None:
     register("reader", "ReaderConfig", ReaderConfig)
     register("reader", "SpanReaderConfig", SpanReaderConfig)
     register("decoding", "Decoding", Decoding)
+    register("lora", "Lora", Lora)
     register("losses", "Loss", objectives.Loss)
     register("utils", "DatasetConfig", data.DatasetConfig)
     register("utils", "CheckpointConfig", checkpoints.CheckpointConfig)

@@ -15,9 +15,11 @@ from lisax.formats.presets import PRESETS, Preset
 from lisax.formats.verbalizing import MARKERS
 from lisax.formats.vocabulary import Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
+from lisax.metrics.temperature import HIGHEST, LOWEST, Calibration
 from lisax.models.architectures import check_architecture
 from lisax.models.fields import (
     FINITE,
+    LORA,
     REAL,
     FieldError,
     Items,
@@ -31,11 +33,14 @@ from lisax.models.fields import (
     check,
     shown,
 )
+from lisax.places import place
 from lisax.records import DataError, LisaxError
 from lisax.runtime.interop.kinds import MODEL_JSON, VOCABULARY_NAME, vocabulary_in
 from lisax.runtime.json_file import read_object
+from lisax.runtime.pretrained import folder_of
 
-# In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name, "decision" or "fusion"}.
+# In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name} with "decision",
+# "fusion", "calibration" or "answers".
 FITTED = "fitted.json"
 TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
 # What is read of it, where it is there. Other fields are kept, and nothing is done with them.
@@ -61,10 +66,22 @@ FIELDS: Kinds = {
         "file": Text(255),
         "sha256": Text(64),
     },
+    # Of a checkpoint that holds an adapter; `base` is the model that it was trained beside, by name or path.
+    "adapter": {**LORA, "base": Text(4096), "base_sha256": Maybe(Text(64))},
     # Slots of a checkpoint whose step was not taken over are older than the run.
     "training": {"first_step": STEP, "slots_first_step": Whole(-(1 << 40), 1 << 40)},
     "decision": {"threshold": REAL, "in_data": Truth(), "precision": Maybe(Number(0, math.nextafter(1, 2)))},
     "fusion": Maybe(Items(FINITE, 3, 3)),
+    "calibration": {
+        "temperature": Number(LOWEST, math.nextafter(HIGHEST, math.inf)),
+        "claims": Whole(0, 1 << 40),
+        "aggregate": Maybe(Text(100)),
+    },
+    "answers": {
+        "weights": Items(FINITE, 5, 5),
+        "threshold": Number(0, math.nextafter(1, 2)),
+        "questions": Whole(0, 1 << 40),
+    },
     "files": Items(Text(255), 0, 100),
     "step": STEP,
 }
@@ -150,13 +167,28 @@ class ModelCard(Mapping[str, Any]):
             )
         return found
 
+    # --- What was fitted -------------------------------------------------------------------------
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The temperature of the model's label probabilities; None where none was fitted."""
+        if self.content.get("calibration") is None:
+            return None
+        temperature, fitted = *self.needed("calibration.temperature"), self.content["calibration"]
+        return Calibration(temperature, fitted.get("claims", 0), fitted.get("aggregate"))
+
     # --- Vocabulary ------------------------------------------------------------------------------
 
     def open_vocabulary(self) -> Vocabulary:
         """The vocabulary beside the card; see `check_vocabulary`."""
-        vocabulary = open_vocabulary(vocabulary_in(self.folder) or self.folder / VOCABULARY_NAME)
+        vocabulary = open_vocabulary(vocabulary_in(self.folder) or self._of_base() or self.folder / VOCABULARY_NAME)
         self.check_vocabulary(vocabulary.size)
         return vocabulary
+
+    def _of_base(self) -> Path | None:
+        """The vocabulary of the model that an adapter stands beside."""
+        base = (self.content.get("adapter") or {}).get("base")
+        return None if base is None else vocabulary_in(folder_of(base) or place(base))
 
     def check_vocabulary(self, size: int) -> None:
         """DataError where a vocabulary has more entries than the model has rows for."""

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from lisax.models.architectures import Model
+from lisax.models.architectures import BACKBONE_PARTS, Model
 from lisax.models.stacking import stack, unstack
 from lisax.places import absolute
 from lisax.records import LisaxError
@@ -39,9 +39,6 @@ from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.shapes import check_parameters, check_same, differences
 from lisax.runtime.stacked_slots import stack_slots
 from lisax.runtime.train_state import TrainState
-
-# Other parameters are those of a model that is built on a backbone.
-BACKBONE_PARTS = {"token_embedder", "encoder", "decoder", "pooler"}
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 

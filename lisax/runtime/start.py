@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 
 from lisax.models.architectures import describe
+from lisax.models.lora import Lora, joined
 from lisax.models.t5 import initialize
-from lisax.places import place
+from lisax.places import absolute, place
 from lisax.records import atomic_write, write_json
 from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (
@@ -25,8 +26,10 @@ from lisax.runtime.checkpoints import (
     read_card,
     remove_incomplete,
 )
+from lisax.runtime.interop.adapters import weights_digest
 from lisax.runtime.interop.kinds import vocabulary_name
 from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.pretrained import is_named
 from lisax.runtime.restore import restore_initial, restore_own
 from lisax.runtime.train_config import TrainConfig, initial_folder
 from lisax.runtime.train_state import TrainState
@@ -34,11 +37,19 @@ from lisax.runtime.train_state import TrainState
 
 @dataclasses.dataclass
 class Start:
-    """Where a run begins: its state, the step it ends at, and the content of `model.json` but for the step."""
+    """Where a run begins: its state, the step it ends at, and the content of `model.json` but for the step.
+
+    With an adapter, the state has what is trained, and `kept` the backbone's parameters."""
 
     state: TrainState
     total_steps: int
     card: dict[str, Any]
+    kept: Any = None
+    adapter: Lora | None = None
+
+    def whole(self, parameters: Any) -> Any:
+        """The model's parameters, given those of the state."""
+        return parameters if self.adapter is None else joined(self.kept, parameters, self.adapter.scale)
 
 
 def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], None]) -> Start:
@@ -49,21 +60,55 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
         remove_incomplete(config.model_dir, after=None)
         return Start(_fresh(config, partitioner), _total(config, 0), _card(config, 0, 0))
     expected = jax.eval_shape(functools.partial(_initial, config))
+    if config.adapter is not None:
+        return _begin_adapter(config, expected, partitioner, say)
+    return _own(config, expected, partitioner, say) or _from_initial(config, expected, partitioner, say)
+
+
+def _begin_adapter(
+    config: TrainConfig, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
+) -> Start:
+    """Of an adapter beside the initial checkpoint, which is read whether the run is new or continues."""
+    start = _from_initial(config, expected, partitioner, say, slots=False)
+    kept, trained = config.adapter.split(start.state.parameters, config.random_seed or 0)
+    state = TrainState(start.state.step, trained, jax.jit(config.optimizer.init)(trained))
+    found = _own(config, jax.eval_shape(lambda: state), partitioner, say)
+    found = found or dataclasses.replace(start, state=partitioner.place_state(state))
+    return dataclasses.replace(found, kept=kept, adapter=config.adapter)
+
+
+def _own(
+    config: TrainConfig, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
+) -> Start | None:
+    """Of the run's newest checkpoint; None where it has none."""
     state = restore_own(config.model_dir, expected, partitioner, say)
-    if state is not None:
-        card = _own_card(config, checkpoint_folder(config.model_dir, int(state.step)), say)
-        training = card["training"]
-        new = _card(config, training["first_step"], training["slots_first_step"])
-        for name in ("data", "random_seed"):
-            if training.get(name) != new["training"][name]:
-                say(
-                    f"note: {name} was {training.get(name)} when this run began and is {new['training'][name]} "
-                    f"now; the order of batches changes"
-                )
-        say(f"continues {config.model_dir} from step {int(state.step)}")
-        return Start(state, _total(config, training["first_step"]), new)
+    if state is None:
+        return None
+    card = _own_card(config, checkpoint_folder(config.model_dir, int(state.step)), say)
+    training = card["training"]
+    new = _card(config, training["first_step"], training["slots_first_step"])
+    for name in ("data", "random_seed"):
+        if training.get(name) != new["training"][name]:
+            say(
+                f"note: {name} was {training.get(name)} when this run began and is {new['training'][name]} "
+                f"now; the order of batches changes"
+            )
+    say(f"continues {config.model_dir} from step {int(state.step)}")
+    return Start(state, _total(config, training["first_step"]), new)
+
+
+def _from_initial(
+    config: TrainConfig,
+    expected: TrainState,
+    partitioner: Partitioner,
+    say: Callable[[str], None],
+    *,
+    slots: bool = True,
+) -> Start:
+    """Of the initial checkpoint. Without `slots` the state has none."""
     folder, restore = initial_folder(config), config.checkpoint.restore
-    state, with_slots = restore_initial(folder, expected, partitioner, optimizer=restore.restore_optimizer)
+    optimizer = restore.restore_optimizer if slots else False
+    state, with_slots = restore_initial(folder, expected, partitioner, optimizer=optimizer)
     if own := expected.parameters.keys() - state.parameters.keys():
 
         def draw():
@@ -89,8 +134,9 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
     if with_slots:
         known = read_card(folder) if (folder / MODEL_JSON).is_file() else {}
         slots_first_step = known.get("training", {}).get("slots_first_step", 0) - int(state.step) + step
-    slots = state.slots if with_slots else jax.jit(config.optimizer.init)(state.parameters)
-    state = partitioner.place_state(TrainState(jnp.int32(step), state.parameters, slots))
+    if slots and not with_slots:
+        state = state._replace(slots=jax.jit(config.optimizer.init)(state.parameters))
+    state = partitioner.place_state(TrainState(jnp.int32(step), state.parameters, state.slots))
     say(f"starts at step {step} from {folder}, with {'its' if with_slots else 'fresh'} optimizer state")
     return Start(state, _total(config, step), _card(config, step, slots_first_step))
 
@@ -150,6 +196,7 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
         "format": 1,
         "architecture": describe(config.model),
         "vocabulary": vocabulary,
+        **({} if config.adapter is None else {"adapter": _adapter_card(config)}),
         "optimizer": {"name": type(config.optimizer).__name__, **dataclasses.asdict(config.optimizer)},
         "training": {
             "first_step": first_step,
@@ -161,6 +208,13 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
         **({"files": sorted(config.files)} if config.files else {}),
         **config.card,
     }
+
+
+def _adapter_card(config: TrainConfig) -> dict[str, Any]:
+    """What has to be known to use the adapter: its own settings, and the model that it stands beside."""
+    path, folder = config.checkpoint.restore.path, initial_folder(config)
+    base = path if is_named(path) else str(absolute(folder))
+    return {**dataclasses.asdict(config.adapter), "base": base, "base_sha256": weights_digest(folder)}
 
 
 def side_files(config: TrainConfig) -> dict[str, bytes]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from lisax.models.architectures import Model
+from lisax.models.lora import Lora, joined
 from lisax.models.t5 import cast_kernels
 from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.objectives import Batch, Loss
@@ -28,8 +31,10 @@ def make_train_step(
     slots_first_step: int,
     partitioner: Partitioner,
     normalize_each: bool = False,
+    adapter: Lora | None = None,
 ) -> Callable:
-    """The compiled (state, batch) -> (state, metrics). The state given is donated: do not use it again.
+    """The compiled (state, batch) -> (state, metrics), or with an adapter, whose state is trained beside parameters that
+    are kept, (state, batch, kept) -> (state, metrics). The state given is donated: do not use it again.
 
     `microbatches` and `normalize_each` are `Trainer.num_microbatches` and `Trainer.normalize_each_microbatch`.
 
@@ -37,11 +42,13 @@ def make_train_step(
     `learning_rate` and `gradient_norm`."""
     objective = kind_of(model).objective
 
-    def gradients_and_sums(parameters, batch, normalizer, key):
+    def gradients_and_sums(parameters, batch, normalizer, key, kept):
         if normalizer is None:
             normalizer = loss.normalizer(objective.weights(model, batch))
 
         def normalized_loss(parameters):
+            if adapter is not None:
+                parameters = joined(cast_kernels(model.backbone, kept), parameters, adapter.scale)
             sums = objective(model, parameters, batch, loss, key)
             return sums["loss"] / normalizer, sums
 
@@ -49,15 +56,21 @@ def make_train_step(
         # Each device keeps its part of the sum only.
         return jax.lax.with_sharding_constraint(gradients, partitioner.state(gradients)), metrics
 
-    def train_step(state: TrainState, batch: Batch) -> tuple[TrainState, dict[str, Array]]:
+    def train_step(state: TrainState, batch: Batch, kept: Any = None) -> tuple[TrainState, dict[str, Array]]:
         key = jax.random.fold_in(jax.random.key(seed), state.step) if model.backbone.dropout_rate else None
         normalizer = None if normalize_each else loss.normalizer(objective.weights(model, batch))
         with partitioner.constraints():
             if microbatches == 1:
-                gradients, metrics = gradients_and_sums(state.parameters, batch, normalizer, key)
+                gradients, metrics = gradients_and_sums(state.parameters, batch, normalizer, key, kept)
             else:
                 gradients, metrics = _accumulate(
-                    gradients_and_sums, state.parameters, batch, normalizer, key, microbatches, partitioner
+                    functools.partial(gradients_and_sums, kept=kept),
+                    state.parameters,
+                    batch,
+                    normalizer,
+                    key,
+                    microbatches,
+                    partitioner,
                 )
         rate = learning_rate(state.step)
         parameters, slots = optimizer.update(

@@ -29,7 +29,7 @@ from lisax.runtime.checkpoints import (
 from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.run_lock import alone_in
-from lisax.runtime.start import begin, side_files
+from lisax.runtime.start import Start, begin, side_files
 from lisax.runtime.step import make_eval_step, make_train_step
 from lisax.runtime.train_config import TrainConfig, Trainer, check, check_batch
 from lisax.runtime.train_log import Meter, Progress, TrainLog, means
@@ -43,7 +43,7 @@ TERMINATED = 128 + signal.SIGTERM  # the exit status of a run that SIGTERM stopp
 @dataclasses.dataclass(frozen=True)
 class TrainResult:
     step: int
-    parameters: Any  # on device, those of `step`
+    parameters: Any  # on device, those of `step`, with adapters beside their kernels
     model_dir: Path
     metrics: dict[str, float]  # of the last evaluation
     latest: Path | None
@@ -82,7 +82,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
             + (f" and was not better since {waiting.best_step}" if first_step < total else "")
             + ": nothing to train"
         )
-        return _result(config, state, started)
+        return _result(config, run, state, started)
     progress.say(
         f"{parameter_count(state.parameters) / 1e6:.1f} M parameters, {partitioner.mesh.devices.size} "
         f"{jax.default_backend()} device(s), steps {first_step} to {total}"
@@ -99,6 +99,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
         normalize_each=config.trainer.normalize_each_microbatch,
         slots_first_step=card["training"]["slots_first_step"],
         partitioner=partitioner,
+        adapter=config.adapter,
     )
     evaluator = _Evaluator(config, partitioner)
     source = config.train_data if callable(config.train_data) else data.train_source(config.train_data)
@@ -136,9 +137,9 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                 placed = partitioner.place_batch(batch)
                 if step == first_step:
                     check_batch(batch, config, partitioner, microbatches)
-                    train_step = train_step.lower(state, placed).compile()
+                    train_step = train_step.lower(state, placed, run.kept).compile()
                     hosts.wait_for_all("compiled")
-                state, step_metrics = train_step(state, placed)
+                state, step_metrics = train_step(state, placed, run.kept)
                 step += 1
                 meter.add(step_metrics)
                 if step == first_step + 1:
@@ -153,7 +154,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                     log.sync()
                     meter.pause()
                     if evaluated:
-                        metrics = evaluator(state.parameters, step)
+                        metrics = evaluator(run.whole(state.parameters), step)
                         waiting.hear(metrics, step)
                         log.write(step, "dev", metrics)
                         progress.say(f"step {step}  dev  " + "  ".join(f"{k} {v:.4f}" for k, v in metrics.items()))
@@ -175,7 +176,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                 raise SystemExit(TERMINATED) if stopper.asked == signal.SIGTERM else KeyboardInterrupt
     finally:
         log.close()
-    return _result(config, state, started, metrics)
+    return _result(config, run, state, started, metrics)
 
 
 class _Patience:
@@ -287,7 +288,7 @@ class _Stopper:
 
 
 def _result(
-    config: TrainConfig, state: TrainState, started: float, metrics: dict[str, float] | None = None
+    config: TrainConfig, run: Start, state: TrainState, started: float, metrics: dict[str, float] | None = None
 ) -> TrainResult:
     model_dir = place(config.model_dir)
     latest = latest_checkpoint(model_dir)
@@ -295,7 +296,7 @@ def _result(
         metrics = read_metrics(latest).get("metrics", {}) if latest else {}
     return TrainResult(
         int(state.step),
-        state.parameters,
+        run.whole(state.parameters),
         model_dir,
         dict(metrics),
         latest,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lisax.models.architectures import Model
+from lisax.models.lora import Lora
 from lisax.records import LisaxError
 from lisax.runtime import data
 from lisax.runtime.checkpoints import MODEL_JSON, CheckpointConfig, latest_checkpoint, read_card, resolve_checkpoint
@@ -39,6 +40,7 @@ class TrainConfig:
     `train_data` is a seqio dataset, or a `data.BatchSource`: skip -> the endless batches after `skip` of them.
     `dev_data` is a dataset, or a function that gives one pass of batches (all of one shape), or None.
     Steps are absolute, those of the initial checkpoint included, unless `relative_steps` is given instead.
+    With an `adapter`, the backbone of the initial checkpoint stays as it is, and the adapter is trained and saved.
     `evaluate(parameters, step)` adds metrics of the caller's to those of `dev_data`; it must not keep the
     parameters. `card` is written into `model.json`; `files` (name -> bytes) beside it.
     """
@@ -51,6 +53,7 @@ class TrainConfig:
     dev_data: data.DatasetConfig | Callable[[], Iterable[data.HostBatch]] | None = None
     optimizer: Optimizer = Adafactor()
     loss: Loss = Loss()
+    adapter: Lora | None = None
     trainer: Trainer = Trainer()
     partitioner: PjitPartitioner = PjitPartitioner()
     checkpoint: CheckpointConfig = CheckpointConfig()
@@ -84,6 +87,8 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
     microbatches = config.trainer.num_microbatches
     if microbatches is not None and microbatches < 1:
         raise LisaxError(f"Trainer.num_microbatches must be at least 1, found {microbatches}")
+    if config.adapter is not None and config.checkpoint.restore.path is None:
+        raise LisaxError("an adapter is trained on a pretrained backbone: give that as INITIAL_CHECKPOINT_PATH")
     objective, wanted = kind_of(config.model).objective, config.checkpoint.save.best_metric
     if wanted and config.evaluate is None and (config.dev_data is None or wanted not in objective.metrics):
         raise LisaxError(

@@ -142,8 +142,16 @@ class Engine:
     """Answers questions and checks claims. `ask(corpus, kind, text)` is heavy and runs in one thread only; looking up
     tables and sentences is thread-safe."""
 
-    def __init__(self, models: Models, depths: Depths = Depths(), aggregate: str = "any", temporal: bool = False):
-        self.models, self.depths, self.aggregate, self.temporal = models, depths, aggregate, temporal
+    def __init__(
+        self,
+        models: Models,
+        depths: Depths = Depths(),
+        aggregate: str = "any",
+        temporal: bool = False,
+        min_confidence: float | None = None,
+    ):
+        self.models, self.depths, self.aggregate = models, depths, aggregate
+        self.temporal, self.min_confidence = temporal, min_confidence
         self._opened: dict[tuple[str, str], Any] = {}
 
     def check(self, corpora: Iterable[ServedCorpus]) -> None:
@@ -219,8 +227,14 @@ class Engine:
     def _answer(self, corpus: ServedCorpus, question: str) -> dict[str, Any]:
         if self._reads(corpus):
             return {"answers": self._read(corpus, question)}
-        found = self.answerer(corpus).answer(question, self.depths.pool, self.depths.keep)
+        answerer = self.answerer(corpus)
+        found = answerer.answer(question, self.depths.pool, self.depths.keep)
+        least = self.min_confidence
+        if least is None and answerer.confidence is not None:
+            least = answerer.confidence.threshold
+        unsure = bool(found) and least is not None and found[0].probability < least
         return {
+            **({"no_answer": 1 - found[0].probability} if unsure else {}),
             "tables": [
                 {
                     "id": scores.table.id,
@@ -228,10 +242,11 @@ class Engine:
                     "rows": scores.rows.tolist(),
                     "columns": scores.columns.tolist(),
                     "relevance": scores.relevance,
+                    **({} if scores.confidence is None else {"confidence": scores.confidence}),
                     "digest": self.digest(corpus, TABLES, scores.table.id),
                 }
                 for scores in found
-            ]
+            ],
         }
 
     def _read(self, corpus: ServedCorpus, question: str) -> list[dict[str, Any]]:
@@ -240,6 +255,7 @@ class Engine:
 
         search = self.search(corpus)
         answerer = PassageAnswerer(search, self.models[READER], self.depths.passages)
+        answerer.min_confidence = self.min_confidence
         answers = answerer.ask(question, self.depths.keep)
         rows = [answer.row() for answer in answers]
         for row in rows:
@@ -291,6 +307,7 @@ class Engine:
             temporal=self.temporal,
             documents=self.depths.documents,
             candidates=self.depths.sentences,
+            min_confidence=self.min_confidence,
         )
         row = _verdict(source, checker, text)
         return row if ranker is not None else row | {"scores": []}  # retrieval ranks are not probabilities
@@ -301,9 +318,11 @@ class Engine:
 
         # Users ask what no table decides, whatever the model was trained on, so its threshold always applies.
         verifier = verifier_of(self.models[TABLE_VERIFIER])
-        row = _verdict(TABLES, Checker(self.table_index(corpus), verifier=verifier), text)
+        checker = Checker(self.table_index(corpus), verifier=verifier, min_confidence=self.min_confidence)
+        row = _verdict(TABLES, checker, text)
         decision = verifier.decision
-        if decision is not None and not decision.in_data and row["label"] == Label.NOT_ENOUGH_INFO and row["evidence"]:
+        undecided = row["label"] == Label.NOT_ENOUGH_INFO and "abstained" not in row
+        if decision is not None and not decision.in_data and undecided and row["evidence"]:
             row["note"] = UNLEARNED
         return row
 
@@ -380,4 +399,5 @@ def _verdict(source: str, checker: Checker, text: str) -> dict[str, Any]:
         "scores": [one.score for one in verdict.evidence] if scored else [],
         "candidates": [one.unit for one in found[0]],
         **({"temporal": verdict.ruling} if verdict.ruling else {}),
+        **({"abstained": verdict.reason} if verdict.abstained else {}),
     }

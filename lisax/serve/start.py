@@ -31,6 +31,7 @@ class ServeSettings:
     keep: int = 5
     aggregate: str = "any"
     temporal: bool = False
+    min_confidence: float | None = None
 
 
 def serve(settings: ServeSettings) -> None:
@@ -104,6 +105,7 @@ def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
         Depths(pool=settings.pool, keep=settings.keep),
         settings.aggregate,
         settings.temporal,
+        settings.min_confidence,
     )
     engine.check(library)
     return Page(

@@ -33,7 +33,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 @dataclasses.dataclass(frozen=True, slots=True)
 class RankedTable:
     """A table of an answer. `name` is the prefix of its element ids; `score` and `best` are the score and (row, column)
-    of its best cell; `relevance` is the value it is ranked by; `around` is the beginning of the page that contains it.
+    of its best cell; `relevance` is the value it is ranked by; `confidence` is the fitted probability that the cell is
+    right, if any; `around` is the beginning of the page that contains it.
     """
 
     name: str
@@ -45,6 +46,7 @@ class RankedTable:
     map: Markup
     said: list[Feedback]
     around: str
+    confidence: float | None = None
 
     @property
     def title(self) -> str:
@@ -84,7 +86,7 @@ class EvidenceView:
 class VerdictShown:
     """`evidence` is sorted by score, or in retrieval order if it has no scores. `changed`: how many units are left out
     because the corpus has changed. `dates`: why dates decided the verdict, and `verifier`: the verifier's own label;
-    both are None if dates did not decide. `note`: a further remark."""
+    both are None if dates did not decide. `note`: a further remark. `abstained`: why no label was sure enough."""
 
     source: str
     label: Label
@@ -95,6 +97,7 @@ class VerdictShown:
     dates: str | None = None
     verifier: Label | None = None
     note: str = ""
+    abstained: str = ""
 
     @property
     def is_scored(self) -> bool:
@@ -128,7 +131,12 @@ def ranked_tables(
         is_as_it_was = engine.is_as_it_was(corpus, TABLES, row["id"], answer.result)
         if table is not None and is_as_it_was and _shape(table) == (len(row["rows"]), len(row["columns"])):
             scores = TableScores(
-                table, row["retrieval"], np.float32(row["rows"]), np.float32(row["columns"]), row.get("relevance")
+                table,
+                row["retrieval"],
+                np.float32(row["rows"]),
+                np.float32(row["columns"]),
+                row.get("relevance"),
+                row.get("confidence"),
             )
             found.append((f"t{number}", scores))
     tops = heatmaps.Tops.of([scores for _, scores in found])
@@ -143,6 +151,7 @@ def ranked_tables(
             heatmaps.heatmap(scores, name, tops),
             [one for one in said if _table_of(one) == scores.table.id],
             _around(scores.table, corpus, engine),
+            scores.confidence,
         )
         for name, scores in found
     ]
@@ -221,6 +230,7 @@ def verdicts(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: l
                 dates.get("reason"),
                 Label(dates["verifier_label"]) if dates else None,
                 row.get("note", ""),
+                row.get("abstained", ""),
             )
         )
     return shown

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.metrics.calibration import calibration, expected_error, reliability
+from lisax.metrics.calibration import calibration, expected_error, reliability, risk_coverage
 from lisax.records import LABELS, Claim, Prediction
 
 
@@ -60,3 +60,42 @@ def test_bins_hold_all_verdicts_and_their_means(cases, bins):
     for row in rows:
         if row["count"]:
             assert row["low"] - 1e-9 <= row["confidence"] <= row["high"] + 1e-9
+
+
+def test_the_surest_verdicts_come_first():
+    claims, verdicts = pair(
+        (0, 0, (0.9, 0.1, 0.0)),  # right
+        (1, 0, (0.8, 0.2, 0.0)),  # wrong
+        (1, 1, (0.3, 0.7, 0.0)),  # right
+        (2, 1, (0.0, 0.6, 0.4)),  # wrong
+        (0, 1, (math.nan,) * 3),
+    )
+    rows = risk_coverage(claims, verdicts, points=4)
+    assert [row["coverage"] for row in rows] == [0.25, 0.5, 0.75, 1]
+    assert [row["count"] for row in rows] == [1, 2, 3, 4]
+    assert [row["min_confidence"] for row in rows] == [0.9, 0.8, 0.7, 0.6]
+    assert [row["accuracy"] for row in rows] == pytest.approx([1, 1 / 2, 2 / 3, 1 / 2])
+    assert calibration(claims, verdicts)["aurc"] == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
+    assert calibration(claims, verdicts)["risk_coverage"][-1] == rows[-1]
+
+
+def test_equally_sure_verdicts_have_no_order():
+    claims, verdicts = pair((0, 0, (0.9, 0.1, 0.0)), (1, 0, (0.9, 0.1, 0.0)), (0, 0, (0.9, 0.1, 0.0)))
+    assert [row["accuracy"] for row in risk_coverage(claims, verdicts, points=3)] == pytest.approx([2 / 3] * 3)
+    assert risk_coverage(claims, {}) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1)), min_size=1), st.integers(1, 30))
+def test_less_coverage_is_surer_and_all_of_it_is_the_accuracy(cases, points):
+    claims, verdicts = pair(
+        *((gold, said, tuple(p if i == said else 0.0 for i in range(3))) for gold, said, p in cases)
+    )
+    rows = risk_coverage(claims, verdicts, points)
+    assert len(rows) <= points and [row["count"] for row in rows] == sorted({row["count"] for row in rows})
+    confidences = [row["min_confidence"] for row in rows]
+    assert confidences == sorted(confidences, reverse=True) and rows[-1]["count"] == len(cases)
+    assert rows[-1]["accuracy"] == pytest.approx(sum(gold == said for gold, said, _ in cases) / len(cases))
+    for row in rows:
+        kept = sum(p >= row["min_confidence"] for _, _, p in cases)
+        assert row["count"] <= kept  # ties are cut
+    assert 0 <= calibration(claims, verdicts)["aurc"] <= 1

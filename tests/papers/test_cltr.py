@@ -18,12 +18,14 @@ from lisax.corpora import open_folder
 from lisax.formats.examples import read_examples
 from lisax.formats.parts import OperationExample, PartExample
 from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, train_vocabulary
+from lisax.papers.base import REPORT
 from lisax.papers.cltr import report as cltr_report
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
 from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.cltr.run import Cltr, by_id
+from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.table_answers import TableAnswerer
-from lisax.records import DataError, LisaxError, Operation, Question, split_cell_id
+from lisax.records import DataError, LisaxError, Operation, Question, is_cell, split_cell_id
 from lisax.retrieval.runs import read_qrels, read_run
 from lisax.runtime.checkpoints import read_card, resolve_checkpoint
 
@@ -198,6 +200,37 @@ def test_weights_of_a_run_go_with_its_model(finished):
         assert [(scores.table.id, scores.relevance) for scores in found] == [
             (hit.id, pytest.approx(hit.score, abs=1e-5)) for hit in hits[:3]
         ]
+
+
+def test_probabilities_of_answers_are_fitted_on_what_the_answerer_sees(finished):
+    folder, _ = finished
+    out = folder / "out"
+    run = Cltr(open_folder(folder / "world"), out, CltrRecipe.read([str(folder / "recipe.gin")]))
+    answerer = TableAnswerer.open(out / "index", out / "models" / "parts")
+    answerer.weights, answerer.confidence = run.stored_weights, AnswerConfidence((0.1, 0.2, 0.3, 0.4, -2.0), 0.5)
+    whole, without = run.asked(REPORT)
+    pools = {pool.id: pool for pool in run.scores(REPORT)}
+    questions = [run.questions[REPORT][i] for i in pools if any(map(is_cell, run.questions[REPORT][i].evidence))]
+    assert len(questions) == len(whole) == len(without) > 0
+    for question, (cells, right), (others, wrong) in zip(questions, whole, without):
+        found = answerer.answer(question.text, pool=6, keep=5)
+        assert [one.confidence for one in found] == pytest.approx(answerer.confidence.probabilities(cells), abs=1e-4)
+        gold = set(run.gold_tables(question))
+        assert right == [f"{one.table.id}#r{one.best[0]}c{one.best[1]}" in question.evidence for one in found]
+        assert not any(wrong) and len(others.scores) >= len(cells.scores) - len(gold)
+
+
+def test_a_fitted_probability_of_answers_goes_with_the_model(finished):
+    folder, _ = finished
+    out = folder / "out"
+    run = Cltr(open_folder(folder / "world"), out, CltrRecipe.read([str(folder / "recipe.gin")]))
+    run.answer_confidence = AnswerConfidence((0.1, 0.2, 0.3, 0.4, -2.0), 0.25, 7)
+    run.graph["answer"].work()
+    assert TableAnswerer.open(out / "index", out / "models" / "parts").confidence == run.answer_confidence
+    found = cltr_report.figures(run)
+    assert found["no_answer"]["threshold"] == 0.25 and found["no_answer"]["questions"] > 0
+    (table,) = (table for table in cltr_report.result_tables(found) if table.name == "No answer here")
+    assert table.rows[0].values == tuple(found["no_answer"][key] for key in cltr_report.NO_ANSWER.values())
 
 
 def test_transfer_needs_no_training(finished, capsys):

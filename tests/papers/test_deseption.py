@@ -19,6 +19,7 @@ from lisax.papers.deseption.run import VARIANTS, Deseption
 from lisax.papers.over_pages import _of_every_kind
 from lisax.records import LABELS, LisaxError
 from lisax.retrieval.runs import read_run
+from lisax.runtime.checkpoints import read_card
 
 RECIPE = """
 PointerRecipe.train = {{
@@ -99,6 +100,9 @@ def test_figures_of_every_part(finished):
     found = json.loads((folder / "out" / "metrics.json").read_text())
     assert found["variants"].keys() == VARIANTS.keys() and found["best_variant"] == "joint_temporal"
     assert found["retrieval"]["test"]["candidates"] > 0.5
+    assert found["calibration"].keys() == VARIANTS.keys()
+    fitted = read_card(folder / "out" / "models" / "evidence").calibration
+    assert found["calibration"]["joint"]["temperature"] == fitted.temperature and fitted.claims > 0
     for role in ("test", "attacked"):
         recalls = found["retrieval"][role]
         assert (

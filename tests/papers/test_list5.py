@@ -20,10 +20,11 @@ from lisax.corpora.fever import read_predictions
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
-from lisax.papers.list5.run import List5
+from lisax.papers.list5.run import VARIANTS, List5
 from lisax.predict.verifier import AGGREGATES
 from lisax.records import LABELS, LisaxError
 from lisax.retrieval.runs import read_run
+from lisax.runtime.checkpoints import read_card
 
 MODEL = """
 include 'experiments/list5/scratch_micro.gin'
@@ -117,6 +118,14 @@ def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
         "fever"
     ].keys()
     assert figures["best_variant"] == "infused" and figures["fever"] == figures["variants"]["infused"]
+    # A pointwise labeller has the temperature of one way of combining sentences.
+    assert {"infused", "any", "bm25", "bm25_any"} <= figures["calibration"].keys() <= figures["variants"].keys()
+    assert not {"max", "sum", "first"} & figures["calibration"].keys()
+    for variant, found in figures["calibration"].items():
+        fitted = read_card(out / "models" / VARIANTS[variant][0]).calibration
+        assert (found["temperature"], found["claims"]) == (fitted.temperature, fitted.claims) and fitted.claims > 0
+        own = figures["variants"][variant]["calibration"]
+        assert found["after"] == {name: own[name] for name in ("expected_error", "brier")} != found["before"]
     by_kind = figures["attacks"]["by_kind"]
     assert by_kind["clean"]["variants"]["infused"]["fever_score"] == figures["fever"]["fever_score"]
     assert len(by_kind) > 4 and by_kind["all attacks"]["variants"].keys() == figures["variants"].keys()

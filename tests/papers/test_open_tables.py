@@ -22,7 +22,7 @@ from lisax.predict.fusion_model import FusionModel, TableDecision
 from lisax.predict.verifier import judged, table_verdicts
 from lisax.records import DataError, Label, LisaxError
 from lisax.retrieval.runs import read_run
-from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.checkpoints import read_card, resolve_checkpoint
 
 RECIPE = """
 include 'experiments/open_tables/world_micro.gin'
@@ -73,6 +73,10 @@ def test_figures_of_every_part(finished):
     assert found["best_model"] == "joint_top3" and found["tables"] == found["models"]["joint_top3"]
     assert set(found["models"]) == {"claim_only", "closed", "top3", "joint_top3", "ternary_top3", ORACLE}
     assert set(found["retrieval"]) == {"entity-char-2-3", "query-word"}
+    assert set(found["calibration"]) == {"claim_only", "closed", "top3", "joint_top3", "ternary_top3"}
+    for model, figures in found["calibration"].items():
+        fitted = read_card(folder / "out" / "models" / model).calibration
+        assert (figures["temperature"], figures["claims"]) == (fitted.temperature, fitted.claims) and fitted.claims > 0
     linked, spans = (found["retrieval"]["entity-char-2-3"][mode]["hits@5"] for mode in ("linked", "spans"))
     assert linked >= spans > 0.5 and "linked" not in found["retrieval"]["query-word"]
     assert set(found["fusion"]) == {"joint_top3", "ternary_top3"}

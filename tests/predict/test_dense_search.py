@@ -18,7 +18,7 @@ from lisax import cli
 from lisax.models.architectures import EncoderConfig
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.index import Index
-from lisax.predict.ranker import Bm25Ranker
+from lisax.predict.ranker import Bm25Ranker, Ranker
 from lisax.predict.retriever import PassageSearch, add_vectors, open_encoder
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import DataError, Document, LisaxError, Sentence, Table
@@ -110,6 +110,17 @@ def test_sentences_are_found_by_words_and_vectors(pages, model):
     assert [one.score for one in ranked] == pytest.approx(sorted(expected, reverse=True))
     compared = index.compared(CLAIM, index.evidence([one.unit for one in found]))
     assert [one.similarity for one in compared] == pytest.approx([one.similarity for one in found], abs=1e-5)
+
+
+def test_a_vector_ranker_scores_the_same_with_and_without_vectors_in_the_index(pages, model, tmp_path):
+    ranker, index = Ranker.open(model), Index.open(pages)
+    plain = Index.open(documents.build_index(PAGES, tmp_path / "plain").folder)
+    found = index.search(CLAIM, 7)
+    other = ranker.rank(CLAIM, plain.evidence([one.unit for one in found]))
+    by_index = Bm25Ranker().rank(CLAIM, found)
+    for ranked in (ranker.rank(CLAIM, found), by_index):
+        assert [one.unit for one in ranked] == [one.unit for one in other]
+        assert [one.score for one in ranked] == pytest.approx([one.score for one in other], abs=1e-5)
 
 
 def test_without_vectors_and_with_the_weight_0_nothing_changes(pages, tmp_path):

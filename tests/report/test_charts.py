@@ -56,6 +56,19 @@ def test_reliability_bars_leave_out_empty_bins():
     assert bar.text == "confidence 50 to 100 %: 4 claims, 75.0 % right"
 
 
+def test_accuracy_by_coverage_is_said_in_words():
+    rows = [
+        {"coverage": 0.5, "count": 2, "min_confidence": 0.8, "accuracy": 1.0},
+        {"coverage": 1.0, "count": 4, "min_confidence": 0.6, "accuracy": 0.75},
+    ]
+    chart = charts.risk_coverage_chart(rows)
+    few, all_ = chart.series[0].points
+    assert few.x < all_.x and few.y < all_.y
+    assert all_.text == "accuracy: surest claims kept, % 100, 75.0 %"
+    assert "100.0 % right among the surest 2 claims, 75.0 % among all 4" in chart.description
+    assert charts.risk_coverage_chart([]) is None
+
+
 def test_a_stage_of_training():
     rows = [
         {"step": 10, "kind": "train", "loss": 2.0, "learning_rate": 1e-3, "tokens_per_second": 900.0},

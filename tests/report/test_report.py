@@ -47,6 +47,10 @@ def report(text="a text"):
             {"low": 0.0, "high": 0.5, "count": 0, "confidence": None, "accuracy": None},
             {"low": 0.5, "high": 1.0, "count": 4, "confidence": 0.8, "accuracy": 0.75},
         ],
+        risk_coverage=[
+            {"coverage": 0.5, "count": 2, "min_confidence": 0.81, "accuracy": 1.0},
+            {"coverage": 1.0, "count": 4, "min_confidence": 0.61, "accuracy": 0.75},
+        ],
         recall_curves={text: {1: 0.3, 5: 0.8, 200: 0.99}},
         claims=claims,
         facts={"seed": 0, text: text, "versions": {text: text}, "seconds": {"rank": 12.5}},

@@ -263,7 +263,7 @@ def test_nothing_is_begun_without_something_to_learn(stand_in, checkpoint):
 @pytest.mark.slow
 def test_a_labeller_learns_from_feedback(tmp_path):
     bundle = label_bundle(tmp_path, 4)
-    write_json(bundle / "model.json", read_card(bundle) | {"fusion": [0.5, 3.0, -1.0]})
+    write_json(bundle / "model.json", {**read_card(bundle), "fusion": [0.5, 3.0, -1.0]})
     documents = {page.id: page for page in pages(tables(2))}
     claims = {
         name: Claim(

@@ -17,6 +17,7 @@ from markup import HOSTILE
 from small_page import Browser, open_page, shown, words
 
 from lisax.corpora import open_folder
+from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.fusion_model import FusionModel, TableDecision
 from lisax.records import Table
 from lisax.retrieval import table_text, tables
@@ -48,6 +49,25 @@ def test_a_question_gets_tables_with_heatmaps_and_linked_answers(browser):
     # The answer is kept: a reload shows it, and so does the start.
     assert browser.get(response.url.path).text.count("Mara Velin") >= 2
     assert response.url.path in browser.get("/").text
+
+
+def test_a_question_without_an_answer_here(browser, page):
+    assert "No answer here" not in browser.ask(QUESTION).text
+    page.engine.min_confidence = 1.0
+    found = words(shown(browser.ask(QUESTION)))
+    assert "No answer here The likeliest cell is wrong with a probability of" in found
+    assert "Each percentage is the model's probability" in found
+
+
+def test_fitted_probabilities_of_answers_are_shown(browser, page):
+    (corpus,) = page.library
+    answerer = page.engine.answerer(corpus)
+    answerer.confidence = AnswerConfidence((0.0, 0.0, 0.0, 0.0, -np.log(9)), 0.5)  # whatever is asked, one in ten
+    found = words(shown(browser.ask(QUESTION)))
+    assert "No answer here The likeliest cell is wrong with a probability of 90.0 %" in found
+    assert "as fitted on questions with and without an answer" in found
+    page.engine.min_confidence = 0.05
+    assert "No answer here" not in words(shown(browser.ask(QUESTION)))
 
 
 def multipart(browser, address, charset, *parts):
@@ -127,6 +147,8 @@ def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_p
 class LastIsSure(FusionModel):
     """Table fusion that finds the last of three tables the likeliest."""
 
+    calibration = None
+
     def __init__(self, sufficiency: float):
         self.tables, self.decision, self.says = 3, TableDecision(0.5, False), sufficiency
 
@@ -135,6 +157,14 @@ class LastIsSure(FusionModel):
 
     def sufficiency(self, examples, probabilities):
         return np.array([self.says])
+
+
+def test_a_verdict_that_is_not_sure_enough_says_so(tmp_path, index):
+    page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(0.6)}))
+    page.engine.min_confidence = 0.8
+    found = words(shown(Browser(page).ask("Mara Velin lived in Tarn .", "claim")))
+    assert "By tables: Not enough info" in found and UNLEARNED not in found
+    assert "Not sure enough to say more: SUPPORTS has a probability of 0.700, below the minimum confidence 0.8" in found
 
 
 @pytest.mark.parametrize(("sufficiency", "label"), [(0.6, "Supports"), (0.5, "Not enough info")])

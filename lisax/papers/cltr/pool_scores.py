@@ -10,11 +10,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from lisax.predict import score_fusion
+from lisax.predict.answer_confidence import ANSWERS, Asked, Cells
+from lisax.predict.answerer import POOL
 from lisax.predict.table_answers import TableAnswerer, TableScores, bound
 from lisax.records import Hit, Question, cell_id
 from lisax.retrieval.table_text import gold_tables
@@ -155,6 +158,20 @@ def answer_run(scored: Iterable[PoolScores], tables: Mapping[str, Sequence[Hit]]
         hits = (hit for hit in tables.get(pool.id, ()) if hit.id in best)  # a table without any text has no best cell
         for rank, hit in enumerate(hits, start=1):
             yield Hit(pool.id, best[hit.id], rank, hit.score)
+
+
+def asked_cells(
+    pool: PoolScores, question: Question, weights: np.ndarray | None, without: Container[str] = ()
+) -> Asked:
+    """The first answers to a question as a `TableAnswerer` with these weights gives them, and which are right, with the
+    tables `without` left out of the pool."""
+    tables = [table for table in pool.tables if table.id not in without][:POOL]
+    cells, retrieval = (np.array([getattr(table, name) for table in tables]) for name in ("max", "retrieval"))
+    best = float(retrieval.max(initial=0.0))
+    worth = cells if weights is None else score_fusion.features_of(cells, retrieval, best) @ weights
+    order = np.argsort(-worth, kind="stable")[:ANSWERS]
+    asked = Cells(question.text, cells[order].tolist(), retrieval[order].tolist(), best)
+    return asked, [tables[i].cell in question.evidence for i in order]
 
 
 def gold_run(scored: Iterable[PoolScores]) -> Iterator[Hit]:

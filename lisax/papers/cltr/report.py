@@ -9,6 +9,7 @@ from lisax.metrics.ranking import answer_measures, table_measures
 from lisax.papers import reporting
 from lisax.papers.base import REPORT
 from lisax.papers.cltr.run import BM25, CELLS, FUSED, MAX, MEAN, TABLES, Cltr
+from lisax.predict import answer_confidence
 from lisax.predict.table_answers import TableScores
 from lisax.report import charts, heatmap
 from lisax.report.published import CLTR_ANSWERS, CLTR_RETRIEVAL
@@ -27,6 +28,13 @@ RETRIEVAL = {
     "S@10": "success@10",
 }
 ANSWERS = {"MRR": "mrr", "Hit@1": "hit@1"}
+NO_ANSWER = {
+    "answered": "answered",
+    "right of these": "precision",
+    "right ones kept": "kept_right",
+    "refused without the table": "refused_without_table",
+    "expected error": "expected_error",
+}
 OPERATIONS = {"operation": "operation_accuracy", "Hit@1": "hit@1"}
 NAMES = {
     BM25: "BM25",
@@ -72,6 +80,8 @@ def figures(run: Cltr) -> dict:
         found["pruning"] = run.pruning(limits)
     if FUSED in run.orders:
         found["fusion"] = run.fusion_weights.tolist()
+        if run.answer_confidence is not None:
+            found["no_answer"] = answer_confidence.figures(run.answer_confidence, *run.asked(REPORT))
     if run.recipe.aggregates:
         found["aggregation"] = run.aggregation.figures()
     return found
@@ -140,6 +150,17 @@ def result_tables(found: Mapping) -> list[ResultTable]:
                 "The best cell of each table, in the tables' order; right is a cell that holds the answer, in the gold "
                 f"table, of the {found['answered_by_cells']:,} questions that have one. In the last row all cells of the "
                 "gold table are ranked.",
+            )
+        )
+    if "no_answer" in found:
+        made.append(
+            ResultTable(
+                "No answer here",
+                tuple(NO_ANSWER),
+                (ResultRow(NAMES[best], tuple(found["no_answer"][key] for key in NO_ANSWER.values()), best=True),),
+                "Where the best cell's probability is below the threshold of "
+                f"{found['no_answer']['threshold']:.3f}, which was chosen on held-out questions, the answer is “no answer "
+                "here”; so too of the same questions with their gold tables taken out of the pool, which it should be.",
             )
         )
     if "aggregation" in found:

@@ -27,7 +27,8 @@ from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable
 from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, ROWS, CltrRecipe
 from lisax.papers.settings import fact, kept
 from lisax.papers.stages import Stage
-from lisax.predict import score_fusion
+from lisax.predict import answer_confidence, score_fusion
+from lisax.predict.answer_confidence import AnswerConfidence, Asked
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.progress import counting, say
 from lisax.records import Claim, DataError, Hit, Label, LisaxError, Question, Table, is_cell, split_cell_id
@@ -281,6 +282,29 @@ class Cltr(Pipeline):
         ranked, lexical = (_by_query(pool_scores.table_run(held, order)) for order in (MAX, "retrieval"))
         return score_fusion.fit(self.claims[VALIDATION].values(), ranked, lexical)
 
+    @property
+    def stored_weights(self) -> np.ndarray | None:
+        """The weights that are stored with the model: where cells have no weight, users who ask for cells are better off
+        without weights."""
+        return self.fusion_weights if self.fusion_weights[0] > 0 else None
+
+    def asked(self, role: str) -> tuple[list[Asked], list[Asked]]:
+        """The first answers to the questions of a role that are answered by a cell, and to the same questions without
+        their gold tables."""
+        questions = self.questions[role]
+        pools = [pool for pool in self.scores(role) if any(map(is_cell, questions[pool.id].evidence))]
+        whole = [pool_scores.asked_cells(pool, questions[pool.id], self.stored_weights) for pool in pools]
+        without = [
+            pool_scores.asked_cells(pool, questions[pool.id], self.stored_weights, self.gold_tables(questions[pool.id]))
+            for pool in pools
+        ]
+        return whole, without
+
+    @kept
+    def answer_confidence(self) -> AnswerConfidence | None:
+        """The probability that a best cell is right, fitted on held-out questions with and without their gold tables."""
+        return answer_confidence.fit(itertools.chain(*self.asked(VALIDATION)))
+
     def pruning(self, limits: Sequence[int]) -> dict[str, dict]:
         """`pool_scores.pruning_curve` for each order that is preserved: by best cell, and by best cell with BM25."""
 
@@ -529,9 +553,14 @@ class Cltr(Pipeline):
             ranked, lexical = (_by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
             write_run(self.run_file(FUSED), score_fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
             if weighed is not None:
-                # Where cells have no weight, users who ask for cells are better off without weights.
-                weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None
-                write_fitted(weighed, {"fusion": weights})
+                weights, confidence = self.stored_weights, self.answer_confidence
+                if confidence is None:
+                    say("  no right answer to a held-out question, so that no probability of answers is fitted")
+                fitted = {
+                    "fusion": None if weights is None else weights.tolist(),
+                    "answers": confidence and dataclasses.asdict(confidence),
+                }
+                write_fitted(weighed, fitted)
         for order in self.orders:
             answers = pool_scores.answer_run(scored, read_run(self.run_file(order)))
             write_run(self.run_file(f"answers.{order}"), answers, order)

@@ -56,6 +56,11 @@ def _figures(run: Deseption) -> dict:
         "best_variant": best,
         "variants": evaluated,
         "majority": fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims)),
+        "calibration": {
+            name: found
+            for name, variant in run.variants.items()
+            if (found := run.calibration_figures(claims, name, variant.model))
+        },
         "attacks": attack_figures(run, list(run.variants)),
         "claims": {role: len(found) for role, found in run.claims.items()},
         "reported_split": run.reported_split,
@@ -114,7 +119,8 @@ def _report(run: Deseption, figures: Mapping) -> Report:
         f"those with a second hop; a whole set among the {run.recipe.sentences} sentences that are read "
         "of those pointed to.",
     )
-    tables = [verdicts, documents, *attack_tables(figures["attacks"], ROWS)]
+    calibrations = reporting.calibration_tables(figures["calibration"], ROWS)
+    tables = [verdicts, documents, *attack_tables(figures["attacks"], ROWS), *calibrations]
     if figures["attacks"] is not None:
         measures = ("accuracy", "recall", "FEVER")
         tables += [
@@ -130,6 +136,7 @@ def _report(run: Deseption, figures: Mapping) -> Report:
         curves=reporting.training_curves(run, run.recipe.train),
         confusion=fever_metrics.confusion(labelled, chosen),
         reliability=calibration.reliability(labelled, chosen),
+        risk_coverage=calibration.risk_coverage(labelled, chosen),
         overridden=calibration.overridden(chosen.values()),
         claims=_views(run, best),
         facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]},

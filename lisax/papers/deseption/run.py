@@ -28,6 +28,7 @@ from lisax.records import Claim, Hit, Label
 from lisax.retrieval import candidates as retrieval
 from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.runs import read_run, write_run
+from lisax.runtime.checkpoints import FITTED
 from lisax.sampling import examples as pairs
 from lisax.sampling import negatives, pointer_examples
 from lisax.sampling.balancing import balanced
@@ -321,20 +322,32 @@ class Deseption(PagePipeline):
     # --- Verdicts ---------------------------------------------------------------------------
 
     def stages_of_verdicts(self) -> list[Stage]:
-        """Verdicts of every variant on the reported claims and their attacked versions."""
-        stages = []
+        """A temperature for each model that labels claims, fitted on held-out ones, and verdicts of every variant on the
+        reported claims and their attacked versions."""
+        stages = [
+            Stage(
+                name=f"calibrate.{model}",
+                after=[f"train.{model}", f"point.{VALIDATION}"],
+                outputs=[self.model_dir(model) / FITTED],
+                work=functools.partial(self._calibrate, model),
+            )
+            for model in dict.fromkeys(variant.model for variant in self.variants.values())
+        ]
         for name, variant in self.variants.items():
             pages = {"documents": "point", "hops": "hop"}.get(variant.documents)
             runs = [f"{pages}.{role}" for role in self.reported_roles] if pages else ["retrieve"]
             stages.append(
                 Stage(
                     name=f"predict.{name}",
-                    after=[f"train.{variant.model}", *runs],
+                    after=[f"calibrate.{variant.model}", *runs],
                     outputs=[self.predictions_of(name, role) for role in self.reported_roles],
                     work=functools.partial(self._predict, name, variant),
                 )
             )
         return stages
+
+    def _calibrate(self, model: str) -> None:
+        self.calibrate_model(model, self.limited(VALIDATION), self.sentence_candidates(VALIDATION))
 
     def _predict(self, name: str, variant: Variant) -> None:
         verifier = Verifier.open(self.model_dir(variant.model))

@@ -11,7 +11,7 @@ from lisax.metrics.ranking import sentence_selection
 from lisax.papers import reporting
 from lisax.papers.attack_report import attack_figures, attack_tables
 from lisax.papers.base import REPORT, TRAIN
-from lisax.papers.list5.run import VARIANTS, List5
+from lisax.papers.list5.run import VARIANTS, List5, aggregate_of
 from lisax.papers.over_pages import ATTACKED
 from lisax.records import Claim, Hit, Prediction
 from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
@@ -73,6 +73,11 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
         "variants": evaluated,
         "majority": majority,
         "selection": {name: selection[name] | {"oracle_fever_score": oracle[name]} for name in selection},
+        "calibration": {
+            variant: found
+            for variant in evaluated
+            if (found := run.calibration_figures(claims, variant, VARIANTS[variant][0], aggregate_of(variant)))
+        },
         "attacks": attack_figures(run, list(evaluated)),
         "claims": {role: len(found) for role, found in run.claims.items()},
         "reported_split": run.reported_split,
@@ -135,8 +140,12 @@ def _report(
         confusion=matrix,
         reliability=reliability,
         recall_curves=recall_curves,
+        risk_coverage=calibration.risk_coverage(claims, chosen),
         overridden=calibration.overridden(chosen.values()),
-        result_tables=attack_tables(figures["attacks"], ROWS),
+        result_tables=[
+            *attack_tables(figures["attacks"], ROWS),
+            *reporting.calibration_tables(figures["calibration"], ROWS),
+        ],
         claims=_views(run, claims, chosen, selections, best),
         facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]},
     )

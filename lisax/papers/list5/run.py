@@ -26,6 +26,7 @@ from lisax.records import Claim, Hit
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.multi_hop import second_pages, second_sentences
 from lisax.retrieval.runs import by_query, read_run, write_run
+from lisax.runtime.checkpoints import FITTED
 from lisax.sampling import examples as sampling
 from lisax.sampling import files
 from lisax.sampling.negatives import Window
@@ -45,6 +46,11 @@ VARIANTS = {
     "infused": ("label_listwise_infused", "rank_entities"),
     "infused_without_entities": ("label_listwise_infused", "rank"),
 }
+
+
+def aggregate_of(variant: str) -> str | None:
+    """How a variant combines the labels of single sentences; None if its labeller is not pointwise."""
+    return variant.removeprefix("bm25_") if VARIANTS[variant][0] == "label_pointwise" else None
 
 
 class List5(PagePipeline):
@@ -349,11 +355,22 @@ class List5(PagePipeline):
     # --- Verdicts ---------------------------------------------------------------------------
 
     def stages_of_verdicts(self) -> list[Stage]:
-        """Verdicts of every variant whose models the recipe trains."""
-        return [
+        """A temperature for each labeller, fitted on held-out claims, and verdicts of every variant whose models the recipe
+        trains."""
+        selector = self.recipe.selector
+        calibrations = [
+            Stage(
+                name=f"calibrate.{labeller}",
+                after=[f"train.{labeller}", f"select.{selector}.{VALIDATION}"],
+                outputs=[self.model_dir(labeller) / FITTED],
+                work=functools.partial(self._calibrate, labeller, selector),
+            )
+            for labeller in dict.fromkeys(labeller for labeller, _ in self.variants.values())
+        ]
+        return calibrations + [
             Stage(
                 name=f"predict.{variant}",
-                after=[f"train.{labeller}", *(f"select.{selection}.{role}" for role in self.reported_roles)],
+                after=[f"calibrate.{labeller}", *(f"select.{selection}.{role}" for role in self.reported_roles)],
                 reads=["temporal"],
                 outputs=[self.predictions_of(variant, role) for role in self.reported_roles],
                 work=functools.partial(self._predict, variant, labeller, selection),
@@ -361,9 +378,12 @@ class List5(PagePipeline):
             for variant, (labeller, selection) in self.variants.items()
         ]
 
+    def _calibrate(self, labeller: str, selector: str) -> None:
+        run = read_run(self.selection_file(selector, VALIDATION))
+        self.calibrate_model(labeller, self.claims_of(VALIDATION).values(), run)
+
     def _predict(self, variant: str, labeller: str, selection: str) -> None:
-        aggregate = variant.removeprefix("bm25_") if labeller == "label_pointwise" else "max"
-        verifier = Verifier.open(self.model_dir(labeller), aggregate=aggregate)
+        verifier = Verifier.open(self.model_dir(labeller), aggregate=aggregate_of(variant) or "max")
         temporal = self.recipe.temporal and labeller != "claim_only"
         for role in self.reported_roles:
             run = read_run(self.selection_file(selection, role))

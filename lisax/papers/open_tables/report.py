@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from lisax.corpora.table_predictions import TablePrediction
+from lisax.metrics import calibration
 from lisax.metrics import fever as fever_metrics
 from lisax.metrics import tables as figures
 from lisax.models import table_truth
@@ -14,12 +15,14 @@ from lisax.papers import reporting
 from lisax.papers.base import REPORT
 from lisax.papers.open_tables.recipe import depth_of, is_fusion
 from lisax.papers.open_tables.run import NO_UNDECIDED, ORACLE, OpenTables
-from lisax.records import Claim, Hit, Label, Prediction
+from lisax.predict import calibrating
+from lisax.records import LABELS, Claim, Hit, Label, Prediction
 from lisax.report import charts
 from lisax.report.published import TABLE_RERANKING, TABLE_RETRIEVAL, TABLE_VERDICTS
 from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultRow, ResultTable
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import read_run
+from lisax.runtime.checkpoints import read_card
 from lisax.sampling import table_examples
 
 CLAIMS_SHOWN, ROWS_SHOWN, MARKED_ROWS = 400, 30, 2
@@ -66,11 +69,20 @@ def _figures(run: OpenTables) -> dict:
         "best_model": recipe.main,
         "models": models,
         "fusion": {model: _fusion(run, model) for model in recipe.fusion},
+        "calibration": {model: _calibration(run, model, claims) for model in recipe.train},
         "claims": {role: len(found) for role, found in run.claims.items()} | {"retrieval": len(reported)},
         "reported_split": run.reported_split,
         "entities": recipe.entities,
         **reporting.facts(run),
     }
+
+
+def _calibration(run: OpenTables, model: str, claims: Mapping[str, Claim]) -> dict:
+    """`calibrating.figures` of a model's verdicts."""
+    fitted = read_card(run.model_dir(model)).calibration
+    made = {i: found.verdict for i, found in run.verdicts(model).items()}
+    plain = calibrating.before(made, fitted, LABELS[:2] if is_fusion(model) else LABELS)
+    return calibrating.figures(fitted, claims, plain, made)
 
 
 def _fusion(run: OpenTables, model: str) -> dict:
@@ -118,6 +130,7 @@ def _report(run: OpenTables, found: Mapping) -> Report:
     chosen = {i: verdicts[i].verdict for i in claims if i in verdicts}
     evaluated = found["models"]
     result_tables = [_retrieval_table(run, found), *_split_tables(found), *_verdict_tables(run, found)]
+    result_tables += reporting.calibration_tables(found["calibration"], {model: _name(model) for model in evaluated})
     line_charts, heatmaps = {}, []
     for model in run.recipe.fusion:
         if model == main or model.startswith("ternary"):
@@ -146,6 +159,8 @@ def _report(run: OpenTables, found: Mapping) -> Report:
         heatmaps=heatmaps,
         curves=reporting.training_curves(run, run.recipe.train),
         confusion=fever_metrics.confusion({i: claims[i] for i in chosen}, chosen) if chosen else (),
+        reliability=calibration.reliability(claims, chosen) if chosen else (),
+        risk_coverage=calibration.risk_coverage(claims, chosen),
         claims=[_view(run, claims[i], verdicts[i]) for i in list(chosen)[:CLAIMS_SHOWN]],
         facts={"seed": found["seed"], "seconds": found["seconds"], "versions": found["versions"]},
     )

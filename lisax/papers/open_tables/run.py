@@ -23,6 +23,9 @@ from lisax.formats.examples import read_examples
 from lisax.formats.labelling import CLAIM_ONLY
 from lisax.formats.tables import TABLES, TableExample
 from lisax.metrics import tables as figures
+from lisax.metrics import temperature
+from lisax.metrics.temperature import Calibration
+from lisax.models import table_truth
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
@@ -33,7 +36,7 @@ from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import judged, table_verdicts, tell_dropped_rows, tell_open
 from lisax.progress import counting, say
-from lisax.records import Claim, Label, Table, atomic_write
+from lisax.records import LABELS, Claim, Label, Table, atomic_write
 from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
 from lisax.retrieval.runs import read_run, write_run
@@ -285,26 +288,29 @@ class OpenTables(Pipeline):
 
     def stage_of_verdicts(self, model: str) -> Stage:
         """Verdicts of a model; for a fusion model also its scores of each table."""
-        outputs, work = [self.predictions_file(model)], functools.partial(self._predict_text, model)
+        outputs = [self.predictions_file(model), self.model_dir(model) / FITTED]
+        work = functools.partial(self._predict_text, model)
         if is_fusion(model):
             closest_to_gold = model == self.recipe.closest_to_gold
             outputs += [self.scores_file(model, role) for role in (VALIDATION, REPORT)]
             outputs += [self.predictions_file(ORACLE)] if closest_to_gold else []
-            outputs.append(self.model_dir(model) / FITTED)
             work = functools.partial(self._predict_fusion, model, closest_to_gold)
         return Stage(name=f"predict.{model}", after=[f"train.{model}", "examples"], outputs=outputs, work=work)
 
     def _predict_text(self, model: str) -> None:
-        examples = self.examples(
-            CLOSED if model in ("claim_only", "closed") else table_examples.file_name(depth_of(model)), REPORT
-        )
-        with counting(len(examples), "claims") as advance:
-            scorer = TextModel.open(self.model_dir(model))
-            shares = scorer.probabilities(examples, advance)
-        tell_dropped_rows(scorer, f"{REPORT}'s tables")
+        name = CLOSED if model in ("claim_only", "closed") else table_examples.file_name(depth_of(model))
+        scorer = TextModel.open(self.model_dir(model))
+        for role in (VALIDATION, REPORT):
+            examples = self.examples(name, role)
+            with counting(len(examples), "claims") as advance:
+                shares = scorer.probabilities(examples, advance).astype(np.float64)
+            tell_dropped_rows(scorer, f"{role}'s tables")
+            if role == VALIDATION:
+                calibration = _temperature(model, examples, shares, LABELS)
+        write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(calibration)})
         if model == "claim_only":  # it reads no table
             examples = [dataclasses.replace(example, tables=(), gold=()) for example in examples]
-        self._write(model, examples, shares.astype(np.float64))
+        self._write(model, examples, calibration.apply(shares))
 
     def _predict_fusion(self, model: str, closest_to_gold: bool) -> None:
         scorer, name = FusionModel(self.model_dir(model)), table_examples.file_name(depth_of(model))
@@ -322,17 +328,25 @@ class OpenTables(Pipeline):
                     sufficiency=scorer.sufficiency(examples, scores.probabilities),
                 )
                 file.write(buffer.getvalue())
+            if role == VALIDATION:
+                calibration = _temperature(model, examples, table_truth.truth(scores.probabilities), LABELS[:2])
         decision = self.decision(model)
-        write_fitted(self.model_dir(model), {"decision": decision and decision._asdict()})
+        fitted = {"decision": decision and decision._asdict(), "calibration": dataclasses.asdict(calibration)}
+        write_fitted(self.model_dir(model), fitted)
         tell_open(scorer, decision if self.undecided_claims else None)
         self._write(
             model,
             examples,
-            *judged(scores.probabilities, self.sufficiency(model, REPORT), decision if self.undecided_claims else None),
+            *judged(
+                scores.probabilities,
+                self.sufficiency(model, REPORT),
+                decision if self.undecided_claims else None,
+                calibration,
+            ),
         )
         if closest_to_gold:
             gold = self.examples(CLOSED, REPORT)
-            self._write(ORACLE, gold, *judged(scorer.scores(gold).probabilities, None, None))
+            self._write(ORACLE, gold, *judged(scorer.scores(gold).probabilities, None, None, calibration))
 
     def _write(
         self,
@@ -399,3 +413,13 @@ class OpenTables(Pipeline):
 
     def verdicts(self, model: str) -> dict[str, TablePrediction]:
         return {found.verdict.claim_id: found for found in read_predictions(self.predictions_file(model))}
+
+
+def _temperature(
+    model: str, examples: Sequence[TableExample], shares: np.ndarray, labels: Sequence[Label]
+) -> Calibration:
+    """The temperature of a model's probabilities [claims, labels], from held-out claims that have one of `labels`."""
+    held = [i for i, example in enumerate(examples) if example.label in labels and shares[i].any()]
+    fitted = temperature.fit(shares[held], np.array([labels.index(examples[i].label) for i in held], int))
+    say(f"  {model}: temperature {fitted.temperature:.3f}, fitted on {fitted.claims:,} claims")
+    return fitted

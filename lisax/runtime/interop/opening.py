@@ -9,9 +9,10 @@ from pathlib import Path
 
 from lisax.models.architectures import from_description
 from lisax.models.fields import FieldError
-from lisax.places import fetched, is_remote
+from lisax.places import exists, fetched, is_remote, place
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import MODEL_JSON, resolve_checkpoint
+from lisax.runtime.interop.adapters import MOST, check_base, with_adapter
 from lisax.runtime.interop.huggingface import open_huggingface
 from lisax.runtime.interop.kinds import Kind, kind_of, vocabulary_in
 from lisax.runtime.interop.pieces import Checkpoint
@@ -20,11 +21,13 @@ from lisax.runtime.interop.scanned import unrolled
 from lisax.runtime.interop.t5x_native import open_native
 from lisax.runtime.interop.t5x_orbax import open_orbax
 from lisax.runtime.model_card import ModelCard
+from lisax.runtime.pretrained import is_named
 
 
-def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
+def open_checkpoint(path: str | os.PathLike, *, alone: bool = False, depth: int = 0) -> Checkpoint:
     """The checkpoint that `path` means (see `checkpoints.resolve_checkpoint`), with `model.json` and the
-    vocabulary beside it where they are."""
+    vocabulary beside it where they are. One that holds an adapter is read as the whole model; with `alone`, as it is.
+    `depth`: how many adapters stand on it."""
     folder = resolve_checkpoint(path)
     if is_remote(folder) and kind_of(folder) in (Kind.HUGGINGFACE, Kind.BUNDLE):
         folder = fetched(folder)  # safetensors are read where they lie in memory
@@ -50,7 +53,23 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
         except FieldError as error:  # fields that do not fit each other
             raise card.error(f"architecture.{error.field}", error.complaint) from None
     step = card.get("step") if checkpoint.step is None else checkpoint.step
-    return dataclasses.replace(checkpoint, architecture=architecture, card=card, step=step)
+    checkpoint = dataclasses.replace(checkpoint, architecture=architecture, card=card, step=step)
+    if card.get("adapter") is None or alone:
+        return checkpoint
+    return _with_base(checkpoint, depth)
+
+
+def _with_base(checkpoint: Checkpoint, depth: int) -> Checkpoint:
+    """The whole model of a checkpoint that holds an adapter."""
+    card = checkpoint.card
+    (base,) = card.needed("adapter.base")
+    if not is_named(base) and not exists(place(base)):
+        raise card.error("adapter.base", f"the model that the adapter was trained beside is not there: {base}")
+    if depth == MOST:
+        raise card.error("adapter.base", f"expected at most {MOST} adapters, one on the other")
+    found = open_checkpoint(base, depth=depth + 1)
+    check_base(checkpoint, found)
+    return with_adapter(found, checkpoint)
 
 
 def _open_bundle(folder: Path) -> Checkpoint:

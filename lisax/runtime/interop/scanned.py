@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lisax.models.axes import LAYERS_AXIS, factored_axes
+from lisax.models.axes import LAYERS_AXIS, LORA_A, factored_axes
 from lisax.models.fields import LAYERS
 from lisax.records import LisaxError
 from lisax.runtime.interop.pieces import Piece, Shape, Stored, whole
@@ -199,18 +199,20 @@ def _stacks(stored: Mapping[str, Stored], folder: object) -> dict[str, _Stack]:
 
 
 def _layer_axis(stored: Mapping[str, Stored], prefix: str, stack: str, folder: object) -> _Stack:
-    """Told from the scales, which are vectors but for the axis of layers. Layers of the BERT family nobody else stacks."""
+    """Told from the scales, which are vectors but for the axis of layers. Layers of the BERT family, and adapters, nobody
+    else stacks."""
 
     def of_layers(end: str) -> list[Shape]:
         return [
             array.shape
             for name, array in stored.items()
-            if (match := _STACKED.fullmatch(name)) and match.groups() == (prefix, stack, end)
+            if (match := _STACKED.fullmatch(name)) and match.groups()[:2] == (prefix, stack) and match[3].endswith(end)
         ]
 
-    for shape in of_layers("mlp_norm/scale"):
-        if len(shape) == 2 and LAYERS.accepts(shape[LAYERS_AXIS]):
-            return _Stack(LAYERS_AXIS, shape[LAYERS_AXIS])
+    for end, dimensions in (("mlp_norm/scale", 2), (f"/{LORA_A}", 3)):
+        for shape in of_layers(end):
+            if len(shape) == dimensions and LAYERS.accepts(shape[LAYERS_AXIS]):
+                return _Stack(LAYERS_AXIS, shape[LAYERS_AXIS])
     scales = of_layers("pre_mlp_layer_norm/scale")
     norm = stored.get(f"{prefix}{stack}/{stack}_norm/scale")
     if norm is not None and len(scales) == 1 and len(scales[0]) == 2:

@@ -1,0 +1,102 @@
+"""Low-rank adapters (LoRA, Hu et al. 2021): beside a pretrained matrix W [in, out] stand two thin ones, A [in, rank] and
+B [rank, out], and a layer computes x W + alpha / rank * x A B. Only A and B are trained.
+
+A model that is adapted has two trees of parameters. The one that is kept is its backbone's, as pretrained. The trained
+one has `lora_a` and `lora_b` beside each adapted `kernel`, and whole what is not part of the backbone, such as a pair
+scorer's head. `joined` makes one tree of both, which every network takes (`attention.Dense`), and `merged` the
+parameters of a model without adapters that computes the same. Where layers are stacked (`scan_layers`), so are their
+adapters: [in, layers, rank] and [rank, layers, out].
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from lisax.errors import LisaxError
+from lisax.models.architectures import BACKBONE_PARTS
+from lisax.models.axes import LORA_A, LORA_B
+from lisax.models.fields import LORA, FieldError, check
+
+# The names of a layer's matrices, in T5 and in the BERT family.
+MATRICES = "query|key|value|out|wi|wi_0|wi_1|wo"
+
+Tree = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Lora:
+    """Which matrices get adapters, and of which rank.
+
+    `targets` is a regular expression for the end of a matrix's path without `kernel`: `query|value`, or
+    `layers_[45]/mlp/wo`."""
+
+    rank: int = 8
+    alpha: float = 16.0
+    targets: str = MATRICES
+
+    def __post_init__(self):
+        try:
+            check(dataclasses.asdict(self), LORA)
+            re.compile(self.targets)
+        except FieldError as error:
+            raise LisaxError(f"Lora.{error}") from None
+        except re.error as error:
+            raise LisaxError(f"Lora.targets is no regular expression ({error}): {self.targets}") from None
+
+    @property
+    def scale(self) -> float:
+        return self.alpha / self.rank
+
+    def split(self, parameters: Tree, seed: int = 0) -> tuple[Tree, Tree]:
+        """(kept, trained): the backbone's parameters, and fresh adapters, whose products are 0, with all other
+        parameters. LisaxError where no matrix of the backbone is a target."""
+        kept = {name: tree for name, tree in parameters.items() if name in BACKBONE_PARTS}
+        others = {name: tree for name, tree in parameters.items() if name not in BACKBONE_PARTS}
+        adapters = self._fresh(kept, (), jax.random.key(seed))
+        if not adapters:
+            raise LisaxError(f"Lora.targets matches no matrix of the backbone: {self.targets}")
+        return kept, others | adapters
+
+    def _fresh(self, tree: Tree, path: tuple[str, ...], key: Array) -> Tree:
+        made = {}
+        for i, (name, part) in enumerate(sorted(tree.items())):
+            if isinstance(part, dict):
+                inner = self._fresh(part, (*path, name), jax.random.fold_in(key, i))
+                made |= {name: inner} if inner else {}
+            elif name == "kernel" and re.search(rf"(^|/)({self.targets})$", "/".join(path)):
+                inputs, *layers, outputs = part.shape
+                draw = jax.random.normal(jax.random.fold_in(key, i), (inputs, *layers, self.rank), jnp.float32)
+                made |= {LORA_A: draw * inputs**-0.5, LORA_B: jnp.zeros((self.rank, *layers, outputs), jnp.float32)}
+        return made
+
+
+def joined(kept: Tree, trained: Tree, scale: float) -> Tree:
+    """One tree, adapters beside their kernels."""
+    whole = {**kept, **trained}
+    for name in kept.keys() & trained.keys():
+        whole[name] = joined(kept[name], trained[name], scale)
+    if LORA_A in trained:
+        whole[LORA_A] = trained[LORA_A] * scale
+    return whole
+
+
+def merged(tree: Tree) -> Tree:
+    """What `joined` gives, with each adapter's product added to its kernel."""
+    whole = {name: merged(part) if isinstance(part, dict) else part for name, part in tree.items()}
+    if LORA_A in whole:
+        whole["kernel"] = whole["kernel"] + product(whole.pop(LORA_A), whole.pop(LORA_B))
+    return whole
+
+
+def product(a: Any, b: Any) -> Any:
+    """[in, rank] and [rank, out] -> [in, out]; of stacked layers [in, layers, rank], [rank, layers, out] -> [in, layers,
+    out]. numpy stays numpy."""
+    numpy = np if isinstance(a, np.ndarray) else jnp
+    return a @ b if a.ndim == 2 else numpy.einsum("ilr,rlo->ilo", a, b)

@@ -1,0 +1,120 @@
+"""How probable it is that a table's best cell answers a question at all.
+
+The probabilities of rows and columns say which cell of a table is the likeliest answer, and are near 1 even where no table
+has one. A logistic regression fitted on held-out questions, each asked twice, with and without its gold table in the pool,
+turns them into a probability that the cell is right.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lisax.metrics.calibration import binned, expected_error
+from lisax.metrics.tables import choose_threshold
+from lisax.predict import score_fusion
+from lisax.retrieval.terms import count_terms
+from lisax.runtime.model_card import ModelCard
+
+RIDGE = 1.0
+ANSWERS = 5  # answers per question that it is fitted on
+
+
+class Cells(NamedTuple):
+    """The best cells of a question's tables, best first, [answers] each: their scores and their tables' BM25 scores.
+
+    `best_retrieval` is the highest BM25 score in the pool."""
+
+    question: str
+    scores: Sequence[float]
+    retrieval: Sequence[float]
+    best_retrieval: float
+
+
+Asked = tuple[Cells, Sequence[bool]]  # a question's answers, and which are right
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnswerConfidence:
+    """`weights` of `features`. `threshold`: where the best answer's probability is lower, no answer is given.
+    `questions`: how many it was fitted on."""
+
+    weights: tuple[float, ...]
+    threshold: float
+    questions: int = 0
+
+    @classmethod
+    def of(cls, card: ModelCard) -> AnswerConfidence | None:
+        """What was fitted for a model of rows; None if nothing was."""
+        if card.content.get("answers") is None:
+            return None
+        weights, threshold = card.needed("answers.weights", "answers.threshold")
+        return cls(tuple(weights), threshold, card["answers"].get("questions", 0))
+
+    def probabilities(self, cells: Cells) -> np.ndarray:
+        """The probability that each answer is right, float64 [answers]."""
+        return score_fusion.probability(features(cells), np.array(self.weights))
+
+
+def features(cells: Cells) -> np.ndarray:
+    """float64 [answers, 5]: log-odds of the cell's score; by how much they exceed those of the best other answer; the
+    table's BM25 score per term of the question, and as a share of the pool's best; and 1."""
+    log_odds = score_fusion.log_odds(np.array(cells.scores, float))
+    # The best other answer of the first one is the second; of any other, the first. None: a score of 0.
+    others = np.full(len(log_odds), log_odds[0] if len(log_odds) else 0.0)
+    others[:1] = log_odds[1] if len(log_odds) > 1 else score_fusion.log_odds(np.zeros(1))
+    retrieval = np.array(cells.retrieval, float)
+    return np.stack(
+        [
+            log_odds,
+            log_odds - others,
+            retrieval / max(count_terms(cells.question), 1),
+            retrieval / (cells.best_retrieval or 1.0),
+            np.ones(len(log_odds)),
+        ],
+        axis=1,
+    )
+
+
+def fit(asked: Iterable[Asked]) -> AnswerConfidence | None:
+    """Fits the weights on questions' answers and whether each is right; then the threshold with the greatest F1 of right
+    best answers among all that are given. None unless some best answers are right and some are not."""
+    asked = [(cells, right) for cells, right in asked if len(cells.scores)]
+    first = [values[0] for _, values in asked]
+    if not any(first) or all(first):
+        return None
+    right = np.array([value for _, values in asked for value in values], float)
+    weights = score_fusion.logistic(np.concatenate([features(cells) for cells, _ in asked]), right, RIDGE)
+    fitted = AnswerConfidence(tuple(weights.tolist()), 0.0, len(asked))
+    threshold = choose_threshold([fitted.probabilities(cells)[0] for cells, _ in asked], first).value
+    return dataclasses.replace(fitted, threshold=min(threshold, 1.0))
+
+
+def figures(fitted: AnswerConfidence, asked: Iterable[Asked], unanswerable: Iterable[Asked]) -> dict:
+    """Figures of the best answers to questions, and to the same questions without their gold tables.
+
+    `kept_right`: the share of right answers that are given; `answered`: the share of questions that are answered;
+    `precision`: the share of the answers given that are right; `refused_without_table`: the share of questions without
+    their gold table that get no answer; `expected_error`: the expected calibration error over both kinds of questions."""
+    pairs, others = (
+        [(float(fitted.probabilities(cells)[0]), values[0]) for cells, values in some if len(cells.scores)]
+        for some in (asked, unanswerable)
+    )
+    right = [share for share, is_right in pairs if is_right]
+    given = [is_right for share, is_right in pairs if share >= fitted.threshold]
+    return {
+        "threshold": fitted.threshold,
+        "questions": len(pairs),
+        "kept_right": _mean([share >= fitted.threshold for share in right]),
+        "answered": _mean([share >= fitted.threshold for share, _ in pairs]),
+        "precision": _mean(given),
+        "refused_without_table": _mean([share < fitted.threshold for share, _ in others]),
+        "expected_error": expected_error(binned([*pairs, *others])),
+    }
+
+
+def _mean(values: Sequence[bool]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,183 @@
+"""Low-rank adapters through the engine, by gin: trained beside a published encoder, saved alone, used as the whole."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from lisax import cli
+from lisax.models.lora import Lora
+from lisax.predict.pair_model import PairModel
+from lisax.records import DataError, LisaxError
+from lisax.runtime.checkpoints import flatten, read_card
+from lisax.runtime.gin_files import run_gin
+from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.interop.pieces import shapes_of
+from lisax.runtime.restore import load_parameters
+from tests.runtime import test_pair_runs as pair_runs
+from tests.runtime.test_pair_runs import FILES, bindings, examples
+
+data, located = pair_runs.data, pair_runs.located  # fixtures
+
+TWO_LINES = ["train.adapter = @lora.Lora()", "lora.Lora.rank = 4"]
+
+
+def train(folder, data, *lines, **values):
+    given = {"TRAIN_STEPS": 150, "LEARNING_RATE": 3e-3, "WARMUP_STEPS": 20, "EVAL_PERIOD": 150}
+    given |= {"INITIAL_CHECKPOINT_PATH": str(data / "hf")} | values
+    return run_gin(FILES, [*bindings(folder, **given), *TWO_LINES, *lines])
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LISAX_DATA", str(data))
+        patch.delenv("LISAX_VOCABULARY", raising=False)
+        return train(tmp_path_factory.mktemp("adapter"), data)
+
+
+def test_it_learns_and_the_backbone_stays(trained, data):
+    assert trained.metrics["accuracy"] > 0.9
+    own, base = flatten(load_parameters(trained.model_dir)), flatten(load_parameters(data / "hf"))
+    changed = {name for name in own.keys() & base.keys() if not np.array_equal(own[name], base[name])}
+    assert len(changed) == 2 * 6 and all(name.endswith("/kernel") for name in changed)
+    assert own.keys() - base.keys() == {"pair/classes/kernel", "pair/classes/bias"}
+
+
+def test_it_is_saved_alone(trained, data):
+    saved = shapes_of(open_checkpoint(trained.model_dir, alone=True).parameters)
+    assert {name.rpartition("/")[2] for name in saved} == {"lora_a", "lora_b", "kernel", "bias"}
+    assert saved["encoder/layers_1/mlp/wi/lora_a"] == (32, 4) and saved["encoder/layers_1/mlp/wi/lora_b"] == (4, 48)
+    assert "token_embedder/embedding" not in saved
+    described = read_card(trained.model_dir)["adapter"]
+    assert (described["rank"], described["base"]) == (4, str(data / "hf")) and len(described["base_sha256"]) == 64
+
+
+def test_what_is_read_computes_what_was_trained(trained, data):
+    model = PairModel.open(trained.model_dir)
+    assert model.vocabulary.path.name == "tokenizer.json"
+    some = examples(1, 30)
+    found = model.probabilities(some)
+    right = [model.labels[best] == example.label.value for best, example in zip(found.argmax(1), some)]
+    assert sum(right) / len(right) > 0.9
+    dev = trained.metrics["accuracy"]
+    again = train(trained.model_dir, data)  # nothing is left to train
+    assert again.metrics["accuracy"] == dev and again.step == 150
+
+
+@pytest.mark.parametrize("scanned", [False, True])
+def test_stopped_and_continued_it_is_the_same(data, tmp_path, scanned):
+    lines = [f"EncoderConfig.scan_layers = {scanned}", "PjitPartitioner.parameter_partitioning_dims = 2"]
+    whole = train(tmp_path / "whole", data, *lines, TRAIN_STEPS=6)
+    train(tmp_path / "parts", data, *lines, TRAIN_STEPS=3)
+    parts = train(tmp_path / "parts", data, *lines, TRAIN_STEPS=6)
+    one, other = (flatten(load_parameters(result.model_dir)) for result in (whole, parts))
+    assert one.keys() == other.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def test_stacked_layers_learn_the_same(data, tmp_path):
+    """But for their first draw, which is another: with B at zero it does not show before the second step."""
+    values = {"TRAIN_STEPS": 1, "LEARNING_RATE": 1e-3, "WARMUP_STEPS": 1}
+    one, other = (
+        train(tmp_path / str(scanned), data, f"EncoderConfig.scan_layers = {scanned}", **values)
+        for scanned in (False, True)
+    )
+    assert one.metrics["loss"] == pytest.approx(other.metrics["loss"], abs=2e-2)
+    assert flatten(load_parameters(one.model_dir)).keys() == flatten(load_parameters(other.model_dir)).keys()
+
+
+def test_exported_whole_or_alone_it_scores_the_same(trained, tmp_path):
+    some, expected = examples(1, 8), PairModel.open(trained.model_dir)
+    for flags in ([], ["--adapter"]):
+        out = tmp_path / f"bundle{len(flags)}"
+        assert cli.main(["export", "--model", str(trained.model_dir), "--out", str(out), *flags]) == 0
+        found = PairModel.open(out)
+        np.testing.assert_allclose(found.probabilities(some), expected.probabilities(some), atol=1e-6)
+    assert sorted(path.name for path in (tmp_path / "bundle1").iterdir()) == ["model.json", "model.safetensors"]
+    assert "adapter" not in json.loads((tmp_path / "bundle0" / "model.json").read_text())
+    sizes = [(tmp_path / f"bundle{i}" / "model.safetensors").stat().st_size for i in (0, 1)]
+    assert sizes[1] < sizes[0] / 2
+
+
+def test_another_training_starts_from_it(trained, data, tmp_path):
+    values = {"INITIAL_CHECKPOINT_PATH": str(trained.model_dir), "TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2}
+    on_top = train(tmp_path / "second", data, **values, LEARNING_RATE=0.0)
+    one, other = flatten(load_parameters(trained.model_dir)), flatten(load_parameters(on_top.model_dir))
+    for name in one:
+        np.testing.assert_allclose(one[name], other[name], atol=1e-7, err_msg=name)
+    given = bindings(tmp_path / "full", **values, LEARNING_RATE=0.0)
+    fully = run_gin(FILES, [*given, "AdamW.weight_decay = 0.0"])  # without an adapter: all of it is trained
+    other = flatten(load_parameters(fully.model_dir))
+    for name in one:
+        np.testing.assert_allclose(one[name], other[name], atol=1e-7, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("lines", "values", "told"),
+    [
+        (["lora.Lora.rank = 0"], {}, "Lora.rank"),
+        (["lora.Lora.targets = '('"], {}, "no regular expression"),
+        (["lora.Lora.targets = 'nothing'"], {}, "matches no matrix of the backbone: nothing"),
+        ([], {"INITIAL_CHECKPOINT_PATH": None}, "give that as INITIAL_CHECKPOINT_PATH"),
+    ],
+)
+def test_what_cannot_be_trained_is_told(data, tmp_path, lines, values, told):
+    with pytest.raises(LisaxError, match=told):
+        train(tmp_path, data, *lines, **values)
+
+
+@pytest.fixture
+def alone(trained, data, tmp_path):
+    """The adapter as a bundle, and a copy of the encoder that it names."""
+    shutil.copytree(data / "hf", tmp_path / "hf")
+    cli.main(["export", "--model", str(trained.model_dir), "--out", str(tmp_path / "bundle"), "--adapter"])
+    described(tmp_path / "bundle", base=str(tmp_path / "hf"))
+    return tmp_path / "bundle"
+
+
+def described(bundle, **fields):
+    path = bundle / "model.json"
+    card = json.loads(path.read_text())
+    card["adapter"] |= fields
+    path.write_text(json.dumps(card))
+
+
+def test_a_base_that_is_not_there_is_told(alone):
+    shutil.rmtree(alone.parent / "hf")
+    with pytest.raises(DataError, match="model.json: field 'adapter.base': .*is not there: "):
+        load_parameters(alone)
+
+
+def test_a_base_of_other_weights_is_told(alone):
+    weights = alone.parent / "hf" / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(DataError, match="trained beside weights with the sha256"):
+        load_parameters(alone)
+
+
+def test_an_adapter_of_itself_is_told(alone):
+    described(alone, base=str(alone), base_sha256=None)
+    with pytest.raises(DataError, match="at most 8 adapters"):
+        load_parameters(alone)
+
+
+@pytest.mark.parametrize("fields", [{"rank": 0}, {"alpha": "x"}, {"base": 3}, {"targets": None}])
+def test_hostile_fields_are_told(alone, fields):
+    described(alone, **fields)
+    with pytest.raises(DataError, match=f"adapter.{min(fields)}"):
+        load_parameters(alone)
+
+
+def test_stacked_matrices_have_stacked_adapters():
+    kernel = np.zeros((6, 3, 5), np.float32)
+    kept, trained = Lora(rank=2).split({"encoder": {"encoder": {"mlp": {"wo": {"kernel": kernel}}}}, "pair": {"x": 1}})
+    found = trained["encoder"]["encoder"]["mlp"]["wo"]
+    assert found["lora_a"].shape == (6, 3, 2) and found["lora_b"].shape == (2, 3, 5)
+    assert "pair" in trained and "pair" not in kept
