@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
+
+import numpy as np
 
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import Format
@@ -17,6 +20,7 @@ from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.predict.opening import is_published, open_model
 from lisax.predict.pair_model import PairModel
 from lisax.predict.pointer_model import PointerModel
+from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, Hit, LisaxError
@@ -27,6 +31,7 @@ from lisax.retrieval.runs import strictly_falling
 from lisax.runtime.resumable import resumable_lines
 
 CLAIMS_AT_A_TIME = 32  # claims ranked between two resume marks
+VECTORS_KEPT = 20_000  # vectors of sentences that are kept: 30 MB of MiniLM's
 
 Progress = Callable[[int], None]
 Spot = Callable[[str], Sequence[str]]  # finds a claim's entities
@@ -70,13 +75,11 @@ class Ranker(Protocol):
         """Loads the ranker in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
 
         Rankers are monoT5 models, pair scorers, and pointers to documents or evidence. Two need no training: `"bm25"`,
-        and a sentence encoder, whose cosines are added to BM25 (`VectorRanker`), such as `"minilm"`. Raises DataError if there is no model at `path`, and LisaxError if it cannot rank."""
+        and a sentence encoder, whose cosines are added to BM25 (`VectorRanker`), such as `"minilm"`. Raises DataError
+        if there is no model at `path`, and LisaxError if it cannot rank."""
         if os.fspath(path) == "bm25":
             return Bm25Ranker()
         if is_published(path):
-            from lisax.predict.sentence_encoder import SentenceEncoder
-            from lisax.predict.vector_ranker import VectorRanker
-
             return VectorRanker(SentenceEncoder.open(path))
         return ranker_of(open_model(path), path)
 
@@ -198,6 +201,46 @@ class Bm25Ranker(Ranker):
             scores = fused(scores, [one.similarity for one in found], WEIGHT).tolist()
         order = sorted(range(len(found)), key=lambda place: -scores[place])
         return [dataclasses.replace(found[place], score=scores[place]) for place in order]
+
+
+class VectorRanker(Ranker):
+    """BM25 over the claim's own candidates and the cosine of claim and sentence, as one score (`retrieval.fusion`). A
+    title counts as part of its sentence. Equal scores keep their order."""
+
+    tag = "vectors"
+
+    def __init__(self, encoder: SentenceEncoder, weight: float = WEIGHT):
+        self.encoder, self.weight = encoder, weight
+        self._known: OrderedDict[str, np.ndarray] = OrderedDict()
+
+    def rank_many(self, claims, evidence, *, spot=None, progress=None):
+        texts = [[_sentence(one) for one in found] for found in evidence]
+        vectors = self._vectors([*claims, *(text for row in texts for text in row)])
+        for claim, found, row in zip(claims, evidence, texts, strict=True):
+            words = few_texts.scores(claim, [f"{one.source} {one.text}" for one in found])
+            scores = fused(words, [vectors[text] @ vectors[claim] for text in row], self.weight)
+            order = np.argsort(-scores, kind="stable")
+            yield [dataclasses.replace(found[place], score=float(scores[place])) for place in order]
+            if progress is not None:
+                progress(len(found))
+
+    def _vectors(self, texts: Iterable[str]) -> dict[str, np.ndarray]:
+        """The vector of each text; those that are not kept from before are computed together."""
+        wanted = dict.fromkeys(texts)
+        new = [text for text in wanted if text not in self._known]
+        found = dict(zip(new, self.encoder.encode(new))) if new else {}
+        for text in wanted:
+            if text in self._known:
+                self._known.move_to_end(text)
+                found[text] = self._known[text]
+        self._known.update(found)
+        while len(self._known) > VECTORS_KEPT:
+            self._known.popitem(last=False)
+        return found
+
+
+def _sentence(one: Evidence) -> str:
+    return f"{one.source}: {one.text}" if one.source else one.text
 
 
 class AsFound(Ranker):
