@@ -16,13 +16,14 @@ def check(
     claim: Annotated[str | None, Argument("The claim, in quotation marks; or give --claims.", "CLAIM")] = None,
     *,
     model: Annotated[
-        Local,
+        Local | None,
         Option(
             "The model that labels claims: a labeller, an evidence pointer or a model of tables, as a MODEL_DIR, "
             "one of its checkpoints, or a bundle.",
             "DIR",
+            default="the shipped labeller over text, an adapter of MiniLM",
         ),
-    ],
+    ] = None,
     corpus: Annotated[
         Local | None,
         Option(
@@ -54,7 +55,10 @@ def check(
     ranker: Annotated[
         str | None,
         Option(
-            "The model that orders the evidence: a ranker's folder, or bm25.", "DIR", default="bm25, without a model"
+            "The model that orders the evidence: a ranker's folder, bm25, or a sentence encoder such as minilm, whose "
+            "vectors count beside BM25.",
+            "DIR",
+            default="minilm without --model, otherwise bm25",
         ),
     ] = None,
     aggregate: Annotated[
@@ -95,7 +99,7 @@ def check(
 ) -> None:
     """Check a claim, or many, against a corpus or an index.
 
-    lisax check "Vova Brugard was born in Torimoor." --corpus pages/ --model verifier
+    lisax check "Vova Brugard was born in Torimoor." --corpus pages/
     lisax check --claims claims.jsonl --index INDEX --ranker ranker --model verifier --out verdicts.jsonl
     """
     if (claim is None) == (claims is None):

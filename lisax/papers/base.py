@@ -17,6 +17,7 @@ from lisax.corpora import Dataset, open_folder
 from lisax.formats import presets
 from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, Vocabulary, train_vocabulary
+from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.papers.recipe import WARM_UP, BaseRecipe, WarmUpRecipe
 from lisax.papers.settings import fact, kept
 from lisax.papers.staged import Staged
@@ -42,6 +43,7 @@ class Pipeline(Staged):
     asked = "claims"
     world_settings: Mapping[str, Any] = {}  # arguments of `world.write` for generated worlds, besides size and seed
     # Settings that the vocabulary's training texts depend on, besides those of the stages `indexed`.
+    settings_of_vocabulary: Sequence[str] = ("vocabulary",)
     settings_of_texts: Sequence[str] = ("preset", "required_words", "warms_up")
 
     def __init__(self, data: Dataset, out: str | os.PathLike, recipe: WarmUpRecipe, *, until: str | None = None):
@@ -170,7 +172,7 @@ class Pipeline(Staged):
 
     @functools.cached_property
     def vocabulary(self) -> Vocabulary:
-        return SentencePieceVocabulary(self.vocabulary_file)
+        return open_vocabulary(self.vocabulary_file)
 
     def _claims_if_there(self, split: str) -> Iterable[Claim]:
         return self.read_claims(split) if split in self.claim_splits else ()
@@ -187,7 +189,10 @@ class Pipeline(Staged):
         vocabulary = Stage(
             name="vocabulary",
             after=[*self.indexed, *(["world"] if recipe.warms_up else [])],
-            reads=["vocabulary", *([] if recipe.vocabulary else ["vocabulary_size", *self.settings_of_texts])],
+            reads=[
+                *self.settings_of_vocabulary,
+                *([] if recipe.vocabulary else ["vocabulary_size", *self.settings_of_texts]),
+            ],
             outputs=[self.vocabulary_file],
             work=self._write_vocabulary,
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from lisax import shipped
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.opening import open_model
 from lisax.predict.ranker import Bm25Ranker, InTurn, Ranker
@@ -36,8 +37,9 @@ NO_INFORMATION = np.array([0.0, 0.0, 1.0])
 class Checker:
     """Checks claims against an index: search, rank, verify.
 
-    Without a ranker, the candidates are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an evidence pointer
-    (`InTurn`). A claim without evidence is labelled NOT ENOUGH INFO, and `Verdict.reason` says why.
+    Without a verifier, the checker that LisaX ships labels claims (`lisax.shipped`); its encoder, MiniLM, is fetched
+    where it is not there yet, and ranks the candidates if no ranker is given. With a verifier and without a ranker they
+    are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an evidence pointer (`InTurn`). A claim without evidence is labelled NOT ENOUGH INFO, and `Verdict.reason` says why.
 
     >>> from lisax import Checker, Index, example_model, example_pages
     >>> checker = Checker(Index.build(example_pages()), verifier=example_model())
@@ -74,8 +76,10 @@ class Checker:
         verdict whose label is less probable becomes NOT ENOUGH INFO (`abstain`), unless dates decide it.
 
         Raises LisaxError if a part is missing, or if the index, ranker and verifier do not fit together."""
-        if (model is None) == (verifier is None):
-            raise LisaxError("a checker needs a verifier: give verifier=, or model= for one that does both, not both")
+        if model is not None and verifier is not None:
+            raise LisaxError("give verifier=, or model= for one model that does everything it can, not both")
+        if model is None and verifier is None:
+            verifier, ranker = shipped.labeller(), shipped.RANKER if ranker is None else ranker
         if min(documents, candidates) < 1 or hops not in (1, 2):
             raise LisaxError("expected documents and candidates of at least 1, and hops of 1 or 2")
         check_confidence(min_confidence)

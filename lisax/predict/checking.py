@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from lisax import shipped
 from lisax.corpora import read_claims
 from lisax.formats.parts import TABLE_PARTS
 from lisax.predict import calibrating
@@ -18,10 +19,10 @@ from lisax.predict.answerer import Answerer
 from lisax.predict.building import build_index
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker
 from lisax.predict.index import Index
-from lisax.predict.opening import format_of, open_model
+from lisax.predict.opening import format_of
 from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
-from lisax.predict.verifier import verifier_of
+from lisax.predict.verifier import Verifier
 from lisax.progress import counting, say
 from lisax.records import Claim, DataError, LisaxError, get_field, is_text, parse_json_object
 from lisax.runtime.batching import windows
@@ -37,7 +38,7 @@ class Settings:
 
     corpus: Path | None
     index: Path | None
-    model: Path
+    model: Path | None = None  # None: the shipped one
     ranker: str | None = None
     aggregate: str = "any"
     threshold: float | None = None
@@ -51,9 +52,8 @@ class Settings:
 
     def open(self) -> Checker:
         """Opens the checker. A corpus is indexed in the kind that the model reads."""
-        verifier = verifier_of(
-            open_model(self.model),
-            self.model,
+        verifier = Verifier.open(
+            shipped.labeller() if self.model is None else self.model,
             aggregate=self.aggregate,
             threshold=self.threshold,
             evidence=self.evidence,
@@ -62,7 +62,7 @@ class Settings:
             calibrating.uncalibrated(verifier)
         return Checker(
             open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None),
-            self.ranker,
+            shipped.RANKER if self.model is None and self.ranker is None else self.ranker,
             verifier,
             temporal=self.temporal,
             hops=self.hops,

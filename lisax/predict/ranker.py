@@ -25,6 +25,7 @@ from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, Hit, LisaxError
 from lisax.retrieval import few_texts
+from lisax.retrieval.dense_texts import Text
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.fusion import WEIGHT, fused
 from lisax.retrieval.runs import strictly_falling
@@ -204,43 +205,39 @@ class Bm25Ranker(Ranker):
 
 
 class VectorRanker(Ranker):
-    """BM25 over the claim's own candidates and the cosine of claim and sentence, as one score (`retrieval.fusion`). A
-    title counts as part of its sentence. Equal scores keep their order."""
+    """What `Bm25Ranker` is for an index with vectors, for any other: it encodes the claim's candidates itself."""
 
     tag = "vectors"
 
-    def __init__(self, encoder: SentenceEncoder, weight: float = WEIGHT):
-        self.encoder, self.weight = encoder, weight
-        self._known: OrderedDict[str, np.ndarray] = OrderedDict()
+    def __init__(self, encoder: SentenceEncoder):
+        self.encoder = encoder
+        self._known: OrderedDict[Text, np.ndarray] = OrderedDict()
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
-        texts = [[_sentence(one) for one in found] for found in evidence]
-        vectors = self._vectors([*claims, *(text for row in texts for text in row)])
-        for claim, found, row in zip(claims, evidence, texts, strict=True):
-            words = few_texts.scores(claim, [f"{one.source} {one.text}" for one in found])
-            scores = fused(words, [vectors[text] @ vectors[claim] for text in row], self.weight)
-            order = np.argsort(-scores, kind="stable")
-            yield [dataclasses.replace(found[place], score=float(scores[place])) for place in order]
+        new = (one for found in evidence for one in found if one.similarity is None)
+        vectors = self._passages(Text(one.source, one.text) for one in new)
+        for claim, question, found in zip(claims, self.encoder.questions(claims), evidence, strict=True):
+            compared = [
+                dataclasses.replace(one, similarity=float(vectors[one.source, one.text] @ question))
+                if one.similarity is None
+                else one
+                for one in found
+            ]
+            yield Bm25Ranker().rank(claim, compared)
             if progress is not None:
                 progress(len(found))
 
-    def _vectors(self, texts: Iterable[str]) -> dict[str, np.ndarray]:
-        """The vector of each text; those that are not kept from before are computed together."""
+    def _passages(self, texts: Iterable[Text]) -> dict[Text, np.ndarray]:
+        """The vector of each text; those that are not known from earlier claims are computed together."""
         wanted = dict.fromkeys(texts)
         new = [text for text in wanted if text not in self._known]
-        found = dict(zip(new, self.encoder.encode(new))) if new else {}
+        self._known.update(zip(new, self.encoder.passages(new)))
         for text in wanted:
-            if text in self._known:
-                self._known.move_to_end(text)
-                found[text] = self._known[text]
-        self._known.update(found)
+            self._known.move_to_end(text)
+        found = {text: self._known[text] for text in wanted}
         while len(self._known) > VECTORS_KEPT:
             self._known.popitem(last=False)
         return found
-
-
-def _sentence(one: Evidence) -> str:
-    return f"{one.source}: {one.text}" if one.source else one.text
 
 
 class AsFound(Ranker):

@@ -12,6 +12,7 @@ from lisax.sampling import negatives
 
 STARTS = ("pretrain", "base")  # models that others start from
 RANKERS = ("rank_entities", "rank")
+VECTORS = "vectors"  # selects sentences by a sentence encoder and BM25, without training
 # Shares of claim kinds in the generated worlds that models are trained on. One hop dominates, as in FEVER: a ranker
 # that sees one sentence at a time cannot find the second page of a two-hop claim that does not name it.
 WORLD_SHARES = {"one_hop": 0.85, "two_hop": 0.04, "joint": 0.06, "compare": 0.05}
@@ -32,6 +33,9 @@ class Recipe(AttackRecipe):
     gin_module: ClassVar[str] = "list5"
     model_names: ClassVar[Sequence[str]] = (*STARTS, *RANKERS, *LABELLERS)
 
+    # A pretrained encoder (a name that `lisax models list` shows, hf:OWNER/NAME@REVISION, a folder) on which every model
+    # is a pair scorer, in the place of T5. Its vectors select sentences, with BM25; a trained ranker is not needed.
+    backbone: str | None = None
     max_tokens: int = 512  # inputs of rankers and of the base
     pointwise_max_tokens: int = 512  # inputs of the pointwise labeller
     list_max_tokens: int = 512  # inputs of listwise models
@@ -65,8 +69,15 @@ class Recipe(AttackRecipe):
 
     def __post_init__(self):
         super().__post_init__()
-        if "rank_entities" not in self.train:
+        if self.backbone is None and "rank_entities" not in self.train:
             raise LisaxError("Recipe.train must name a gin file for 'rank_entities', whose selection is labelled")
+        if self.backbone is not None:
+            if others := [name for name in STARTS if name in self.train]:
+                raise LisaxError(
+                    f"Recipe.train names {', '.join(others)}, which is for T5: leave it out with a backbone"
+                )
+            if self.vocabulary is not None or self.warm_up is not None:
+                raise LisaxError("Recipe.backbone brings its own vocabulary and needs no warm-up: leave both out")
         if self.training_entities not in ("titles", "spotted"):
             raise LisaxError(
                 f"Recipe.training_entities must be 'titles' or 'spotted', found '{self.training_entities}'"
@@ -80,7 +91,9 @@ class Recipe(AttackRecipe):
 
     @property
     def first_selector(self) -> str:
-        """The model whose selection the labellers read, or the second hop starts from."""
+        """The step whose selection the labellers read, or the second hop starts from."""
+        if "rank_entities" not in self.train:
+            return VECTORS
         return "fused" if self.fuse_bm25 else "rank_entities"
 
     @property

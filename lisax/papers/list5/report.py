@@ -26,6 +26,7 @@ SELECTIONS = {
     "rank": "monoT5 without entities",
     "rank_entities": "monoT5 with entities",
     "fused": "monoT5 with entities and BM25",
+    "vectors": "sentence vectors and BM25",
     "hops": "with a second hop",
 }
 ROWS = {

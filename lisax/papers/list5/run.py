@@ -15,18 +15,20 @@ from pathlib import Path
 
 from lisax.formats.examples import write_examples
 from lisax.papers.base import TRAIN, VALIDATION, tell
-from lisax.papers.list5.recipe import LABELLERS, WORLD_SHARES, Recipe
+from lisax.papers.list5.recipe import LABELLERS, VECTORS, WORLD_SHARES, Recipe
 from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
 from lisax.papers.stages import Stage
 from lisax.predict import score_fusion
-from lisax.predict.ranker import Ranker, rank_to_file
+from lisax.predict.ranker import Ranker, VectorRanker, rank_to_file
+from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.verifier import Verifier, verify_run
 from lisax.progress import counting, say
-from lisax.records import Claim, Hit
+from lisax.records import Claim, Hit, atomic_write
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.multi_hop import second_pages, second_sentences
 from lisax.retrieval.runs import by_query, read_run, write_run
 from lisax.runtime.checkpoints import FITTED
+from lisax.runtime.interop.kinds import TOKENIZER_NAME
 from lisax.sampling import examples as sampling
 from lisax.sampling import files
 from lisax.sampling.negatives import Window
@@ -58,8 +60,13 @@ class List5(PagePipeline):
 
     recipe_class = Recipe
     world_settings = {"shares": WORLD_SHARES}
+    settings_of_vocabulary = ("vocabulary", "backbone")
 
     # --- Files ------------------------------------------------------------------------------
+
+    @property
+    def vocabulary_file(self) -> Path:
+        return super().vocabulary_file if self.recipe.backbone is None else self.out / TOKENIZER_NAME
 
     def documents_file(self, role: str) -> Path:
         return self.out / "runs" / f"documents.{role}.trec"
@@ -91,7 +98,8 @@ class List5(PagePipeline):
         return {
             variant: (labeller, selections[selection])
             for variant, (labeller, selection) in VARIANTS.items()
-            if labeller in recipe.train and (selection == "bm25" or selection in recipe.train)
+            if labeller in recipe.train
+            and (selection in ("bm25", *recipe.train) or (recipe.backbone is not None and selection == "rank_entities"))
         }
 
     def stages(self) -> list[Stage]:
@@ -137,6 +145,13 @@ class List5(PagePipeline):
             yield from self.sentences.candidates(claim_id, hits, self.recipe.candidates)
 
     # --- Rankers ----------------------------------------------------------------------------
+
+    def _write_vocabulary(self) -> None:
+        if self.recipe.backbone is None:
+            return super()._write_vocabulary()
+        tokenizer = SentenceEncoder.open(self.recipe.backbone).vocabulary.path
+        with atomic_write(self.vocabulary_file, "wb") as file:
+            file.write(Path(tokenizer).read_bytes())
 
     def stages_of_pretraining(self) -> list[Stage]:
         """Span corruption over the corpus, if the recipe asks for it."""
@@ -221,12 +236,29 @@ class List5(PagePipeline):
             outputs=[self.selection_file("hops", role)],
             work=functools.partial(self._hop, role, first),
         )
-        stages = [*([bm25] if reported else []), self._ranking("rank_entities", role)]
+        stages = [bm25] if reported else []
+        if recipe.backbone is not None and (reported or first == VECTORS):
+            stages.append(self._selection_by_vectors(role))
+        if "rank_entities" in recipe.train:
+            stages.append(self._ranking("rank_entities", role))
         if recipe.fuse_bm25:
             stages += [*([] if reported else [bm25]), fused]
         stages += [hops] if recipe.hops == 2 else []
         others = [ranker for ranker in recipe.rankers if ranker != "rank_entities"] if reported else []
         return stages + [self._ranking(ranker, role) for ranker in others]
+
+    def _selection_by_vectors(self, role: str) -> Stage:
+        return Stage(
+            name=f"select.{VECTORS}.{role}",
+            after=["retrieve"],
+            reads=["backbone", *(["train_claims"] if role == TRAIN else [])],
+            outputs=[self.selection_file(VECTORS, role)],
+            work=functools.partial(self._select_by_vectors, role),
+        )
+
+    def _select_by_vectors(self, role: str) -> None:
+        ranker = VectorRanker(SentenceEncoder.open(self.recipe.backbone))
+        self._rank_by(ranker, VECTORS, role, self.recipe.candidates)
 
     def _ranking(self, ranker: str, role: str) -> Stage:
         for_labellers = role not in self.reported_roles and bool(self.recipe.labellers)
@@ -244,18 +276,21 @@ class List5(PagePipeline):
         return list(self.claims_of(role).values())[: self.recipe.train_claims if role == TRAIN else None]
 
     def _rank(self, ranker: str, role: str, for_labellers: bool) -> None:
-        claims, depth = self._selected_from(role), self.recipe.candidates
+        depth = self.recipe.candidates
         if for_labellers:
             depth = self.recipe.train_candidates or depth
-        candidates = self.candidates(role)
+        self._rank_by(Ranker.open(self.model_dir(ranker)), ranker, role, depth)
+
+    def _rank_by(self, ranker: Ranker, name: str, role: str, depth: int) -> None:
+        claims, candidates = self._selected_from(role), self.candidates(role)
         with counting(len(claims) * depth, "sentences") as advance:
             rank_to_file(
-                Ranker.open(self.model_dir(ranker)),
+                ranker,
                 claims,
                 lambda claim: self.units.evidence(candidates.get(claim.id, ()), depth),
-                self.selection_file(ranker, role),
+                self.selection_file(name, role),
                 spot=self.spotter.spot,
-                tag=ranker,
+                tag=name,
                 progress=advance,
             )
 
@@ -338,14 +373,16 @@ class List5(PagePipeline):
         )
 
     def task_of(self, model: str) -> str:
-        return "list5_span_corruption" if model == "pretrain" else f"list5_{model}"
+        if model == "pretrain":
+            return "list5_span_corruption"
+        return f"list5_{model}" if self.recipe.backbone is None else f"list5_pair_{model}"
 
     def lengths_of(self, model: str) -> dict[str, int] | None:
         if model == "pretrain":
             return None
         return {
             "inputs": getattr(self.recipe, self.recipe.setting_of_tokens(model)),
-            "targets": self.recipe.target_tokens,
+            "targets": self.recipe.target_tokens if self.recipe.backbone is None else 1,  # a pair scorer's is the class
         }
 
     def seed_of(self, model: str) -> int:
