@@ -89,12 +89,13 @@ def to_encode(folder: str | os.PathLike, model: str) -> int:
 def source_of_vectors(folder: str | os.PathLike, only: str | None = None) -> str | None:
     """Where the model of an index's vectors (of those named `only`) was opened from; None where it has none. Raises
     DataError where there are those of several models."""
-    manifests = read_components(folder)
-    found = {
-        manifests[name]["settings"]["source"]
-        for name in manifests
+    components = read_components(folder)
+    names = [
+        name.removeprefix(PREFIX)
+        for name in components
         if name.startswith(PREFIX) and only in (None, name.removeprefix(PREFIX))
-    }
+    ]
+    found = {settings["source"] for name in names if (settings := _settings(components, name))}
     if len(found) > 1:
         raise DataError(
             f"its vectors are of different models, {' and '.join(sorted(found))}; make them with one by `lisax index "
@@ -106,10 +107,15 @@ def source_of_vectors(folder: str | os.PathLike, only: str | None = None) -> str
 
 def _done(components: Mapping[str, dict], name: str, model: str) -> int:
     """The number of texts whose vectors can be kept. `folder.Writing` drops vectors of texts that are gone."""
-    there = components.get(PREFIX + name)
-    if there is None or "over" not in there["settings"] or there["settings"]["model"] != model:
-        return 0
-    return there["settings"]["vectors"]
+    settings = _settings(components, name)
+    return settings["vectors"] if settings.get("model") == model else 0
+
+
+def _settings(components: Mapping[str, dict], name: str) -> dict:
+    """What is recorded of the vectors; nothing where there are none, or those of an earlier version, which did not say
+    which texts they are of."""
+    settings = components.get(PREFIX + name, {"settings": {}})["settings"]
+    return settings if "over" in settings else {}
 
 
 def approximate(folder: str | os.PathLike) -> None:
@@ -155,7 +161,7 @@ class DenseIndex:
         manifests, self.models, self.cosines = read_components(folder), set(), True
         self.texts = {name: texts for name, texts in texts_of(folder).items() if only in (None, name)}
         for name, texts in self.texts.items():
-            settings = manifests.get(PREFIX + name, {"settings": {}})["settings"]
+            settings = _settings(manifests, name)
             if settings.get("vectors") != len(texts):
                 what = "passages of '{}'" if texts.component.startswith("passages-") else "its {}"
                 raise DataError(
