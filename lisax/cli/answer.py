@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Count, Local, Option
+from lisax.cli.verbs import Count, Local, Option, Place
 
 
 def answer(
@@ -22,7 +22,8 @@ def answer(
     ],
     out: Annotated[Local, Option("Predictions to write, as JSON Lines.", "FILE")],
     retriever: Annotated[
-        Local | None, Option("The dual encoder that `lisax index vectors` filled the index with.", "DIR")
+        Place | None,
+        Option("The model that `lisax index vectors` filled the index with, such as a dual encoder's folder.", "MODEL"),
     ] = None,
     method: Annotated[
         Literal["bm25", "dense", "fused"] | None, Option("Search method.", default="fused with a retriever, else bm25")

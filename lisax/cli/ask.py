@@ -6,7 +6,7 @@ from typing import Annotated
 
 import click
 
-from lisax.cli.verbs import Argument, Count, Local, Option, Probability
+from lisax.cli.verbs import Argument, Count, Local, Option, Place, Probability
 
 
 def ask(
@@ -32,8 +32,8 @@ def ask(
         Local | None, Option("Instead of --corpus: an index of `lisax index mixed` or `tables`.", "INDEX")
     ] = None,
     retriever: Annotated[
-        Local | None,
-        Option("For readers: the dual encoder that `lisax index vectors` filled the index with.", "DIR"),
+        Place | None,
+        Option("For readers: the model that `lisax index vectors` filled the index with.", "MODEL"),
     ] = None,
     columns: Annotated[
         Local | None, Option("For tables: a separate model for columns; --model then scores rows only.", "DIR")

@@ -18,8 +18,8 @@ Out = Annotated[Local, Option("Folder of the index.", "INDEX")]
 Existing = Annotated[Local, Argument("Folder of an index.", "INDEX")]
 K1 = Annotated[float | None, Option("BM25's k1.", default="0.6")]
 B = Annotated[float | None, Option("BM25's b.", default="0.5")]
-TablesK1 = Annotated[float | None, Option("BM25's k1.", default="1.2")]
-TablesB = Annotated[float | None, Option("BM25's b.", default="0.75")]
+TablesK1 = Annotated[float | None, Option("BM25's k1.", default="1.2, with --vectors 0.3")]
+TablesB = Annotated[float | None, Option("BM25's b.", default="0.75, with --vectors 0.9")]
 Source = Literal["text", "tables", "graphs"]
 Vectors = Annotated[
     Place | None,
@@ -81,9 +81,11 @@ def tables(
     """
     from lisax.corpora import open_folder
     from lisax.progress import counted
-    from lisax.retrieval.table_text import build_index
+    from lisax.retrieval.table_text import BESIDE_VECTORS, build_index
 
     settings, encoder, started = _bm25_settings(k1, b, add), _encoder(vectors, out, add), time.monotonic()
+    if vectors is not None and not add:
+        settings = BESIDE_VECTORS | settings
     index = build_index(counted(open_folder(corpus).tables(), "tables"), out, add=add, **settings)
     _tell(out, f"{len(index):,} tables", started)
     _encode(out, encoder)

@@ -64,12 +64,12 @@ def build_index(
     corpus = open_corpus(source)
     kind = kind or corpus.default_kind
     if vectors is None:
-        return _built(corpus, out, [kind])
+        return _built(corpus, kind, out)
     if kind == "cells":
         raise LisaxError("an index of cells has no vectors: leave them out, or choose another kind")
     from lisax.predict.retriever import add_vectors, open_encoder
 
-    built = _built(corpus, out, [kind, os.fspath(vectors)])
+    built = _built(corpus, kind, out, os.fspath(vectors))
     if out is not None or not _has_vectors(built.folder):
         add_vectors(built.folder, open_encoder(vectors))
     return built
@@ -83,21 +83,20 @@ def _has_vectors(folder: Path) -> bool:
     return True
 
 
-def _built(corpus: Corpus, out: str | os.PathLike | None, made_as: list[str]) -> Built:
-    """The index of a corpus, without vectors where it was not there. `made_as`: the kind, and what tells the index from
-    others of the same kind and corpus in the cache."""
-    kind = made_as[0]
+def _built(corpus: Corpus, kind: str, out: str | os.PathLike | None, *vectors: str) -> Built:
+    """The index of a corpus, its vectors not yet made where it was not there. In the cache it is kept apart from those
+    that have other `vectors`."""
     if out is not None:
-        _build(corpus, kind, Path(out))
+        _build(corpus, kind, Path(out), *vectors)
         return Built(Path(out), kind, False)
-    settings = json.dumps([__version__, VERSION, *made_as])
+    settings = json.dumps([__version__, VERSION, kind, *vectors])
     digest = hashlib.sha256(f"{settings}{corpus.digest()}".encode()).hexdigest()
     folder = cache_folder() / "indexes" / f"{kind}-{digest[:20]}"
     if _is_whole(folder):
         return Built(folder, kind, True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".building-", dir=folder.parent) as scratch:
-        _build(corpus, kind, Path(scratch) / "index")
+        _build(corpus, kind, Path(scratch) / "index", *vectors)
         shutil.rmtree(folder, ignore_errors=True)  # a damaged index
         try:
             (Path(scratch) / "index").rename(folder)
@@ -116,7 +115,7 @@ def _is_whole(folder: Path) -> bool:
     return True
 
 
-def _build(corpus: Corpus, kind: str, out: Path) -> None:
+def _build(corpus: Corpus, kind: str, out: Path, *vectors: str) -> None:
     what = {"documents": "page", "cells": "table", "tables": "table", "mixed": "page, table or graph"}[kind]
     streams = {"documents": [corpus.documents], "mixed": [corpus.documents, corpus.tables, corpus.graphs]}
     if not any(_any(read()) for read in streams.get(kind, [corpus.tables])):
@@ -126,7 +125,7 @@ def _build(corpus: Corpus, kind: str, out: Path) -> None:
     elif kind == "cells":
         tables.build_index(corpus.tables(), out, tables.Strategy.ENTITY_CHAR_23)
     elif kind == "tables":
-        table_text.build_index(corpus.tables(), out)
+        table_text.build_index(corpus.tables(), out, **(table_text.BESIDE_VECTORS if vectors else {}))
     else:
         mixed.build_index(passages_of(corpus), out)
 

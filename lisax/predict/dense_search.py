@@ -24,7 +24,7 @@ class DenseSearch:
     """`search` has the contract of BM25's: up to k (record id, score) for each text, best first.
 
     Records that BM25 or the vectors propose are scored by both (`retrieval.fusion`); a page's cosine is its best
-    sentence's."""
+    sentence's. `exact`: search the vectors themselves, not their inverted file; cosines are exact in any case."""
 
     def __init__(
         self, vectors: DenseIndex, encoder: Encodes, words: Search, *, weight: float = WEIGHT, exact: bool = True
@@ -42,7 +42,8 @@ class DenseSearch:
         cls, folder: str | os.PathLike, weight: float | None = None, only: str | None = None
     ) -> DenseSearch | None:
         """The search of an index whose vectors' dot products are cosines; None for any other index, and for the weight
-        0. `only`: `sentences` or `tables` of an index that may have both. Opens the model where encoding found it."""
+        0. `only`: `sentences` or `tables` of an index that may have both. Opens the model where encoding found it, and
+        searches the inverted file where there is one."""
         if weight == 0 or (source := source_of_vectors(folder, only)) is None:
             return None
         vectors = DenseIndex.open(folder, only)
@@ -51,7 +52,8 @@ class DenseSearch:
         from lisax.predict.sentence_encoder import SentenceEncoder
 
         words = Bm25Index.open(folder, table_text.NAME if only == "tables" else bm25.NAME)
-        return cls(vectors, SentenceEncoder.open(source), words.search, weight=WEIGHT if weight is None else weight)
+        encoder, weight = SentenceEncoder.open(source), WEIGHT if weight is None else weight
+        return cls(vectors, encoder, words.search, weight=weight, exact=not vectors.is_listed)
 
     @property
     def digest(self) -> str:
@@ -85,7 +87,7 @@ class DenseSearch:
             for question, by_words, by_vectors in zip(questions, lexical, near, strict=True):
                 scores = dict(by_words)
                 records = list(dict.fromkeys([*scores, *(record for record, _ in by_vectors)]))
-                known: Mapping[str, float] = dict(by_vectors)
+                known: Mapping[str, float] = dict(by_vectors) if self._exact else {}
                 cosines = [known[one] if one in known else self._best(question, one) for one in records]
                 yield records, np.array([scores.get(one, 0.0) for one in records]), np.array(cosines)
 

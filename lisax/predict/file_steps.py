@@ -143,7 +143,8 @@ def answer_file(
         method,
         k,
         approximate,
-        *(path and fingerprint(path) for path in (index, reader_folder, retriever_folder, questions_file)),
+        retriever and retriever.digest,
+        *map(fingerprint, (index, reader_folder, questions_file)),
     ]
     answer_to_file(answerer.reader, questions.values(), passages.get, out, json.dumps(made_from))
     gold = {i: question.answers for i, question in questions.items() if question.answers}

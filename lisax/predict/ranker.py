@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
+
+import numpy as np
 
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import Format
@@ -17,16 +20,19 @@ from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.predict.opening import is_published, open_model
 from lisax.predict.pair_model import PairModel
 from lisax.predict.pointer_model import PointerModel
+from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, Hit, LisaxError
 from lisax.retrieval import few_texts
+from lisax.retrieval.dense_texts import Text
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.fusion import WEIGHT, fused
 from lisax.retrieval.runs import strictly_falling
 from lisax.runtime.resumable import resumable_lines
 
 CLAIMS_AT_A_TIME = 32  # claims ranked between two resume marks
+VECTORS_KEPT = 20_000  # vectors of sentences that are kept: 30 MB of MiniLM's
 
 Progress = Callable[[int], None]
 Spot = Callable[[str], Sequence[str]]  # finds a claim's entities
@@ -70,13 +76,11 @@ class Ranker(Protocol):
         """Loads the ranker in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
 
         Rankers are monoT5 models, pair scorers, and pointers to documents or evidence. Two need no training: `"bm25"`,
-        and a sentence encoder, whose cosines are added to BM25 (`VectorRanker`), such as `"minilm"`. Raises DataError if there is no model at `path`, and LisaxError if it cannot rank."""
+        and a sentence encoder, whose cosines are added to BM25 (`VectorRanker`), such as `"minilm"`. Raises DataError
+        if there is no model at `path`, and LisaxError if it cannot rank."""
         if os.fspath(path) == "bm25":
             return Bm25Ranker()
         if is_published(path):
-            from lisax.predict.sentence_encoder import SentenceEncoder
-            from lisax.predict.vector_ranker import VectorRanker
-
             return VectorRanker(SentenceEncoder.open(path))
         return ranker_of(open_model(path), path)
 
@@ -198,6 +202,42 @@ class Bm25Ranker(Ranker):
             scores = fused(scores, [one.similarity for one in found], WEIGHT).tolist()
         order = sorted(range(len(found)), key=lambda place: -scores[place])
         return [dataclasses.replace(found[place], score=scores[place]) for place in order]
+
+
+class VectorRanker(Ranker):
+    """What `Bm25Ranker` is for an index with vectors, for any other: it encodes the claim's candidates itself."""
+
+    tag = "vectors"
+
+    def __init__(self, encoder: SentenceEncoder):
+        self.encoder = encoder
+        self._known: OrderedDict[Text, np.ndarray] = OrderedDict()
+
+    def rank_many(self, claims, evidence, *, spot=None, progress=None):
+        new = (one for found in evidence for one in found if one.similarity is None)
+        vectors = self._passages(Text(one.source, one.text) for one in new)
+        for claim, question, found in zip(claims, self.encoder.questions(claims), evidence, strict=True):
+            compared = [
+                dataclasses.replace(one, similarity=float(vectors[one.source, one.text] @ question))
+                if one.similarity is None
+                else one
+                for one in found
+            ]
+            yield Bm25Ranker().rank(claim, compared)
+            if progress is not None:
+                progress(len(found))
+
+    def _passages(self, texts: Iterable[Text]) -> dict[Text, np.ndarray]:
+        """The vector of each text; those that are not known from earlier claims are computed together."""
+        wanted = dict.fromkeys(texts)
+        new = [text for text in wanted if text not in self._known]
+        self._known.update(zip(new, self.encoder.passages(new)))
+        for text in wanted:
+            self._known.move_to_end(text)
+        found = {text: self._known[text] for text in wanted}
+        while len(self._known) > VECTORS_KEPT:
+            self._known.popitem(last=False)
+        return found
 
 
 class AsFound(Ranker):

@@ -9,8 +9,9 @@ import numpy as np
 
 from lisax.records import LisaxError
 
-# Measured with MiniLM, on training splits alone: of sentences of FEVER (2,000 claims) weights from 1.5 to 2 have the
-# best mean average precision, of WikiTableQuestions' tables (`e2e_train`, 851 questions) 1.5.
+# Measured with MiniLM, on training splits alone. FEVER's evidence (3,346 claims) is complete among the first five
+# sentences for 95.7 % with a weight of 0, 96.8 % with 1, 96.95 % with 1.25 and 1.5, and 96.8 % with 2, which has the
+# greatest mean average precision by 0.1 points; WikiTableQuestions' tables (`e2e_train`, 850 questions) have theirs at 1.5.
 WEIGHT = 1.5
 WEIGHTS = tuple(np.arange(0, 4.25, 0.25).tolist())  # tried by `fit`
 

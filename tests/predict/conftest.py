@@ -6,6 +6,7 @@ import pytest
 from small_bundles import MODELS, bundle
 
 from lisax.examples import example_pages
+from lisax.places import cache_folder
 from lisax.predict.index import Index
 
 
@@ -25,8 +26,12 @@ def bundles(tmp_path_factory):
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory):
+    """An empty cache, but for pretrained models that are here."""
+    models, cache = cache_folder() / "models", tmp_path_factory.mktemp("cache")
+    if models.is_dir():
+        (cache / "models").symlink_to(models)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LISAX_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("LISAX_CACHE", str(cache))
         yield
 
 

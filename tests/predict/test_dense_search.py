@@ -18,7 +18,7 @@ from lisax import cli
 from lisax.models.architectures import EncoderConfig
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.index import Index
-from lisax.predict.ranker import Bm25Ranker
+from lisax.predict.ranker import Bm25Ranker, Ranker
 from lisax.predict.retriever import PassageSearch, add_vectors, open_encoder
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import DataError, Document, LisaxError, Sentence, Table
@@ -27,6 +27,7 @@ from lisax.retrieval.cells import Strategy
 from lisax.retrieval.passages import Passage, Source
 from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.huggingface import write_huggingface
+from lisax.runtime.pretrained import MODELS
 from tests.references import recorded
 
 CONFIG = EncoderConfig(
@@ -111,6 +112,17 @@ def test_sentences_are_found_by_words_and_vectors(pages, model):
     assert [one.similarity for one in compared] == pytest.approx([one.similarity for one in found], abs=1e-5)
 
 
+def test_a_vector_ranker_scores_the_same_with_and_without_vectors_in_the_index(pages, model, tmp_path):
+    ranker, index = Ranker.open(model), Index.open(pages)
+    plain = Index.open(documents.build_index(PAGES, tmp_path / "plain").folder)
+    found = index.search(CLAIM, 7)
+    other = ranker.rank(CLAIM, plain.evidence([one.unit for one in found]))
+    by_index = Bm25Ranker().rank(CLAIM, found)
+    for ranked in (ranker.rank(CLAIM, found), by_index):
+        assert [one.unit for one in ranked] == [one.unit for one in other]
+        assert [one.score for one in ranked] == pytest.approx([one.score for one in other], abs=1e-5)
+
+
 def test_without_vectors_and_with_the_weight_0_nothing_changes(pages, tmp_path):
     plain = Index.open(documents.build_index(PAGES, tmp_path / "plain").folder)
     index = Index.open(pages)
@@ -173,6 +185,8 @@ def test_an_index_built_with_vectors_is_kept_apart(tmp_path, model, monkeypatch)
     built = [Index.build(PAGES, vectors=vectors).folder for vectors in (None, model, model)]
     assert built[0] != built[1] == built[2]
     assert [dense.source_of_vectors(folder) for folder in built] == [None, str(model), str(model)]
+    with_tables = Index.build(TABLES, kind="tables", vectors=model).folder
+    assert {name: table_text.open_index(with_tables).settings[name] for name in ("k1", "b")} == {"k1": 0.3, "b": 0.9}
     with pytest.raises(LisaxError, match="an index of cells has no vectors"):
         Index.build(TABLES, kind="cells", vectors=model)
 
@@ -259,6 +273,54 @@ def test_a_weight_is_the_least_of_the_best_and_misses_count():
     with pytest.raises(LisaxError, match="no query has a relevant record"):
         fusion.fit([fusion.Judged(np.ones(1), np.ones(1), np.array([False]))])
     assert fusion.fused([], [], 1.5).shape == (0,)
+
+
+def test_the_inverted_file_is_used_where_there_is_one(pages):
+    exact = DenseSearch.open(pages, only="sentences").search([CLAIM], 12)[0]
+    dense.approximate(pages)
+    vectors = dense.DenseIndex.open(pages)
+    assert vectors.is_listed
+    near = DenseSearch.open(pages, only="sentences").search([CLAIM], 12)[0]
+    assert [hit for hit, _ in near] == [hit for hit, _ in exact]
+    assert [score for _, score in near] == pytest.approx([score for _, score in exact], abs=1e-5)
+
+
+def test_an_interrupted_encoding_of_sentences_resumes(tmp_path, model, monkeypatch):
+    monkeypatch.setattr(dense, "BLOCK", 8)
+    folder, encoder = documents.build_index(PAGES, tmp_path / "index").folder, open_encoder(model)
+    blocks, encode = [], encoder.passages
+
+    def interrupted(passages, progress=None):
+        if len(blocks) == 2:
+            raise KeyboardInterrupt
+        blocks.append(passages)
+        return encode(passages, progress)
+
+    monkeypatch.setattr(encoder, "passages", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        dense.encode_index(folder, encoder)
+    with pytest.raises(DataError, match="have no vectors yet"):
+        Index.open(folder).search(CLAIM)
+    monkeypatch.setattr(encoder, "passages", encode)
+    assert dense.to_encode(folder, encoder.digest) == 36 - 16 and dense.encode_index(folder, encoder) == 36
+    texts = [f"{one.title}: {s.text}" for one in PAGES for s in one.sentences if s.text]
+    index, vectors = dense.DenseIndex.open(folder), encoder.encode(texts)
+    (query,) = encoder.questions([CLAIM])
+    found = np.concatenate([index.products(query, one.id) for one in PAGES])
+    np.testing.assert_allclose(found, vectors @ query, atol=1e-5)
+
+
+def test_minilm_finds_what_shares_no_word_with_the_claim(tmp_path):
+    if not MODELS["minilm"].is_there:
+        pytest.skip("needs MiniLM's weights: lisax models get minilm")
+    texts = {"Rain": "It pours nearly all winter long.", "Bread": "Bakers knead dough.", "Cars": "Engines burn petrol."}
+    made = [Document(name, name, (Sentence(name, 0, text),)) for name, text in texts.items()]
+    index = Index.build(made, tmp_path / "index", vectors="minilm")
+    claim = "The weather is wet during the cold season."
+    assert index.search(claim, 1)[0].unit == "Rain_0"
+    words = Index.open(tmp_path / "index")
+    words.weight = 0
+    assert not words.search(claim, 1)
 
 
 def test_what_is_no_encoder_is_told(tmp_path, pages, model, capsys):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -92,6 +94,19 @@ def test_an_interrupted_encoding_goes_on_where_it_was(folder, monkeypatch):
     assert [hit for hit, _ in dense.DenseIndex.open(folder).search(Made().questions(["a"]), 3)[0]] == expected(
         made(Source.TEXT, 50) + made(Source.TABLE, 30), ["a"], 3
     )[0]
+
+
+def test_vectors_of_an_earlier_version_are_made_again(folder):
+    dense.encode_index(folder, Made())
+    meta = json.loads((folder / "meta.json").read_text())
+    settings = meta["components"]["dense-text"]["settings"]
+    for name in ("over", "of", "source", "cosines"):
+        del settings[name]
+    (folder / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(DataError, match="'text' have no vectors; make them"):
+        dense.DenseIndex.open(folder)
+    assert dense.source_of_vectors(folder) == "made" and dense.to_encode(folder, "m") == 50
+    assert dense.encode_index(folder, Made()) == 80 and len(dense.DenseIndex.open(folder).names) == 2
 
 
 def test_the_inverted_file_finds_nearly_what_exact_search_does(folder):

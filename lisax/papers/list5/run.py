@@ -19,9 +19,8 @@ from lisax.papers.list5.recipe import LABELLERS, VECTORS, WORLD_SHARES, Recipe
 from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
 from lisax.papers.stages import Stage
 from lisax.predict import score_fusion
-from lisax.predict.ranker import Ranker, rank_to_file
+from lisax.predict.ranker import Ranker, VectorRanker, rank_to_file
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.predict.vector_ranker import VectorRanker
 from lisax.predict.verifier import Verifier, verify_run
 from lisax.progress import counting, say
 from lisax.records import Claim, Hit, atomic_write
