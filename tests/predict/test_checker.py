@@ -279,7 +279,6 @@ def test_verdicts_over_tables_are_those_of_the_verb(cells, bundles, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({}, "a checker needs a verifier"),
         ({"verifier": "listwise", "model": "pointer"}, "not both"),
         ({"verifier": "ranker"}, "ranks .'rank'.; a labeller is wanted"),
         ({"verifier": "listwise", "ranker": "pointwise"}, "a ranker is wanted here"),

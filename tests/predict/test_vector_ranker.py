@@ -16,7 +16,7 @@ from checkpoint_files import in_memory
 
 from lisax.models.architectures import EncoderConfig
 from lisax.models.t5 import initialize
-from lisax.predict import vector_ranker
+from lisax.predict import ranker as rankers
 from lisax.predict.ranker import Bm25Ranker, Ranker
 from lisax.predict.verdicts import Evidence
 from lisax.retrieval import few_texts
@@ -44,7 +44,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def ranker(folder) -> vector_ranker.VectorRanker:
+def ranker(folder) -> rankers.VectorRanker:
     return Ranker.open(folder)
 
 
@@ -76,7 +76,7 @@ def test_what_an_index_knows_is_not_encoded_again(ranker):
 
 
 def test_few_vectors_are_kept(folder, monkeypatch):
-    monkeypatch.setattr(vector_ranker, "KEPT", 2)
+    monkeypatch.setattr(rankers, "VECTORS_KEPT", 2)
     ranker = Ranker.open(folder)
     assert ranker.rank(CLAIM, FOUND) == Ranker.open(folder).rank(CLAIM, FOUND)
     assert len(ranker._known) == 2
