@@ -181,7 +181,11 @@ class ModelCard(Mapping[str, Any]):
 
     def open_vocabulary(self) -> Vocabulary:
         """The vocabulary beside the card; see `check_vocabulary`."""
-        vocabulary = open_vocabulary(vocabulary_in(self.folder) or self._of_base() or self.folder / VOCABULARY_NAME)
+        own = vocabulary_in(self.folder)
+        vocabulary = open_vocabulary(own or self._of_base() or self.folder / VOCABULARY_NAME)
+        wanted = (self.content.get("vocabulary") or {}).get("sha256")
+        if own is None and wanted is not None and vocabulary.digest != wanted:
+            raise self.error("vocabulary.sha256", f"is {wanted}, and that of {vocabulary.path} is {vocabulary.digest}")
         self.check_vocabulary(vocabulary.size)
         return vocabulary
 

@@ -152,6 +152,13 @@ def test_a_base_of_other_weights_is_told(alone):
         load_parameters(alone)
 
 
+def test_a_base_of_another_vocabulary_is_told(alone):
+    tokenizer = alone.parent / "hf" / "tokenizer.json"
+    tokenizer.write_text(tokenizer.read_text() + "\n")
+    with pytest.raises(DataError, match="field 'vocabulary.sha256': is .*, and that of .*hf/tokenizer.json is "):
+        PairModel.open(alone)
+
+
 def test_an_adapter_of_itself_is_told(alone):
     described(alone, base=str(alone), base_sha256=None)
     with pytest.raises(DataError, match="at most 8 adapters"):
