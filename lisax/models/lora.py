@@ -3,8 +3,7 @@ B [rank, out], and a layer computes x W + alpha / rank * x A B. Only A and B are
 
 A model that is adapted has two trees of parameters. The one that is kept is its backbone's, as pretrained. The trained
 one has `lora_a` and `lora_b` beside each adapted `kernel`, and whole what is not part of the backbone, such as a pair
-scorer's head. `joined` makes one tree of both, which every network takes (`attention.Dense`), and `merged` the
-parameters of a model without adapters that computes the same. Where layers are stacked (`scan_layers`), so are their
+scorer's head. `joined` makes one tree of both, which every network takes (`attention.Dense`). Where layers are stacked (`scan_layers`), so are their
 adapters: [in, layers, rank] and [rank, layers, out].
 """
 
@@ -16,7 +15,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from lisax.errors import LisaxError
@@ -85,18 +83,3 @@ def joined(kept: Tree, trained: Tree, scale: float) -> Tree:
     if LORA_A in trained:
         whole[LORA_A] = trained[LORA_A] * scale
     return whole
-
-
-def merged(tree: Tree) -> Tree:
-    """What `joined` gives, with each adapter's product added to its kernel."""
-    whole = {name: merged(part) if isinstance(part, dict) else part for name, part in tree.items()}
-    if LORA_A in whole:
-        whole["kernel"] = whole["kernel"] + product(whole.pop(LORA_A), whole.pop(LORA_B))
-    return whole
-
-
-def product(a: Any, b: Any) -> Any:
-    """[in, rank] and [rank, out] -> [in, out]; of stacked layers [in, layers, rank], [rank, layers, out] -> [in, layers,
-    out]. numpy stays numpy."""
-    numpy = np if isinstance(a, np.ndarray) else jnp
-    return a @ b if a.ndim == 2 else numpy.einsum("ilr,rlo->ilo", a, b)

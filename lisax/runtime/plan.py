@@ -132,13 +132,13 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
         config = dataclasses.replace(config, model=config.model.for_inference())
     microbatches = config.trainer.num_microbatches or 1
     partitioner.check_batch_size(_batch_size(config), microbatches if program == "train" else 1)
-    state = _state_shapes(config, program)
+    state, kept = _state_shapes(config, program)
     found = Plan(
         program,
         devices[0].device_kind,
         len(devices),
-        parameter_count(_parameters(state)),
-        bytes_on_device(state, partitioner.state(state)),
+        parameter_count(_parameters(state)) + parameter_count(kept),
+        sum(bytes_on_device(tree, partitioner.state(tree)) for tree in (state, kept)),
         False,
         examples=_batch_size(config),
     )
@@ -173,11 +173,13 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
 
 
 def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> Any:
-    state = _state_shapes(config, program)
-    placed = jax.tree.map(
-        lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
-        state,
-        partitioner.state(state),
+    placed, kept = (
+        jax.tree.map(
+            lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
+            tree,
+            partitioner.state(tree),
+        )
+        for tree in _state_shapes(config, program)
     )
     lengths, rows = config.train_data.task_feature_lengths, _batch_size(config)
 
@@ -194,12 +196,13 @@ def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> An
             microbatches=config.trainer.num_microbatches or 1,
             slots_first_step=0,
             partitioner=partitioner,
+            adapter=config.adapter,
         )
         targets = {
             name: tokens(lengths["targets"])
             for name in ("decoder_input_tokens", "decoder_target_tokens", "decoder_loss_weights")
         }
-        return step.lower(placed, {"encoder_input_tokens": tokens(lengths["inputs"]), **targets}).compile()
+        return step.lower(placed, {"encoder_input_tokens": tokens(lengths["inputs"]), **targets}, kept).compile()
     return kind_of(config.model).inference.compiled(config.model, program, lengths, rows, partitioner, placed)
 
 
@@ -244,9 +247,9 @@ def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Mod
 
 def least_memory(config: TrainConfig, partitioner: Partitioner) -> int:
     """Bytes of a device that training needs whatever its batch: the state and, of microbatches, the sums of gradients."""
-    state = _state_shapes(config, "train")
+    state, kept = _state_shapes(config, "train")
     sums = state.parameters if (config.trainer.num_microbatches or 1) > 1 else {}
-    return sum(bytes_on_device(tree, partitioner.state(tree)) for tree in (state, sums))
+    return sum(bytes_on_device(tree, partitioner.state(tree)) for tree in (state, kept, sums))
 
 
 def _cost(compiled: Any) -> tuple[float | None, float | None]:
@@ -255,12 +258,15 @@ def _cost(compiled: Any) -> tuple[float | None, float | None]:
     return analysis.get("flops"), analysis.get("optimal_seconds")
 
 
-def _state_shapes(config: TrainConfig, program: str) -> Any:
-    parameters = parameter_shapes(config.model)
+def _state_shapes(config: TrainConfig, program: str) -> tuple[Any, Any]:
+    """(the state of a training, or the parameters of another program; what an adapter stands beside, else nothing)."""
+    parameters, kept = parameter_shapes(config.model), {}
     if program != "train":
-        return parameters
+        return parameters, kept
+    if config.adapter is not None:
+        kept, parameters = jax.eval_shape(config.adapter.split, parameters)
     slots = jax.eval_shape(config.optimizer.init, parameters)
-    return TrainState(jax.ShapeDtypeStruct((), jnp.int32), parameters, slots)
+    return TrainState(jax.ShapeDtypeStruct((), jnp.int32), parameters, slots), kept
 
 
 def _parameters(state: Any) -> Any:

@@ -15,7 +15,7 @@ from lisax.models.architectures import describe
 from lisax.models.lora import Lora, joined
 from lisax.models.t5 import initialize
 from lisax.places import absolute, place
-from lisax.records import atomic_write, write_json
+from lisax.records import LisaxError, atomic_write, write_json
 from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (
     GIN_NAME,
@@ -69,7 +69,8 @@ def _begin_adapter(
     config: TrainConfig, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
 ) -> Start:
     """Of an adapter beside the initial checkpoint, which is read whether the run is new or continues."""
-    start = _from_initial(config, expected, partitioner, say, slots=False)
+    continues = bool(complete_steps(config.model_dir))
+    start = _from_initial(config, expected, partitioner, (lambda _: None) if continues else say, slots=False)
     kept, trained = config.adapter.split(start.state.parameters, config.random_seed or 0)
     state = TrainState(start.state.step, trained, jax.jit(config.optimizer.init)(trained))
     found = _own(config, jax.eval_shape(lambda: state), partitioner, say)
@@ -87,6 +88,11 @@ def _own(
     card = _own_card(config, checkpoint_folder(config.model_dir, int(state.step)), say)
     training = card["training"]
     new = _card(config, training["first_step"], training["slots_first_step"])
+    if card.get("adapter") != new.get("adapter"):
+        raise LisaxError(
+            f"{config.model_dir} was begun with the adapter {card.get('adapter')}, and is to go on with "
+            f"{new.get('adapter')}: continue with the same one, or choose another MODEL_DIR"
+        )
     for name in ("data", "random_seed"):
         if training.get(name) != new["training"][name]:
             say(

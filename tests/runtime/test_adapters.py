@@ -13,9 +13,10 @@ from lisax.models.lora import Lora
 from lisax.predict.pair_model import PairModel
 from lisax.records import DataError, LisaxError
 from lisax.runtime.checkpoints import flatten, read_card
-from lisax.runtime.gin_files import run_gin
+from lisax.runtime.gin_files import configured, run_gin
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import shapes_of
+from lisax.runtime.plan import devices_of, plan
 from lisax.runtime.restore import load_parameters
 from tests.runtime import test_pair_runs as pair_runs
 from tests.runtime.test_pair_runs import FILES, bindings, examples
@@ -79,6 +80,23 @@ def test_stopped_and_continued_it_is_the_same(data, tmp_path):
     assert one.keys() == other.keys() == flatten(load_parameters(data / "hf")).keys() - POOLER | HEAD
     for name in one:
         np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def test_another_adapter_or_base_is_not_continued(trained, data, tmp_path):
+    with pytest.raises(LisaxError, match="was begun with the adapter .*'alpha': 16.0.*'alpha': 8.0"):
+        train(trained.model_dir, data, "lora.Lora.alpha = 8.0", TRAIN_STEPS=151)
+
+
+def test_a_plan_counts_what_is_kept(data, tmp_path):
+    lines = [*bindings(tmp_path, TRAIN_STEPS=1, INITIAL_CHECKPOINT_PATH=str(data / "hf")), *TWO_LINES]
+    found = []
+    for given in (lines, [line for line in lines if line not in TWO_LINES]):
+        with configured("train", FILES, given) as config:
+            found.append(plan(config, "train", devices_of("cpu-1")))
+    adapter, whole = found
+    assert adapter.fits and whole.parameters < adapter.parameters < whole.parameters + 10_000
+    assert adapter.state < whole.state / 2  # no optimizer slots of what is kept
+    assert adapter.flops < 0.9 * whole.flops  # and no gradients
 
 
 def test_exported_whole_or_alone_it_scores_the_same(trained, tmp_path):

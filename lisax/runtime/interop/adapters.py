@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.models.axes import LORA_A, LORA_B
-from lisax.models.lora import Lora, product
+from lisax.models.lora import Lora
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.architecture import parameter_shapes
@@ -75,7 +75,7 @@ def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
             arrays = dict(piece.convert(stored))
             for kernel in kernels:
                 a, b = (dict(own.read([of]))[name] for of, name in (adapters[kernel][x] for x in (LORA_A, LORA_B)))
-                arrays[kernel] = arrays[kernel] + product(a * np.float32(scale), b)
+                arrays[kernel] = arrays[kernel] + a * np.float32(scale) @ b
             return arrays
 
         return dataclasses.replace(piece, convert=convert) if kernels else piece
