@@ -15,11 +15,11 @@ from lisax.models.architectures import DualEncoderConfig
 from lisax.places import is_remote
 from lisax.records import DataError
 from lisax.retrieval.dense_texts import Text
-from lisax.runtime.checkpoints import nested
 from lisax.runtime.interop.kinds import TOKENIZER_NAME
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.passage_scoring import VectorEncoder
 from lisax.runtime.pretrained import MODELS, is_named
+from lisax.runtime.sharing import placed
 from lisax.runtime.vocabulary_check import check_fits
 
 MAX_TOKENS = 256  # of a text, where nothing else is known of the model
@@ -50,11 +50,7 @@ class SentenceEncoder:
         known = MODELS.get(os.fspath(model))
         max_tokens = max_tokens or (known.max_tokens if known else MAX_TOKENS)
         # Of the backbone's parameters, those that a dual encoder has: neither a decoder nor a pooler.
-        parameters = {
-            name: tree
-            for name, tree in nested(dict(checkpoint.read(checkpoint.parameters))).items()
-            if name in ("token_embedder", "encoder")
-        }
+        parameters = placed(checkpoint, lambda name: name.startswith(("token_embedder/", "encoder/")))
         network = DualEncoderConfig(backbone, pooling="mean", normalized=True)
         encoder = VectorEncoder(network, parameters, max_tokens=max_tokens, source=checkpoint.folder)
         return cls(encoder, vocabulary, max_tokens, _source(model))

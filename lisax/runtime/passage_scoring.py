@@ -22,7 +22,7 @@ from lisax.runtime.batching import bucket_width, by_tokens, padded, padded_each,
 from lisax.runtime.finite import check_hypotheses
 from lisax.runtime.loop import DeviceLoop, HostBatch, Progress, batch_tokens
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.restore import load_model
+from lisax.runtime.sharing import load_beside
 
 Tokens = Sequence[int]  # of a text, with its EOS
 
@@ -50,7 +50,7 @@ class TextScorer:
     @classmethod
     def open(cls, path: str | os.PathLike, *, max_tokens: int) -> Self:
         """Of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        return cls(*load_model(path, cls.architecture), max_tokens=max_tokens, source=path)
+        return cls(*load_beside(path, cls.architecture), max_tokens=max_tokens, source=path)
 
     @property
     def leaves(self) -> list[jax.Array]:

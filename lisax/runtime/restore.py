@@ -46,6 +46,12 @@ AnyModel = TypeVar("AnyModel", bound=Model)
 def load_model(path: str | os.PathLike, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
     """(architecture, its parameters) of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest),
     or a bundle. What is no `kind`, or has other parameters, is an error."""
+    checkpoint = open_whole(path, kind)
+    return checkpoint.architecture, nested(dict(checkpoint.read(checkpoint.parameters)))
+
+
+def open_whole(path: str | os.PathLike, kind: type[Model]) -> Checkpoint:
+    """The checkpoint of a model of this kind, which has all its parameters; none of them is read yet."""
     from lisax.runtime.interop.architecture import parameter_shapes
 
     checkpoint = open_checkpoint(path)
@@ -53,7 +59,7 @@ def load_model(path: str | os.PathLike, kind: type[AnyModel]) -> tuple[AnyModel,
     if type(model) is not kind:
         raise LisaxError(f"{checkpoint.folder} is no {kind.title} by its model.json")
     check_parameters(parameter_shapes(model.for_inference()), shape_tree(checkpoint.parameters), checkpoint.folder)
-    return model, nested(dict(checkpoint.read(checkpoint.parameters)))
+    return checkpoint
 
 
 def load_parameters(path: str | os.PathLike) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 
@@ -11,7 +12,9 @@ import pytest
 from lisax import cli
 from lisax.models.lora import Lora
 from lisax.predict.pair_model import PairModel
+from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import DataError, LisaxError
+from lisax.runtime import sharing
 from lisax.runtime.checkpoints import flatten, read_card
 from lisax.runtime.gin_files import configured, run_gin
 from lisax.runtime.interop.opening import open_checkpoint
@@ -137,6 +140,25 @@ def test_another_training_starts_from_it(trained, data, tmp_path):
 def test_what_cannot_be_trained_is_told(data, tmp_path, lines, values, told):
     with pytest.raises(LisaxError, match=told):
         train(tmp_path, data, *lines, **values)
+
+
+def test_adapters_and_their_backbone_are_in_memory_once(trained, data, tmp_path):
+    values = {"TRAIN_STEPS": 1, "LEARNING_RATE": 0.0}
+    other = train(tmp_path / "other", data, "lora.Lora.targets = 'query'", **values)
+    models = [PairModel.open(folder)._scoring for folder in (trained.model_dir, other.model_dir)]
+    backbone = SentenceEncoder.open(data / "hf").encoder
+    shared, of_other, alone = ({id(leaf) for leaf in one.leaves} for one in (*models, backbone))
+    assert alone < shared and alone < of_other and len(shared & of_other) == len(alone) == len(backbone.leaves)
+    assert len(shared - of_other) == 2 * 6 * 2 + 2 and len(of_other - shared) == 2 * 2 + 2
+
+
+def test_what_nobody_uses_goes(trained, data):
+    model = PairModel.open(trained.model_dir)
+    of_base = len(SentenceEncoder.open(data / "hf").encoder.leaves)
+    assert len(sharing._placed) == of_base
+    del model
+    gc.collect()
+    assert not sharing._placed
 
 
 @pytest.fixture
