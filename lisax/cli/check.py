@@ -11,6 +11,23 @@ from lisax.cli.verbs import Argument, Count, Local, Option, Probability
 
 STREAM = Path("-")  # standard input, standard output
 
+MinConfidence = Annotated[
+    Probability | None,
+    Option(
+        "Label a claim NOT ENOUGH INFO where the verifier's label has a lower probability; the verdict then says "
+        "`abstained`. Dates still decide where they can.",
+        default="none: every verdict has its most probable label",
+    ),
+]
+Calibrate = Annotated[
+    bool,
+    Option(
+        "Fit the temperature of the model's probabilities on these claims, which are labelled and not those that it was "
+        "trained on, and store it with the model; of a pointwise model, for this --aggregate alone. The file of verdicts "
+        "then has the probabilities from before."
+    ),
+]
+
 
 def check(
     claim: Annotated[str | None, Argument("The claim, in quotation marks; or give --claims.", "CLAIM")] = None,
@@ -72,22 +89,8 @@ def check(
             default="the one that was chosen in training",
         ),
     ] = None,
-    min_confidence: Annotated[
-        Probability | None,
-        Option(
-            "Label a claim NOT ENOUGH INFO where the verifier's label has a lower probability; the verdict then says "
-            "`abstained`. Dates still decide where they can.",
-            default="none: every verdict has its most probable label",
-        ),
-    ] = None,
-    calibrate: Annotated[
-        bool,
-        Option(
-            "Fit the temperature of the model's probabilities on these claims, which are labelled and not those that it "
-            "was trained on, and store it with the model; of a pointwise model, for this --aggregate alone. The file of verdicts then has "
-            "the probabilities from before."
-        ),
-    ] = False,
+    min_confidence: MinConfidence = None,
+    calibrate: Calibrate = False,
     temporal: Annotated[bool, Option("Let the dates of claim and evidence decide where they can.")] = False,
     hops: Annotated[Literal["1", "2"], Option("2: also search pages that sentences of the first pages name.")] = "1",
     documents: Annotated[Count, Option("Number of pages or passages to retrieve.")] = 20,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from lisax.cli.verbs import Count, Fetched, Option, Place, Probability
+from lisax.cli.check import Calibrate, MinConfidence
+from lisax.cli.verbs import Count, Fetched, Option, Place
 
 
 def verify(
@@ -40,22 +41,8 @@ def verify(
             default="the one that `lisax run open-tables` chose on dev, where its data has such claims",
         ),
     ] = None,
-    min_confidence: Annotated[
-        Probability | None,
-        Option(
-            "Label a claim NOT ENOUGH INFO where the verifier's label has a lower probability; the verdict then says "
-            "`abstained`. Dates still decide where they can.",
-            default="none: every verdict has its most probable label",
-        ),
-    ] = None,
-    calibrate: Annotated[
-        bool,
-        Option(
-            "Fit the temperature of the model's probabilities on these claims, which are labelled and not those that it "
-            "was trained on, and store it with the model; of a pointwise model, for this --aggregate alone. The file of verdicts then has "
-            "the probabilities from before."
-        ),
-    ] = False,
+    min_confidence: MinConfidence = None,
+    calibrate: Calibrate = False,
     columns: Annotated[Count, Option("Columns kept per table.")] = 3,
 ) -> None:
     """Label claims from ranked sentences or tables.
