@@ -10,9 +10,10 @@ from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.plan_search import Setting
 
 FOLDER = GIN_CONFIGS / "experiments" / "list5"
-RECIPES = ("demo", "scratch", "warm_up", "label_variants", "paper_xl")
+RECIPES = ("demo", "scratch", "warm_up", "label_variants", "paper_xl", "minilm")
 SHARED = ("scratch_micro", "world_micro", "paper_common_xl")
-MODELS = sorted(path.stem for path in FOLDER.glob("*.gin") if path.stem not in (*RECIPES, *SHARED))
+ENCODERS = ("minilm_label", "minilm_claim_only")
+MODELS = sorted(path.stem for path in FOLDER.glob("*.gin") if path.stem not in (*RECIPES, *SHARED, *ENCODERS))
 CHECKPOINTS = ["MSMARCO_CHECKPOINT = 'a'", "T5_CHECKPOINT = 'b'"]
 
 
@@ -33,6 +34,19 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(name):
         found = Setting.of(config)  # as the file's head was planned
         assert found == Setting(4, False, False, "none", None, 4)
         assert "13.2 GiB a core" in (FOLDER / f"{name}.gin").read_text()
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_an_encoders_file_trains_an_adapter_of_it(name):
+    given = [
+        "MODEL_DIR = 'out'",
+        "INITIAL_CHECKPOINT_PATH = 'minilm'",
+        "MIXTURE_OR_TASK_NAME = 'list5_pair_claim_only'",
+    ]
+    given += ["TASK_FEATURE_LENGTHS = {'inputs': 64, 'targets': 1}"]
+    with configured("train", [FOLDER / f"{name}.gin"], given) as config:
+        assert (config.model.kind, config.model.labels, config.model.backbone.emb_dim) == ("pair", 3, 384)
+        assert (config.adapter.rank, config.adapter.scale) == (8, 2.0) and config.total_steps in (152, 456)
 
 
 @pytest.mark.parametrize("name", RECIPES)
