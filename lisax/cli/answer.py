@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Count, Local, Option, Place
+from lisax.cli.verbs import Count, Local, Option
 
 
 def answer(
@@ -22,7 +22,7 @@ def answer(
     ],
     out: Annotated[Local, Option("Predictions to write, as JSON Lines.", "FILE")],
     retriever: Annotated[
-        Place | None,
+        Local | None,
         Option("The model that `lisax index vectors` filled the index with, such as a dual encoder's folder.", "MODEL"),
     ] = None,
     method: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import click
 
-from lisax.cli.verbs import Argument, Count, Local, Option, Place, Probability
+from lisax.cli.verbs import Argument, Count, Local, Option, Probability
 
 
 def ask(
@@ -32,7 +32,7 @@ def ask(
         Local | None, Option("Instead of --corpus: an index of `lisax index mixed` or `tables`.", "INDEX")
     ] = None,
     retriever: Annotated[
-        Place | None,
+        Local | None,
         Option("For readers: the model that `lisax index vectors` filled the index with.", "MODEL"),
     ] = None,
     columns: Annotated[

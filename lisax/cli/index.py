@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, Local, Option, Place
+from lisax.cli.verbs import Argument, Local, Option
 
 Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
 Out = Annotated[Local, Option("Folder of the index.", "INDEX")]
@@ -22,7 +22,7 @@ TablesK1 = Annotated[float | None, Option("BM25's k1.", default="1.2, with --vec
 TablesB = Annotated[float | None, Option("BM25's b.", default="0.75, with --vectors 0.9")]
 Source = Literal["text", "tables", "graphs"]
 Vectors = Annotated[
-    Place | None,
+    Local | None,
     Option(
         "Also encode what is indexed, so that it is searched by BM25 and vectors together: a name that `lisax models "
         "list` shows, hf:OWNER/NAME@REVISION, or the folder of an encoder. An interrupted encoding resumes.",
@@ -173,7 +173,7 @@ def vectors(
     index: Existing,
     *,
     retriever: Annotated[
-        Place,
+        Local,
         Option(
             "A dual encoder (a MODEL_DIR, a checkpoint or a bundle), or a sentence encoder: a name that `lisax models "
             "list` shows, hf:OWNER/NAME@REVISION, or a Hugging Face folder.",
