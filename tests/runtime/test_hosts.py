@@ -156,6 +156,7 @@ def test_processes_that_cannot_meet(given, message):
     assert ended.returncode != 0 and message in ended.stderr, ended.stderr
 
 
+@pytest.mark.slow
 def test_two_processes_write_one_checkpoint_in_a_bucket(tmp_path):
     """And go on after both were killed in the middle of saves; the losses are those of a run on a disk."""
     if not all(map(importlib.util.find_spec, ("gcp_storage_emulator", "gcsfs"))):

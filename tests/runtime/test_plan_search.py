@@ -161,6 +161,7 @@ def test_searches_a_machine():
     assert "with --gin.PjitPartitioner.num_partitions=1" in done.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_what_loops_is_not_modelled_as_less_work():
     def work(*arguments: str) -> float:

@@ -197,6 +197,7 @@ def test_a_cached_task_gives_the_same_examples_at_any_length(name, tmp_path, mon
         assert max(len(row["inputs"]) for row in found) <= lengths
 
 
+@pytest.mark.slow
 def test_seqios_own_command_caches_a_task(tmp_path, folder, monkeypatch):
     pytest.importorskip("apache_beam")
     write_examples(tmp_path / "data/examples/rank.train.jsonl", RANK)
