@@ -3,8 +3,8 @@ B [rank, out], and a layer computes x W + alpha / rank * x A B. Only A and B are
 
 A model that is adapted has two trees of parameters. The one that is kept is its backbone's, as pretrained. The trained
 one has `lora_a` and `lora_b` beside each adapted `kernel`, and whole what is not part of the backbone, such as a pair
-scorer's head. `joined` makes one tree of both, which every network takes (`attention.Dense`). Where layers are stacked (`scan_layers`), so are their
-adapters: [in, layers, rank] and [rank, layers, out].
+scorer's head. `joined` makes one tree of both, which every network takes (`attention.Dense`). Where layers are stacked
+(`scan_layers`), so are their adapters: [in, layers, rank] and [rank, layers, out].
 """
 
 from __future__ import annotations

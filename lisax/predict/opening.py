@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lisax.formats.catalogue import FORMATS
 from lisax.formats.format import POINTERS, SPANS, TABLE_CLASSES, VECTORS, WRITTEN, Format
-from lisax.models.architectures import PairConfig
+from lisax.models.architectures import EncoderConfig, PairConfig
 from lisax.places import fetched, is_remote, place
 from lisax.records import DataError, LisaxError
 from lisax.runtime.checkpoints import resolve_checkpoint
@@ -29,9 +29,13 @@ def format_of(path: str | os.PathLike) -> Format | None:
     return FORMATS.get(ModelCard.read(_folder(path)).text.get("family"))
 
 
-def is_published(path: str | os.PathLike) -> bool:
-    """Whether `path` is a model as its authors published it: a Hugging Face folder, or a name of one."""
-    return is_named(path) or kind_of(place(path)) is Kind.HUGGINGFACE
+def is_encoder(path: str | os.PathLike) -> bool:
+    """Whether `path` is an encoder of the BERT family as published: a Hugging Face folder, or a name of one."""
+    if not is_named(path) and kind_of(place(path)) is not Kind.HUGGINGFACE:
+        return False
+    from lisax.runtime.interop.opening import open_checkpoint
+
+    return type(open_checkpoint(path).architecture) is EncoderConfig
 
 
 def _folder(path: str | os.PathLike) -> Path:

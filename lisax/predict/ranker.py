@@ -17,7 +17,7 @@ from lisax.formats.format import Format
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
 from lisax.formats.ranking import RANK, RANK_ENTITIES
-from lisax.predict.opening import is_published, open_model
+from lisax.predict.opening import is_encoder, open_model
 from lisax.predict.pair_model import PairModel
 from lisax.predict.pointer_model import PointerModel
 from lisax.predict.sentence_encoder import SentenceEncoder
@@ -80,7 +80,7 @@ class Ranker(Protocol):
         if there is no model at `path`, and LisaxError if it cannot rank."""
         if os.fspath(path) == "bm25":
             return Bm25Ranker()
-        if is_published(path):
+        if is_encoder(path):
             return VectorRanker(SentenceEncoder.open(path))
         return ranker_of(open_model(path), path)
 

@@ -391,8 +391,8 @@ def judge_dates(verdicts: Iterable[Verdict], lookup: Lookup | None = None) -> It
     claim and evidence decide.
 
     `Verdict.ruling` then holds the ruling and the verifier's own label, and `reason` its sentence; the probabilities
-    remain the verifier's. A verdict that was withheld (`abstain`) and that dates decide is withheld no more. `lookup` finds the first sentences of pages, which say what `the film` and `the band` refer
-    to."""
+    remain the verifier's. A verdict that was withheld (`abstain`) and that dates decide is withheld no more. `lookup`
+    finds the first sentences of pages, which say what `the film` and `the band` refer to."""
     for verdict in verdicts:
         passages = [Passage(one.unit, one.source, one.text) for one in verdict.evidence]
         ruling = temporal.judge(verdict.claim, passages, lookup)

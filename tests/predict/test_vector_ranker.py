@@ -12,17 +12,19 @@ import pytest
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / name) for name in ("formats", "runtime/interop")]
 import small_tokenizers
-from checkpoint_files import in_memory
+from checkpoint_files import in_memory, random_parameters
 
 from lisax.models.architectures import EncoderConfig
 from lisax.models.t5 import initialize
 from lisax.predict import ranker as rankers
 from lisax.predict.ranker import Bm25Ranker, Ranker
 from lisax.predict.verdicts import Evidence
+from lisax.records import LisaxError
 from lisax.retrieval import few_texts
 from lisax.retrieval.fusion import WEIGHT, fused
 from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.huggingface import write_huggingface
+from tests.references import recorded
 
 CONFIG = EncoderConfig(
     vocab_size=220, emb_dim=32, num_heads=2, num_encoder_layers=1, mlp_dim=32, max_positions=64, separator_id=3
@@ -73,6 +75,12 @@ def test_many_claims_are_ranked_as_each_alone_and_texts_are_encoded_once(ranker,
 def test_what_an_index_knows_is_not_encoded_again(ranker):
     known = [dataclasses.replace(one, similarity=i / 4) for i, one in enumerate(FOUND)]
     assert ranker.rank(CLAIM, known) == Bm25Ranker().rank(CLAIM, known)
+
+
+def test_a_published_t5_is_no_ranker(tmp_path):
+    write_huggingface(tmp_path, in_memory(random_parameters(recorded.T5_1_1)), recorded.T5_1_1)
+    with pytest.raises(LisaxError, match="has no model.json"):
+        Ranker.open(tmp_path)
 
 
 def test_few_vectors_are_kept(folder, monkeypatch):

@@ -18,7 +18,6 @@ from lisax.runtime.interop.architecture import parameter_shapes
 from lisax.runtime.interop.kinds import SAFETENSORS
 from lisax.runtime.interop.pieces import Checkpoint, Piece, shapes_of
 
-CHUNK = 1 << 20  # bytes that are read at a time
 MOST = 8  # adapters that may stand one on the other
 
 
@@ -27,11 +26,8 @@ def weights_digest(folder: Path) -> str | None:
     path = folder / SAFETENSORS
     if not path.is_file():
         return None
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(CHUNK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_base(checkpoint: Checkpoint, base: Checkpoint) -> None:
