@@ -14,17 +14,24 @@ from lisax.cli.verbs import Argument, Local, Option, Place
 
 
 def list_() -> None:
-    """List the pretrained models that LisaX knows by name, and which of them are here.
+    """List the pretrained models that LisaX knows by name and which of them are here, and the published ones that it
+    runs as they are: job, parameters, licence, and their authors' figures.
 
     lisax models list
     """
+    from lisax.runtime import hub
     from lisax.runtime.pretrained import MODELS
+    from lisax.runtime.public_models import FAMILIES, facts
 
     width = max(map(len, MODELS))
     for model in MODELS.values():
         print(f"{model.name:{width}}  {model.title} ({model.licence})")
         how = f"in {model.folder}" if model.is_there else f"{model.size / 1e6:,.0f} MB: lisax models get {model.name}"
         print(f"{'':{width}}  {model.homepage}; {how}")
+    for family in FAMILIES:
+        print(f"\n{facts(family)}")
+        for name, size in family.sizes.items():
+            print(f"  {size:>5}  {hub.PREFIX}{name}")
 
 
 def get(
@@ -53,12 +60,17 @@ def get(
 
 
 def show(model: Annotated[Place, Argument("A name, or a checkpoint of any kind.", "MODEL")]) -> None:
-    """Print what a model is: kind, parameters, vocabulary.
+    """Print what a model is: kind, parameters, vocabulary; of a published one that is listed, its job, prompt, answers
+    and licence too.
 
     lisax models show minilm
+    lisax models show hf:castorini/monot5-base-msmarco
     """
     from lisax.runtime.interop.describing import described
+    from lisax.runtime.public_models import facts, find
 
+    if (family := find(model)) is not None:
+        print(f"{facts(family, whole=True)}\n")
     print(described(model))
 
 

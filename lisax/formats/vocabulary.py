@@ -1,7 +1,8 @@
 """Vocabularies without TensorFlow: what texts and pairs of texts are in token ids. Padding is 0 in all of them.
 
-A SentencePiece model has T5's conventions: EOS is 1, UNK 2, there is no BOS; `extra_ids` sentinels lie above the
-pieces, `<extra_id_0>` at the very top. `vocabulary_file` opens these and `tokenizer.json` files.
+A SentencePiece model has T5's conventions: padding is 0, EOS 1; `extra_ids` sentinels lie above the pieces,
+`<extra_id_0>` at the very top. mT5's model has its sentinels among the pieces, `▁<extra_id_0>` at the top of these.
+`vocabulary_file` opens these and `tokenizer.json` files.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import io
 import itertools
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +22,7 @@ from lisax.records import DataError, LisaxError, atomic_write, check_text
 
 PAD_ID, EOS_ID, UNK_ID = 0, 1, 2
 EXTRA_IDS = 100
+OWN_SENTINEL = "▁<extra_id_{}>"  # among the pieces of mT5's model
 # The label words of both presets.
 REQUIRED_WORDS = ("true", "false", "weak")
 PUNCTUATION = ".,:;()"
@@ -75,6 +78,9 @@ class Vocabulary(Protocol):
     def piece_id(self, word: str) -> int:
         """The id of a word that is one piece; LisaxError naming it otherwise."""
 
+    def id_of(self, piece: str) -> int:
+        """The id of a piece as the vocabulary spells it, `▁true` or `<extra_id_10>`; LisaxError if there is none."""
+
 
 def room_of_pair(first: int, second: int, specials: int, max_tokens: int | None) -> tuple[int, int]:
     """How many pieces of each text go into a pair of at most `max_tokens` tokens, `specials` of them special ones."""
@@ -88,7 +94,7 @@ class SentencePieceVocabulary:
     """A SentencePiece model file. `size` counts the sentinels; ids are Python ints."""
 
     def __init__(self, path: str | os.PathLike, extra_ids: int = EXTRA_IDS):
-        self.path, self.extra_ids = Path(path), extra_ids
+        self.path = Path(path)
         if not self.path.is_file():
             raise DataError("no such vocabulary (a SentencePiece model) here", path=self.path)
         self._bytes = self.path.read_bytes()
@@ -99,13 +105,14 @@ class SentencePieceVocabulary:
             self._processor.LoadFromSerializedProto(self._bytes)
         except RuntimeError:
             raise DataError("not a SentencePiece model", path=self.path) from None
-        found = self._processor.pad_id(), self._processor.eos_id(), self._processor.unk_id()
-        if found != (PAD_ID, EOS_ID, UNK_ID):
+        found = self._processor.pad_id(), self._processor.eos_id()
+        if found != (PAD_ID, EOS_ID):
             raise DataError(
-                f"padding, EOS and UNK have ids {found}; T5's conventions are {(PAD_ID, EOS_ID, UNK_ID)}",
-                path=self.path,
+                f"padding and EOS have ids {found}; T5's conventions are {(PAD_ID, EOS_ID)}", path=self.path
             )
         self.pieces = self._processor.GetPieceSize()
+        self._own_sentinels = self._known(OWN_SENTINEL.format(0)) is not None
+        self.extra_ids = 0 if self._own_sentinels else extra_ids
 
     padding_id = PAD_ID
 
@@ -170,11 +177,24 @@ class SentencePieceVocabulary:
 
         return single_pieces([word], self.encode)[0]
 
+    def id_of(self, piece: str) -> int:
+        if sentinel := re.fullmatch(r"<extra_id_([0-9]{1,4})>", piece):
+            return self.sentinel_id(int(sentinel[1]))
+        found = self._known(piece)
+        if found is None:
+            raise LisaxError(f"'{piece}' is no piece of the vocabulary {self.path}")
+        return found
+
     def sentinel_id(self, n: int) -> int:
         """The id of `<extra_id_n>`."""
-        if not 0 <= n < self.extra_ids:
+        found = self._known(OWN_SENTINEL.format(n)) if self._own_sentinels else self.size - 1 - n
+        if found is None or not (self._own_sentinels or 0 <= n < self.extra_ids):
             raise LisaxError(f"the vocabulary has {self.extra_ids} sentinels, there is no <extra_id_{n}>")
-        return self.size - 1 - n
+        return found
+
+    def _known(self, piece: str) -> int | None:
+        found = self._processor.PieceToId(piece)
+        return None if found == self._processor.unk_id() else found
 
 
 def train_vocabulary(

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from lisax.predict.fusion_model import FusionModel
     from lisax.predict.pair_model import PairModel
     from lisax.predict.pointer_model import PointerModel
+    from lisax.predict.prompt_model import PromptModel
     from lisax.predict.text_model import TextModel
+    from lisax.runtime.public_models import Use
 
 
 def format_of(path: str | os.PathLike) -> Format | None:
@@ -46,9 +48,19 @@ def _folder(path: str | os.PathLike) -> Path:
     return resolve_checkpoint(path)
 
 
-def open_model(path: str | os.PathLike) -> TextModel | PairModel | FusionModel | PointerModel:
-    """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
-    folder, found = _folder(path), format_of(path)
+def open_model(
+    path: str | os.PathLike, use: Use | None = None
+) -> TextModel | PairModel | FusionModel | PointerModel | PromptModel:
+    """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest); or a T5 as published, a
+    model of the Hub or a Hugging Face folder, with its `use`, which for those of `runtime.public_models` may be None."""
+    folder = _folder(path)
+    if kind_of(folder) is Kind.HUGGINGFACE:
+        from lisax.predict.prompt_model import PromptModel
+
+        return PromptModel.open(path, use)
+    if use is not None:
+        raise LisaxError(f"{path} says itself which inputs it reads: leave the prompt and its label words out")
+    found = format_of(path)
     architecture = ModelCard.read(folder).content.get("architecture")
     if isinstance(architecture, Mapping) and architecture.get("kind") == PairConfig.kind:
         from lisax.predict.pair_model import PairModel

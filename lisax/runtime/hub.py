@@ -14,7 +14,10 @@ from pathlib import Path
 from lisax.records import DataError, LisaxError, naming
 
 PREFIX = "hf:"
-FILES = ("config.json", "model*.safetensors", "model.safetensors.index.json", "tokenizer.json", "spiece.model")
+FILES = (
+    *("config.json", "model*.safetensors", "model.safetensors.index.json", "tokenizer.json", "spiece.model"),
+    *("1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors"),  # of sentence-transformers
+)
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 _REFERENCE = re.compile(r"hf:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.ASCII)
 
