@@ -118,6 +118,21 @@ PROMPTS = {
 }
 
 
+CELL_TOKENS = 15  # of a cell in UnifiedSKG's tables
+
+
+def linear_table(header: Sequence[str], rows: Sequence[Sequence[str]], vocabulary: Vocabulary) -> str:
+    """A table as UnifiedSKG writes it: `col : h1 | h2 row 1 : a | b row 2 : …`, each cell cut at CELL_TOKENS."""
+
+    def cut(cell: str) -> str:
+        ids = vocabulary.encode(squeeze(cell))
+        return squeeze(cell) if len(ids) <= CELL_TOKENS else vocabulary.decode(ids[:CELL_TOKENS])
+
+    lines = [f"col : {' | '.join(map(squeeze, header))}"]
+    lines += [f"row {number} : {' | '.join(map(cut, row))}" for number, row in enumerate(rows, start=1)]
+    return " ".join(lines)
+
+
 def prompt_of(text: str) -> Prompt:
     """The prompt of a name of the list, or else the one that is this template."""
     if text in PROMPTS:

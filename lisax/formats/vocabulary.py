@@ -1,7 +1,7 @@
 """Vocabularies without TensorFlow: what texts and pairs of texts are in token ids. Padding is 0 in all of them.
 
 A SentencePiece model has T5's conventions: padding is 0, EOS 1; `extra_ids` sentinels lie above the pieces,
-`<extra_id_0>` at the very top. mT5's model has its sentinels among the pieces, `▁<extra_id_0>` at the top of these.
+`<extra_id_0>` at the very top. In mT5's model the sentinels are its last pieces.
 `vocabulary_file` opens these and `tokenizer.json` files.
 """
 
@@ -15,14 +15,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lisax.formats.reading import Places
 from lisax.records import DataError, LisaxError, atomic_write, check_text
 
 PAD_ID, EOS_ID, UNK_ID = 0, 1, 2
 EXTRA_IDS = 100
-OWN_SENTINEL = "▁<extra_id_{}>"  # among the pieces of mT5's model
 # The label words of both presets.
 REQUIRED_WORDS = ("true", "false", "weak")
 PUNCTUATION = ".,:;()"
@@ -110,15 +109,19 @@ class SentencePieceVocabulary:
             raise DataError(
                 f"padding and EOS have ids {found}; T5's conventions are {(PAD_ID, EOS_ID)}", path=self.path
             )
-        self.pieces = self._processor.GetPieceSize()
-        self._own_sentinels = self._known(OWN_SENTINEL.format(0)) is not None
-        self.extra_ids = 0 if self._own_sentinels else extra_ids
+        own = own_sentinels(self._processor)
+        self.pieces, self.extra_ids = self._processor.GetPieceSize() - own, own or extra_ids
 
     padding_id = PAD_ID
 
     @property
     def size(self) -> int:
         return self.pieces + self.extra_ids
+
+    @property
+    def added(self) -> int:
+        """Sentinels that the model file does not have itself."""
+        return self.size - self._processor.GetPieceSize()
 
     @cached_property
     def digest(self) -> str:
@@ -180,21 +183,22 @@ class SentencePieceVocabulary:
     def id_of(self, piece: str) -> int:
         if sentinel := re.fullmatch(r"<extra_id_([0-9]{1,4})>", piece):
             return self.sentinel_id(int(sentinel[1]))
-        found = self._known(piece)
-        if found is None:
+        found = self._processor.PieceToId(piece)
+        if found == self._processor.unk_id():
             raise LisaxError(f"'{piece}' is no piece of the vocabulary {self.path}")
         return found
 
     def sentinel_id(self, n: int) -> int:
         """The id of `<extra_id_n>`."""
-        found = self._known(OWN_SENTINEL.format(n)) if self._own_sentinels else self.size - 1 - n
-        if found is None or not (self._own_sentinels or 0 <= n < self.extra_ids):
+        if not 0 <= n < self.extra_ids:
             raise LisaxError(f"the vocabulary has {self.extra_ids} sentinels, there is no <extra_id_{n}>")
-        return found
+        return self.size - 1 - n
 
-    def _known(self, piece: str) -> int | None:
-        found = self._processor.PieceToId(piece)
-        return None if found == self._processor.unk_id() else found
+
+def own_sentinels(processor: Any) -> int:
+    """How many of a SentencePiece model's last pieces are sentinels (`▁<extra_id_0>` the very last), as in mT5's."""
+    last = processor.GetPieceSize() - 1
+    return next(n for n in itertools.count() if processor.IdToPiece(last - n) != f"▁<extra_id_{n}>")
 
 
 def train_vocabulary(

@@ -186,6 +186,10 @@ class T5Config(Backbone, title="T5"):
     attention_chunk: int | None = field(Maybe(Whole(1, 1 << 20)), None)
 
     def __post_init__(self):
+        if self.dtype == "float16":
+            raise FieldError(
+                "dtype", "is float16, which T5's activations overflow, so that scores are NaN: use bfloat16 or float32"
+            )
         if isinstance(self.mlp_activations, list):  # as JSON and gin have it
             object.__setattr__(self, "mlp_activations", tuple(self.mlp_activations))
         super().__post_init__()
@@ -380,6 +384,13 @@ class DualEncoderConfig(OnBackbone, kind="dual_encoder", title="dual encoder"):
     normalized: bool = field(Truth(), False)
     # What scores are divided by in training; cosines want one far below 1.
     temperature: float = field(Number(1e-6, 1e6), 1.0)
+    # Width that a matrix brings vectors to (GTR); None: the encoder's own, without such a matrix.
+    projection: int | None = field(Maybe(Whole(1, 1 << 16)), None)
+
+    @property
+    def width(self) -> int:
+        """Of a vector."""
+        return self.projection or self.backbone.emb_dim
 
     @property
     def copies(self) -> Mapping[str, tuple[str, str]]:

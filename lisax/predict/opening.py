@@ -32,12 +32,14 @@ def format_of(path: str | os.PathLike) -> Format | None:
 
 
 def is_encoder(path: str | os.PathLike) -> bool:
-    """Whether `path` is an encoder of the BERT family as published: a Hugging Face folder, or a name of one."""
+    """Whether `path` is an encoder as published, of the BERT family or of a T5 alone: a Hugging Face folder, or a name
+    of one."""
     if not is_named(path) and kind_of(place(path)) is not Kind.HUGGINGFACE:
         return False
     from lisax.runtime.interop.opening import open_checkpoint
 
-    return type(open_checkpoint(path).architecture) is EncoderConfig
+    checkpoint = open_checkpoint(path)
+    return type(checkpoint.architecture) is EncoderConfig or not (checkpoint.card or checkpoint.has_decoder)
 
 
 def _folder(path: str | os.PathLike) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 from collections.abc import Callable, Sequence
 
@@ -10,12 +11,14 @@ import numpy as np
 from lisax.corpora.page_files import split_sentences
 from lisax.formats.examples import Example, Passage
 from lisax.formats.presets import PAPER
+from lisax.formats.prompts import linear_table
 from lisax.formats.ranking import RANK, only_sentence, titled
+from lisax.formats.tables import TABLES, TableExample, TableView
 from lisax.formats.vocabulary import Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.metrics.temperature import Calibration
 from lisax.models.architectures import T5Config
-from lisax.records import DataError, Label, LisaxError
+from lisax.records import LABELS, DataError, Label, LisaxError
 from lisax.runtime.answer_scoring import AnswerScorer
 from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.interop.opening import open_checkpoint
@@ -58,7 +61,11 @@ class PromptModel:
                 f"{path} is an {checkpoint.architecture.title} as published, which has no answers: expected a T5, or a "
                 "model that LisaX trained"
             )
+        if not checkpoint.has_decoder:
+            raise LisaxError(f"{path} has the encoder of a T5 alone, for vectors of texts: it answers no prompt")
         use = use_of(path) if use is None else use
+        if cls is PromptModel and use.job is Job.TABLES:
+            return TablePromptModel.open(path, use)
         if checkpoint.vocabulary is None:
             raise DataError(
                 "no such file: the vocabulary belongs beside the weights", path=checkpoint.folder / VOCABULARY_NAME
@@ -123,6 +130,34 @@ class PromptModel:
         if self.use.job is not Job.VERIFY:
             raise LisaxError(f"{self.source} does not check claims against text: its job is to {self.use.job}")
         return dict(zip(self.use.labels, map(float, self.shares([claim], [" ".join(evidence)])[0]), strict=True))
+
+
+class TablePromptModel(PromptModel):
+    """One that checks claims against a table. `dropped_rows`: how many did not fit into the inputs of the last call."""
+
+    format, tables, dropped_rows = TABLES, 1, 0
+
+    def probabilities(self, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
+        """float32 [examples, 3] in the order of `LABELS`, of claims with one table each; 0 of a label that the model does
+        not have."""
+        self.dropped_rows, inputs = 0, []
+        for one in examples:
+            (table,) = one.tables
+            kept = self._rows_that_fit(one.claim, table)
+            self.dropped_rows += len(table.rows) - kept
+            inputs.append((one.claim, linear_table(table.header, table.rows[:kept], self.vocabulary)))
+        found = np.zeros((len(examples), len(LABELS)), np.float32)
+        found[:, [LABELS.index(label) for label in self.use.labels]] = self.score(inputs, progress)
+        return found
+
+    def _rows_that_fit(self, claim: str, table: TableView) -> int:
+        """How many of a table's first rows the input holds."""
+
+        def is_too_long(rows: int) -> bool:
+            text = self.use.prompt.text(claim, linear_table(table.header, table.rows[:rows], self.vocabulary))
+            return self.vocabulary.count(text) + 1 > self.use.max_tokens
+
+        return bisect.bisect_left(range(1, len(table.rows) + 1), True, key=is_too_long)
 
 
 def text_of(passages: Sequence[Passage]) -> str:

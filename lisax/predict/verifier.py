@@ -107,9 +107,9 @@ def verifier_of(
     """Wraps a loaded model in the verifier that its format requires. Raises LisaxError if it cannot label claims."""
     if evidence is not None and evidence < 1:
         raise LisaxError(f"expected at least one unit of evidence, found {evidence}")
-    if isinstance(model, PromptModel):
+    if isinstance(model, PromptModel) and model.use.job is not Job.TABLES:
         if model.use.job is not Job.VERIFY:
-            raise LisaxError(f"{source} does not check claims against text: its job is to {model.use.job}")
+            raise LisaxError(f"{source} does not check claims: its job is to {model.use.job}")
         return PromptVerifier(model, LIST_LENGTH if evidence is None else evidence)
     if model.format.answer is POINTERS:
         if evidence is not None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import shutil
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from lisax import Evidence, Label, LisaxError, Ranker, Verifier
+from lisax.formats.prompts import linear_table
+from lisax.formats.tables import TableView
 from lisax.predict.prompt_model import PromptModel, chunks_of
 from lisax.runtime.public_models import (
     DUOT5,
@@ -19,6 +23,7 @@ from lisax.runtime.public_models import (
     MONOT5,
     RANKT5,
     TRUE,
+    UNIFIEDSKG,
     XNLI,
     given_use,
 )
@@ -202,7 +207,7 @@ def test_what_does_not_fit_is_told(made):
         Ranker.open(made(V1_1))
     with pytest.raises(LisaxError, match="does not rank texts: its job is to verify"):
         Ranker.open(made(V1_1), TRUE)
-    with pytest.raises(LisaxError, match="does not check claims against text: its job is to rank"):
+    with pytest.raises(LisaxError, match="does not check claims: its job is to rank"):
         Verifier.open(made(V1_1), use=MONOT5)
     with pytest.raises(LisaxError, match="scores texts one by one"):
         Ranker.open(f"bm25,{made(V1_1)}", MONOT5)
@@ -215,3 +220,36 @@ def test_chunks_are_whole_sentences():
         "Six seven eight nine ten eleven twelve.",
         "Last.",
     ]
+
+
+def test_unifiedskg_answers_from_a_table(made, tmp_path):
+    """Weights under `pretrain_model.*`, and two rows of embedding more than `config.json` says."""
+    torch = pytest.importorskip("torch")
+    theirs, folder = their_model(made(V1_1)), tmp_path / "skg"
+    shutil.copytree(made(V1_1), folder)
+    arrays = {f"pretrain_model.{name}": array for name, array in load_file(folder / "model.safetensors").items()}
+    for name in ("shared", "lm_head"):
+        grown = np.pad(arrays[f"pretrain_model.{name}.weight"], ((0, 2), (0, 0)))
+        arrays[f"pretrain_model.{name}.weight"] = grown
+    save_file(arrays, folder / "model.safetensors")
+    table = TableView("t", "", ("Town", "Opened"), (("Town 7", "1921"), ("Town 9", "in the year " * 9)))
+    verifier = Verifier.open(folder, use=UNIFIEDSKG)
+    vocabulary, scores = verifier.model.vocabulary, []
+    assert verifier.model.use.prompt.text(CLAIM, linear_table(table.header, table.rows[:1], vocabulary)) == (
+        "the harbour was opened in 1921 . ; structured knowledge: col : town | opened row 1 : town 7 | 1921"
+    )
+    cut = vocabulary.decode(vocabulary.encode("in the year " * 9)[:15])
+    prompt = f"{CLAIM} ; structured knowledge: col : Town | Opened row 1 : Town 7 | 1921 row 2 : Town 9 | {cut}".lower()
+    for answer in ("entailed", "refuted"):
+        labels = torch.tensor([[*vocabulary.encode(answer), 1]])
+        ids = torch.tensor([[*vocabulary.encode(prompt), 1]])
+        with torch.no_grad():
+            logits = theirs(input_ids=ids, labels=labels).logits[0]
+        logits = torch.nn.functional.pad(logits, (0, 2)).log_softmax(-1)  # of the rows that the file has more
+        scores.append(float(logits.gather(1, labels[0, :, None]).sum()))
+    verdict = verifier.verify(CLAIM, [Evidence("t", "", table=table)])
+    shares = [verdict.probabilities[label] for label in (Label.SUPPORTS, Label.REFUTES)]
+    np.testing.assert_allclose(shares, softmax(np.array(scores)), atol=1e-5)
+    long = dataclasses.replace(table, rows=table.rows * 200)
+    verifier.verify(CLAIM, [Evidence("t", "", table=long)])
+    assert 0 < verifier.model.dropped_rows < 400

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.formats.vocabulary import EXTRA_IDS, OWN_SENTINEL
+from lisax.formats.vocabulary import EXTRA_IDS, own_sentinels
 from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.models.architectures import Model, describe
 from lisax.models.stacking import stack
@@ -148,7 +148,7 @@ def _describe(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any] | N
 
 
 def _sentencepieces(path: Path, extra_ids: int) -> tuple[int, int]:
-    """(Pieces with sentinels, sentinels that lie above them) of a model whose special tokens may have any ids."""
+    """(Pieces with sentinels, how many of these) of a model whose special tokens may have any ids."""
     import sentencepiece
 
     processor = sentencepiece.SentencePieceProcessor()
@@ -156,9 +156,8 @@ def _sentencepieces(path: Path, extra_ids: int) -> tuple[int, int]:
         processor.LoadFromSerializedProto(path.read_bytes())
     except RuntimeError:
         raise LisaxError(f"{path} is not a SentencePiece model") from None
-    if processor.PieceToId(OWN_SENTINEL.format(0)) != processor.unk_id():
-        extra_ids = 0
-    return processor.GetPieceSize() + extra_ids, extra_ids
+    own = own_sentinels(processor)
+    return processor.GetPieceSize() + (0 if own else extra_ids), own or extra_ids
 
 
 def _write_steps(
