@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from lisax.runtime.restore import load_parameters
 from tests.hub_server import environment, files_of, serving
 from tests.published import V1_0, V1_1, publish, vocabulary
 
@@ -73,3 +76,29 @@ def test_the_list_and_a_model_of_it_say_job_and_licence(hub):
     assert "MiniCheck-Flan-T5: verify; licence: MIT" in listed and "hf:castorini/monot5-3b-msmarco" in listed
     shown = lisax(hub, "models", "show", "hf:lytang/MiniCheck-Flan-T5-Large").stdout
     assert "'predict: {text}</s>{claim}'" in shown and "encoder/layers_0/attention/query/kernel" in shown
+
+
+def test_a_published_model_is_where_training_starts(hub):
+    folder, variables = hub
+    sizes = {name: getattr(V1_1, name) for name in ("vocab_size", "emb_dim", "num_heads", "head_dim", "mlp_dim")}
+    sizes |= {"num_encoder_layers": 2, "num_decoder_layers": 2}
+    given = {
+        "MIXTURE_OR_TASK_MODULE": "'tiny_task'",
+        "MIXTURE_OR_TASK_NAME": "'first_word'",
+        "TASK_FEATURE_LENGTHS": "{'inputs': 12, 'targets': 6}",
+        "MODEL_DIR": f"'{folder / 'trained'}'",
+        "INITIAL_CHECKPOINT_PATH": "'hf:castorini/unlisted'",
+        "TRAIN_STEPS": 1,
+        "BATCH_SIZE": 8,
+        **{f"T5Config.{name}": size for name, size in sizes.items()},
+    }
+    done = lisax(
+        (folder, variables | {"PYTHONPATH": str(Path(__file__).parents[1] / "runtime")}),
+        *("train", "--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/finetune.gin"),
+        *(f"--gin.{name}={value}" for name, value in given.items()),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "hf:castorini/unlisted" in done.stderr
+    trained, published = load_parameters(folder / "trained"), load_parameters(folder / "unlisted")
+    moved = trained["token_embedder"]["embedding"] - published["token_embedder"]["embedding"]
+    assert 0 < np.abs(moved).max() < 0.1
