@@ -19,12 +19,9 @@ from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.metrics.temperature import Calibration
 from lisax.models.architectures import T5Config
 from lisax.records import LABELS, DataError, Label, LisaxError
-from lisax.runtime.answer_scoring import AnswerScorer
 from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.public_models import Job, Rule, Use, use_of
-from lisax.runtime.restore import load_model
-from lisax.runtime.scoring import LabelScorer, softmax
 from lisax.runtime.vocabulary_check import check_fits
 
 Progress = Callable[[int], None]
@@ -37,6 +34,9 @@ class PromptModel:
     calibration: Calibration | None = None
 
     def __init__(self, model: T5Config, parameters: dict, vocabulary: Vocabulary, use: Use, source: str | os.PathLike):
+        from lisax.runtime.answer_scoring import AnswerScorer
+        from lisax.runtime.scoring import LabelScorer
+
         self.use, self.vocabulary, self.source = use, vocabulary, source
         self.max_tokens = use.max_tokens
         model, options = model.for_inference(), {"max_tokens": use.max_tokens, "source": source}
@@ -72,11 +72,15 @@ class PromptModel:
             )
         vocabulary = open_vocabulary(checkpoint.vocabulary)
         check_fits(vocabulary, checkpoint.architecture.backbone, checkpoint.folder)
+        from lisax.runtime.restore import load_model
+
         return cls(*load_model(path, T5Config), vocabulary, use, path)
 
     def score(self, inputs: Sequence[tuple[str, ...]], progress: Progress | None = None) -> np.ndarray:
         """float32 [inputs, answers]: the share of each answer, or under `Rule.LOGIT` its logit. An input is a claim with
         its text, or with the two texts that are compared."""
+        from lisax.runtime.scoring import softmax
+
         tokens = [
             self.use.prompt.ids(*one, vocabulary=self.vocabulary, max_tokens=self.use.max_tokens) for one in inputs
         ]

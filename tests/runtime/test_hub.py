@@ -25,7 +25,9 @@ FILES = PICKLED | {
 @pytest.fixture
 def server():
     whole = dict.fromkeys(("whole", "gated", "wrong", "cut"), FILES)
-    with serving(whole | {"pickled": PICKLED}) as server:
+    proposals = dict.fromkeys(("converted", "stale"), PICKLED | {"model.safetensors": WEIGHTS})
+    with serving(whole | dict.fromkeys(("pickled", *proposals), PICKLED), proposals) as server:
+        server.based_on["stale"] = "c" * 40
         yield server
 
 
@@ -59,6 +61,16 @@ def test_a_model_is_fetched_once_and_then_needs_no_network(get, server):
     assert server.asked == []
 
 
+def test_of_pickled_weights_the_hubs_own_conversion_is_taken(get, server):
+    done = get("hf:owner/converted")
+    assert done.returncode == 0 and "/tree/refs/pr/1, the Hub's conversion" in done.stderr, done.stderr
+    assert sorted(os.listdir(done.stdout.strip())) == ["config.json", "model.safetensors"]
+    assert not [line for line in server.asked if line.endswith(".bin")]
+    server.asked.clear()
+    assert get("hf:owner/converted", HF_HUB_OFFLINE="1").stdout == done.stdout
+    assert server.asked == []
+
+
 @pytest.mark.parametrize(
     "reference, said",
     [
@@ -66,6 +78,8 @@ def test_a_model_is_fetched_once_and_then_needs_no_network(get, server):
         ("hf:owner/gated", "is gated: accept its terms at"),
         ("hf:owner/whole@v9", "'owner/whole' has no revision 'v9'"),
         ("hf:owner/pickled", "has no weights in safetensors"),
+        ("hf:owner/converted@v1", "has no weights in safetensors"),
+        ("hf:owner/stale", "has no weights in safetensors"),
         ("hf:owner/wrong", "the Hub says"),
     ],
 )
