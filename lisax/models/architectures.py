@@ -408,10 +408,11 @@ class DualEncoderConfig(OnBackbone, kind="dual_encoder", title="dual encoder"):
 @dataclasses.dataclass(frozen=True)
 class PairConfig(OnBackbone, kind="pair", title="pair scorer"):
     """Architecture: an encoder that reads two texts as one, and a linear layer that gives the classes. `pooling`: the
-    vector of both is the mean of their tokens', that of the first token, or what a learned query attends to."""
+    vector of both is the mean of their tokens', that of the first token, what a layer with tanh makes of that (as in
+    BERT's own classifiers), or what a learned query attends to."""
 
     labels: int = field(Whole(2, 1000), 3)
-    pooling: str = field(OneOf(("mean", "first", "attention")), "mean")
+    pooling: str = field(OneOf(("mean", "first", "pooler", "attention")), "mean")
 
     def network(self) -> nn.Module:
         from lisax.models.pair import PairScorer

@@ -16,6 +16,7 @@ from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.interop.kinds import Kind, kind_of
 from lisax.runtime.model_card import ModelCard
 from lisax.runtime.pretrained import is_named
+from lisax.runtime.public_models import Job, find
 
 if TYPE_CHECKING:
     from lisax.predict.fusion_model import FusionModel
@@ -47,6 +48,11 @@ def _folder(path: str | os.PathLike) -> Path:
         return fetched(resolve_checkpoint(path))
     if not os.path.isdir(path) and not is_named(path):
         raise DataError("no such checkpoint or bundle", path=path)
+    family = find(path)
+    if family is not None and family.job is Job.PARTS:
+        from lisax.runtime.published_parts import bundle_of
+
+        return bundle_of(path)
     return resolve_checkpoint(path)
 
 
