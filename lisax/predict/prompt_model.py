@@ -142,16 +142,19 @@ class TablePromptModel(PromptModel):
     format, tables, dropped_rows = TABLES, 1, 0
 
     def probabilities(self, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
-        """float32 [examples, 3] in the order of `LABELS`, of claims with one table each; 0 of a label that the model does
-        not have."""
-        self.dropped_rows, inputs = 0, []
-        for one in examples:
-            (table,) = one.tables
+        """float32 [examples, 3] in the order of `LABELS`, of claims with at most one table; 0 of a label that the model
+        does not have. Without a table there is not enough information."""
+        self.dropped_rows, inputs, found = 0, [], np.zeros((len(examples), len(LABELS)), np.float32)
+        asked = [number for number, one in enumerate(examples) if one.tables]
+        for one in (examples[number] for number in asked):
+            table = one.tables[0]
             kept = self._rows_that_fit(one.claim, table)
             self.dropped_rows += len(table.rows) - kept
             inputs.append((one.claim, linear_table(table.header, table.rows[:kept], self.vocabulary)))
-        found = np.zeros((len(examples), len(LABELS)), np.float32)
-        found[:, [LABELS.index(label) for label in self.use.labels]] = self.score(inputs, progress)
+        found[np.ix_(asked, [LABELS.index(label) for label in self.use.labels])] = self.score(inputs, progress)
+        found[
+            [number for number, one in enumerate(examples) if not one.tables], LABELS.index(Label.NOT_ENOUGH_INFO)
+        ] = 1
         return found
 
     def _rows_that_fit(self, claim: str, table: TableView) -> int:

@@ -250,6 +250,7 @@ def test_unifiedskg_answers_from_a_table(made, tmp_path):
     verdict = verifier.verify(CLAIM, [Evidence("t", "", table=table)])
     shares = [verdict.probabilities[label] for label in (Label.SUPPORTS, Label.REFUTES)]
     np.testing.assert_allclose(shares, softmax(np.array(scores)), atol=1e-5)
+    assert verifier.verify(CLAIM, []).label is Label.NOT_ENOUGH_INFO
     long = dataclasses.replace(table, rows=table.rows * 200)
     verifier.verify(CLAIM, [Evidence("t", "", table=long)])
     assert 0 < verifier.model.dropped_rows < 400
