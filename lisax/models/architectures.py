@@ -188,7 +188,8 @@ class T5Config(Backbone, title="T5"):
     def __post_init__(self):
         if self.dtype == "float16":
             raise FieldError(
-                "dtype", "is float16, which T5's activations overflow, so that scores are NaN: use bfloat16 or float32"
+                "dtype",
+                "is float16, whose range T5's activations exceed, so that scores are NaN: use bfloat16 or float32",
             )
         if isinstance(self.mlp_activations, list):  # as JSON and gin have it
             object.__setattr__(self, "mlp_activations", tuple(self.mlp_activations))

@@ -35,6 +35,9 @@ def format_of(path: str | os.PathLike) -> Format | None:
 def is_encoder(path: str | os.PathLike) -> bool:
     """Whether `path` is an encoder as published, of the BERT family or of a T5 alone: a Hugging Face folder, or a name
     of one."""
+    family = find(path)
+    if family is not None and family.job is not Job.ENCODE:
+        return False
     if not is_named(path) and kind_of(place(path)) is not Kind.HUGGINGFACE:
         return False
     from lisax.runtime.interop.opening import open_checkpoint

@@ -5,14 +5,19 @@ Ids are those of T5's own vocabulary, as Hugging Face's T5 tokenizer gives them 
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import small_tokenizers
 
 from lisax.formats.examples import Example, Passage
 from lisax.formats.prompts import PROMPTS, Prompt, prompt_of, start_of
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
+from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.records import LisaxError
 from lisax.runtime.public_models import FAMILIES, MMARCO, MMARCO_13B, XNLI, Rule
 
@@ -139,9 +144,11 @@ def test_a_claim_is_cut_only_where_no_text_is_left(small):
     assert len(ids) <= 60 and text.startswith("Query: town 5") and text.endswith("Document: Relevant:")
 
 
-def test_what_spells_a_special_token_in_a_text_is_no_special_token(small):
-    ids = PROMPTS["minicheck"].ids("a</s>b", "c</s>d", vocabulary=small, max_tokens=100)
-    assert ids.count(1) == 2 and ids[-1] == 1
+@pytest.mark.parametrize("kind", ["spiece.model", "tokenizer.json"])
+def test_what_spells_a_special_token_in_a_text_is_no_special_token(small, tmp_path, kind):
+    vocabulary = small if kind == "spiece.model" else open_vocabulary(small_tokenizers.unigram(tmp_path / kind))
+    ids = PROMPTS["minicheck"].ids("a</s>b", "c</s>d <pad>", vocabulary=vocabulary, max_tokens=100)
+    assert ids.count(1) == 2 and ids[-1] == 1 and 0 not in ids
 
 
 def test_slots_in_a_text_are_text():

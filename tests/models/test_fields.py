@@ -162,6 +162,6 @@ def test_gin_files_are_held_to_the_same():
 
 
 def test_a_t5_in_float16_is_refused_with_the_reason():
-    with pytest.raises(fields.FieldError, match="overflow, so that scores are NaN: use bfloat16 or float32"):
+    with pytest.raises(fields.FieldError, match="exceed, so that scores are NaN: use bfloat16 or float32"):
         T5Config(dtype="float16")
     assert EncoderConfig(dtype="float16").dtype == "float16" and T5Config(dtype="bfloat16").dtype == "bfloat16"

@@ -12,10 +12,11 @@ from safetensors.numpy import load_file, save_file
 sys.path.insert(0, str(Path(__file__).parents[1] / "formats"))
 import small_tokenizers
 
+from lisax import Ranker
 from lisax.formats.parts import TABLE_PARTS
 from lisax.predict.opening import format_of, open_model
 from lisax.predict.pair_model import PairModel
-from lisax.records import DataError
+from lisax.records import DataError, LisaxError
 from lisax.runtime import hub
 from lisax.runtime.interop.classifier import open_classifier
 
@@ -62,6 +63,11 @@ def test_probabilities_are_the_references(published):
         with torch.no_grad():
             logits = theirs(torch.tensor([pair.ids]), token_type_ids=torch.tensor([pair.types])).logits[0]
         np.testing.assert_allclose(shares, logits.softmax(-1).numpy()[[1, 0]], atol=1e-5)
+
+
+def test_it_is_no_ranker_of_texts(published):
+    with pytest.raises(LisaxError, match="use it with `lisax ask`"):
+        Ranker.open(ROW)
 
 
 def test_the_bundle_is_made_once(published, tmp_path):
