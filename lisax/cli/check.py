@@ -144,7 +144,7 @@ def check(
     if calibrate and out is None:
         raise click.UsageError("--calibrate is for --claims FILE and --out FILE")
     if calibrate and model is None:
-        raise click.UsageError("--calibrate changes a model: name yours with --verifier DIR")
+        raise click.UsageError("--calibrate changes a model: name yours with --model DIR")
     from lisax.predict.checking import Settings, check_file, check_one, check_stream
 
     settings = Settings(
