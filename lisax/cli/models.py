@@ -20,14 +20,16 @@ def list_() -> None:
     lisax models list
     """
     from lisax.runtime import hub
-    from lisax.runtime.pretrained import MODELS
+    from lisax.runtime.pretrained import MODELS, SHIPPED
     from lisax.runtime.public_models import FAMILIES, facts
 
-    width = max(map(len, MODELS))
+    width = max(map(len, (*MODELS, *SHIPPED)))
     for model in MODELS.values():
         print(f"{model.name:{width}}  {model.title} ({model.licence})")
         how = f"in {model.folder}" if model.is_there else f"{model.size / 1e6:,.0f} MB: lisax models get {model.name}"
         print(f"{'':{width}}  {model.homepage}; {how}")
+    for name, folder in SHIPPED.items():
+        print(f"{name:{width}}  an adapter of minilm, shipped: its card is {folder / 'MODEL_CARD.md'}")
     for family in FAMILIES:
         print(f"\n{facts(family)}")
         for name, size in family.sizes.items():
