@@ -13,8 +13,7 @@ import numpy as np
 from lisax.models.axes import LORA_A, LORA_B
 from lisax.models.lora import Lora
 from lisax.records import LisaxError
-from lisax.runtime.checkpoints import flatten
-from lisax.runtime.interop.architecture import parameter_shapes
+from lisax.runtime.interop.architecture import shapes_of_model
 from lisax.runtime.interop.kinds import SAFETENSORS
 from lisax.runtime.interop.pieces import Checkpoint, Piece, shapes_of
 
@@ -79,7 +78,7 @@ def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
     whole = [piece for piece in own.parameters if not shapes.keys() & piece.shapes.keys()]
     trained = shapes_of(whole)
     # What the model does not have, such as the pooler of its base, is left out.
-    wanted = flatten(parameter_shapes(own.architecture.replaced(scan_layers=False))).keys() - trained.keys()
+    wanted = shapes_of_model(own.architecture.replaced(scan_layers=False)).keys() - trained.keys()
     kept = [adapted(piece) for piece in base.parameters if piece.shapes.keys() <= wanted]
     card = dataclasses.replace(own.card, content={k: v for k, v in own.card.content.items() if k != "adapter"})
     vocabulary = own.vocabulary or base.vocabulary
