@@ -128,7 +128,9 @@ class EncoderGraph:
         quantized, rows = self._quantized(x)
         zero = self._graph.constant(LARGEST + 1, "uint8")
         product = self._node("MatMulInteger", quantized, self._graph.weight(f"{name}/int8", rounded), zero)
-        scaled = self._node("DequantizeLinear", product, self._graph.weight(f"{name}/scale", columns / LARGEST), axis=-1)
+        scaled = self._node(
+            "DequantizeLinear", product, self._graph.weight(f"{name}/scale", columns / LARGEST), axis=-1
+        )
         return self._node("Mul", scaled, rows)
 
     def _quantized(self, x: str) -> tuple[str, str]:

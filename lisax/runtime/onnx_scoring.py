@@ -45,6 +45,8 @@ class OnnxTexts:
         graph = EncoderGraph(model, parameters, int8=int8)
         options = ort.SessionOptions()
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        # Threads that wait sleep: where others use the machine too, spinning would slow all of them.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3  # errors, which are raised too
         # The arrays are used where they lie, and have to stay there as long as the session.
         self._weights = [ort.OrtValue.ortvalue_from_numpy(array) for array in graph.weights.values()]
