@@ -41,7 +41,8 @@ class Retriever:
         self._question_tokens, self._passage_tokens = card.needed("text.question_tokens", "text.max_tokens")
         self.vocabulary = card.open_vocabulary()
         self._encoder = open_dual_encoder(folder, max_tokens=self._passage_tokens)
-        self.digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in self._encoder.leaves)).hexdigest()
+        leaves = b"".join(np.asarray(leaf).tobytes() for leaf in self._encoder.leaves)
+        self.digest = hashlib.sha256(leaves + (b"int8" if self._encoder.int8 else b"")).hexdigest()
 
     @classmethod
     def open(cls, path: str | os.PathLike) -> Retriever:

@@ -54,8 +54,10 @@ class SentenceEncoder:
 
     @functools.cached_property
     def digest(self) -> str:
-        """Identifies the vectors: SHA-256 of weights, vocabulary and the length at which texts are cut."""
-        whole = hashlib.sha256(f"{self.vocabulary.digest} {self.max_tokens}".encode())
+        """Identifies the vectors: SHA-256 of weights, vocabulary, the length at which texts are cut, and whether they
+        are computed in 8 bits."""
+        eight = " int8" if self.encoder.int8 else ""
+        whole = hashlib.sha256(f"{self.vocabulary.digest} {self.max_tokens}{eight}".encode())
         for leaf in self.encoder.leaves:
             whole.update(np.asarray(leaf).tobytes())
         return whole.hexdigest()

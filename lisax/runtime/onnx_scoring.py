@@ -40,7 +40,7 @@ class OnnxTexts:
         the parameters are from. `int8`: see `EncoderGraph`."""
         import onnxruntime as ort
 
-        self.model, self._max_tokens, self._source = model, max_tokens, source
+        self.model, self.int8, self._max_tokens, self._source = model, int8, max_tokens, source
         self._tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH
         graph = EncoderGraph(model, parameters, int8=int8)
         options = ort.SessionOptions()

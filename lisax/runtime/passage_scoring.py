@@ -73,7 +73,7 @@ class TextScorer:
 class VectorEncoder(TextScorer):
     """Vectors float32 [texts, emb] of questions and of passages."""
 
-    architecture = DualEncoderConfig
+    architecture, int8 = DualEncoderConfig, False
 
     def questions(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
         return self._vectors("questions", texts, progress)

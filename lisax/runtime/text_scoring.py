@@ -34,6 +34,7 @@ class ScoresPairs(Protocol):
 
 class EncodesTexts(Protocol):
     model: DualEncoderConfig
+    int8: bool  # whether it rounds to 8 bits: its vectors are others then
 
     @property
     def leaves(self) -> list[Any]:

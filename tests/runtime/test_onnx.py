@@ -202,6 +202,7 @@ def test_a_bundle_and_a_sentence_encoder_give_what_they_give_in_jax(tmp_path):
     small_tokenizers.wordpiece(tmp_path / "hf" / "tokenizer.json")
     ours, found = (SentenceEncoder.open(tmp_path / "hf", max_tokens=20, backend=backend) for backend in (JAX, ONNX))
     assert ours.digest == found.digest and type(found.encoder) is OnnxVectors
+    assert SentenceEncoder.open(tmp_path / "hf", max_tokens=20, backend=ONNX_INT8).digest != ours.digest
     some = ["The harbour was opened in 1907.", "Anna"]
     np.testing.assert_allclose(found.encode(some), ours.encode(some), atol=1e-5)
 
