@@ -46,12 +46,13 @@ def _of_file(path: Path) -> dict[str, Stored]:
     def read(name: str) -> np.ndarray:
         if (dtype := entries[name].dtype) not in FRACTIONS:
             raise DataError(f"'{name}' is of the type {dtype}, expected one of {', '.join(FRACTIONS)}", path=path)
-        # Mapped for each array, and not as one: pages of a file stay in the process's memory while it is mapped.
+        # Read for each array, not mapped: pages of a file stay in the process's memory while it is open.
         if dtype in DTYPES:  # of which numpy has the type
-            shape, begin = entries[name].shape, entries[name].begin
-            return (
-                np.memmap(path, DTYPES[dtype], "r", begin, shape) if math.prod(shape) else np.zeros(shape, np.float32)
-            )
+            entry = entries[name]
+            found = np.fromfile(path, DTYPES[dtype], math.prod(entry.shape), offset=entry.begin)
+            if found.size != math.prod(entry.shape):
+                raise DataError(f"'{name}' ends before its header says: the file was changed", path=path)
+            return found.reshape(entry.shape)
         from safetensors import safe_open
 
         with safe_open(path, "numpy") as file:
