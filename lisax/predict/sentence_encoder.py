@@ -11,13 +11,14 @@ import numpy as np
 
 from lisax.formats.vocabulary import Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
+from lisax.models.architectures import DualEncoderConfig
 from lisax.places import is_remote
 from lisax.records import DataError
 from lisax.retrieval.dense_texts import Text
 from lisax.runtime.interop.kinds import TOKENIZER_NAME
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.pretrained import MODELS, is_named
-from lisax.runtime.text_scoring import EncodesTexts, mean_encoder
+from lisax.runtime.text_scoring import EncodesTexts, encoder_of
 from lisax.runtime.vocabulary_check import check_fits
 
 MAX_TOKENS = 256  # of a text, where nothing else is known of the model
@@ -41,15 +42,17 @@ class SentenceEncoder:
         encoder. `max_tokens`: texts are cut after so many; None: those that the model was trained on. `backend`:
         which library computes, see `text_scoring.backend_for`."""
         checkpoint = open_checkpoint(model)
+        backbone = checkpoint.architecture.backbone.for_inference()
         if checkpoint.vocabulary is None:
             raise DataError(
                 "no such file: the vocabulary belongs beside the weights", path=checkpoint.folder / TOKENIZER_NAME
             )
         vocabulary = open_vocabulary(checkpoint.vocabulary)
-        check_fits(vocabulary, checkpoint.architecture.backbone, checkpoint.folder)
+        check_fits(vocabulary, backbone, checkpoint.folder)
         known = MODELS.get(os.fspath(model))
         max_tokens = max_tokens or (known.max_tokens if known else MAX_TOKENS)
-        encoder = mean_encoder(checkpoint, max_tokens=max_tokens, backend=backend)
+        network = DualEncoderConfig(backbone, pooling="mean", normalized=True)
+        encoder = encoder_of(checkpoint, network, max_tokens=max_tokens, backend=backend)
         return cls(encoder, vocabulary, max_tokens, _source(model))
 
     @functools.cached_property

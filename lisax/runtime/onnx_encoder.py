@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lisax.models.architectures import DualEncoderConfig, EncoderConfig, Model, PairConfig
+from lisax.models.architectures import DualEncoderConfig, Model, PairConfig
+from lisax.runtime.interop.architecture import is_listed
 from lisax.runtime.onnx_file import FLOAT32, INT32, MICROSOFT, Graph
 
 TOKENS, RESULT = "tokens", "result"
@@ -23,9 +24,7 @@ Parameters = Mapping[str, np.ndarray]  # float32, by their paths
 
 def fits(model: Model) -> bool:
     """Whether there is a graph for this model."""
-    if type(model.backbone) is not EncoderConfig or model.backbone.dtype != "float32":
-        return False
-    return type(model) is PairConfig or (type(model) is DualEncoderConfig and model.tied)
+    return type(model) in (PairConfig, DualEncoderConfig) and is_listed(model) and model.backbone.dtype == "float32"
 
 
 class EncoderGraph:

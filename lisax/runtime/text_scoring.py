@@ -87,10 +87,10 @@ def open_dual_encoder(path: str | os.PathLike, *, max_tokens: int, backend: str 
     return OnnxVectors.read(checkpoint, checkpoint.architecture, max_tokens=max_tokens, int8=backend == ONNX_INT8)
 
 
-def mean_encoder(checkpoint: Checkpoint, *, max_tokens: int, backend: str | None = None) -> EncodesTexts:
-    """The mean of a text's states at length 1, of a pretrained encoder as it was published. `backend`: see
-    `backend_for`."""
-    model = DualEncoderConfig(checkpoint.architecture.backbone.for_inference(), pooling="mean", normalized=True)
+def encoder_of(
+    checkpoint: Checkpoint, model: DualEncoderConfig, *, max_tokens: int, backend: str | None = None
+) -> EncodesTexts:
+    """`model`, with the parameters of a pretrained encoder as it was published. `backend`: see `backend_for`."""
     if (backend := backend_for(model, backend)) == JAX:
         from lisax.runtime.passage_scoring import VectorEncoder
         from lisax.runtime.sharing import placed

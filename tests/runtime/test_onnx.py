@@ -18,11 +18,11 @@ from checkpoint_files import in_memory
 from small_bundles import bundle
 
 from lisax.examples import example_pages
-from lisax.models.architectures import DualEncoderConfig, EncoderConfig, PairConfig
+from lisax.models.architectures import DualEncoderConfig, EncoderConfig, FusionConfig, PairConfig
 from lisax.predict.pair_model import PairModel
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import DataError, LisaxError
-from lisax.runtime import platforms
+from lisax.runtime import onnx_encoder, platforms
 from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.architecture import parameter_shapes, shapes_of_model
 from lisax.runtime.interop.huggingface import write_huggingface
@@ -135,6 +135,14 @@ def test_shapes_are_known_without_tracing_the_network(name, pooler):
     for model in (backbone, *heads):
         traced = {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(model)).items()}
         assert shapes_of_model(model) == traced
+
+
+def test_a_model_with_more_on_it_is_left_to_jax():
+    """A field that was added to a kind of model changes what it computes, where it has another value than before."""
+    known, more = PairConfig(recorded.BERT), PairConfig(recorded.BERT)
+    object.__setattr__(more, "pooling", "something new")
+    assert onnx_encoder.fits(known) and not onnx_encoder.fits(more)
+    assert not onnx_encoder.fits(recorded.BERT) and not onnx_encoder.fits(FusionConfig(recorded.BERT))
 
 
 # --- Which of the two -----------------------------------------------------------------------

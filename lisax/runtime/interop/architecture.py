@@ -58,13 +58,26 @@ def _layers(shapes: Mapping[str, Shape], stack: str) -> int:
 
 def shapes_of_model(config: Model) -> dict[str, Shape]:
     """The shape of each parameter that `config` has, by its path."""
-    if not config.backbone.scan_layers:
-        if type(config) is EncoderConfig:
-            return encoder_shapes(config)
-        if type(config.backbone) is EncoderConfig and type(config) in (PairConfig, DualEncoderConfig):
-            if type(config) is PairConfig or config.tied:
-                return _without_pooler(encoder_shapes(config.backbone)) | _head_shapes(config)
+    if is_listed(config) and not config.backbone.scan_layers:
+        shapes = encoder_shapes(config.backbone)
+        return shapes if type(config) is EncoderConfig else _without_pooler(shapes) | _head_shapes(config)
     return {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(config)).items()}
+
+
+def is_listed(config: Model) -> bool:
+    """Whether its parameters are listed here: it has the BERT family's backbone, and nothing on it that is not known
+    here, such as a field that a kind of model was given since."""
+    backbone = config.backbone
+    if type(backbone) is not EncoderConfig:
+        return False
+    if type(config) is PairConfig:
+        if config.pooling not in ("mean", "first", "attention"):
+            return False
+        return config == PairConfig(backbone, labels=config.labels, pooling=config.pooling)
+    if type(config) is DualEncoderConfig:
+        fields = {name: getattr(config, name) for name in ("pooling", "normalized", "temperature")}
+        return config == DualEncoderConfig(backbone, **fields)
+    return type(config) is EncoderConfig
 
 
 def encoder_shapes(config: EncoderConfig) -> dict[str, Shape]:
