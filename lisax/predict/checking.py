@@ -14,8 +14,6 @@ from typing import Any
 from lisax import shipped
 from lisax.corpora import read_claims
 from lisax.formats.parts import TABLE_PARTS
-from lisax.predict import calibrating
-from lisax.predict.answerer import Answerer
 from lisax.predict.building import build_index
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker
 from lisax.predict.index import Index
@@ -67,6 +65,8 @@ class Settings:
             use=given_use(self.prompt, self.label_words, ranks=False),
         )
         if self.calibrate:
+            from lisax.predict import calibrating
+
             calibrating.uncalibrated(verifier)
         ranker = shipped.RANKER if self.model is None and self.ranker is None else self.ranker
         use = given_use(self.ranker_prompt, self.ranker_words, ranks=True)
@@ -120,6 +120,8 @@ def check_file(settings: Settings, claims: Path, out: Path) -> None:
     An interrupted call with the same settings resumes at the first unfinished batch of claims; the result is the same.
     """
     if settings.calibrate:
+        from lisax.predict import calibrating
+
         calibrating.check_calibratable(settings.model, claims)
     checker, asked, labels = settings.open(), list(read_claims(claims)), Counter()
     with counting(len(asked), "claims") as advance:
@@ -134,6 +136,8 @@ def check_file(settings: Settings, claims: Path, out: Path) -> None:
     with out.open(encoding="utf-8") as file:
         labels.update(json.loads(line)["predicted_label"] for line in file)
     if settings.calibrate:
+        from lisax.predict import calibrating
+
         calibrating.calibrate_file(settings.model, checker.verifier, claims, out)
     say(f"{out}: " + ", ".join(f"{count:,} {label}" for label, count in sorted(labels.items())))
 
@@ -151,6 +155,8 @@ def ask(
     min_confidence: float | None = None,
 ) -> list[Answer]:
     """Answers one question. A corpus is indexed in the kind that the model reads."""
+    from lisax.predict.answerer import Answerer
+
     question = " ".join(question.split())
     if not question:
         raise LisaxError("the question is empty")

@@ -18,8 +18,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from lisax.models.fields import shown
@@ -251,6 +249,9 @@ class CheckpointWriter:
 
     def save(self, state: TrainState, metrics: Mapping[str, float]) -> Path:
         """Starts to save `state`; arrays are copied before it returns, so that they may be donated then."""
+        import jax
+        import jax.numpy as jnp
+
         self.wait()
         step = int(state.step)
         self._folder = folder = checkpoint_folder(self._model_dir, step)
@@ -354,4 +355,4 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parameter_count(parameters: Any) -> int:
-    return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(parameters))
+    return sum(int(np.prod(leaf.shape)) for leaf in flatten(parameters).values())

@@ -327,7 +327,7 @@ class Hashing:
 
 def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     folder, _ = finished
-    monkeypatch.setattr("lisax.predict.text_model.LabelScorer", Hashing)
+    monkeypatch.setattr("lisax.runtime.scoring.LabelScorer", Hashing)
     out = folder / "aggregated"
     command = [
         "run",

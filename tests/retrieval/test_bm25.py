@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.records import DataError, LisaxError
+from lisax.retrieval import bm25
 from lisax.retrieval.bm25 import Bm25Index, build
 from lisax.retrieval.terms import stems
 
@@ -20,6 +21,14 @@ DOCUMENTS = [
     ("Twin_B", "The twins are painters."),
     ("Stop", "It was not in the"),
 ]
+
+
+@pytest.fixture(params=[0, bm25.FEW], ids=["numba", "numpy"], autouse=True, scope="module")
+def few(request):
+    """Small collections are searched without numba, and with it."""
+    before, bm25.FEW = bm25.FEW, request.param
+    yield
+    bm25.FEW = before
 
 
 def textbook(documents, query, k1=0.6, b=0.5):
@@ -104,6 +113,17 @@ def test_threads_and_batches_change_nothing(tmp_path):
     alone = [index.search([text], 10, threads=1)[0] for text in texts[:40]]
     assert index.search(texts, 10, threads=2)[:40] == alone
     assert index.search([], 10) == []
+
+
+def test_numpy_finds_to_the_last_digit_what_numba_finds(tmp_path, monkeypatch):
+    rng = np.random.default_rng(2)
+    texts = [" ".join(f"w{n}" for n in rng.zipf(1.3, 15) if n < 200) for _ in range(500)]
+    index = build([(str(i), text) for i, text in enumerate(texts)], tmp_path / "index", shard_documents=90)
+    found = []
+    for few in (0, 1 << 30):
+        monkeypatch.setattr(bm25, "FEW", few)
+        found.append(index.search(texts[:50], 20))
+    assert found[0] == found[1]
 
 
 def test_stems_keep_one_letter_words_and_fold():
