@@ -23,6 +23,7 @@ from lisax.predict.opening import format_of
 from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
 from lisax.predict.verifier import Verifier
+from lisax.predict.wiki_index import WikiIndex
 from lisax.progress import counting, say
 from lisax.records import Claim, DataError, LisaxError, get_field, is_text, parse_json_object
 from lisax.runtime.batching import windows
@@ -34,12 +35,13 @@ FILES = ("corpus", "index", "model", "ranker")
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The options of a check: `corpus` or `index`, model folders, and the arguments of `Checker`."""
+    """The options of a check: `corpus`, `index` or `wiki`, model folders, and the arguments of `Checker`."""
 
     corpus: Path | None
     index: Path | None
     model: Path | None = None  # None: the shipped one
     ranker: str | None = None
+    wiki: str | None = None  # a live MediaWiki's api.php
     aggregate: str = "any"
     threshold: float | None = None
     temporal: bool = False
@@ -52,6 +54,8 @@ class Settings:
 
     def open(self) -> Checker:
         """Opens the checker. A corpus is indexed in the kind that the model reads."""
+        # Before anything is fetched for a check that cannot be made.
+        wiki = None if self.wiki is None else WikiIndex.open(self.wiki)
         verifier = Verifier.open(
             shipped.labeller() if self.model is None else self.model,
             aggregate=self.aggregate,
@@ -61,7 +65,7 @@ class Settings:
         if self.calibrate:
             calibrating.uncalibrated(verifier)
         return Checker(
-            open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None),
+            wiki or open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None),
             shipped.RANKER if self.model is None and self.ranker is None else self.ranker,
             verifier,
             temporal=self.temporal,
