@@ -15,7 +15,7 @@ from lisax.predict.verdicts import Evidence, place_of
 from lisax.records import LisaxError, sentence_id
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.interleave import in_turn
-from lisax.retrieval.mediawiki import WIKIPEDIA, Introduction, Manners, MediaWiki, entity_queries, user_agent
+from lisax.retrieval.mediawiki import CACHE, WIKIPEDIA, Introduction, Manners, MediaWiki, entity_queries, user_agent
 
 # A person waits for the verdict, and pages change.
 MANNERS = Manners(attempts=4, max_age_seconds=86_400.0)
@@ -39,7 +39,7 @@ class WikiIndex(Index):
 
         Raises LisaxError where the environment names no contact (`mediawiki.user_agent`)."""
         user_agent()
-        return cls(MediaWiki(cache_folder() / "mediawiki.sqlite" if cache is None else cache, url, MANNERS))
+        return cls(MediaWiki(cache_folder() / CACHE if cache is None else cache, url, MANNERS))
 
     def search_many(
         self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1

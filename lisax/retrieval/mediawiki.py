@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 WIKIPEDIA = "https://en.wikipedia.org/w/api.php"
 CONTACT = "LISAX_CONTACT"
+CACHE = "mediawiki.sqlite"
 MOST_INTRODUCTIONS = 20  # a wiki returns with one request
 TOLD_SECONDS = 5.0  # longer waits are logged
 LONGEST_QUERY = 300  # in characters; MediaWiki refuses longer searches
