@@ -131,14 +131,16 @@ def check(
     if calibrate and model is None:
         raise click.UsageError("--calibrate changes a model: name yours with --model DIR")
     from lisax.predict.checking import Settings, check_file, check_one, check_stream
-    from lisax.retrieval.mediawiki import WIKIPEDIA
+    from lisax.retrieval.mediawiki import WIKIPEDIA, user_agent
 
+    wiki = WIKIPEDIA if wikipedia else mediawiki
+    if wiki is not None:
+        user_agent()  # before a model is fetched for a check that cannot be made
     settings = Settings(
         corpus,
-        index,
+        index if wiki is None else wiki,
         model,
         ranker,
-        WIKIPEDIA if wikipedia else mediawiki,
         aggregate,
         threshold,
         temporal,

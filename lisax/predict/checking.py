@@ -35,13 +35,12 @@ FILES = ("corpus", "index", "model", "ranker")
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The options of a check: `corpus`, `index` or `wiki`, model folders, and the arguments of `Checker`."""
+    """The options of a check: `corpus` or `index`, model folders, and the arguments of `Checker`."""
 
     corpus: Path | None
-    index: Path | None
+    index: Path | str | None  # a folder, or the URL of a live MediaWiki's api.php
     model: Path | None = None  # None: the shipped one
     ranker: str | None = None
-    wiki: str | None = None  # a live MediaWiki's api.php
     aggregate: str = "any"
     threshold: float | None = None
     temporal: bool = False
@@ -54,8 +53,6 @@ class Settings:
 
     def open(self) -> Checker:
         """Opens the checker. A corpus is indexed in the kind that the model reads."""
-        # Before anything is fetched for a check that cannot be made.
-        wiki = None if self.wiki is None else WikiIndex.open(self.wiki)
         verifier = Verifier.open(
             shipped.labeller() if self.model is None else self.model,
             aggregate=self.aggregate,
@@ -65,7 +62,7 @@ class Settings:
         if self.calibrate:
             calibrating.uncalibrated(verifier)
         return Checker(
-            wiki or open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None),
+            open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None),
             shipped.RANKER if self.model is None and self.ranker is None else self.ranker,
             verifier,
             temporal=self.temporal,
@@ -82,8 +79,11 @@ class Settings:
         return json.dumps([values, prints])
 
 
-def open_index(corpus: Path | None, index: Path | None, kind: str | None = None) -> Index:
-    """Opens the given index, or the index of a corpus, building it in the cache where necessary."""
+def open_index(corpus: Path | None, index: Path | str | None, kind: str | None = None) -> Index:
+    """Opens the given index (of a live wiki, its URL), or the index of a corpus, building it in the cache where
+    necessary."""
+    if isinstance(index, str):
+        return WikiIndex.open(index)
     if index is not None:
         return Index.open(index)
     built = build_index(corpus, kind=kind)

@@ -93,14 +93,6 @@ def figures(run: Cltr) -> dict:
     return found
 
 
-def differences(best: str, tables: Qrels, ordered: Runs, cells: Qrels, answers: Runs) -> dict:
-    """Differences from the order `best`: of MAP of tables, of MRR of cells and of Hit@1. The runs are by order."""
-    scores = {"map": {order: query_scores(tables, hits)["map"] for order, hits in ordered.items()}}
-    of_cells = {order: query_scores(cells, hits) for order, hits in answers.items()}
-    scores |= {measure: {order: of[measure] for order, of in of_cells.items()} for measure in ("mrr", "hit@1")}
-    return reporting.differences({measure: (best, of) for measure, of in scores.items()})
-
-
 def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
     """The first questions with their expected answers, and their first tables by best cell."""
     made = []
@@ -109,6 +101,14 @@ def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
         told = f"{question.text} ({', '.join(question.answers)})" if question.answers else question.text
         made.append((told, run.shown(pool)))
     return made
+
+
+def differences(best: str, tables: Qrels, ordered: Runs, cells: Qrels, answers: Runs) -> dict:
+    """Differences from the order `best`: of MAP of tables, of MRR of cells and of Hit@1. The runs are by order."""
+    scores = {"map": {order: query_scores(tables, hits)["map"] for order, hits in ordered.items()}}
+    of_cells = {order: query_scores(cells, hits) for order, hits in answers.items()}
+    scores |= {measure: {order: of[measure] for order, of in of_cells.items()} for measure in ("mrr", "hit@1")}
+    return reporting.differences({measure: (best, of) for measure, of in scores.items()})
 
 
 def _report(run: Cltr, found: Mapping) -> Report:

@@ -54,8 +54,9 @@ def _figures(run: OpenTables) -> dict:
         retrieval.setdefault(str(strategy), {})[mode] = figures.hits(reported, hits) | {
             "among_equals": figures.hits_among_equals(reported, hits)
         }
+    right: dict[str, dict[str, float]] = {}  # of each claim, by model
     hits = read_run(run.main_run)
-    models, right = {}, {}
+    models = {}
     for model in (*recipe.train, *([ORACLE] if recipe.fusion else [])):
         verdicts = {i: found.verdict for i, found in run.verdicts(model).items() if i in claims}
         # Claims without a gold table cannot be evaluated here: the rows "on the gold table" cover the others. Nor can
