@@ -68,6 +68,8 @@ class Recipe(AttackRecipe):
     training_entities: str = "titles"
     # Sentences of the window that each claim adds to the pointwise labeller's examples as NOINFO; the paper adds none.
     weak_sentences: int = 0
+    # Infused lists of each training claim, see `sampling.examples.infused`; None, as in the paper: one for each evidence set.
+    infused_lists: int | None = None
     # Train labellers on equally many examples of each label: of the more frequent labels, some are left out at random.
     balanced_labels: bool = False
     # Keep all checkpoints of rankers and labellers, and take those that do best on held-out claims, by R@5 and FEVER

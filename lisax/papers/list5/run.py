@@ -425,6 +425,7 @@ class List5(PagePipeline):
             reads=[
                 "labelling_window",
                 "weak_sentences",
+                "infused_lists",
                 "seed",
                 "label_seed",
                 *(["balanced_labels"] if balanced else []),
@@ -437,7 +438,10 @@ class List5(PagePipeline):
     def _write_label_examples(self, names: Sequence[str], selector: str, balanced: bool) -> None:
         recipe, skipped = self.recipe, Counter()
         draws = files.Draws(
-            self.seed_of("label"), labelling_window=Window(*recipe.labelling_window), weak=recipe.weak_sentences
+            self.seed_of("label"),
+            labelling_window=Window(*recipe.labelling_window),
+            weak=recipe.weak_sentences,
+            lists=recipe.infused_lists,
         )
         for role in (TRAIN, VALIDATION):
             ranked = self.selected(selector, role)
