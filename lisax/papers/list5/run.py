@@ -507,16 +507,15 @@ class List5(PagePipeline):
             depth = self.recipe.train_candidates or self.recipe.candidates
             self._rank_claims(Ranker.open(checkpoint), claims, self.candidates(VALIDATION), depth, run)
             found = complete_sets(claims, read_run(run))
-        return "recall@5", sum(found.values()) / len(found)
+        return "recall@5", sum(found.values()) / max(1, len(found))
 
     def _fever_score_of(self, selector: str, checkpoint: Path) -> tuple[str, float]:
         """The FEVER score of a labeller's checkpoint on held-out claims; of a pointwise one, where any sentence decides."""
         run = read_run(self.selection_file(selector, VALIDATION))
         claims = {i: claim for i, claim in self.claims_of(VALIDATION).items() if i in run and claim.label is not None}
         verdicts = verify_run(Verifier.open(checkpoint), claims.values(), run, self.units)
-        return "fever_score", fever_score(claims, {i: one.prediction() for i, one in zip(claims, verdicts)})[
-            "fever_score"
-        ]
+        made = {i: verdict.prediction() for i, verdict in zip(claims, verdicts, strict=True)}
+        return "fever_score", fever_score(claims, made)["fever_score"]
 
     def task_of(self, model: str) -> str:
         if model == "pretrain":
