@@ -1,6 +1,7 @@
 """The paired bootstrap against what theory and a plain resampling of claims give."""
 
 import dataclasses
+import doctest
 import json
 import math
 import random
@@ -8,6 +9,7 @@ import random
 import numpy as np
 import pytest
 
+from lisax.metrics import significance
 from lisax.metrics.fever import claim_scores, fever_score
 from lisax.metrics.ranking import (
     answer_measures,
@@ -20,6 +22,10 @@ from lisax.metrics.ranking import (
 from lisax.metrics.significance import paired_bootstrap
 from lisax.papers import reporting
 from lisax.records import Claim, Hit, Label, LisaxError, Prediction
+
+
+def test_the_example_of_the_docstring():
+    assert not doctest.testmod(significance).failed
 
 
 def scores(seed, size, right):
