@@ -108,7 +108,7 @@ def difference_tables(found: Mapping[str, Mapping[str, Any]], name: Callable[[st
     return [
         ResultTable(
             f"{MEASURES[measure]} against {name(measure, of['against'])}",
-            ("difference", "from", "to", "p"),
+            ("difference", "from", "to", "p, %"),
             tuple(
                 ResultRow(name(measure, variant), tuple(one[key] for key in ("difference", "low", "high", "p_value")))
                 for variant, one in of["variants"].items()
