@@ -22,6 +22,7 @@ from lisax.predict.ranker import Ranker
 from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
 from lisax.predict.verifier import Verifier
+from lisax.predict.wiki_index import WikiIndex
 from lisax.progress import counting, say
 from lisax.records import Claim, DataError, LisaxError, get_field, is_text, parse_json_object
 from lisax.runtime.batching import windows
@@ -37,7 +38,7 @@ class Settings:
     """The options of a check: `corpus` or `index`, model folders, and the arguments of `Checker`."""
 
     corpus: Path | None
-    index: Path | None
+    index: Path | str | None  # a folder, or the URL of a live MediaWiki's api.php
     model: Path | None = None  # None: the shipped one
     ranker: str | None = None
     aggregate: str = "any"
@@ -90,8 +91,11 @@ class Settings:
         return json.dumps([values, prints])
 
 
-def open_index(corpus: Path | None, index: Path | None, kind: str | None = None) -> Index:
-    """Opens the given index, or the index of a corpus, building it in the cache where necessary."""
+def open_index(corpus: Path | None, index: Path | str | None, kind: str | None = None) -> Index:
+    """Opens the given index (of a live wiki, its URL), or the index of a corpus, building it in the cache where
+    necessary."""
+    if isinstance(index, str):
+        return WikiIndex.open(index)
     if index is not None:
         return Index.open(index)
     built = build_index(corpus, kind=kind)

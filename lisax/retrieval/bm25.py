@@ -96,6 +96,14 @@ class Bm25Index:
             state.commit({self._name: builder.finish()})
             self._load()
 
+    def rescore(self, k1: float, b: float) -> None:
+        """Sets k1 and b, atomically; scores become those of a full build."""
+        with writing(self.folder) as state:
+            builder = Bm25Builder(state, self._name, extend=True)
+            builder.set_parameters(k1, b)
+            state.commit({self._name: builder.finish()})
+            self._load()
+
     def search(self, queries: Sequence[str], k: int, *, threads: int | None = None) -> list[list[tuple[str, float]]]:
         """Up to `k` (id, score) per query, best first; of equal scores the earlier document first.
 

@@ -173,3 +173,17 @@ def test_bad_input_is_told(tmp_path):
     assert index.search(["anything"], 3) == [[]]
     with pytest.raises(LisaxError, match="k >= 1"):
         index.search(["a"], 0)
+
+
+def test_new_parameters_give_the_scores_of_a_full_build(tmp_path):
+    documents = [("a", "red fox red"), ("b", "a fox and a hound in the wood"), ("c", "hound")]
+    index = build(documents, tmp_path / "index", k1=0.6, b=0.5, shard_documents=2)
+    for k1, b in ((1.2, 0.0), (0.0, 1.0), (0.9, 0.4)):
+        index.rescore(k1, b)
+        whole = build(documents, tmp_path / f"{k1}-{b}", k1=k1, b=b, shard_documents=2)
+        assert (index.settings["k1"], index.settings["b"]) == (k1, b)
+        for opened in (index, Bm25Index.open(tmp_path / "index")):
+            assert opened.search(["red fox", "hound"], 3) == whole.search(["red fox", "hound"], 3)
+    with pytest.raises(LisaxError, match="0 <= b <= 1"):
+        index.rescore(0.6, 1.5)
+    assert Bm25Index.open(tmp_path / "index").search(["fox"], 3) == whole.search(["fox"], 3)
