@@ -2,7 +2,7 @@
 
 Text-to-text, all tables of a claim in one input and a label word as the answer: `tables_closed` (the gold table),
 `tables_one` (the first retrieved), `tables_top3`, `tables_top5`, `tables_top10`; and `tables_claim_only`. For pair
-scorers the same as `tables_pair_closed` and so on.
+scorers the same as `tables_pair_closed` and so on, and `tables_pair_closed_and_wrong`, also with other tables.
 
 For the fusion model, from the files of retrieved tables: `tables_fusion_top1`, `…top3`, `…top5`, `…top10`, whose
 features are a row of encoder inputs for each table, see `encode_fusion`.
@@ -22,7 +22,7 @@ from lisax.formats.presets import Preset
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableClass, TableExample, table_classes
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import LisaxError
-from lisax.sampling.table_examples import CLOSED, DEPTHS, file_name
+from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS, file_name
 
 from . import example_tasks, metrics, pairs
 from .locations import FileOf, in_data_folder
@@ -40,6 +40,8 @@ def add_all() -> None:
         file_of = in_data_folder("examples/" + stem + ".{split}.jsonl")
         add_text(name, file_of)
         add_text(name.replace("tables_", "tables_pair_"), file_of, variant=name, add=pairs.add)
+    wrong = in_data_folder("examples/" + CLOSED_AND_WRONG + ".{split}.jsonl")
+    add_text(CLOSED_AND_WRONG.replace("tables_", "tables_pair_"), wrong, variant=CLOSED, add=pairs.add)
     for name, stem in FUSION_TASKS.items():
         add_fusion(name, in_data_folder("examples/" + stem + ".{split}.jsonl"))
 

@@ -38,7 +38,7 @@ def check(
             "The model that labels claims: a labeller, an evidence pointer or a model of tables, as a MODEL_DIR, "
             "one of its checkpoints, or a bundle.",
             "DIR",
-            default="the shipped labeller over text, an adapter of MiniLM",
+            default="the shipped labeller over text or, where there are only tables, over these: adapters of MiniLM",
         ),
     ] = None,
     corpus: Annotated[
@@ -75,7 +75,7 @@ def check(
             "The model that orders the evidence: a ranker's folder, bm25, or a sentence encoder such as minilm, whose "
             "vectors count beside BM25.",
             "DIR",
-            default="minilm without --model, otherwise bm25",
+            default="minilm without --model over text, otherwise bm25",
         ),
     ] = None,
     aggregate: Annotated[

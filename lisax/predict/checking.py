@@ -16,8 +16,8 @@ from lisax.corpora import read_claims
 from lisax.formats.parts import TABLE_PARTS
 from lisax.predict import calibrating
 from lisax.predict.answerer import Answerer
-from lisax.predict.building import build_index
-from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker
+from lisax.predict.building import build_index, open_corpus
+from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, shipped_for
 from lisax.predict.index import Index
 from lisax.predict.opening import format_of
 from lisax.predict.reader import Answer
@@ -51,9 +51,15 @@ class Settings:
     calibrate: bool = False  # give the model's own probabilities, and fit a temperature on them
 
     def open(self) -> Checker:
-        """Opens the checker. A corpus is indexed in the kind that the model reads."""
+        """Opens the checker. A corpus is indexed in the kind that the model reads; without a model, one of tables alone in
+        the kind that the shipped labeller of tables reads."""
+        index, model, ranker = None, self.model, self.ranker
+        if model is None:
+            kind = "cells" if self.corpus is not None and open_corpus(self.corpus).has_tables_alone else None
+            index = open_index(self.corpus, self.index, kind)
+            model, ranker = shipped_for(index, ranker)
         verifier = Verifier.open(
-            shipped.labeller() if self.model is None else self.model,
+            model,
             aggregate=self.aggregate,
             threshold=self.threshold,
             evidence=self.evidence,
@@ -61,8 +67,8 @@ class Settings:
         if self.calibrate:
             calibrating.uncalibrated(verifier)
         return Checker(
-            open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None),
-            shipped.RANKER if self.model is None and self.ranker is None else self.ranker,
+            index or open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None),
+            ranker,
             verifier,
             temporal=self.temporal,
             hops=self.hops,
@@ -78,11 +84,11 @@ class Settings:
         return json.dumps([values, prints])
 
 
-def open_index(corpus: Path | None, index: Path | None, kind: str | None = None) -> Index:
+def open_index(corpus: Path | None, index: Path | None, kind: str | None = None, vectors: str | None = None) -> Index:
     """Opens the given index, or the index of a corpus, building it in the cache where necessary."""
     if index is not None:
         return Index.open(index)
-    built = build_index(corpus, kind=kind)
+    built = build_index(corpus, kind=kind, vectors=vectors)
     say(f"{'reused' if built.reused else 'built'} the index of {corpus} ({built.kind}): {built.folder}")
     return Index.open(built.folder)
 
@@ -130,7 +136,7 @@ def ask(
     question: str,
     corpus: Path | None,
     index: Path | None,
-    model: Path,
+    model: Path | None,
     *,
     retriever: Path | None = None,
     columns: Path | None = None,
@@ -138,12 +144,15 @@ def ask(
     answers: int = 5,
     min_confidence: float | None = None,
 ) -> list[Answer]:
-    """Answers one question. A corpus is indexed in the kind that the model reads."""
+    """Answers one question. A corpus is indexed in the kind that the model reads; the shipped one of tables (None) searches
+    them by vectors too."""
     question = " ".join(question.split())
     if not question:
         raise LisaxError("the question is empty")
-    kind = "tables" if format_of(model) is TABLE_PARTS else "mixed"
-    opened = open_index(corpus, index, kind)
+    if model is None:
+        opened = open_index(corpus, index, "tables", shipped.ENCODER)
+    else:
+        opened = open_index(corpus, index, "tables" if format_of(model) is TABLE_PARTS else "mixed")
     answerer = Answerer.open(
         opened,
         model,

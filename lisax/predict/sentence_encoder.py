@@ -48,7 +48,7 @@ class SentenceEncoder:
         vocabulary = open_vocabulary(checkpoint.vocabulary)
         check_fits(vocabulary, backbone, checkpoint.folder)
         known = MODELS.get(os.fspath(model))
-        max_tokens = max_tokens or (known.max_tokens if known else MAX_TOKENS)
+        max_tokens = max_tokens or (known.max_tokens if known else min(MAX_TOKENS, backbone.max_length or MAX_TOKENS))
         # Of the backbone's parameters, those that a dual encoder has: neither a decoder nor a pooler.
         parameters = placed(checkpoint, lambda name: name.startswith(("token_embedder/", "encoder/")))
         network = DualEncoderConfig(backbone, pooling="mean", normalized=True)
