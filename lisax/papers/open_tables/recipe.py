@@ -98,7 +98,10 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
 
     @property
     def main(self) -> str | None:
-        """The model that the report shows: the joint one with attention and most tables, or else any other."""
+        """The model that the report shows: with a backbone `closed`; the joint one with attention and most tables, or else
+        any other."""
+        if self.reads_singly:
+            return "closed"
         joint = [name for name in self.fusion if name.startswith("joint") and not name.endswith("attention")]
         return max(joint, key=depth_of) if joint else next(iter((*self.fusion, *self.text)), None)
 
