@@ -105,7 +105,7 @@ def data_of(folders: Sequence[Path], out: Path) -> Dataset:
     """The one dataset, or a mixture of two sets of claims over tables, written to `out/data`."""
     if len(folders) == 1:
         return open_folder(folders[0])
-    sets = [open_folder(folder) for folder in folders]
+    sets = [open_folder(folder, wording="written") for folder in folders]
     plain.write_tables(out / "data" / "tables.jsonl", itertools.chain.from_iterable(one.tables() for one in sets))
     for split, numbers in CLAIMS.items():
         some = (_some(one.table_claims(split), number) for one, number in zip(sets, numbers, strict=True))
