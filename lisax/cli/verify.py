@@ -22,9 +22,9 @@ def verify(
     index: Annotated[Fetched, Option("An index of `lisax index documents`, `mixed` or `cells`.", "INDEX")],
     out: Annotated[Place, Option("FEVER submission to write.", "FILE")],
     aggregate: Annotated[
-        Literal["max", "sum", "first", "any"],
+        Literal["any", "max", "sum", "first"],
         Option("How to combine a pointwise model's labels of single sentences."),
-    ] = "max",
+    ] = "any",
     temporal: Annotated[
         bool,
         Option(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lisax import __version__
-from lisax.corpora import open_folder, page_files, plain, table_files, titles
+from lisax.corpora import fever, open_folder, page_files, plain, table_files, titles
 from lisax.corpora.csv_tables import read_table
 from lisax.corpora.grid import Place
 from lisax.corpora.reading import Row, Watch
@@ -174,12 +174,16 @@ def _of_file(path: Path) -> Corpus:
         found["tables"] = lambda: [read_table(titles.page_id(path.name), Place(path, None, Watch()))]
     elif path.suffix.lower() == ".jsonl":
         _, first = next(read_json_lines(path))
-        readers = {"sentences": ("documents", plain.read_pages), "rows": ("tables", plain.read_tables)}
-        readers["edges"] = ("graphs", plain.read_graphs)
+        readers = {
+            "sentences": ("documents", plain.read_pages),
+            "lines": ("documents", fever.read_pages),
+            "rows": ("tables", plain.read_tables),
+            "edges": ("graphs", plain.read_graphs),
+        }
         name, read = next((reader for field, reader in readers.items() if field in first), (None, None))
         if name is None:
             raise DataError(
-                "expected a page (sentences), a table (rows) or a graph (edges) in each line: see "
+                "expected a page (sentences, or FEVER's lines), a table (rows) or a graph (edges) in each line: see "
                 "`lisax data check` for the fields",
                 path=path,
                 line=1,

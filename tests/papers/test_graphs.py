@@ -16,7 +16,10 @@ from lisax.records import LisaxError
 T5 = "T5_CHECKPOINT = 'a'"
 QUESTIONS = ["BASE_CHECKPOINT = 'a'", "LARGE_CHECKPOINT = 'b'", "VERBALIZER = 'c'", "VOCABULARY = 'd'"]
 RECIPES = [
-    *((List5, f"list5/{name}", []) for name in ("demo", "scratch", "label_variants", "warm_up")),
+    *(
+        (List5, f"list5/{name}", [])
+        for name in ("demo", "minilm_demo", "minilm", "scratch", "label_variants", "warm_up")
+    ),
     (List5, "list5/paper_xl", ["MSMARCO_CHECKPOINT = 'b'", T5]),
     (List5, "list5/demo", ["Recipe.attacks = True", "Recipe.attacked_share = 0.2", "Recipe.hops = 2"]),
     (List5, "list5/demo", ["Recipe.fuse_bm25 = True", "Recipe.temporal = True"]),

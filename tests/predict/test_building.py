@@ -121,6 +121,7 @@ def test_whole_tables(kind):
         ("a.html", "<p>Tarn is a town.</p><table><tr><th>a<tr><td>Tarn</table>", "a_0"),
         ("a.csv", "town,people\nTarn,18\n", "a.csv#r0"),
         ("pages.jsonl", None, "Tarn_0"),
+        ("wiki-pages.jsonl", '{"id": "Tarn", "text": "", "lines": "0\\tTarn is a town."}\n', "Tarn_0"),
     ],
 )
 def test_single_files(tmp_path, name, content, unit):

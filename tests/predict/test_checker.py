@@ -233,7 +233,6 @@ def test_verdicts_are_those_of_retrieve_rerank_and_verify(pages, bundles, verifi
         "rerank": ["--model", str(bundles["ranker"]), "--depth", "100", "--run", str(tmp_path / "retrieve")],
         "verify": ["--model", str(bundles[verifier]), "--run", str(tmp_path / "rerank"), "--temporal"],
     }
-    steps["verify"] += ["--aggregate", "any"] if verifier == "pointwise" else []
     for verb, options in steps.items():
         given = [
             "--index",
