@@ -39,8 +39,8 @@ class Checker:
 
     Without a verifier, what LisaX ships labels claims, from sentences or, over an index of tables, from these
     (`lisax.shipped`); its encoder, MiniLM, is fetched where it is not there yet, and ranks sentences if no ranker is
-    given. With a verifier and without a ranker they
-    are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an evidence pointer (`InTurn`). A claim without evidence is labelled NOT ENOUGH INFO, and `Verdict.reason` says why.
+    given. With a verifier and without a ranker they are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an
+    evidence pointer (`InTurn`). A claim without evidence is labelled NOT ENOUGH INFO, and `Verdict.reason` says why.
 
     >>> from lisax import Checker, Index, example_model, example_pages
     >>> checker = Checker(Index.build(example_pages()), verifier=example_model())

@@ -53,21 +53,19 @@ class Settings:
     def open(self) -> Checker:
         """Opens the checker. A corpus is indexed in the kind that the model reads; without a model, one of tables alone in
         the kind that the shipped labeller of tables reads."""
-        index, model, ranker = None, self.model, self.ranker
-        if model is None:
+        options = {"aggregate": self.aggregate, "threshold": self.threshold, "evidence": self.evidence}
+        if self.model is None:
             kind = "cells" if self.corpus is not None and open_corpus(self.corpus).has_tables_alone else None
             index = open_index(self.corpus, self.index, kind)
-            model, ranker = shipped_for(index, ranker)
-        verifier = Verifier.open(
-            model,
-            aggregate=self.aggregate,
-            threshold=self.threshold,
-            evidence=self.evidence,
-        )
+            model, ranker = shipped_for(index, self.ranker)
+            verifier = Verifier.open(model, **options)
+        else:
+            verifier, ranker = Verifier.open(self.model, **options), self.ranker
+            index = open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None)
         if self.calibrate:
             calibrating.uncalibrated(verifier)
         return Checker(
-            index or open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None),
+            index,
             ranker,
             verifier,
             temporal=self.temporal,

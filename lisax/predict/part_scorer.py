@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -18,7 +17,6 @@ import numpy as np
 from lisax.formats.budget import squeeze
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind, encode_part
 from lisax.formats.vocabulary import EOS_ID
-from lisax.predict.opening import open_model
 from lisax.predict.pair_model import PairModel
 from lisax.predict.text_model import TextModel
 from lisax.records import LisaxError, Table
@@ -40,7 +38,7 @@ class _Part:
 class PartScorer:
     """Scores parts with one model. Results are cached by table id: use one scorer for one collection."""
 
-    def __init__(self, model: TextModel | PairModel):
+    def __init__(self, model: TextModel):
         if model.format is not TABLE_PARTS:
             raise LisaxError(f"this model's format is '{model.format}'; rows and columns need one of '{TABLE_PARTS}'")
         self.model = model
@@ -48,9 +46,8 @@ class PartScorer:
         self._slot = len(model.vocabulary.encode(model.preset.claim_slot))
 
     @staticmethod
-    def open(path: str | os.PathLike) -> PartScorer:
-        """Loads the model in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest)."""
-        model = open_model(path)
+    def of(model: TextModel | PairModel) -> PartScorer:
+        """The scorer of a model of either kind."""
         return PairPartScorer(model) if isinstance(model, PairModel) else PartScorer(model)
 
     def scores(

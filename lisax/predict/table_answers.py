@@ -19,7 +19,10 @@ from lisax.formats.parts import PartKind
 from lisax.predict import score_fusion
 from lisax.predict.answer_confidence import AnswerConfidence, Cells
 from lisax.predict.dense_search import DenseSearch
+from lisax.predict.opening import open_model
+from lisax.predict.pair_model import PairModel
 from lisax.predict.part_scorer import TABLES_KEPT, PartScorer, Progress
+from lisax.predict.text_model import TextModel
 from lisax.records import DataError, LisaxError, Table
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.table_store import TableStore
@@ -114,11 +117,17 @@ class TableAnswerer:
         """Opens the answerer. `index` is a folder that `lisax index tables` built; a bundle holds a model of the format
         `table_parts`, and may also be a MODEL_DIR. Tables are found as when the weights of the model of rows were fitted:
         by BM25, or by BM25 and vectors, which the index must have."""
-        folder, rows = Path(index), PartScorer.open(bundle)
-        columns = None if column_bundle is None else PartScorer.open(column_bundle)
-        by_vectors = rows.model.card.content.get("retrieval") == VECTORS
+        columns = None if column_bundle is None else open_model(column_bundle)
+        return cls.of(Path(index), TableStore.open(index), open_model(bundle), columns)
+
+    @classmethod
+    def of(
+        cls, folder: Path, store: TableStore, rows: TextModel | PairModel, columns: TextModel | PairModel | None = None
+    ) -> TableAnswerer:
+        """`open` with models and tables that are open already."""
+        by_vectors = rows.card.content.get("retrieval") == VECTORS
         search = search_by_vectors(folder) if by_vectors else open_index(folder)
-        return cls(search, TableStore.open(folder), rows, columns)
+        return cls(search, store, PartScorer.of(rows), None if columns is None else PartScorer.of(columns))
 
     def search(self, question: str, pool: int = POOL) -> list[tuple[str, float]]:
         """Up to `pool` (table id, score) pairs, best first."""
