@@ -10,7 +10,8 @@ import pytest
 import small_encoder
 import stages_alone
 
-from lisax import Answerer, world
+from lisax import Answerer, shipped, world
+from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.papers.base import REPORT
 from lisax.papers.cltr import pool_scores
@@ -105,6 +106,29 @@ def test_an_answerer_needs_the_vectors(run, folder, tmp_path):
         Answerer.open(tmp_path / "words", run.model_dir("parts"))
     answers = Answerer.open(run.index_folder, run.model_dir("parts"), min_confidence=0.0).ask("Who lives in Tarn?")
     assert answers and all(0 <= answer.probability <= 1 for answer in answers)
+
+
+def test_where_no_model_is_named_the_shipped_one_answers(run, folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(shipped, "PARTS", run.model_dir("parts"))
+    monkeypatch.setattr(shipped, "ENCODER", str(folder / "encoder"))
+    monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables/clubs.csv").write_text("town,club\nTarn,Tarn United\nOstra,Red Star\n")
+    question = "Which club is from Tarn?"
+    assert main(["ask", question, "--corpus", str(tmp_path / "tables"), "--min-confidence", "0", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["evidence"]["unit"].startswith("clubs") and 0 <= answer["probability"] <= 1
+    given = Answerer.open(run.index_folder, min_confidence=0.0).ask(question)
+    named = Answerer.open(run.index_folder, run.model_dir("parts"), min_confidence=0.0).ask(question)
+    assert [str(answer) for answer in given] == [str(answer) for answer in named]
+    (tmp_path / "asked.jsonl").write_text(json.dumps({"id": "q", "question": question, "answers": ["Tarn United"]}))
+    out = tmp_path / "answers.jsonl"
+    command = ["answer", "--index", str(run.index_folder), "--questions", str(tmp_path / "asked.jsonl")]
+    assert main([*command, "--out", str(out)]) == 0 and "of 1 questions with answers" in capsys.readouterr().out
+    row = json.loads(out.read_text())
+    assert row["id"] == "q" and len(row["answers"]) == sum("abstained" not in found for found in row["found"])
+    assert main([*command, "--out", str(out), "--retriever", str(folder / "encoder")]) != 0
+    assert "leave the retriever out" in capsys.readouterr().err
 
 
 def test_tables_that_were_not_scored_stand_behind_all_others():

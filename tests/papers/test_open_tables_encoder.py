@@ -10,7 +10,8 @@ import pytest
 import small_encoder
 import stages_alone
 
-from lisax import Checker, world
+from lisax import Checker, Index, shipped, world
+from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.formats.examples import read_examples
 from lisax.formats.tables import TableExample
@@ -96,6 +97,20 @@ def test_the_checker_reads_tables_one_by_one(run, tmp_path):
         assert [table.unit for table in verdict.evidence] == [hit.id for hit in found[claim.id]][:ONE_BY_ONE]
         made = verdicts[claim.id].verdict.probabilities
         assert list(verdict.probabilities.values()) == pytest.approx(made, abs=1e-5)
+
+
+def test_where_no_model_is_named_the_shipped_one_checks_tables(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(shipped, "TABLES", run.model_dir("closed"))
+    monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables/clubs.csv").write_text("town,club\nTarn,Tarn United\nOstra,Red Star\n")
+    claim = "Tarn United is a club of Tarn."
+    assert main(["check", claim, "--corpus", str(tmp_path / "tables"), "--json"]) == 0
+    verdict = json.loads(capsys.readouterr().out)
+    assert [one["unit"] for one in verdict["evidence"]] == ["clubs.csv"]
+    assert Checker(Index.build(tmp_path / "tables", kind="cells")).check(claim).to_dict() == verdict
+    index = Index.build(tmp_path / "tables", tmp_path / "index", kind="tables")
+    assert Checker(index).check(claim).label in Label
 
 
 @pytest.mark.slow
