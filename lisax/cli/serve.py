@@ -25,11 +25,12 @@ def serve(
         tuple[Local, ...],
         Option(
             "A bundle or a MODEL_DIR, used as its format allows: scorers of rows and columns (one model or two), a "
-            "ranker, a labeller, a model of tables; for an index of passages a reader, and the retriever given to "
-            "`lisax index vectors`.",
+            "ranker (also minilm), a labeller, a model of tables; for an index of passages a reader, and the retriever "
+            "given to `lisax index vectors`.",
             "DIR",
+            default="the checker that ships, for claims over text",
         ),
-    ],
+    ] = (),
     index: Indexes = (),
     state: State = STATE,
     host: Annotated[
@@ -67,7 +68,7 @@ def serve(
 ) -> None:
     """Serve a web page that answers questions over tables and checks claims.
 
-    lisax serve --model ranker --model verifier --index INDEX
+    lisax serve --index INDEX
     """
     from lisax.serve.start import ServeSettings, serve
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lisax import shipped
 from lisax.formats import tables
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from lisax.predict.fusion_model import FusionModel
     from lisax.predict.page_index import PageIndex
     from lisax.predict.passage_index import PassageIndex
+    from lisax.predict.ranker import VectorRanker
     from lisax.predict.reader import Reader
     from lisax.predict.retriever import PassageSearch, Retriever
     from lisax.predict.table_answers import TableAnswerer
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from lisax.predict.text_model import TextModel
     from lisax.retrieval.table_store import TableStore
 
-    Model = TextModel | FusionModel | Reader | Retriever
+    Model = TextModel | FusionModel | Reader | Retriever | VectorRanker
 
 QUESTION, CLAIM = "question", "claim"
 KINDS = (QUESTION, CLAIM)
@@ -91,9 +93,10 @@ class Models:
 
     @classmethod
     def open(cls, paths: Iterable[Path]) -> Models:
-        """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns."""
+        """Loads bundles or MODEL_DIRs, or, where there are none, the checker that ships. A second model that answers
+        questions is used for columns."""
         models, named = {}, {}
-        for path in paths:
+        for path in tuple(paths) or (Path(shipped.RANKER), shipped.labeller()):
             role, model = _open(path)
             role = COLUMNS if role == PARTS and PARTS in models else role
             if role in models:
@@ -119,8 +122,13 @@ class Models:
 
 
 def _open(path: Path) -> tuple[str, Model]:
-    from lisax.predict.opening import format_of, open_model
+    from lisax.predict.opening import format_of, is_encoder, open_model
 
+    if is_encoder(path):
+        from lisax.predict.ranker import VectorRanker
+        from lisax.predict.sentence_encoder import SentenceEncoder
+
+        return RANKER, VectorRanker(SentenceEncoder.open(path))
     role = ROLES.get(format_of(path))
     if role == READER:
         from lisax.predict.reader import Reader
@@ -288,13 +296,14 @@ class Engine:
 
     def _check_units(self, source: str, index: PageIndex | PassageIndex, text: str) -> dict[str, Any]:
         from lisax.predict.checker import Checker
-        from lisax.predict.ranker import AsFound, ranker_of
+        from lisax.predict.ranker import AsFound, VectorRanker, ranker_of
         from lisax.predict.verifier import verifier_of
 
-        ranker = self.models.get(RANKER)
+        model = self.models.get(RANKER)
+        ranker = AsFound() if model is None else model if isinstance(model, VectorRanker) else ranker_of(model)
         checker = Checker(
             index,
-            AsFound() if ranker is None else ranker_of(ranker),
+            ranker,
             verifier_of(self.models[LABELLER], aggregate=self.aggregate),
             temporal=self.temporal,
             documents=self.depths.documents,
@@ -302,7 +311,9 @@ class Engine:
             min_confidence=self.min_confidence,
         )
         row = _verdict(source, checker, text)
-        return row if ranker is not None else row | {"scores": []}  # retrieval ranks are not probabilities
+        if isinstance(ranker, (AsFound, VectorRanker)):
+            return row | {"scores": []}  # what is no probability is not shown as one
+        return row
 
     def _check_tables(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
         from lisax.predict.checker import Checker

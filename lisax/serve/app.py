@@ -339,9 +339,11 @@ def _add_training(app: FastAPI, page: Page) -> None:
 
     @app.post("/training")
     def start(form: Form) -> Response:
-        role = forms.choice(form, "role", [role for role in training.NEEDS if role in page.engine.models])
+        models = page.engine.models
+        trainable = [role for role in training.NEEDS if role in models and training.is_trainable(models[role])]
+        role = forms.choice(form, "role", trainable)
         gathered = export.gather(page.store.feedback(), page.library, page.engine)
-        page.training.start(role, page.engine.models.paths[role], gathered, forms.integer(forms.string(form, "steps")))
+        page.training.start(role, models.paths[role], gathered, forms.integer(forms.string(form, "steps")))
         return RedirectResponse("/training", 303)
 
     @app.post("/training/stop")

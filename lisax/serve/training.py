@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 from lisax.formats.format import RELEVANCE, Format
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLE_FUSION, TABLES
+from lisax.predict.pair_model import PairModel
+from lisax.predict.ranker import VectorRanker
 from lisax.records import LisaxError, atomic_write, write_json
 from lisax.runtime.checkpoints import MODEL_JSON, resolve_checkpoint, write_fitted
 from lisax.runtime.interop.kinds import VOCABULARY_NAME
@@ -290,8 +292,8 @@ def _keep_weights(base: Path, model: Path) -> None:
 
 
 def is_trainable(model: Any) -> bool:
-    """Whether the page can train a model. Table fusion, which has another architecture, cannot be trained here."""
-    return model.format is not TABLE_FUSION
+    """Whether the page can train a model: text-to-text models, but no table fusion, pair scorers or sentence encoders."""
+    return not isinstance(model, (PairModel, VectorRanker)) and model.format is not TABLE_FUSION
 
 
 def _variant(text_format: Format, tables: int) -> str:

@@ -111,6 +111,7 @@ def test_examples(folder, tmp_path, split, monkeypatch, capsys):
     assert split == "dev" or skipped
 
 
+@pytest.mark.slow
 @needs_beam
 def test_tasks_are_cached_and_read_back(tmp_path):
     made = [

@@ -89,6 +89,7 @@ def whole(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_training_killed_at_many_moments_ends_as_one_that_was_not(whole):
     model_dir = f"{ROOT}/killed"
     for step in (1, 7):
