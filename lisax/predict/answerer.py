@@ -75,7 +75,7 @@ class Answerer(Protocol):
         Raises LisaxError if the model answers no questions, or does not fit the index or the other models."""
         check_confidence(min_confidence)
         folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
-        model = shipped.PARTS if model is None else model
+        model = shipped.parts() if model is None else model
         found = format_of(model)
         if found in (READ, POINT):
             if columns is not None or aggregation is not None:

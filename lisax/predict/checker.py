@@ -147,6 +147,5 @@ class Checker:
 
 def shipped_for(index: Index, ranker: Ranker | Path | None = None) -> tuple[Path, Ranker | Path | None]:
     """The verifier that is shipped for an index, and the ranker: the given one, or else the one that belongs to it."""
-    if index.reads == "tables":
-        return shipped.TABLES, ranker
-    return shipped.TEXT, shipped.ENCODER if ranker is None else ranker
+    ranks = index.reads == "sentences" and ranker is None
+    return shipped.labeller(index.reads), shipped.RANKER if ranks else ranker

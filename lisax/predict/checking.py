@@ -148,7 +148,7 @@ def ask(
     if not question:
         raise LisaxError("the question is empty")
     if model is None:
-        opened = open_index(corpus, index, "tables", shipped.ENCODER)
+        opened = open_index(corpus, index, "tables", shipped.RANKER)
     else:
         opened = open_index(corpus, index, "tables" if format_of(model) is TABLE_PARTS else "mixed")
     answerer = Answerer.open(

@@ -140,7 +140,7 @@ def answer_file(
     """
     from lisax.metrics import open_qa
 
-    model = shipped.PARTS if reader_folder is None else reader_folder
+    model = shipped.parts() if reader_folder is None else reader_folder
     questions = {question.id: question for question in read_questions(questions_file)}
     made_from = [method, k, approximate, retriever_folder, *map(fingerprint, (index, model, questions_file))]
     if not has_passages(read_components(index)):

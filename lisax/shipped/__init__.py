@@ -1,13 +1,23 @@
 """What LisaX ships: small adapters of all-MiniLM-L6-v2 that are used where no model is named, each with its model card.
 
-`TEXT` labels claims from sentences, `TABLES` from tables; `PARTS` finds the rows and columns of tables that answer
-questions. Sentences are ranked by BM25 and the vectors of the same encoder (`ENCODER`), which is fetched once, see `lisax
-models get`.
+Sentences are ranked by BM25 and the vectors of the encoder (`RANKER`) and labelled by an adapter (`labeller`); another one
+labels claims from tables, and a third finds the rows and columns of tables that answer questions (`parts`). The encoder
+itself is fetched once, see `lisax models get`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-ENCODER = "minilm"
-TEXT, TABLES, PARTS = (Path(__file__).parent / name for name in ("text", "tables", "parts"))
+RANKER = "minilm"
+
+
+def labeller(reads: str = "sentences") -> Path:
+    """The bundle of the labeller that reads sentences, trained on FEVER's claims, or `tables`, on TabFact's and
+    InfoTabs'."""
+    return Path(__file__).parent / ("tables" if reads == "tables" else "text")
+
+
+def parts() -> Path:
+    """The bundle of the model of rows and columns, trained on WikiTableQuestions' questions."""
+    return Path(__file__).parent / "parts"

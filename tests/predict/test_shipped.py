@@ -41,13 +41,13 @@ def minilm():
 
 
 def test_it_is_an_adapter_of_the_published_encoder():
-    card = ModelCard.read(shipped.TEXT)
+    card = ModelCard.read(shipped.labeller())
     assert card["adapter"]["base"] == "minilm"
     assert card["adapter"]["base_sha256"] == MODELS["minilm"].files["model.safetensors"].sha256
     assert card["text"]["labels"] == [label.value for label in Label]
     assert card.calibration is not None and card.calibration.claims > 100
-    assert (shipped.TEXT / "model.safetensors").stat().st_size <= 2_000_000
-    assert {path.name for path in shipped.TEXT.iterdir()} == {
+    assert (shipped.labeller() / "model.safetensors").stat().st_size <= 2_000_000
+    assert {path.name for path in shipped.labeller().iterdir()} == {
         "model.safetensors",
         "model.json",
         "training.json",
@@ -57,7 +57,7 @@ def test_it_is_an_adapter_of_the_published_encoder():
 
 def test_no_path_of_the_machine_that_trained_it_is_in_it():
     for name in ("model.json", "training.json", "MODEL_CARD.md"):
-        assert not re.search(r"/(work|tmp|root|home)\b", (shipped.TEXT / name).read_text()), name
+        assert not re.search(r"/(work|tmp|root|home)\b", (shipped.labeller() / name).read_text()), name
 
 
 def digest(ids):
@@ -66,7 +66,7 @@ def digest(ids):
 
 @pytest.mark.skipif(not FEVER.is_dir(), reason="needs ../shared/data/fever")
 def test_it_was_trained_on_the_training_split_alone(tmp_path):
-    training = json.loads((shipped.TEXT / "training.json").read_text())
+    training = json.loads((shipped.labeller() / "training.json").read_text())
     run = List5(open_folder(FEVER), tmp_path, Recipe.read([training["recipe"]]))
     for role, name in ((TRAIN, "trained"), (VALIDATION, "held_out")):
         ids = run.claims_of(role).keys()
