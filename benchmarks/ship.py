@@ -102,9 +102,11 @@ def main() -> None:
 
 
 def data_of(folders: Sequence[Path], out: Path) -> Dataset:
-    """The one dataset, or a mixture of two sets of claims over tables, written to `out/data`."""
+    """The one dataset, or a mixture of two sets of claims over tables, which is written to `out/data` once."""
     if len(folders) == 1:
         return open_folder(folders[0])
+    if (out / "data" / f"claims.{list(CLAIMS)[-1]}.jsonl").is_file():
+        return open_folder(out / "data")
     sets = [open_folder(folder, wording="written") for folder in folders]
     plain.write_tables(out / "data" / "tables.jsonl", itertools.chain.from_iterable(one.tables() for one in sets))
     for split, numbers in CLAIMS.items():

@@ -18,6 +18,11 @@ def labeller(reads: str = "sentences") -> Path:
     return Path(__file__).parent / ("tables" if reads == "tables" else "text")
 
 
+def labels_tables() -> bool:
+    """Whether a labeller over tables is among what is shipped."""
+    return labeller("tables").is_dir()
+
+
 def parts() -> Path:
     """The bundle of the model of rows and columns, trained on WikiTableQuestions' questions."""
     return Path(__file__).parent / "parts"

@@ -101,6 +101,7 @@ def test_the_checker_reads_tables_one_by_one(run, tmp_path):
 
 def test_where_no_model_is_named_the_shipped_one_checks_tables(run, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(shipped, "labeller", {"tables": run.model_dir("closed")}.get)
+    monkeypatch.setattr(shipped, "labels_tables", lambda: True)
     monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "cache"))
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables/clubs.csv").write_text("town,club\nTarn,Tarn United\nOstra,Red Star\n")
@@ -111,6 +112,9 @@ def test_where_no_model_is_named_the_shipped_one_checks_tables(run, tmp_path, mo
     assert Checker(Index.build(tmp_path / "tables", kind="cells")).check(claim).to_dict() == verdict
     index = Index.build(tmp_path / "tables", tmp_path / "index", kind="tables")
     assert Checker(index).check(claim).label in Label
+    monkeypatch.setattr(shipped, "labels_tables", lambda: False)
+    with pytest.raises(LisaxError, match="no labeller over tables comes with LisaX: name a model"):
+        Checker(index)
 
 
 @pytest.mark.slow
