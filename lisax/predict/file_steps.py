@@ -10,11 +10,8 @@ from lisax import shipped
 from lisax.corpora import open_folder, plain, read_claims, read_questions
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.predict import calibrating
-from lisax.predict.answerer import Answerer, PassageAnswerer
 from lisax.predict.index import Index
 from lisax.predict.ranker import Bm25Ranker, Ranker, rank_to_file
-from lisax.predict.reader import Answer, Reader, answer_to_file
-from lisax.predict.retriever import open_encoder
 from lisax.predict.table_index import TableIndex
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import PointerVerifier, TableVerifier, Verifier, tell_dropped_rows, tell_open, verify_run
@@ -139,6 +136,9 @@ def answer_file(
     Returns exact match over the questions with known answers (`open_qa.answered`), or None where no answers are known.
     """
     from lisax.metrics import open_qa
+    from lisax.predict.answerer import Answerer, PassageAnswerer
+    from lisax.predict.reader import Answer, Reader, answer_to_file
+    from lisax.predict.retriever import open_encoder
 
     model = shipped.parts() if reader_folder is None else reader_folder
     questions = {question.id: question for question in read_questions(questions_file)}
