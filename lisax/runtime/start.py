@@ -26,8 +26,10 @@ from lisax.runtime.checkpoints import (
     read_card,
     remove_incomplete,
 )
-from lisax.runtime.interop.adapters import weights_digest
+from lisax.runtime.interop.adapters import check_base, lora_of, weights_digest
 from lisax.runtime.interop.kinds import vocabulary_name
+from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.interop.pieces import Checkpoint
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.pretrained import is_named
 from lisax.runtime.restore import restore_initial, restore_own
@@ -68,14 +70,41 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
 def _begin_adapter(
     config: TrainConfig, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
 ) -> Start:
-    """Of an adapter beside the initial checkpoint, which is read whether the run is new or continues."""
-    continues = bool(complete_steps(config.model_dir))
-    start = _from_initial(config, expected, partitioner, (lambda _: None) if continues else say, slots=False)
+    """Of an adapter beside the initial checkpoint, which is read whether the run is new or continues. Where the initial
+    checkpoint holds an adapter that is made in the same way, that one is trained further."""
+    tell = (lambda _: None) if complete_steps(config.model_dir) else say
+    earlier = _earlier_adapter(config)
+    start = _from_initial(
+        config if earlier is None else _beside(earlier, config), expected, partitioner, tell, slots=False
+    )
     kept, trained = config.adapter.split(start.state.parameters, config.random_seed or 0)
+    if earlier is not None:
+        wanted = TrainState(start.state.step, jax.eval_shape(lambda: trained), None)
+        found, _ = restore_initial(earlier, wanted, partitioner, optimizer=False)
+        trained |= found.parameters
+        step = int(found.step) if config.checkpoint.restore.restore_step else 0
+        start = Start(TrainState(jnp.int32(step), trained, None), _total(config, step), _card(config, step, step))
+        tell(f"trains the adapter of {earlier.folder} further")
     state = TrainState(start.state.step, trained, jax.jit(config.optimizer.init)(trained))
     found = _own(config, jax.eval_shape(lambda: state), partitioner, say)
     found = found or dataclasses.replace(start, state=partitioner.place_state(state))
     return dataclasses.replace(found, kept=kept, adapter=config.adapter)
+
+
+def _earlier_adapter(config: TrainConfig) -> Checkpoint | None:
+    """The adapter in the initial checkpoint, if it is made as that of the run is; another is part of the backbone."""
+    folder = initial_folder(config)
+    if not (folder / MODEL_JSON).is_file() or read_card(folder).get("adapter") is None:
+        return None
+    checkpoint = open_checkpoint(folder, alone=True)
+    return checkpoint if lora_of(checkpoint) == config.adapter else None
+
+
+def _beside(adapter: Checkpoint, config: TrainConfig) -> TrainConfig:
+    """`config` with the initial checkpoint that the adapter was trained beside."""
+    check_base(adapter, open_checkpoint(adapter.card["adapter"]["base"]))
+    restore = dataclasses.replace(config.checkpoint.restore, path=adapter.card["adapter"]["base"])
+    return dataclasses.replace(config, checkpoint=dataclasses.replace(config.checkpoint, restore=restore))
 
 
 def _own(
@@ -114,7 +143,7 @@ def _from_initial(
     """Of the initial checkpoint. Without `slots` the state has none."""
     folder, restore = initial_folder(config), config.checkpoint.restore
     optimizer = restore.restore_optimizer if slots else False
-    state, with_slots = restore_initial(folder, expected, partitioner, optimizer=optimizer)
+    state, with_slots = restore_initial(open_checkpoint(folder), expected, partitioner, optimizer=optimizer)
     if own := expected.parameters.keys() - state.parameters.keys():
 
         def draw():
@@ -218,6 +247,8 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
 
 def _adapter_card(config: TrainConfig) -> dict[str, Any]:
     """What has to be known to use the adapter: its own settings, and the model that it stands beside."""
+    if (earlier := _earlier_adapter(config)) is not None:
+        return dict(earlier.card["adapter"])
     path, folder = config.checkpoint.restore.path, initial_folder(config)
     base = path if is_named(path) else str(absolute(folder))
     return {**dataclasses.asdict(config.adapter), "base": base, "base_sha256": weights_digest(folder)}

@@ -17,6 +17,7 @@ from lisax.records import Claim, Document, Hit, Label
 from lisax.sampling import negatives, noise
 
 LIST_LENGTH = 5  # L, the sentences kept per claim
+VARIED = 0.3  # of several infused lists of a claim, the share whose order and length are varied
 
 Ranked = Mapping[str, Sequence[str]]  # claim id -> sentence ids, best first
 
@@ -162,19 +163,27 @@ def infused(
     *,
     seed: int = 0,
     length: int = LIST_LENGTH,
+    lists: int | None = None,
     skipped: Counter | None = None,
 ) -> Iterator[Example]:
     """One example per gold evidence set: the first `length` reranked sentences, infused with that set.
 
-    A claim without reranked sentences is trained on its gold set alone; without either it is skipped.
+    `lists` (ours) instead makes that many examples of every claim, each infused with one of its sets, drawn; a share
+    `VARIED` of them in another order, and with some sentences left out that are not of the set. A claim without
+    reranked sentences is trained on its gold set alone; without either it is skipped.
     """
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         rng = negatives.generator(seed, claim.id, "infusion")
         selected = [passage.id for passage in first_passages(reranked.get(claim.id, ()), lookup, length)]
-        for evidence in claim.evidence_sets if _has_evidence(claim) else ((),):
+        sets: Sequence[Sequence[str]] = claim.evidence_sets if _has_evidence(claim) else ((),)
+        if lists is not None:
+            sets = [sets[int(rng.integers(len(sets)))] for _ in range(lists)]
+        for evidence in sets:
             gold = [p.id for p in _found(evidence, lookup, skipped)]
             units = noise.infuse(selected or gold[:length], gold, claim.label, rng, spare=claim.gold_ids)
+            if lists is not None and rng.random() < VARIED:
+                units = noise.varied(units, gold, rng)
             if units:
                 yield Example(claim.id, claim.text, tuple(map(lookup, units)), label=claim.label)
             else:

@@ -34,6 +34,7 @@ class Draws:
     weak: int = 0
     spot: Callable[[str], Sequence[str]] | None = None
     sizes: Sequence[int] | None = None
+    lists: int | None = None
 
 
 def build(
@@ -68,7 +69,7 @@ def build(
         return (examples.listwise_input(claim, reranked.get(claim.id, ()), lookup) for claim in claims)
     if variant == "label_listwise":
         return examples.listwise(claims, reranked, lookup, **windowed)
-    return examples.infused(claims, reranked, lookup, **options)
+    return examples.infused(claims, reranked, lookup, lists=draws.lists, **options)
 
 
 def write_all(

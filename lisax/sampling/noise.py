@@ -37,3 +37,12 @@ def infuse(
         free = [i for i in free if result[i] not in spare] or free
         result[free[int(rng.integers(len(free)))]] = sentence
     return result
+
+
+def varied(units: Sequence[str], gold: Collection[str], rng: np.random.Generator) -> list[str]:
+    """The sentences in a random order, without a random number of those that are not gold; one at least (ours)."""
+    others = [unit for unit in units if unit not in gold]
+    kept = int(rng.integers(0 if len(others) < len(units) else 1, len(others) + 1)) if others else 0
+    chosen = {others[i] for i in rng.permutation(len(others))[:kept]}
+    left = [unit for unit in units if unit in gold or unit in chosen]
+    return [left[i] for i in rng.permutation(len(left))]

@@ -9,6 +9,7 @@ import zipfile
 
 import pytest
 
+from lisax import shipped
 from lisax.cli import invoke
 from lisax.places import cache_folder
 from lisax.records import DataError, LisaxError
@@ -146,3 +147,9 @@ def test_a_folder_of_that_name_goes_before(index, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny").mkdir()
     assert pretrained.folder_of("tiny") is None and pretrained.folder_of(tmp_path / "tiny") is None
+
+
+def test_what_is_shipped_has_a_name():
+    assert pretrained.is_named("minilm-text")
+    assert pretrained.folder_of("minilm-text") == shipped.labeller()
+    assert pretrained.folder_of("minilm-something") is None and not pretrained.is_named("minilm-something")

@@ -88,6 +88,17 @@ def test_infused_has_one_example_an_evidence_set():
     assert ids(built[-1]) == READABLE[:5]
 
 
+def test_several_infused_lists_of_each_claim():
+    built = list(examples.infused(CLAIMS, RUN, LOOKUP, lists=40))
+    plain = list(examples.infused(CLAIMS, RUN, LOOKUP))
+    assert Counter(one.claim_id for one in built) == dict.fromkeys((one.claim_id for one in plain), 40)
+    as_selected = [ids(one) == READABLE[:5] for one in built if one.claim_id == "n"]
+    assert 0.5 < sum(as_selected) / 40 < 0.9
+    for claim in CLAIMS[:2]:
+        drawn = [set(ids(one)) for one in built if one.claim_id == claim.id]
+        assert all(any(unit in one for gold in claim.evidence_sets for unit in gold) for one in drawn)
+
+
 def test_without_a_run_infusion_trains_on_gold_and_counts_what_it_skips():
     skipped = Counter()
     built = list(examples.infused(CLAIMS, {}, LOOKUP, skipped=skipped))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lisax.records import Label
 from lisax.sampling.negatives import generator
-from lisax.sampling.noise import infuse
+from lisax.sampling.noise import infuse, varied
 
 units = st.sampled_from([f"p_{i}" for i in range(9)])
 selections = st.lists(units, max_size=6, unique=True)
@@ -67,3 +67,15 @@ def test_other_evidence_makes_room_last():
     assert results(["g"]) == {("g", "s", "b"), ("a", "s", "g")}
     assert results(["g", "h"]) == {("g", "s", "h"), ("h", "s", "g")}
     assert results(["g", "h", "i"]) == {("g", "i", "h"), ("h", "i", "g")}
+
+
+@given(selections.filter(bool), golds, seeds)
+def test_a_varied_list_has_all_gold_and_some_of_the_others(selected, gold, seed):
+    result = varied(selected, gold, generator(seed, "7", "infusion"))
+    assert result and len(set(result)) == len(result) and set(result) <= set(selected)
+    assert set(selected) & set(gold) <= set(result)
+
+
+def test_every_order_and_length_comes():
+    results = {tuple(varied(["g", "a", "b"], ["g"], generator(i, "7", "infusion"))) for i in range(200)}
+    assert len(results) == 1 + 4 + 6  # the gold sentence alone, with one of the others, with both

@@ -58,6 +58,8 @@ class Recipe(BackboneRecipe, AttackRecipe):
     training_entities: str = "titles"
     # Sentences of the window that each claim adds to the pointwise labeller's examples as NOINFO; the paper adds none.
     weak_sentences: int = 0
+    # Infused lists of each training claim, see `sampling.examples.infused`; None, as in the paper: one for each evidence set.
+    infused_lists: int | None = None
     # Select sentences by the ranker and BM25 together, weighted on held-out claims; the paper selects by the ranker.
     fuse_bm25: bool = False
     # 2: also retrieve and select pages that the first pages and sentences name (DeSePtion, section 4).

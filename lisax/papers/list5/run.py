@@ -325,7 +325,7 @@ class List5(EncoderPipeline, PagePipeline):
         examples = Stage(
             name="examples.label",
             after=[f"select.{selector}.{TRAIN}", f"select.{selector}.{VALIDATION}"],
-            reads=["labelling_window", "weak_sentences", "seed", "label_seed"],
+            reads=["labelling_window", "weak_sentences", "infused_lists", "seed", "label_seed"],
             outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
             work=functools.partial(self._write_label_examples, names, selector),
         )
@@ -334,7 +334,10 @@ class List5(EncoderPipeline, PagePipeline):
     def _write_label_examples(self, names: Sequence[str], selector: str) -> None:
         recipe, skipped = self.recipe, Counter()
         draws = files.Draws(
-            self.seed_of("label"), labelling_window=Window(*recipe.labelling_window), weak=recipe.weak_sentences
+            self.seed_of("label"),
+            labelling_window=Window(*recipe.labelling_window),
+            weak=recipe.weak_sentences,
+            lists=recipe.infused_lists,
         )
         for role in (TRAIN, VALIDATION):
             ranked = self.selected(selector, role)
