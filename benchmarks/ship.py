@@ -58,7 +58,7 @@ MODELS = {
         List5,
         finish_text,
         "label_listwise_infused",
-        shipped.labeller(),
+        shipped.FOLDER / "text",
         lambda run, role: run.claims_of(role),
     ),
     "tables": Shipped(
@@ -67,7 +67,7 @@ MODELS = {
         OpenTables,
         finish_tables,
         "closed",
-        shipped.labeller("tables"),
+        shipped.FOLDER / "tables",
         lambda run, role: run.claims_of(role),
     ),
     "parts": Shipped(
@@ -76,7 +76,7 @@ MODELS = {
         Cltr,
         finish_parts,
         "parts",
-        shipped.parts(),
+        shipped.FOLDER / "parts",
         lambda run, role: run.questions[role],
     ),
 }

@@ -25,7 +25,7 @@ def answer(
         Option(
             "A reader of passages, or a model of table rows and columns: a MODEL_DIR, a checkpoint or a bundle.",
             "DIR",
-            default="the shipped model of table rows and columns, an adapter of MiniLM",
+            default="the model of table rows and columns that comes with LisaX, if one does",
         ),
     ] = None,
     retriever: Annotated[

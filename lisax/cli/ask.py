@@ -18,7 +18,7 @@ def ask(
             "A reader of passages, or a model of table rows and columns: a MODEL_DIR, one of its checkpoints, or a "
             "bundle.",
             "DIR",
-            default="the shipped model of table rows and columns, an adapter of MiniLM",
+            default="the model of table rows and columns that comes with LisaX, if one does",
         ),
     ] = None,
     corpus: Annotated[

@@ -38,7 +38,7 @@ def check(
             "The model that labels claims: a labeller, an evidence pointer or a model of tables, as a MODEL_DIR, "
             "one of its checkpoints, or a bundle.",
             "DIR",
-            default="the shipped labeller over text or, where there are only tables, over these: adapters of MiniLM",
+            default="the shipped labeller over text, an adapter of MiniLM; over tables alone the one of these, if one is shipped",
         ),
     ] = None,
     corpus: Annotated[

@@ -64,7 +64,7 @@ class Answerer(Protocol):
         min_confidence: float | None = None,
     ) -> Answerer:
         """Opens the answerer that fits an index and a model, by the model's kind. Without a model, the one that LisaX ships
-        answers from tables (`lisax.shipped`), for whose search the index has vectors of `minilm`.
+        answers from tables (`lisax.shipped.parts`), for whose search the index has vectors of `minilm`.
 
         A reader needs an index of `lisax index mixed`; it reads passages found by BM25 or, with a `retriever`, by BM25
         and vectors. A model of rows and columns (CLTR) needs an index of `lisax index tables` and answers from cells.

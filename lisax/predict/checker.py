@@ -146,12 +146,6 @@ class Checker:
 
 
 def shipped_for(index: Index, ranker: Ranker | Path | None = None) -> tuple[Path, Ranker | Path | None]:
-    """The verifier that is shipped for an index, and the ranker: the given one, or else the one that belongs to it. Raises
-    LisaxError for an index of tables where no labeller of them is shipped."""
-    if index.reads == "tables" and not shipped.labels_tables():
-        raise LisaxError(
-            "no labeller over tables comes with LisaX: name a model, or index the tables with `lisax index mixed`, whose "
-            "rows the labeller over text reads"
-        )
+    """The verifier that is shipped for an index, and the ranker: the given one, or else the one that belongs to it."""
     ranks = index.reads == "sentences" and ranker is None
     return shipped.labeller(index.reads), shipped.RANKER if ranks else ranker

@@ -131,6 +131,12 @@ def test_where_no_model_is_named_the_shipped_one_answers(run, folder, tmp_path, 
     assert "leave the retriever out" in capsys.readouterr().err
 
 
+def test_without_a_shipped_model_of_rows_it_is_said_so(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    with pytest.raises(LisaxError, match="no model of table rows and columns comes with LisaX: name one"):
+        Answerer.open(run.index_folder)
+
+
 def test_tables_that_were_not_scored_stand_behind_all_others():
     runs = {"q": [Hit("q", "b", 1, 0.4), Hit("q", "a", 2, 0.2)]}
     pool = {"q": [Hit("q", table, rank, 9.0 - rank) for rank, table in enumerate("abcd", start=1)]}

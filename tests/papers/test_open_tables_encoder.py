@@ -112,9 +112,12 @@ def test_where_no_model_is_named_the_shipped_one_checks_tables(run, tmp_path, mo
     assert Checker(Index.build(tmp_path / "tables", kind="cells")).check(claim).to_dict() == verdict
     index = Index.build(tmp_path / "tables", tmp_path / "index", kind="tables")
     assert Checker(index).check(claim).label in Label
-    monkeypatch.setattr(shipped, "labels_tables", lambda: False)
+
+
+def test_without_a_shipped_labeller_of_tables_it_is_said_so(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
     with pytest.raises(LisaxError, match="no labeller over tables comes with LisaX: name a model"):
-        Checker(index)
+        Checker(Index.build(run.data.tables(), tmp_path / "index", kind="cells"))
 
 
 @pytest.mark.slow
