@@ -75,7 +75,7 @@ class Answerer(Protocol):
         Raises LisaxError if the model answers no questions, or does not fit the index or the other models."""
         check_confidence(min_confidence)
         folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
-        model = shipped.parts() if model is None else model
+        model = shipped_parts() if model is None else model
         found = format_of(model)
         if found in (READ, POINT):
             if columns is not None or aggregation is not None:
@@ -93,6 +93,13 @@ class Answerer(Protocol):
         raise LisaxError(
             f"{model} answers no questions (its format is '{found}'): give a reader, or a model of table parts"
         )
+
+
+def shipped_parts() -> Path:
+    """The model of rows and columns that LisaX ships. Raises LisaxError where none is shipped."""
+    if not shipped.parts().is_dir():
+        raise LisaxError("no model of table rows and columns comes with LisaX: name one, or a reader of passages")
+    return shipped.parts()
 
 
 def _check(folder: Path, component: str, kind: str) -> None:

@@ -146,6 +146,12 @@ class Checker:
 
 
 def shipped_for(index: Index, ranker: Ranker | Path | None = None) -> tuple[Path, Ranker | Path | None]:
-    """The verifier that is shipped for an index, and the ranker: the given one, or else the one that belongs to it."""
-    ranks = index.reads == "sentences" and ranker is None
-    return shipped.labeller(index.reads), shipped.RANKER if ranks else ranker
+    """The verifier that is shipped for an index, and the ranker: the given one, or else the one that belongs to it. Raises
+    LisaxError for an index of tables where no labeller of them is shipped."""
+    labeller = shipped.labeller(index.reads)
+    if not labeller.is_dir():
+        raise LisaxError(
+            "no labeller over tables comes with LisaX: name a model, or index the tables with `lisax index mixed`, whose "
+            "rows the labeller over text reads"
+        )
+    return labeller, shipped.RANKER if index.reads == "sentences" and ranker is None else ranker

@@ -55,7 +55,8 @@ class Settings:
         the kind that the shipped labeller of tables reads."""
         options = {"aggregate": self.aggregate, "threshold": self.threshold, "evidence": self.evidence}
         if self.model is None:
-            whole = shipped.labels_tables() and self.corpus is not None and open_corpus(self.corpus).has_tables_alone
+            labels_tables = shipped.labeller("tables").is_dir()
+            whole = labels_tables and self.corpus is not None and open_corpus(self.corpus).has_tables_alone
             index = open_index(self.corpus, self.index, "cells" if whole else None)
             model, ranker = shipped_for(index, self.ranker)
             verifier = Verifier.open(model, **options)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lisax import shipped
 from lisax.corpora import open_folder, plain, read_claims, read_questions
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.predict import calibrating
@@ -136,11 +135,11 @@ def answer_file(
     Returns exact match over the questions with known answers (`open_qa.answered`), or None where no answers are known.
     """
     from lisax.metrics import open_qa
-    from lisax.predict.answerer import Answerer, PassageAnswerer
+    from lisax.predict.answerer import Answerer, PassageAnswerer, shipped_parts
     from lisax.predict.reader import Answer, Reader, answer_to_file
     from lisax.predict.retriever import open_encoder
 
-    model = shipped.parts() if reader_folder is None else reader_folder
+    model = shipped_parts() if reader_folder is None else reader_folder
     questions = {question.id: question for question in read_questions(questions_file)}
     made_from = [method, k, approximate, retriever_folder, *map(fingerprint, (index, model, questions_file))]
     if not has_passages(read_components(index)):

@@ -101,7 +101,6 @@ def test_the_checker_reads_tables_one_by_one(run, tmp_path):
 
 def test_where_no_model_is_named_the_shipped_one_checks_tables(run, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(shipped, "labeller", {"tables": run.model_dir("closed")}.get)
-    monkeypatch.setattr(shipped, "labels_tables", lambda: True)
     monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "cache"))
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables/clubs.csv").write_text("town,club\nTarn,Tarn United\nOstra,Red Star\n")
