@@ -33,7 +33,8 @@ __all__ = [
 
 
 class SentencePieces(seqio.SentencePieceVocabulary):
-    """A SentencePiece model and `extra_ids` sentinels; without a path, the one that `locations` finds."""
+    """A SentencePiece model and `extra_ids` sentinels, or as many as it has itself (mT5's); without a path, the one that
+    `locations` finds."""
 
     def __init__(self, path: str | os.PathLike | None = None, extra_ids: int = EXTRA_IDS):
         super().__init__("" if path is None else str(path), extra_ids=extra_ids)
@@ -44,14 +45,20 @@ class SentencePieces(seqio.SentencePieceVocabulary):
 
     def _model_context(self):
         # The parent keeps what it loaded first; the locations may have changed since, so they are asked at each call.
-        if self._sentencepiece_model_file:
+        path = Path(self.sentencepiece_model_file)
+        added = _plain(path, self._extra_ids).added
+        if self._sentencepiece_model_file and added == self._extra_ids:
             return super()._model_context()
-        return _located(locations.vocabulary_path(), self.extra_ids)._model_context()
+        return _located(path, added)._model_context()
+
+    @property
+    def extra_ids(self) -> int:
+        return _plain(Path(self.sentencepiece_model_file), self._extra_ids).extra_ids
 
     def __eq__(self, other) -> bool:
         return (
             isinstance(other, seqio.SentencePieceVocabulary)
-            and self.extra_ids == other.extra_ids
+            and self._extra_ids == other._extra_ids
             and (self is other or self.sentencepiece_model_file == other.sentencepiece_model_file)
         )
 

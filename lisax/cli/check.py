@@ -28,6 +28,24 @@ Calibrate = Annotated[
     ),
 ]
 
+Prompt = Annotated[
+    str | None,
+    Option(
+        "Of a published T5 that `lisax models list` does not name: its prompt, as the name of one (monot5, nli, flan …) "
+        "or a template with {claim} and {text}.",
+        "TEXT",
+    ),
+]
+LabelWords = Annotated[
+    str | None,
+    Option("With --prompt, the answers: SUPPORTED,NOT-SUPPORTED or SUPPORTS,REFUTES,NOT-ENOUGH-INFO.", "W,W"),
+]
+
+
+def words_of(given: str | None) -> tuple[str, ...]:
+    """Label words that were given with commas between them."""
+    return () if given is None else tuple(word.strip() for word in given.split(","))
+
 
 def check(
     claim: Annotated[str | None, Argument("The claim, in quotation marks; or give --claims.", "CLAIM")] = None,
@@ -36,9 +54,10 @@ def check(
         Local | None,
         Option(
             "The model that labels claims: a labeller, an evidence pointer or a model of tables, as a MODEL_DIR, "
-            "one of its checkpoints, or a bundle.",
+            "one of its checkpoints, or a bundle; or a published one, hf:OWNER/NAME.",
             "DIR",
             default="the shipped labeller over text, an adapter of MiniLM; over tables alone the one of these, if one is shipped",
+            names=("--verifier", "--model"),
         ),
     ] = None,
     corpus: Annotated[
@@ -72,11 +91,18 @@ def check(
     ranker: Annotated[
         str | None,
         Option(
-            "The model that orders the evidence: a ranker's folder, bm25, or a sentence encoder such as minilm, whose "
-            "vectors count beside BM25.",
+            "The model that orders the evidence: a ranker's folder, a published one (hf:OWNER/NAME), bm25, or a sentence "
+            "encoder such as minilm, whose vectors count beside BM25. FIRST,SECOND: the second compares the best of the "
+            "first (duoT5).",
             "DIR",
             default="minilm without --model over text, otherwise bm25",
         ),
+    ] = None,
+    prompt: Prompt = None,
+    label_words: LabelWords = None,
+    ranker_prompt: Annotated[str | None, Option("As --prompt, of the ranker.", "TEXT")] = None,
+    ranker_words: Annotated[
+        str | None, Option("With --ranker-prompt, the answers: RELEVANT,NOT-RELEVANT.", "W,W")
     ] = None,
     aggregate: Annotated[
         Literal["any", "max", "sum", "first"],
@@ -103,7 +129,9 @@ def check(
     """Check a claim, or many, against a corpus or an index.
 
     lisax check "Vova Brugard was born in Torimoor." --corpus pages/
-    lisax check --claims claims.jsonl --index INDEX --ranker ranker --model verifier --out verdicts.jsonl
+    lisax check --claims claims.jsonl --index INDEX --ranker ranker --verifier verifier --out verdicts.jsonl
+    lisax check "The students sit an exam." --corpus pages/ --ranker hf:castorini/monot5-base-msmarco-10k \
+        --verifier hf:lytang/MiniCheck-Flan-T5-Large
     """
     if (claim is None) == (claims is None):
         raise click.UsageError("give one claim in quotation marks, or --claims FILE (`-` for standard input)")
@@ -133,6 +161,10 @@ def check(
         evidence,
         min_confidence,
         calibrate,
+        prompt,
+        words_of(label_words),
+        ranker_prompt,
+        words_of(ranker_words),
     )
     if claim is not None:
         verdict = check_one(settings, claim)

@@ -14,11 +14,14 @@ from lisax.cli.verbs import Argument, Local, Option, Place
 
 
 def list_() -> None:
-    """List the pretrained models that LisaX knows by name, and which of them are here.
+    """List the pretrained models that LisaX knows by name and which of them are here, and the published ones that it
+    runs as they are: job, parameters, licence, and their authors' figures.
 
     lisax models list
     """
+    from lisax.runtime import hub
     from lisax.runtime.pretrained import MODELS, SHIPPED
+    from lisax.runtime.public_models import FAMILIES, facts
 
     width = max(map(len, (*MODELS, *SHIPPED)))
     for model in MODELS.values():
@@ -27,6 +30,10 @@ def list_() -> None:
         print(f"{'':{width}}  {model.homepage}; {how}")
     for name, folder in SHIPPED.items():
         print(f"{name:{width}}  an adapter of minilm, shipped: its card is {folder / 'MODEL_CARD.md'}")
+    for family in FAMILIES:
+        print(f"\n{facts(family)}")
+        for name, size in family.sizes.items():
+            print(f"  {size:>5}  {hub.PREFIX}{name}")
 
 
 def get(
@@ -55,12 +62,17 @@ def get(
 
 
 def show(model: Annotated[Place, Argument("A name, or a checkpoint of any kind.", "MODEL")]) -> None:
-    """Print what a model is: kind, parameters, vocabulary.
+    """Print what a model is: kind, parameters, vocabulary; of a published one that is listed, its job, prompt, answers
+    and licence too.
 
     lisax models show minilm
+    lisax models show hf:castorini/monot5-base-msmarco
     """
     from lisax.runtime.interop.describing import described
+    from lisax.runtime.public_models import facts, find
 
+    if (family := find(model)) is not None:
+        print(f"{facts(family, whole=True)}\n")
     print(described(model))
 
 

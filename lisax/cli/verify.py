@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from lisax.cli.check import Calibrate, MinConfidence
+from lisax.cli.check import Calibrate, LabelWords, MinConfidence, Prompt, words_of
 from lisax.cli.verbs import Count, Fetched, Option, Place
 
 
 def verify(
     *,
-    model: Annotated[Place, Option("A verifier: a MODEL_DIR, one of its checkpoints, or a bundle.", "DIR")],
+    model: Annotated[
+        Place, Option("A verifier: a MODEL_DIR, one of its checkpoints, a bundle, or hf:OWNER/NAME.", "DIR")
+    ],
     claims: Annotated[Fetched, Option("Claims as JSON Lines.", "FILE")],
     run: Annotated[
         Fetched,
@@ -44,12 +46,15 @@ def verify(
     min_confidence: MinConfidence = None,
     calibrate: Calibrate = False,
     columns: Annotated[Count, Option("Columns kept per table.")] = 3,
+    prompt: Prompt = None,
+    label_words: LabelWords = None,
 ) -> None:
     """Label claims from ranked sentences or tables.
 
     lisax verify --model verifier --index INDEX --claims claims.jsonl --run sentences.trec --out predictions.jsonl
     """
     from lisax.predict.file_steps import verify_file
+    from lisax.runtime.public_models import given_use
 
     verify_file(
         model,
@@ -63,4 +68,5 @@ def verify(
         min_confidence=min_confidence,
         columns=columns,
         calibrate=calibrate,
+        use=given_use(prompt, words_of(label_words), ranks=False),
     )

@@ -197,8 +197,9 @@ def prediction_row(verdict: Prediction, original_page: Callable[[str], str]) -> 
         "predicted_label": str(verdict.label),
         "predicted_evidence": [[original_page(page), number] for page, number in units.values()],
     }
-    if not any(map(math.isnan, verdict.probabilities)):
-        row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
+    shares = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
+    if known := {label: share for label, share in shares.items() if not math.isnan(share)}:
+        row["label_probabilities"] = known  # a labeller may have two of them
     row["evidence_scores"] = [score for unit, score in zip(verdict.evidence, verdict.evidence_scores) if unit in units]
     if len(units) < len(verdict.evidence):
         row["evidence_units"] = list(verdict.evidence)
@@ -237,6 +238,8 @@ def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Pre
     probabilities = (math.nan,) * len(LABELS)
     if "label_probabilities" in row.value:
         by_label = row.get("label_probabilities", dict)
+        if len(by_label) > 1 and by_label.keys() < set(map(str, LABELS)):  # of a labeller that has two of them
+            by_label = dict.fromkeys(map(str, LABELS), math.nan) | by_label
         probabilities = tuple(row.each("label_probabilities", map(by_label.get, map(str, LABELS)), float))
     scores = tuple(row.each("evidence_scores", row.get("evidence_scores", list, []), float))
     if scores and len(scores) != len(evidence):

@@ -1,7 +1,8 @@
 """Vocabularies without TensorFlow: what texts and pairs of texts are in token ids. Padding is 0 in all of them.
 
-A SentencePiece model has T5's conventions: EOS is 1, UNK 2, there is no BOS; `extra_ids` sentinels lie above the
-pieces, `<extra_id_0>` at the very top. `vocabulary_file` opens these and `tokenizer.json` files.
+A SentencePiece model has T5's conventions: padding is 0, EOS 1; `extra_ids` sentinels lie above the pieces,
+`<extra_id_0>` at the very top. In mT5's model the sentinels are its last pieces.
+`vocabulary_file` opens these and `tokenizer.json` files.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import hashlib
 import io
 import itertools
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lisax.formats.reading import Places
 from lisax.records import DataError, LisaxError, atomic_write, check_text
@@ -75,6 +77,9 @@ class Vocabulary(Protocol):
     def piece_id(self, word: str) -> int:
         """The id of a word that is one piece; LisaxError naming it otherwise."""
 
+    def id_of(self, piece: str) -> int:
+        """The id of a piece as the vocabulary spells it, `▁true` or `<extra_id_10>`; LisaxError if there is none."""
+
 
 def room_of_pair(first: int, second: int, specials: int, max_tokens: int | None) -> tuple[int, int]:
     """How many pieces of each text go into a pair of at most `max_tokens` tokens, `specials` of them special ones."""
@@ -88,7 +93,7 @@ class SentencePieceVocabulary:
     """A SentencePiece model file. `size` counts the sentinels; ids are Python ints."""
 
     def __init__(self, path: str | os.PathLike, extra_ids: int = EXTRA_IDS):
-        self.path, self.extra_ids = Path(path), extra_ids
+        self.path = Path(path)
         if not self.path.is_file():
             raise DataError("no such vocabulary (a SentencePiece model) here", path=self.path)
         self._bytes = self.path.read_bytes()
@@ -99,19 +104,24 @@ class SentencePieceVocabulary:
             self._processor.LoadFromSerializedProto(self._bytes)
         except RuntimeError:
             raise DataError("not a SentencePiece model", path=self.path) from None
-        found = self._processor.pad_id(), self._processor.eos_id(), self._processor.unk_id()
-        if found != (PAD_ID, EOS_ID, UNK_ID):
+        found = self._processor.pad_id(), self._processor.eos_id()
+        if found != (PAD_ID, EOS_ID):
             raise DataError(
-                f"padding, EOS and UNK have ids {found}; T5's conventions are {(PAD_ID, EOS_ID, UNK_ID)}",
-                path=self.path,
+                f"padding and EOS have ids {found}; T5's conventions are {(PAD_ID, EOS_ID)}", path=self.path
             )
-        self.pieces = self._processor.GetPieceSize()
+        own = own_sentinels(self._processor)
+        self.pieces, self.extra_ids = self._processor.GetPieceSize() - own, own or extra_ids
 
     padding_id = PAD_ID
 
     @property
     def size(self) -> int:
         return self.pieces + self.extra_ids
+
+    @property
+    def added(self) -> int:
+        """Sentinels that the model file does not have itself."""
+        return self.size - self._processor.GetPieceSize()
 
     @cached_property
     def digest(self) -> str:
@@ -170,11 +180,25 @@ class SentencePieceVocabulary:
 
         return single_pieces([word], self.encode)[0]
 
+    def id_of(self, piece: str) -> int:
+        if sentinel := re.fullmatch(r"<extra_id_([0-9]{1,4})>", piece):
+            return self.sentinel_id(int(sentinel[1]))
+        found = self._processor.PieceToId(piece)
+        if found == self._processor.unk_id():
+            raise LisaxError(f"'{piece}' is no piece of the vocabulary {self.path}")
+        return found
+
     def sentinel_id(self, n: int) -> int:
         """The id of `<extra_id_n>`."""
         if not 0 <= n < self.extra_ids:
             raise LisaxError(f"the vocabulary has {self.extra_ids} sentinels, there is no <extra_id_{n}>")
         return self.size - 1 - n
+
+
+def own_sentinels(processor: Any) -> int:
+    """How many of a SentencePiece model's last pieces are sentinels (`▁<extra_id_0>` the very last), as in mT5's."""
+    last = processor.GetPieceSize() - 1
+    return next(n for n in itertools.count() if processor.IdToPiece(last - n) != f"▁<extra_id_{n}>")
 
 
 def train_vocabulary(

@@ -114,5 +114,11 @@ class TokenizerVocabulary:
             raise LisaxError(f"'{word}' is not one piece of the vocabulary {self.path}: choose another word")
         return ids[0]
 
+    def id_of(self, piece: str) -> int:
+        found = self._tokenizer.token_to_id(piece)
+        if found is None:
+            raise LisaxError(f"'{piece}' is no piece of the vocabulary {self.path}")
+        return self.published([found])[0]
+
     def _pieces(self, text: str) -> Any:
         return self._tokenizer.encode(check_text(text), add_special_tokens=False)

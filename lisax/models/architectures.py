@@ -186,6 +186,11 @@ class T5Config(Backbone, title="T5"):
     attention_chunk: int | None = field(Maybe(Whole(1, 1 << 20)), None)
 
     def __post_init__(self):
+        if self.dtype == "float16":
+            raise FieldError(
+                "dtype",
+                "is float16, whose range T5's activations exceed, so that scores are NaN: use bfloat16 or float32",
+            )
         if isinstance(self.mlp_activations, list):  # as JSON and gin have it
             object.__setattr__(self, "mlp_activations", tuple(self.mlp_activations))
         super().__post_init__()
@@ -380,6 +385,13 @@ class DualEncoderConfig(OnBackbone, kind="dual_encoder", title="dual encoder"):
     normalized: bool = field(Truth(), False)
     # What scores are divided by in training; cosines want one far below 1.
     temperature: float = field(Number(1e-6, 1e6), 1.0)
+    # Width that a matrix brings vectors to (GTR); None: the encoder's own, without such a matrix.
+    projection: int | None = field(Maybe(Whole(1, 1 << 16)), None)
+
+    @property
+    def width(self) -> int:
+        """Of a vector."""
+        return self.projection or self.backbone.emb_dim
 
     @property
     def copies(self) -> Mapping[str, tuple[str, str]]:
@@ -397,10 +409,11 @@ class DualEncoderConfig(OnBackbone, kind="dual_encoder", title="dual encoder"):
 @dataclasses.dataclass(frozen=True)
 class PairConfig(OnBackbone, kind="pair", title="pair scorer"):
     """Architecture: an encoder that reads two texts as one, and a linear layer that gives the classes. `pooling`: the
-    vector of both is the mean of their tokens', that of the first token, or what a learned query attends to."""
+    vector of both is the mean of their tokens', that of the first token, what a layer with tanh makes of that (as in
+    BERT's own classifiers), or what a learned query attends to."""
 
     labels: int = field(Whole(2, 1000), 3)
-    pooling: str = field(OneOf(("mean", "first", "attention")), "mean")
+    pooling: str = field(OneOf(("mean", "first", "pooler", "attention")), "mean")
 
     def network(self) -> nn.Module:
         from lisax.models.pair import PairScorer

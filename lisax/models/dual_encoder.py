@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from lisax.models.architectures import Backbone, DualEncoderConfig
-from lisax.models.attention import constrain, pair_mask
+from lisax.models.attention import Dense, constrain, fan_in, pair_mask
 from lisax.models.pooling import pooled
 
 # Classes of a passage in `targets`; NO_PASSAGE is that of a place without one.
@@ -24,7 +24,7 @@ LEAST_LENGTH = 1e-12  # of a vector, so that one of zeros stays that
 
 
 class DualEncoder(nn.Module):
-    """Vectors float32 [texts, emb] of token ids [texts, length]; token 0 is padding."""
+    """Vectors float32 [texts, width] of token ids [texts, length]; token 0 is padding."""
 
     config: DualEncoderConfig
 
@@ -33,6 +33,8 @@ class DualEncoder(nn.Module):
         self.encoder = self.config.backbone.encoder()
         if not self.config.tied:
             self.question = _Tower(self.config.backbone)
+        if self.config.projection is not None:
+            self.projection = Dense(self.config.projection, "float32", fan_in, ("embed", "mlp"))
 
     def questions(self, tokens: Array, *, enable_dropout: bool = False) -> Array:
         return self._vectors(self.encoder if self.config.tied else self.question, tokens, enable_dropout)
@@ -50,6 +52,8 @@ class DualEncoder(nn.Module):
         valid = constrain(tokens, "batch", "length") > 0
         encoded = encoder(self.token_embedder(tokens), pair_mask(valid, valid), dropout=dropout).astype(jnp.float32)
         vectors = encoded[:, 0] if self.config.pooling == "first" else pooled(encoded, valid, None)
+        if self.config.projection is not None:
+            vectors = self.projection(vectors)
         if self.config.normalized:
             return vectors / jnp.maximum(jnp.linalg.norm(vectors, axis=-1, keepdims=True), LEAST_LENGTH)
         # The dot product of two vectors is then scaled as attention's logits are.

@@ -43,15 +43,18 @@ class PairHead(nn.Module):
     def __call__(self, encoded: Array, valid: Array, *, dropout: bool) -> Array:
         """encoded float32 [rows, length, emb], valid bool [rows, length] -> [rows, labels]."""
         config = self.config
-        if config.pooling == "first":
+        init = nn.initializers.normal(0.02)
+        if config.pooling in ("first", "pooler"):
             vectors = encoded[:, 0]
+            if config.pooling == "pooler":
+                width = encoded.shape[-1]
+                vectors = jnp.tanh(Dense(width, "float32", init, ("embed", "mlp"), bias=True, name="pooler")(vectors))
         else:
             query = None
             if config.pooling == "attention":
                 query = self.param("pooling", nn.initializers.normal(1.0), (encoded.shape[-1],), jnp.float32)
             vectors = pooled(encoded, valid, query)
         vectors = nn.Dropout(config.backbone.dropout_rate)(vectors, deterministic=not dropout)
-        init = nn.initializers.normal(0.02)
         return Dense(config.labels, "float32", init, ("mlp", "classes"), bias=True, name="classes")(vectors)
 
 

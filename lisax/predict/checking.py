@@ -20,12 +20,14 @@ from lisax.predict.building import build_index, open_corpus
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, shipped_for
 from lisax.predict.index import Index
 from lisax.predict.opening import format_of
+from lisax.predict.ranker import Ranker
 from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
 from lisax.predict.verifier import Verifier
 from lisax.progress import counting, say
 from lisax.records import Claim, DataError, LisaxError, get_field, is_text, parse_json_object
 from lisax.runtime.batching import windows
+from lisax.runtime.public_models import given_use
 from lisax.runtime.resumable import fingerprint, resumable_groups
 
 STDIN = Path("standard input")
@@ -49,25 +51,38 @@ class Settings:
     evidence: int | None = None
     min_confidence: float | None = None
     calibrate: bool = False  # give the model's own probabilities, and fit a temperature on them
+    # What published models are told that are not listed: see `public_models.given_use`.
+    prompt: str | None = None
+    label_words: tuple[str, ...] = ()
+    ranker_prompt: str | None = None
+    ranker_words: tuple[str, ...] = ()
 
     def open(self) -> Checker:
         """Opens the checker. A corpus is indexed in the kind that the model reads; without a model, one of tables alone in
         the kind that the shipped labeller of tables reads."""
-        options = {"aggregate": self.aggregate, "threshold": self.threshold, "evidence": self.evidence}
-        if self.model is None:
+        model, ranker, index = self.model, self.ranker, None
+        if model is None:
             labels_tables = shipped.labeller("tables").is_dir()
             whole = labels_tables and self.corpus is not None and open_corpus(self.corpus).has_tables_alone
             index = open_index(self.corpus, self.index, "cells" if whole else None)
-            model, ranker = shipped_for(index, self.ranker)
-            verifier = Verifier.open(model, **options)
-        else:
-            verifier, ranker = Verifier.open(self.model, **options), self.ranker
+            model, ranker = shipped_for(index, ranker)
+        verifier = Verifier.open(
+            model,
+            aggregate=self.aggregate,
+            threshold=self.threshold,
+            evidence=self.evidence,
+            use=given_use(self.prompt, self.label_words, ranks=False),
+        )
+        if index is None:
             index = open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None)
         if self.calibrate:
             calibrating.uncalibrated(verifier)
+        use = given_use(self.ranker_prompt, self.ranker_words, ranks=True)
+        if use is not None and ranker is None:
+            raise LisaxError("a prompt of a ranker was given and no ranker: name it with --ranker")
         return Checker(
             index,
-            ranker,
+            ranker if ranker is None else Ranker.open(ranker, use),
             verifier,
             temporal=self.temporal,
             hops=self.hops,
@@ -182,4 +197,4 @@ def read_stream(lines: Iterable[str]) -> Iterator[Claim]:
 
 def _print_of(path: Any) -> Any:
     """A fingerprint that changes with the file or folder. A word that is not a path (`bm25`) is its own fingerprint."""
-    return path if path is None or not Path(path).exists() else fingerprint(Path(path))
+    return path if path is None else fingerprint(Path(path)) if Path(path).exists() else str(path)

@@ -20,13 +20,17 @@ from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.runs import read_run
+from lisax.runtime.public_models import Use
 from lisax.runtime.resumable import fingerprint
 from lisax.sampling.examples import ranked_ids
 
 
-def rerank_file(model: Path, claims: Path, run: Path, index: Path, out: Path, *, depth: int = 200) -> None:
-    """Reranks the first `depth` sentences of each claim. `run` holds documents or sentences."""
-    ranker, asked, opened = Ranker.open(model), list(read_claims(claims)), Index.open(index).reading("sentences")
+def rerank_file(
+    model: Path, claims: Path, run: Path, index: Path, out: Path, *, depth: int = 200, use: Use | None = None
+) -> None:
+    """Reranks the first `depth` sentences of each claim. `run` holds documents or sentences; `use` is what a published
+    model is told (`Ranker.open`)."""
+    ranker, asked, opened = Ranker.open(model, use), list(read_claims(claims)), Index.open(index).reading("sentences")
     candidates = opened.in_run(read_run(run))
     if not any(opened.lookup(unit) for units in candidates.values() for unit in units):
         raise DataError(f"nothing in it has text in {index}", path=run)
@@ -44,7 +48,9 @@ def rerank_file(model: Path, claims: Path, run: Path, index: Path, out: Path, *,
             spot=default_spotter(opened.titles).spot,
             tag=ranker.tag,
             progress=advance,
-            made_from=json.dumps([depth, *map(fingerprint, (model, claims, run, index))]),
+            made_from=json.dumps(
+                [depth, fingerprint(model) or [str(model), repr(use)], *map(fingerprint, (claims, run, index))]
+            ),
         )
 
 
@@ -61,6 +67,7 @@ def verify_file(
     min_confidence: float | None = None,
     columns: int = 3,
     calibrate: bool = False,
+    use: Use | None = None,
 ) -> None:
     """Labels claims from a run of sentences or tables, and writes a FEVER submission.
 
@@ -68,7 +75,8 @@ def verify_file(
     they can. `min_confidence`: a less probable label becomes NOT ENOUGH INFO. A model of tables reads `columns` columns of each table; with `threshold` it leaves a claim undecided
     whose sufficiency is at most that. `calibrate`: write the model's own probabilities, fit its temperature on them, and
     store that with the model."""
-    verifier, asked = Verifier.open(model, aggregate=aggregate, threshold=threshold), list(read_claims(claims))
+    verifier = Verifier.open(model, aggregate=aggregate, threshold=threshold, use=use)
+    asked = list(read_claims(claims))
     if calibrate:
         calibrating.check_calibratable(model, claims)
         calibrating.uncalibrated(verifier)

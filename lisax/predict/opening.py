@@ -16,12 +16,15 @@ from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.interop.kinds import Kind, kind_of
 from lisax.runtime.model_card import ModelCard
 from lisax.runtime.pretrained import is_named
+from lisax.runtime.public_models import Job, find
 
 if TYPE_CHECKING:
     from lisax.predict.fusion_model import FusionModel
     from lisax.predict.pair_model import PairModel
     from lisax.predict.pointer_model import PointerModel
+    from lisax.predict.prompt_model import PromptModel
     from lisax.predict.text_model import TextModel
+    from lisax.runtime.public_models import Use
 
 
 def format_of(path: str | os.PathLike) -> Format | None:
@@ -30,12 +33,17 @@ def format_of(path: str | os.PathLike) -> Format | None:
 
 
 def is_encoder(path: str | os.PathLike) -> bool:
-    """Whether `path` is an encoder of the BERT family as published: a Hugging Face folder, or a name of one."""
+    """Whether `path` is an encoder as published, of the BERT family or of a T5 alone: a Hugging Face folder, or a name
+    of one."""
+    family = find(path)
+    if family is not None and family.job is not Job.ENCODE:
+        return False
     if not is_named(path) and kind_of(place(path)) is not Kind.HUGGINGFACE:
         return False
     from lisax.runtime.interop.opening import open_checkpoint
 
-    return type(open_checkpoint(path).architecture) is EncoderConfig
+    checkpoint = open_checkpoint(path)
+    return type(checkpoint.architecture) is EncoderConfig or not (checkpoint.card or checkpoint.has_decoder)
 
 
 def _folder(path: str | os.PathLike) -> Path:
@@ -43,12 +51,27 @@ def _folder(path: str | os.PathLike) -> Path:
         return fetched(resolve_checkpoint(path))
     if not os.path.isdir(path) and not is_named(path):
         raise DataError("no such checkpoint or bundle", path=path)
+    family = find(path)
+    if family is not None and family.job is Job.PARTS:
+        from lisax.runtime.published_parts import bundle_of
+
+        return bundle_of(path)
     return resolve_checkpoint(path)
 
 
-def open_model(path: str | os.PathLike) -> TextModel | PairModel | FusionModel | PointerModel:
-    """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
-    folder, found = _folder(path), format_of(path)
+def open_model(
+    path: str | os.PathLike, use: Use | None = None
+) -> TextModel | PairModel | FusionModel | PointerModel | PromptModel:
+    """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest); or a T5 as published, a
+    model of the Hub or a Hugging Face folder, with its `use`, which for those of `runtime.public_models` may be None."""
+    folder = _folder(path)
+    if kind_of(folder) is Kind.HUGGINGFACE:
+        from lisax.predict.prompt_model import PromptModel
+
+        return PromptModel.open(path, use)
+    if use is not None:
+        raise LisaxError(f"{path} says itself which inputs it reads: leave the prompt and its label words out")
+    found = format_of(path)
     architecture = ModelCard.read(folder).content.get("architecture")
     if isinstance(architecture, Mapping) and architecture.get("kind") == PairConfig.kind:
         from lisax.predict.pair_model import PairModel

@@ -20,6 +20,7 @@ from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.predict.opening import is_encoder, open_model
 from lisax.predict.pair_model import PairModel
 from lisax.predict.pointer_model import PointerModel
+from lisax.predict.prompt_model import PromptModel, text_of
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence
@@ -29,6 +30,7 @@ from lisax.retrieval.dense_texts import Text
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.fusion import WEIGHT, fused
 from lisax.retrieval.runs import strictly_falling
+from lisax.runtime.public_models import Job, Use
 from lisax.runtime.resumable import resumable_lines
 
 CLAIMS_AT_A_TIME = 32  # claims ranked between two resume marks
@@ -72,21 +74,40 @@ class Ranker(Protocol):
                 progress(len(found))
 
     @staticmethod
-    def open(path: str | os.PathLike) -> Ranker:
+    def open(path: str | os.PathLike, use: Use | None = None) -> Ranker:
         """Loads the ranker in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
 
-        Rankers are monoT5 models, pair scorers, and pointers to documents or evidence. Two need no training: `"bm25"`,
-        and a sentence encoder, whose cosines are added to BM25 (`VectorRanker`), such as `"minilm"`. Raises DataError
-        if there is no model at `path`, and LisaxError if it cannot rank."""
-        if os.fspath(path) == "bm25":
+        Rankers are monoT5 models, pair scorers, and pointers to documents or evidence, and those that others have
+        published (`lisax models list`), given as `hf:OWNER/NAME@REVISION` or as a Hugging Face folder: `use` says what
+        they read and answer where the list does not. Two need no training: `"bm25"`, and a sentence encoder, whose
+        cosines are added to BM25 (`VectorRanker`), such as `"minilm"`. `"FIRST,SECOND"`: the first orders all evidence,
+        and the second, which compares pairs (duoT5), the best of it (`PairwiseRanker`). Raises DataError if there is no
+        model at `path`, and LisaxError if it cannot rank."""
+        name = os.fspath(path)
+        if "," in name and not os.path.exists(name):
+            first, _, second = name.rpartition(",")
+            ranker = Ranker.open(second, use)
+            if not isinstance(ranker, PairwiseRanker):
+                raise LisaxError(
+                    f"{second} scores texts one by one: give it alone, and one that compares them after it"
+                )
+            return PairwiseRanker(ranker.model, Ranker.open(first))
+        if name == "bm25":
             return Bm25Ranker()
         if is_encoder(path):
             return VectorRanker(SentenceEncoder.open(path))
-        return ranker_of(open_model(path), path)
+        return ranker_of(open_model(path, use), path)
 
 
-def ranker_of(model: TextModel | PairModel | PointerModel, source: str | os.PathLike = "this model") -> Ranker:
+def ranker_of(
+    model: TextModel | PairModel | PointerModel | PromptModel, source: str | os.PathLike = "this model"
+) -> Ranker:
     """Wraps a loaded model in the ranker that its format requires. Raises LisaxError if it cannot rank."""
+    if isinstance(model, PromptModel):
+        if model.use.job is Job.COMPARE:
+            return PairwiseRanker(model)
+        if model.use.job is not Job.RANK:
+            raise LisaxError(f"{source} does not rank texts: its job is to {model.use.job}")
     if model.format in KINDS:
         return KINDS[model.format](model)
     if model.format is TABLE_PARTS:
@@ -97,7 +118,7 @@ def ranker_of(model: TextModel | PairModel | PointerModel, source: str | os.Path
 class SentenceRanker(Ranker):
     """monoT5 (LisT5, section 3.2) or a pair scorer: scores a sentence by its probability of relevance. Equal scores keep their order."""
 
-    def __init__(self, model: TextModel | PairModel):
+    def __init__(self, model: TextModel | PairModel | PromptModel):
         self.model, self.tag = model, str(model.format)
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
@@ -115,6 +136,30 @@ class SentenceRanker(Ranker):
         for found in evidence:
             best = sorted(((float(next(scores)), -place) for place in range(len(found))), reverse=True)
             yield [dataclasses.replace(found[-place], score=score) for score, place in best]
+
+
+class PairwiseRanker(Ranker):
+    """duoT5 (Pradeep et al. 2021): of the `top` that another ranker finds best, each is compared with each of the others,
+    in both orders. The score is the mean probability of being the better one; what is below keeps its order, with scores
+    below 0."""
+
+    def __init__(self, model: PromptModel, first: Ranker | None = None, top: int = 10):
+        """`first` orders the evidence; None: `Bm25Ranker`."""
+        self.model, self.first, self.top, self.tag = model, first or Bm25Ranker(), top, "pairwise"
+
+    def rank_many(self, claims, evidence, *, spot=None, progress=None):
+        for claim, found in zip(claims, self.first.rank_many(claims, evidence, spot=spot, progress=progress)):
+            texts = [text_of([Passage(one.unit, one.source, one.text)]) for one in found[: self.top]]
+            pairs = list(itertools.permutations(range(len(texts)), 2))
+            wins = self.model.score([(claim, texts[a], texts[b]) for a, b in pairs])[:, 0]
+            scores = np.zeros(len(texts))
+            for (a, b), share in zip(pairs, wins):
+                scores[a] += share
+                scores[b] += 1 - share
+            scores /= max(1, 2 * (len(texts) - 1))
+            best = [dataclasses.replace(found[i], score=float(scores[i])) for i in np.argsort(-scores, kind="stable")]
+            below = (dataclasses.replace(one, score=-float(i)) for i, one in enumerate(found[self.top :], start=1))
+            yield [*best, *below]
 
 
 class PointerRanker(Ranker):

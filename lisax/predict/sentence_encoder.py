@@ -15,10 +15,12 @@ from lisax.models.architectures import DualEncoderConfig
 from lisax.places import is_remote
 from lisax.records import DataError
 from lisax.retrieval.dense_texts import Text
+from lisax.runtime.interop import sentence_transformers
 from lisax.runtime.interop.kinds import TOKENIZER_NAME
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.passage_scoring import VectorEncoder
 from lisax.runtime.pretrained import MODELS, is_named
+from lisax.runtime.public_models import find
 from lisax.runtime.sharing import placed
 from lisax.runtime.vocabulary_check import check_fits
 
@@ -26,7 +28,8 @@ MAX_TOKENS = 256  # of a text, where nothing else is known of the model
 
 
 class SentenceEncoder:
-    """A text's vector is the mean of its tokens' states, at length 1: as sentence-transformers has it.
+    """A text's vector is the mean of its tokens' states, at length 1: as sentence-transformers has it. What it writes
+    beside a model (`1_Pooling`, `2_Dense`) is followed.
 
     It encodes indexes (`retrieval.dense.Encodes`). `source` is where it was opened from."""
 
@@ -47,11 +50,19 @@ class SentenceEncoder:
             )
         vocabulary = open_vocabulary(checkpoint.vocabulary)
         check_fits(vocabulary, backbone, checkpoint.folder)
-        known = MODELS.get(os.fspath(model))
+        known = MODELS.get(os.fspath(model)) or find(model)
         max_tokens = max_tokens or (known.max_tokens if known else min(MAX_TOKENS, backbone.max_length or MAX_TOKENS))
         # Of the backbone's parameters, those that a dual encoder has: neither a decoder nor a pooler.
         parameters = placed(checkpoint, lambda name: name.startswith(("token_embedder/", "encoder/")))
-        network = DualEncoderConfig(backbone, pooling="mean", normalized=True)
+        kernel = sentence_transformers.dense(checkpoint.folder, backbone.emb_dim)
+        if kernel is not None:
+            parameters = parameters | {"projection": {"kernel": kernel}}
+        network = DualEncoderConfig(
+            backbone,
+            pooling=sentence_transformers.pooling(checkpoint.folder),
+            normalized=True,
+            projection=None if kernel is None else kernel.shape[1],
+        )
         encoder = VectorEncoder(network, parameters, max_tokens=max_tokens, source=checkpoint.folder)
         return cls(encoder, vocabulary, max_tokens, _source(model))
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SHOWN = 5  # units of evidence that are printed
 WIDTH = 100
 ABSTAINED = " (abstained)"
+NOT_SUPPORTED = "NOT SUPPORTED"
 _COLORS = {Label.SUPPORTS: "#1a7f37", Label.REFUTES: "#b42318", Label.NOT_ENOUGH_INFO: "#6b7280"}
 _EDGE = re.compile(r".+#e[0-9]+", re.DOTALL)
 
@@ -74,7 +75,9 @@ def place_of(unit: str) -> str:
 class Verdict:
     """A claim's label with the evidence that was read for it, best first.
 
-    `probabilities` are the verifier's, one per label; empty where a threshold of unknown precision decided. `reason`
+    `probabilities` are the verifier's, one per label that it has; empty where a threshold of unknown precision decided.
+    A published checker may have two, SUPPORTS and NOT ENOUGH INFO, which is printed as NOT SUPPORTED: such a claim may be
+    refuted, too. `reason`
     names the rule that decided; empty where the verifier's most probable label was kept. `abstained`: the label is NOT
     ENOUGH INFO because the most probable one was below the minimum confidence (`Checker`). `ruling` is the temporal
     rules' ruling as plain data, with the verifier's own label. `sufficiency` says how surely one of the tables decides
@@ -109,15 +112,25 @@ class Verdict:
         """The label before abstention."""
         return max(self.probabilities, key=self.probabilities.__getitem__) if self.abstained else self.label
 
+    def called(self, label: Label) -> str:
+        """What a label of the verifier is called where people read it."""
+        two_way = self.probabilities and Label.REFUTES not in self.probabilities
+        return NOT_SUPPORTED if two_way and label is Label.NOT_ENOUGH_INFO else str(label)
+
+    @property
+    def headline(self) -> str:
+        """The label where people read it."""
+        return f"{self.label}{ABSTAINED}" if self.abstained else self.called(self.label)
+
     def __repr__(self) -> str:
         share = self.probabilities.get(self.label)
-        return f"<Verdict {self.label}{'' if share is None else f' {share:.3f}'}: {self.claim!r}>"
+        return f"<Verdict {self.called(self.label)}{'' if share is None else f' {share:.3f}'}: {self.claim!r}>"
 
     def __str__(self) -> str:
-        lines = [f"{self.label}{ABSTAINED if self.abstained else ''}  {self.claim}"]
+        lines = [f"{self.headline}  {self.claim}"]
         if self.probabilities:
             ranked = sorted(self.probabilities.items(), key=lambda item: -item[1])
-            lines.append("  " + "  ".join(f"{label} {share:.3f}" for label, share in ranked))
+            lines.append("  " + "  ".join(f"{self.called(label)} {share:.3f}" for label, share in ranked))
         if self.reason:
             lines += textwrap.wrap(f"because {self.reason}", WIDTH, initial_indent="  ", subsequent_indent="    ")
         for number, evidence in enumerate(self.evidence[:SHOWN], start=1):
@@ -132,7 +145,7 @@ class Verdict:
         """HTML for notebooks. All texts are escaped: pages and claims may come from anyone."""
         said = html.escape
         shares = " · ".join(
-            f"{said(str(label))} {share:.3f}"
+            f"{said(self.called(label))} {share:.3f}"
             for label, share in sorted(self.probabilities.items(), key=lambda item: -item[1])
         )
         rows = "".join(
@@ -141,7 +154,7 @@ class Verdict:
             for one in self.evidence
         )
         return (
-            f"<div><p><b style='color:{_COLORS[self.label]}'>{said(str(self.label))}</b>{ABSTAINED if self.abstained else ''} {said(self.claim)}"
+            f"<div><p><b style='color:{_COLORS[self.label]}'>{said(self.headline)}</b> {said(self.claim)}"
             + (f"<br><small>{shares}</small>" if shares else "")
             + (f"<br><small>because {said(self.reason)}</small>" if self.reason else "")
             + "</p>"

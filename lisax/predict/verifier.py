@@ -22,15 +22,18 @@ from lisax.predict.index import Index, Reads
 from lisax.predict.opening import open_model
 from lisax.predict.pair_model import PairModel
 from lisax.predict.pointer_model import PointerModel
+from lisax.predict.prompt_model import PromptModel, text_of
 from lisax.predict.ranker import as_evidence, pointer_example
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.progress import counting, say
 from lisax.records import LABELS, Claim, Hit, Label, LisaxError
+from lisax.runtime.public_models import Job, Use
 from lisax.sampling.examples import LIST_LENGTH, Lookup
 
 CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
 ONE_BY_ONE = 3  # tables that a labeller of one table reads, one after the other
+PROMPTS_AT_A_TIME = 32  # claims per call of a published checker
 
 Progress = Callable[[int], None]
 
@@ -80,19 +83,22 @@ class Verifier(Protocol):
         aggregate: str = "any",
         threshold: float | None = None,
         evidence: int | None = None,
+        use: Use | None = None,
     ) -> Verifier:
-        """Loads the verifier in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
+        """Loads the verifier in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest); or a
+        published one, `hf:OWNER/NAME@REVISION` or a Hugging Face folder: `use` says what it reads and answers where
+        `lisax models list` does not (`runtime.public_models.given_use`).
 
         `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES`. `threshold`:
         table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the value chosen in
         training). `evidence`: how many units are read per claim (default: as in training).
 
         Raises DataError if there is no model at `path`, and LisaxError if it cannot label claims."""
-        return verifier_of(open_model(path), path, aggregate=aggregate, threshold=threshold, evidence=evidence)
+        return verifier_of(open_model(path, use), path, aggregate=aggregate, threshold=threshold, evidence=evidence)
 
 
 def verifier_of(
-    model: TextModel | PairModel | PointerModel | FusionModel,
+    model: TextModel | PairModel | PointerModel | FusionModel | PromptModel,
     source: str | os.PathLike = "this model",
     *,
     aggregate: str = "any",
@@ -102,6 +108,10 @@ def verifier_of(
     """Wraps a loaded model in the verifier that its format requires. Raises LisaxError if it cannot label claims."""
     if evidence is not None and evidence < 1:
         raise LisaxError(f"expected at least one unit of evidence, found {evidence}")
+    if isinstance(model, PromptModel) and model.use.job is not Job.TABLES:
+        if model.use.job is not Job.VERIFY:
+            raise LisaxError(f"{source} does not check claims: its job is to {model.use.job}")
+        return PromptVerifier(model, LIST_LENGTH if evidence is None else evidence)
     if model.format.answer is POINTERS:
         if evidence is not None:
             raise LisaxError(f"{source} points to its evidence itself: leave the number of units out")
@@ -178,10 +188,35 @@ class Labeller(Verifier):
 
 
 def _sentence_examples(claim: str | Claim, read: Sequence[Evidence], pointwise: bool) -> list[Example]:
-    passages = [Passage(one.unit, one.source, one.text) for one in read]
+    passages = _passages(read)
     if pointwise:
         return [Example(_id(claim), _text(claim), (passage,)) for passage in passages]
     return [Example(_id(claim), _text(claim), tuple(passages))]
+
+
+def _passages(read: Sequence[Evidence]) -> list[Passage]:
+    return [Passage(one.unit, one.source, one.text) for one in read]
+
+
+class PromptVerifier(Verifier):
+    """A published checker. It reads the evidence as one text, and its verdicts have the labels that it has."""
+
+    def __init__(self, model: PromptModel, depth: int = LIST_LENGTH):
+        self.model, self.depth = model, depth
+
+    def verify_many(self, claims, evidence, *, progress=None):
+        pairs = list(zip(claims, evidence, strict=True))
+        for start in range(0, len(pairs), PROMPTS_AT_A_TIME):
+            group = [(claim, found[: self.depth]) for claim, found in pairs[start : start + PROMPTS_AT_A_TIME]]
+            read = [(_text(claim), text_of(_passages(found))) for claim, found in group if found]
+            shares = iter(self.model.shares(*zip(*read)) if read else ())
+            for claim, found in group:
+                if found:
+                    yield verdict_of(claim, next(shares), found, labels=self.model.use.labels)
+                else:
+                    yield verdict_of(claim, np.array([0.0, 0.0, 1.0]), (), reason=NOTHING)
+            if progress is not None:
+                progress(len(group))
 
 
 # --- Evidence pointers ----------------------------------------------------------------------
@@ -357,13 +392,14 @@ def verdict_of(
     *,
     reason: str = "",
     reads: Reads = "sentences",
+    labels: Sequence[Label] = LABELS,
 ) -> Verdict:
-    """The verdict from shares [3] in the order of `LABELS`; NaN means NOT ENOUGH INFO of unknown probability."""
+    """The verdict from shares [labels], those that the verifier has; NaN means NOT ENOUGH INFO of unknown probability."""
     unknown = bool(np.isnan(shares).any())
     return Verdict(
         _text(claim),
-        Label.NOT_ENOUGH_INFO if unknown else LABELS[int(np.argmax(shares))],
-        {} if unknown else dict(zip(LABELS, map(float, shares), strict=True)),
+        Label.NOT_ENOUGH_INFO if unknown else labels[int(np.argmax(shares))],
+        {} if unknown else dict(zip(labels, map(float, shares), strict=True)),
         tuple(evidence),
         reason,
         None if isinstance(claim, str) else claim.id if claim.original_id is None else claim.original_id,
@@ -425,7 +461,7 @@ def judge_dates(verdicts: Iterable[Verdict], lookup: Lookup | None = None) -> It
     remain the verifier's. A verdict that was withheld (`abstain`) and that dates decide is withheld no more. `lookup`
     finds the first sentences of pages, which say what `the film` and `the band` refer to."""
     for verdict in verdicts:
-        passages = [Passage(one.unit, one.source, one.text) for one in verdict.evidence]
+        passages = _passages(verdict.evidence)
         ruling = temporal.judge(verdict.claim, passages, lookup)
         if ruling is not None:
             row = ruling.row() | {"verifier_label": str(verdict.likeliest)}

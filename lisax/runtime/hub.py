@@ -1,7 +1,9 @@
 """Fetches models of the Hugging Face Hub, `hf:OWNER/NAME` or `hf:OWNER/NAME@REVISION`, through the Hub's own client.
 
 The client keeps them in its cache (`HF_HOME`) and honours its settings: `HF_TOKEN`, `HF_ENDPOINT`, `HF_HUB_OFFLINE`.
-Only files that run no code are fetched. Weights whose sha256 the Hub publishes are checked once, when they arrive.
+Only files that run no code are fetched. Weights whose sha256 the Hub publishes are checked once, when they arrive. Of a
+model whose weights are pickled alone, the safetensors are taken that the Hub's own converter has proposed for it
+(`refs/pr/N`), if they are of its present state.
 """
 
 from __future__ import annotations
@@ -14,8 +16,12 @@ from pathlib import Path
 from lisax.records import DataError, LisaxError, naming
 
 PREFIX = "hf:"
-FILES = ("config.json", "model*.safetensors", "model.safetensors.index.json", "tokenizer.json", "spiece.model")
+FILES = (
+    *("config.json", "model*.safetensors", "model.safetensors.index.json", "tokenizer.json", "spiece.model"),
+    *("1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors"),  # of sentence-transformers
+)
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+CONVERTER, PROPOSAL = "SFconvertbot", "Adding `safetensors` variant"  # author and title of such a pull request
 _REFERENCE = re.compile(r"hf:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.ASCII)
 
 
@@ -29,7 +35,7 @@ def get(reference: str, say: Callable[[str], None] | None = None) -> Path:
     if match is None:
         raise LisaxError(f"'{reference}' names no model of the Hub: expected hf:OWNER/NAME or hf:OWNER/NAME@REVISION")
     try:
-        from huggingface_hub import constants, errors, snapshot_download
+        from huggingface_hub import constants
     except ImportError:
         raise LisaxError(
             f"{reference} needs huggingface_hub, which is not installed: pip install 'lisax[hub]'"
@@ -40,9 +46,59 @@ def get(reference: str, say: Callable[[str], None] | None = None) -> Path:
     before = set(blobs.iterdir()) if blobs.is_dir() else set()
     if say and not before:
         say(f"fetching {reference} from {page}")
+    folder = _fetched(reference, repository, revision, blobs)
+    _check(folder, before)
+    if not _has_weights(folder) and match[2] is None:
+        converted = _converted(repository, blobs.parent)
+        if converted is not None:
+            if say and not before:
+                say(f"its weights are pickled: taking {page}/tree/{converted}, the Hub's conversion of them")
+            folder = _fetched(reference, repository, converted, blobs)
+            _check(folder, before)
+    if not _has_weights(folder):
+        raise LisaxError(
+            f"{page} has no weights in safetensors, and others (.bin is pickled Python) are not loaded. See whether a "
+            f"revision has them, for example hf:{repository}@refs/pr/1"
+        )
+    return folder
+
+
+def _has_weights(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in WEIGHTS)
+
+
+def _converted(repository: str, cache: Path) -> str | None:
+    """The revision with the weights that the Hub's converter proposes: one that is in the cache, or else one that is open
+    and based on the newest commit. None where there is none, or nobody can be asked."""
+    from huggingface_hub import HfApi, errors
+
+    known = sorted((cache / "refs" / "refs" / "pr").glob("*"))
+    for reference in known:
+        if _has_weights(cache / "snapshots" / reference.read_text().strip()):
+            return f"refs/pr/{reference.name}"
+    api = HfApi()
+    try:
+        newest = api.list_repo_commits(repository)[0].commit_id
+        for proposed in api.get_repo_discussions(repository, author=CONVERTER, discussion_type="pull_request"):
+            if (proposed.author, proposed.status) == (CONVERTER, "open") and proposed.title.startswith(PROPOSAL):
+                commits = [
+                    commit.commit_id for commit in api.list_repo_commits(repository, revision=proposed.git_reference)
+                ]
+                if newest in commits[1:2]:
+                    return proposed.git_reference
+    except (errors.HTTPError, errors.OfflineModeIsEnabled):
+        pass
+    return None
+
+
+def _fetched(reference: str, repository: str, revision: str, blobs: Path) -> Path:
+    """The folder of a revision; LisaxError where it cannot be had."""
+    from huggingface_hub import constants, errors, snapshot_download
+
+    page = f"{constants.ENDPOINT}/{repository}"
     try:
         with naming(blobs.parent):
-            folder = Path(snapshot_download(repository, revision=revision, allow_patterns=list(FILES)))
+            return Path(snapshot_download(repository, revision=revision, allow_patterns=list(FILES)))
     except errors.GatedRepoError:
         raise LisaxError(
             f"{reference} is gated: accept its terms at {page}, and set HF_TOKEN to a token of yours"
@@ -65,13 +121,6 @@ def get(reference: str, say: Callable[[str], None] | None = None) -> Path:
         raise LisaxError(
             f"{reference} could not be fetched: {str(error).splitlines()[0]}. Run the same command again"
         ) from None
-    _check(folder, before)
-    if not any((folder / name).is_file() for name in WEIGHTS):
-        raise LisaxError(
-            f"{page} has no weights in safetensors, and others (.bin is pickled Python) are not loaded. See whether a "
-            f"revision has them, for example hf:{repository}@refs/pr/1"
-        )
-    return folder
 
 
 def _check(folder: Path, before: set[Path]) -> None:

@@ -73,7 +73,7 @@ class TextScorer:
 
 
 class VectorEncoder(TextScorer):
-    """Vectors float32 [texts, emb] of questions and of passages."""
+    """Vectors float32 [texts, width] of questions and of passages."""
 
     architecture = DualEncoderConfig
 
@@ -86,7 +86,7 @@ class VectorEncoder(TextScorer):
     def _vectors(self, tower: str, texts: Sequence[Tokens], progress: Progress | None) -> np.ndarray:
         encode = _compiled(self.model, self._loop.partitioner, tower)
         vectors = list(self._each(texts, encode, progress))
-        return np.array(vectors, np.float32).reshape(len(texts), self.model.backbone.emb_dim)
+        return np.array(vectors, np.float32).reshape(len(texts), self.model.width)
 
 
 class SpanScorer(TextScorer):

@@ -79,3 +79,59 @@ def test_half_of_a_surrogate_pair_is_told_and_not_encoded(vocabulary):
     ):
         with pytest.raises(LisaxError, match=r"half of a surrogate pair .*; replace it: 'a\\ud800'"):
             read("a\ud800")
+
+
+def trained(folder, **options):
+    import sentencepiece
+
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS),
+        model_prefix=str(folder / "spiece"),
+        vocab_size=120,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        **options,
+    )
+    return folder / "spiece.model"
+
+
+@pytest.fixture
+def mt5s(tmp_path):
+    """A model whose last pieces are its sentinels."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    path, model = trained(tmp_path, pad_id=0, eos_id=1, unk_id=2, bos_id=-1), sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(path.read_bytes())
+    for n in reversed(range(3)):
+        model.pieces.add(piece=f"▁<extra_id_{n}>", score=0.0)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_sentinels_among_the_pieces_are_mt5s(mt5s):
+    vocabulary = SentencePieceVocabulary(mt5s)
+    assert vocabulary.extra_ids == 3 and vocabulary.added == 0 and vocabulary.size == vocabulary.pieces + 3
+    assert [vocabulary.sentinel_id(n) for n in range(3)] == [vocabulary.id_of(f"▁<extra_id_{n}>") for n in range(3)]
+    assert vocabulary.id_of("<extra_id_0>") == vocabulary.size - 1
+    assert vocabulary.decode([vocabulary.sentinel_id(1), *vocabulary.encode("town")]) == "<extra_id_1> town"
+    with pytest.raises(LisaxError, match="has 3 sentinels, there is no <extra_id_3>"):
+        vocabulary.sentinel_id(3)
+
+
+def test_a_task_adds_no_sentinels_to_mt5s(mt5s):
+    vocabularies = pytest.importorskip("lisax.tasks.vocabularies")
+    pieces, plain = vocabularies.SentencePieces(mt5s), SentencePieceVocabulary(mt5s)
+    assert (pieces.vocab_size, pieces.extra_ids) == (plain.size, 3)
+    assert pieces.encode("town 7 .") == plain.encode("town 7 .")
+
+
+def test_unk_may_have_umt5s_id(tmp_path):
+    vocabulary = SentencePieceVocabulary(trained(tmp_path, pad_id=0, eos_id=1, bos_id=2, unk_id=3))
+    assert vocabulary.encode("ξ")[-1] == 3
+
+
+def test_pieces_are_found_as_they_are_spelled(vocabulary):
+    assert vocabulary.id_of("▁true") == vocabulary.piece_id("true")
+    assert vocabulary.id_of("<extra_id_10>") == vocabulary.sentinel_id(10)
+    with pytest.raises(LisaxError, match="'▁nothing' is no piece"):
+        vocabulary.id_of("▁nothing")

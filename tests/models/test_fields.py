@@ -159,3 +159,9 @@ def test_gin_files_are_held_to_the_same():
         with pytest.raises(ValueError, match="dtype must be one of 'float32', 'bfloat16'"):
             gin.get_configurable("T5Config")()
     assert not issubclass(FieldError, LisaxError)  # who reads a file says which
+
+
+def test_a_t5_in_float16_is_refused_with_the_reason():
+    with pytest.raises(fields.FieldError, match="exceed, so that scores are NaN: use bfloat16 or float32"):
+        T5Config(dtype="float16")
+    assert EncoderConfig(dtype="float16").dtype == "float16" and T5Config(dtype="bfloat16").dtype == "bfloat16"

@@ -24,7 +24,7 @@ def states(config, parameters, tokens):
     return applied(dataclasses.replace(config, pooler=False), parameters, tokens).states
 
 
-@pytest.mark.parametrize("pooling", ["mean", "first", "attention"])
+@pytest.mark.parametrize("pooling", ["mean", "first", "pooler", "attention"])
 @pytest.mark.parametrize("name", BACKBONES)
 def test_logits_by_hand(name, pooling):
     config = PairConfig(BACKBONES[name], labels=3, pooling=pooling)
@@ -38,7 +38,9 @@ def test_logits_by_hand(name, pooling):
             odds = np.exp(real @ head["pooling"] / 4)
             vector = (odds / odds.sum()) @ real
         else:
-            vector = real[0] if pooling == "first" else real.mean(0)
+            vector = real.mean(0) if pooling == "mean" else real[0]
+        if pooling == "pooler":
+            vector = np.tanh(vector @ head["pooler"]["kernel"] + head["pooler"]["bias"])
         expected = vector @ head["classes"]["kernel"] + head["classes"]["bias"]
         np.testing.assert_allclose(found[row], expected, atol=1e-4)
     shares = np.asarray(probabilities(config, parameters, tokens))

@@ -77,9 +77,9 @@ def test_what_an_index_knows_is_not_encoded_again(ranker):
     assert ranker.rank(CLAIM, known) == Bm25Ranker().rank(CLAIM, known)
 
 
-def test_a_published_t5_is_no_ranker(tmp_path):
+def test_a_published_t5_is_no_ranker_without_its_prompt(tmp_path):
     write_huggingface(tmp_path, in_memory(random_parameters(recorded.T5_1_1)), recorded.T5_1_1)
-    with pytest.raises(LisaxError, match="has no model.json"):
+    with pytest.raises(LisaxError, match="its prompt is not known here"):
         Ranker.open(tmp_path)
 
 

@@ -85,6 +85,9 @@ SEARCHES = {
     "short": Decoding(beam_size=6, length_penalty=-1.0),
 }
 
+# Whole answers, whose log-probabilities are recorded.
+ANSWERS = ((7, 12, 3), (9,), (5, 30))
+
 # What MiniLM's real weights are compared on; of the pair of the first two, the states at some tokens.
 SENTENCES = [
     "Paris is the capital of France.",

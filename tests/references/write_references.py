@@ -28,6 +28,7 @@ def main() -> None:
     for name, config in recorded.ARCHITECTURES.items():
         model = torch_t5(config, recorded.drawn(config), KINDS.get(name, "T5"))
         write(name, of_transformer(config, model) | searches(model, recorded.questions(config), encoded=None))
+    write("answers", {name: of_answers(name) for name in recorded.ARCHITECTURES})
     write("texts", of_texts())
     write("minilm", of_minilm())
     write("encoders", {key: array for name in recorded.ENCODERS for key, array in of_encoder(name).items()})
@@ -51,6 +52,23 @@ def of_transformer(config: Any, model: Any) -> dict[str, np.ndarray]:
         "encoded": recorded.stored(found.encoder_last_hidden_state, inputs, recorded.ENCODED_AT),
         "logits": recorded.stored(found.logits, targets, recorded.LOGITS_AT),
     }
+
+
+def of_answers(name: str) -> np.ndarray:
+    """float32 [4, answers]: the log-probability of each whole answer, with its EOS."""
+    config = recorded.ARCHITECTURES[name]
+    model, inputs = torch_t5(config, recorded.drawn(config), KINDS.get(name, "T5")), recorded.questions(config)
+    scores = np.zeros((len(inputs), len(recorded.ANSWERS)), np.float32)
+    for column, answer in enumerate(recorded.ANSWERS):
+        targets = np.tile([*answer, 1], (len(inputs), 1))
+        with torch.no_grad():
+            logits = model(
+                input_ids=tensor(inputs),
+                attention_mask=tensor(inputs > 0),
+                decoder_input_ids=tensor(recorded.shifted(targets)),
+            ).logits
+        scores[:, column] = logits.log_softmax(-1).gather(2, tensor(targets)[..., None])[..., 0].sum(1).numpy()
+    return scores
 
 
 def searches(model: Any, inputs: np.ndarray, encoded: Any) -> dict[str, np.ndarray]:

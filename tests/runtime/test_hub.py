@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from lisax.records import LisaxError
 from lisax.runtime import hub
+from tests.hub_server import environment, serving
 
-COMMIT = "a" * 40
 WEIGHTS = b"weights " * 5000
 PICKLED = {"config.json": b"{}", "pytorch_model.bin": b"never fetched"}
 FILES = PICKLED | {
@@ -27,98 +22,24 @@ FILES = PICKLED | {
 }
 
 
-class Hub(BaseHTTPRequestHandler):
-    """Repositories `owner/NAME`: a whole one, `pickled`, `gated`, `wrong` whose weights are others, `cut` that breaks off."""
-
-    def log_message(self, *_):
-        pass
-
-    def do_HEAD(self):
-        self.do_GET()
-
-    def do_GET(self):
-        path = unquote(urlsplit(self.path).path)
-        self.server.asked.append(f"{self.command} {path}")
-        if path.startswith("/api/models/"):
-            _, name, what, revision = path.removeprefix("/api/models/").split("/", 3)
-            return self.describe(name, what, revision)
-        if f"/resolve/{COMMIT}/" not in path:
-            return self.fail(404, "EntryNotFound")
-        _, name, _, _, file = path.lstrip("/").split("/", 4)
-        data = self.files(name)[file]
-        large = file.endswith(".safetensors")
-        headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{digest(data, large)}"', "Accept-Ranges": "bytes"}
-        if large:
-            headers |= {"X-Linked-Etag": headers["ETag"], "X-Linked-Size": str(len(data))}
-        if name == "wrong" and large:
-            data = b"W" + data[1:]
-        begin = int((self.headers.get("Range") or "bytes=0-").split("=")[1].split("-")[0])
-        self.send(206 if begin else 200, data[begin:], headers, cut=name == "cut" and large)
-
-    def describe(self, name, what, revision):
-        if name not in ("whole", "pickled", "gated", "wrong", "cut"):
-            return self.fail(404, "RepoNotFound")
-        if name == "gated":
-            return self.fail(403, "GatedRepo")
-        if revision not in ("main", "v1", COMMIT):
-            return self.fail(404, "RevisionNotFound")
-        files = self.files(name)
-        if what == "revision":
-            found = {"id": f"owner/{name}", "sha": COMMIT, "siblings": [{"rfilename": file} for file in files]}
-        else:
-            found = [
-                {"type": "file", "path": file, "size": len(data), "oid": digest(data, False)}
-                | (
-                    {"lfs": {"oid": digest(data, True), "size": len(data), "pointerSize": 130}}
-                    if file.endswith(".safetensors")
-                    else {}
-                )
-                for file, data in files.items()
-            ]
-        self.send(200, json.dumps(found).encode(), {"Content-Type": "application/json"})
-
-    def files(self, name):
-        return PICKLED if name == "pickled" else FILES
-
-    def fail(self, status, code):
-        self.send(status, b"{}", {"X-Error-Code": code, "X-Error-Message": code})
-
-    def send(self, status, data, headers, cut=False):
-        self.send_response(status)
-        for name, value in ({"Content-Length": str(len(data))} | headers).items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(data[: len(data) // 2] if cut else data)
-
-
-def digest(data, large):
-    return hashlib.sha256(data).hexdigest() if large else hashlib.sha1(data).hexdigest()
-
-
 @pytest.fixture
 def server():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        server.asked = []
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    whole = dict.fromkeys(("whole", "gated", "wrong", "cut"), FILES)
+    proposals = dict.fromkeys(("converted", "stale"), PICKLED | {"model.safetensors": WEIGHTS})
+    with serving(whole | dict.fromkeys(("pickled", *proposals), PICKLED), proposals) as server:
+        server.based_on["stale"] = "c" * 40
         yield server
-        server.shutdown()
 
 
 @pytest.fixture
 def get(server, tmp_path):
     """Runs `lisax models get` in a fresh process, whose cache is empty at first."""
-    environment = os.environ | {
-        "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-        "HF_HOME": str(tmp_path / "hub"),
-        "HF_HUB_DISABLE_XET": "1",
-        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-    }
+    variables = os.environ | environment(server, tmp_path / "hub")
 
     def run(reference, **more):
         return subprocess.run(
             [sys.executable, "-m", "lisax", "models", "get", reference],
-            env=environment | more,
+            env=variables | more,
             capture_output=True,
             text=True,
             timeout=120,
@@ -140,6 +61,16 @@ def test_a_model_is_fetched_once_and_then_needs_no_network(get, server):
     assert server.asked == []
 
 
+def test_of_pickled_weights_the_hubs_own_conversion_is_taken(get, server):
+    done = get("hf:owner/converted")
+    assert done.returncode == 0 and "/tree/refs/pr/1, the Hub's conversion" in done.stderr, done.stderr
+    assert sorted(os.listdir(done.stdout.strip())) == ["config.json", "model.safetensors"]
+    assert not [line for line in server.asked if line.endswith(".bin")]
+    server.asked.clear()
+    assert get("hf:owner/converted", HF_HUB_OFFLINE="1").stdout == done.stdout
+    assert server.asked == []
+
+
 @pytest.mark.parametrize(
     "reference, said",
     [
@@ -147,6 +78,8 @@ def test_a_model_is_fetched_once_and_then_needs_no_network(get, server):
         ("hf:owner/gated", "is gated: accept its terms at"),
         ("hf:owner/whole@v9", "'owner/whole' has no revision 'v9'"),
         ("hf:owner/pickled", "has no weights in safetensors"),
+        ("hf:owner/converted@v1", "has no weights in safetensors"),
+        ("hf:owner/stale", "has no weights in safetensors"),
         ("hf:owner/wrong", "the Hub says"),
     ],
 )

@@ -8,11 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from lisax.models.architectures import T5Config
 from lisax.models.t5 import Transformer, initialize
 from lisax.records import LisaxError
+from lisax.runtime.answer_scoring import AnswerScorer
 from lisax.runtime.scoring import LabelScorer, softmax
+from tests.references import recorded
 
 TINY = T5Config(
     vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32
@@ -68,3 +71,11 @@ np.save(__import__("sys").argv[1], LabelScorer(TINY, initialize(TINY), PIECES, m
         several = np.load(file.name)
     one = LabelScorer(TINY, initialize(TINY), PIECES, max_tokens=32).logits(inputs())
     np.testing.assert_allclose(several, one, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", recorded.ARCHITECTURES)
+def test_log_likelihoods_of_whole_answers_are_the_references(name):
+    config, rows = recorded.ARCHITECTURES[name], recorded.questions(recorded.ARCHITECTURES[name])
+    scorer = AnswerScorer(config, recorded.drawn(config), recorded.ANSWERS, max_tokens=rows.shape[1])
+    found = scorer.log_likelihoods([row[: np.count_nonzero(row)].tolist() for row in rows])
+    np.testing.assert_allclose(found, load_file(recorded.file_of("answers"))[name], atol=1e-4)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.formats.vocabulary import EXTRA_IDS
+from lisax.formats.vocabulary import EXTRA_IDS, own_sentinels
 from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.models.architectures import Model, describe
 from lisax.models.stacking import stack
@@ -135,8 +135,8 @@ def _describe(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any] | N
         check_padding(vocabulary, backbone, checkpoint.folder)
         pieces, extra_ids = vocabulary.size, 0
     else:
-        extra_ids = ((checkpoint.card or {}).get("vocabulary") or {}).get("extra_ids", EXTRA_IDS)
-        pieces = _sentencepieces(path) + extra_ids
+        said = ((checkpoint.card or {}).get("vocabulary") or {}).get("extra_ids", EXTRA_IDS)
+        pieces, extra_ids = _sentencepieces(path, said)
     check_size(pieces, extra_ids, path, backbone, checkpoint.folder)
     return {
         "kind": KINDS[vocabulary_name(path)],
@@ -147,8 +147,8 @@ def _describe(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any] | N
     }
 
 
-def _sentencepieces(path: Path) -> int:
-    """The number of pieces of a model whose special tokens may have any ids."""
+def _sentencepieces(path: Path, extra_ids: int) -> tuple[int, int]:
+    """(Pieces with sentinels, how many of these) of a model whose special tokens may have any ids."""
     import sentencepiece
 
     processor = sentencepiece.SentencePieceProcessor()
@@ -156,7 +156,8 @@ def _sentencepieces(path: Path) -> int:
         processor.LoadFromSerializedProto(path.read_bytes())
     except RuntimeError:
         raise LisaxError(f"{path} is not a SentencePiece model") from None
-    return processor.GetPieceSize()
+    own = own_sentinels(processor)
+    return processor.GetPieceSize() + (0 if own else extra_ids), own or extra_ids
 
 
 def _write_steps(

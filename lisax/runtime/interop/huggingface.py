@@ -36,7 +36,11 @@ def open_huggingface(folder: Path) -> Checkpoint:
     layers = sum(reading.architecture.stacks.values())
     if not reading.architecture.shared_layers and layers > len(arrays):  # told before as many layers are laid out
         raise LisaxError(f"{folder} has {len(arrays)} arrays, too few for the {layers} layers of its {HF_CONFIG}")
-    expected = shapes_of_model(reading.architecture)
+    expected = {
+        name: shape
+        for name, shape in shapes_of_model(reading.architecture).items()
+        if reading.has_decoder or not name.startswith("decoder/")
+    }
     wanted = {name: reading.stored_as(name) for name in expected}
     pieces, misshaped = [], []
     for name, array in wanted.items():

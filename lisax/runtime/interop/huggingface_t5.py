@@ -1,4 +1,4 @@
-"""Hugging Face's T5 1.0 and 1.1, mT5 and umT5.
+"""Hugging Face's T5 1.0 and 1.1, mT5 and umT5, whole or the encoder alone (GTR), alone or within another model.
 
 Their matrices are the transposes of ours. `transformers` scales hidden states before tied logits (T5 1.0) and
 not before those of a matrix of their own (1.1); its files may also mix these, and then the matrix is made here.
@@ -8,6 +8,7 @@ false; transformers 5 reads that as true and scales its logits.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from pathlib import Path
@@ -83,11 +84,19 @@ def hf_array(name: str) -> Array:
 
 
 def reading(described: Mapping[str, Any], arrays: Mapping[str, Stored], path: Path) -> Reading:
+    prefix = next((name.removesuffix(SHARED) for name in arrays if name.endswith(f".{SHARED}")), "")
+    arrays = {name.removeprefix(prefix): array for name, array in arrays.items()}
+    if prefix and SHARED in arrays:  # of a model within another (UnifiedSKG's), whose embedding has rows of its own
+        described = {**described, "vocab_size": arrays[SHARED].shape[0]}
     scaled = described.get("scale_decoder_outputs", described.get("tie_word_embeddings", True) is not False)
     tied = HEAD not in arrays or (scaled and _equal(arrays[HEAD], arrays.get(SHARED)))
     architecture = read_config(described, tied=tied and scaled, path=path)
 
+    has_decoder = any(name.startswith("decoder.") for name in arrays)
+
     def stored_as(name: str) -> Array:
+        if name == EMBEDDING and SHARED not in arrays:
+            return Array(next((copy for copy in UNUSED if copy in arrays), SHARED))
         if name == LOGITS and tied:
             return Array(SHARED, transposed=True)
         if name == LOGITS and scaled:
@@ -95,7 +104,13 @@ def reading(described: Mapping[str, Any], arrays: Mapping[str, Stored], path: Pa
             return Array(HEAD, True, lambda array: array.astype(np.float32) * scale)
         return hf_array(name)
 
-    return Reading(architecture, stored_as, lambda name: name in UNUSED or name == HEAD)
+    def prefixed(name: str) -> Array:
+        return dataclasses.replace(found := stored_as(name), theirs=prefix + found.theirs)
+
+    def unused(name: str) -> bool:
+        return name.removeprefix(prefix) in (*UNUSED, HEAD)
+
+    return Reading(architecture, prefixed, unused, has_decoder)
 
 
 def _equal(head: Stored, shared: Stored | None) -> bool:

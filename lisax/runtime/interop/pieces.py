@@ -60,11 +60,13 @@ class Array:
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """A model as its file describes it, how it stores each parameter, and which of its arrays no parameter needs."""
+    """A model as its file describes it, how it stores each parameter, and which of its arrays no parameter needs.
+    `has_decoder`: false of a file with the encoder of a T5 alone."""
 
     architecture: Backbone
     stored_as: Callable[[str], Array]
     unused: Callable[[str], bool]
+    has_decoder: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +92,10 @@ class Checkpoint:
     card: ModelCard | None = None
     vocabulary: Path | None = None
     scanned: bool = False
+
+    @property
+    def has_decoder(self) -> bool:
+        return any(name.startswith("decoder/") for name in shapes_of(self.parameters))
 
     def read(self, pieces: Iterable[Piece]) -> Iterator[tuple[str, np.ndarray]]:
         """(name, float32 array) of all pieces, one stored array in memory at a time.

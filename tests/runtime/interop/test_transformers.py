@@ -12,7 +12,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from checkpoint_files import T5_1_0, T5_1_1, batch_of, in_memory, logits, random_parameters
 
+from lisax.runtime.interop.convert import export_checkpoint
 from lisax.runtime.interop.huggingface import write_huggingface
+from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.restore import load_parameters
 
@@ -101,3 +103,26 @@ def test_we_read_their_umt5(tmp_path):
     assert checkpoint.architecture == UMT5
     batch = batch_of(96)
     np.testing.assert_allclose(logits(UMT5, load_parameters(tmp_path), batch), _their_logits(model, batch), atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["MT5", "UMT5"])
+def test_the_multilingual_ones_are_read_and_written_back(tmp_path, kind):
+    """What they compute is the same to 1e-5, and so is what is written: mT5 as the T5 1.1 that it is."""
+    torch.manual_seed(0)
+    described = getattr(transformers, f"{kind}Config")(
+        vocab_size=96, d_model=24, d_kv=8, d_ff=40, num_layers=3, num_decoder_layers=2, num_heads=2
+    )
+    model = getattr(transformers, f"{kind}ForConditionalGeneration")(described)
+    model.lm_head.weight = torch.nn.Parameter(torch.randn(96, 24) / 5)
+    model.config.tie_word_embeddings = False  # as their files say; transformers 5 does not believe it
+    model.save_pretrained(tmp_path / "theirs")
+    wanted, batch = _their_logits(model, batch_of(96)), batch_of(96)
+    export_checkpoint(tmp_path / "theirs", tmp_path / "ours", Kind.HUGGINGFACE)
+    for name in ("theirs", "ours"):
+        config = open_checkpoint(tmp_path / name).architecture
+        assert config.relative_bias_per_layer == (kind == "UMT5") and not config.logits_via_embedding
+        found = logits(config, load_parameters(tmp_path / name), batch)
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+    again = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "ours")
+    again.config.tie_word_embeddings = False
+    np.testing.assert_allclose(_their_logits(again, batch), wanted, atol=1e-5)
