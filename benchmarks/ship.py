@@ -1,54 +1,133 @@
-"""Trains the checker that LisaX ships and puts it where it stands, `lisax/shipped/text`.
+"""Trains what LisaX ships and puts it where it stands: `lisax/shipped/text`, `tables` or `parts`.
 
-    python -m benchmarks.ship --data ../shared/data/fever --out OUT
+    python -m benchmarks.ship text --data ../shared/data/fever --out OUT
+    python -m benchmarks.ship tables --data ../shared/data/tabfact ../shared/data/infotabs --out OUT
+    python -m benchmarks.ship parts --data ../shared/data/wtq --out OUT
 
-The run of `experiments/list5/minilm.gin` (seed 0, about half an hour on two cores) resumes where it was interrupted. Its
-dev figures are in OUT/metrics.json; the model card, which is written by hand, says them.
+Each is a run of the gin file that `MODELS` names (seed 0, about half an hour on two cores) and resumes where it was
+interrupted. Its dev figures are in OUT/metrics.json; the model card, which is written by hand, says them.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from lisax import shipped
-from lisax.corpora import open_folder
-from lisax.papers.base import TRAIN, VALIDATION
+from lisax.corpora import Dataset, open_folder, plain
+from lisax.papers.base import TRAIN, VALIDATION, Pipeline
+from lisax.papers.cltr.recipe import CltrRecipe
+from lisax.papers.cltr.report import finish as finish_parts
+from lisax.papers.cltr.run import Cltr
 from lisax.papers.list5.recipe import Recipe
-from lisax.papers.list5.report import finish
+from lisax.papers.list5.report import finish as finish_text
 from lisax.papers.list5.run import List5
-from lisax.records import write_json
+from lisax.papers.open_tables.recipe import TableRecipe
+from lisax.papers.open_tables.report import finish as finish_tables
+from lisax.papers.open_tables.run import OpenTables
+from lisax.records import Claim, write_json
 from lisax.runtime.export import export_adapter
+from lisax.sampling.files import hashed_share
 
-RECIPE = "experiments/list5/minilm.gin"
-MODEL = "label_listwise_infused"
 CARD, TRAINING = "MODEL_CARD.md", "training.json"
+# Claims of each set of tables, TabFact's first: in training, of which some are held out, and reported.
+CLAIMS = {"train": (5000, 8000), "dev": (1200, 1800)}
+
+
+class Shipped(NamedTuple):
+    """`model`: the one of the run that is shipped; `claims`: its claims or questions by role and id."""
+
+    recipe: str
+    read: Callable[..., Any]
+    run: type[Pipeline]
+    finish: Callable[[Any], str]
+    model: str
+    folder: Path
+    claims: Callable[[Any, str], Iterable[str]]
+
+
+MODELS = {
+    "text": Shipped(
+        "experiments/list5/minilm.gin",
+        Recipe.read,
+        List5,
+        finish_text,
+        "label_listwise_infused",
+        shipped.FOLDER / "text",
+        lambda run, role: run.claims_of(role),
+    ),
+    "tables": Shipped(
+        "experiments/open_tables/minilm.gin",
+        TableRecipe.read,
+        OpenTables,
+        finish_tables,
+        "closed",
+        shipped.FOLDER / "tables",
+        lambda run, role: run.claims_of(role),
+    ),
+    "parts": Shipped(
+        "experiments/cltr/minilm.gin",
+        CltrRecipe.read,
+        Cltr,
+        finish_parts,
+        "parts",
+        shipped.FOLDER / "parts",
+        lambda run, role: run.questions[role],
+    ),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="FEVER's sample, in the official layout")
+    parser.add_argument("what", choices=MODELS)
+    parser.add_argument("--data", type=Path, nargs="+", required=True, help="folders in the owners' layouts")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     given = parser.parse_args()
-    run = List5(open_folder(given.data), given.out, Recipe.read([RECIPE]))
+    one = MODELS[given.what]
+    run = one.run(data_of(given.data, given.out), given.out, one.read([one.recipe]))
     run.run()
-    print(finish(run))
-    made = export_adapter(run.model_dir(MODEL), given.out / "adapter")
-    write_json(made / TRAINING, training(run))
-    card = shipped.labeller() / CARD
+    print(one.finish(run))
+    made = export_adapter(run.model_dir(one.model), given.out / "adapter")
+    write_json(made / TRAINING, training(one, run))
+    card = one.folder / CARD
     if card.is_file():
         shutil.copyfile(card, made / CARD)
-    shutil.rmtree(shipped.labeller(), ignore_errors=True)
-    shutil.move(made, shipped.labeller())
+    shutil.rmtree(one.folder, ignore_errors=True)
+    shutil.move(made, one.folder)
 
 
-def training(run: List5) -> dict:
-    """Which claims it has learned from: their number, and the SHA-256 of their ids."""
+def data_of(folders: Sequence[Path], out: Path) -> Dataset:
+    """The one dataset, or a mixture of two sets of claims over tables, which is written to `out/data` once."""
+    if len(folders) == 1:
+        return open_folder(folders[0])
+    if (out / "data" / f"claims.{list(CLAIMS)[-1]}.jsonl").is_file():
+        return open_folder(out / "data")
+    sets = [open_folder(folder, wording="written") for folder in folders]
+    plain.write_tables(out / "data" / "tables.jsonl", itertools.chain.from_iterable(one.tables() for one in sets))
+    for split, numbers in CLAIMS.items():
+        some = (_some(one.table_claims(split), number) for one, number in zip(sets, numbers, strict=True))
+        claims = sorted(itertools.chain.from_iterable(some), key=_place)
+        plain.write_claims(out / "data" / f"claims.{split}.jsonl", claims)
+    return open_folder(out / "data")
+
+
+def _some(claims: Iterable[Claim], number: int) -> list[Claim]:
+    return sorted(claims, key=_place)[:number]
+
+
+def _place(claim: Claim) -> float:
+    return hashed_share(f"shipped {claim.id}")  # another order than that by which claims are held out
+
+
+def training(one: Shipped, run: Any) -> dict:
+    """Which claims or questions it has learned from: their number, and the SHA-256 of their ids."""
     roles = {"trained": TRAIN, "held_out": VALIDATION}
-    return {"recipe": RECIPE, **{name: _described(run.claims_of(role)) for name, role in roles.items()}}
+    return {"recipe": one.recipe, **{name: _described(one.claims(run, role)) for name, role in roles.items()}}
 
 
 def _described(ids: Iterable[str]) -> dict:

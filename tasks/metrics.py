@@ -146,3 +146,9 @@ def pair_ranking(targets: Sequence[Mapping], predictions: Sequence[Sequence[floa
     return ranking_figures(
         [target["claim_id"] for target in targets], [not target["class"] for target in targets], scores
     )
+
+
+def pair_parts(targets: Sequence[Mapping], predictions: Sequence[Sequence[float]]) -> dict[str, float]:
+    """`part_figures` by the probability of the first class, relevant."""
+    scores = [prediction[0] for prediction in predictions]
+    return part_figures([target["claim_id"] for target in targets], [not target["class"] for target in targets], scores)

@@ -1,4 +1,5 @@
-"""The tasks of `ranking` and `labelling` for pair scorers: the same files of examples, each as two texts and a class."""
+"""Tasks for pair scorers over the files of examples that the other tasks read, each as two texts and a class; here those of
+`ranking` and `labelling`, while `parts` and `tables` add theirs."""
 
 from __future__ import annotations
 
@@ -10,8 +11,10 @@ import seqio
 import tensorflow as tf
 
 from lisax.formats import presets
+from lisax.formats.examples import Record
 from lisax.formats.format import RELEVANCE, Format
 from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.models.pair import FIRST
 from lisax.records import LisaxError
@@ -29,27 +32,33 @@ def add(
     splits: Sequence[str] = ("train", "dev"),
     vocabulary: Pieces | None = None,
     preset: presets.Preset | None = None,
+    tables: int = 0,
+    record: type[Record] | None = None,
 ) -> seqio.Task:
-    """Registers the task `name` over `file_of(split)`, a file of example records of `text_format`."""
-    ranks = text_format.answer is RELEVANCE
-    classes = text_format.answer.classes
+    """Registers the task `name` over `file_of(split)`, a file of example records of `text_format`; options as in
+    `example_tasks.add`."""
+    classes, figures = text_format.answer.classes, [metrics.pair_accuracy]
+    if text_format.answer is RELEVANCE:
+        figures.append(metrics.pair_parts if text_format is TABLE_PARTS else metrics.pair_ranking)
     task = seqio.TaskRegistry.add(
         name,
         source=LineSource(name, file_of, splits),
         preprocessors=[
             seqio.CacheDatasetPlaceholder(),
-            functools.partial(encode_pairs, task=name, text_format=text_format, preset=preset),
+            functools.partial(
+                encode_pairs, task=name, text_format=text_format, preset=preset, record=record or text_format.example
+            ),
         ],
         output_features={
             "inputs": seqio.Feature(vocabulary or pair_vocabulary(), add_eos=False),
             "targets": seqio.Feature(seqio.PassThroughVocabulary(len(classes) + FIRST), add_eos=False),
         },
         postprocess_fn=with_class,
-        metric_fns=[metrics.pair_accuracy, *([metrics.pair_ranking] if ranks else [])],
+        metric_fns=figures,
     )
 
     def model_card(lengths: Mapping[str, int]) -> dict:
-        return text_format.pair_card(preset or chosen_preset(), lengths["inputs"])
+        return text_format.pair_card(preset or chosen_preset(), lengths["inputs"], tables)
 
     task.model_card = model_card
     return task
@@ -63,6 +72,7 @@ def encode_pairs(
     task: str,
     text_format: Format,
     preset: presets.Preset | None,
+    record: type[Record],
 ) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs, both texts' ids with special tokens, and targets, one number: the class and
     FIRST. Beside them are the class's name, the claim's id, and both texts."""
@@ -71,7 +81,7 @@ def encode_pairs(
     classes = text_format.answer.classes
 
     def one(line: bytes) -> tuple:
-        example = parsed(line, text_format.example, task)
+        example = parsed(line, record, task)
         if example.label is None:
             raise LisaxError(f"task '{task}': claim {example.claim_id} has no label")
         texts = text_format.pair(example, preset=wording)

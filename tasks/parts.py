@@ -1,7 +1,7 @@
 """CLTR's tasks over `examples/parts_{rows,columns}.{split}.jsonl` in the data folder (`sampling.part_examples`).
 
 `cltr_rows` and `cltr_columns` ask of a row and of a column whether it holds the answer; `cltr_parts` is both, for the
-one model that scores both. `cltr_aggregation` asks of the header, in `examples/operations.{split}.jsonl`, which
+one model that scores both; `cltr_pair_rows` and so on are the same for pair scorers. `cltr_aggregation` asks of the header, in `examples/operations.{split}.jsonl`, which
 operation makes the answer of cells (`sampling.operation_examples`).
 """
 
@@ -15,7 +15,7 @@ from lisax.formats.parts import TABLE_OPERATION, TABLE_PARTS, PartKind
 from lisax.sampling import operation_examples
 from lisax.sampling.part_examples import PARTS, file_name
 
-from . import example_tasks
+from . import example_tasks, pairs
 from .locations import FileOf, in_data_folder
 
 KINDS = {f"{kind}s": kind for kind in PartKind}
@@ -23,16 +23,19 @@ VARIANTS = (*KINDS, PARTS)
 
 
 def add_all() -> None:
-    add_both("cltr", lambda kind: in_data_folder("examples/" + file_name(kind, "{split}")))
+    for name, add in (("cltr", example_tasks.add), ("cltr_pair", pairs.add)):
+        add_both(name, lambda kind: in_data_folder("examples/" + file_name(kind, "{split}")), add=add)
     headers = in_data_folder("examples/" + operation_examples.file_name("{split}"))
     example_tasks.add("cltr_aggregation", TABLE_OPERATION, headers)
 
 
-def add_both(name: str, file_of: Callable[[PartKind], FileOf], **options) -> dict[str, str]:
-    """Registers `{name}_rows`, `{name}_columns` and the mixture `{name}_parts` of as many examples of each; options as
-    in `example_tasks.add`. Returns {variant: name}."""
+def add_both(
+    name: str, file_of: Callable[[PartKind], FileOf], add: Callable[..., seqio.Task] = example_tasks.add, **options
+) -> dict[str, str]:
+    """Registers `{name}_rows`, `{name}_columns` and the mixture `{name}_parts` of as many examples of each; `add` and its
+    options are those of `example_tasks`, or of `pairs`. Returns {variant: name}."""
     names = {variant: f"{name}_{variant}" for variant in VARIANTS}
     for variant, kind in KINDS.items():
-        example_tasks.add(names[variant], TABLE_PARTS, file_of(kind), **options)
+        add(names[variant], TABLE_PARTS, file_of(kind), **options)
     seqio.MixtureRegistry.add(names[PARTS], [names[variant] for variant in KINDS], default_rate=1.0)
     return names

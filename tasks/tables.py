@@ -1,7 +1,8 @@
 """Tasks over tables, from `examples/tables_*.{split}.jsonl` in the data folder (`sampling.table_examples`).
 
 Text-to-text, all tables of a claim in one input and a label word as the answer: `tables_closed` (the gold table),
-`tables_one` (the first retrieved), `tables_top3`, `tables_top5`, `tables_top10`; and `tables_claim_only`.
+`tables_one` (the first retrieved), `tables_top3`, `tables_top5`, `tables_top10`; and `tables_claim_only`. For pair
+scorers the same as `tables_pair_closed` and so on, and `tables_pair_closed_and_wrong`, also with other tables.
 
 For the fusion model, from the files of retrieved tables: `tables_fusion_top1`, `…top3`, `…top5`, `…top10`, whose
 features are a row of encoder inputs for each table, see `encode_fusion`.
@@ -10,7 +11,7 @@ features are a row of encoder inputs for each table, see `encode_fusion`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import seqio
@@ -21,9 +22,9 @@ from lisax.formats.presets import Preset
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableClass, TableExample, table_classes
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import LisaxError
-from lisax.sampling.table_examples import CLOSED, DEPTHS, file_name
+from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS, file_name
 
-from . import example_tasks, metrics
+from . import example_tasks, metrics, pairs
 from .locations import FileOf, in_data_folder
 from .vocabularies import default_vocabulary
 
@@ -36,16 +37,27 @@ FUSION_TASKS = {f"tables_fusion_top{k}": file_name(k) for k in DEPTHS}
 
 def add_all() -> None:
     for name, stem in TEXT_TASKS.items():
-        add_text(name, in_data_folder("examples/" + stem + ".{split}.jsonl"))
+        file_of = in_data_folder("examples/" + stem + ".{split}.jsonl")
+        add_text(name, file_of)
+        add_text(name.replace("tables_", "tables_pair_"), file_of, variant=name, add=pairs.add)
+    wrong = in_data_folder("examples/" + CLOSED_AND_WRONG + ".{split}.jsonl")
+    add_text(CLOSED_AND_WRONG.replace("tables_", "tables_pair_"), wrong, variant=CLOSED, add=pairs.add)
     for name, stem in FUSION_TASKS.items():
         add_fusion(name, in_data_folder("examples/" + stem + ".{split}.jsonl"))
 
 
-def add_text(name: str, file_of: FileOf, **options) -> seqio.Task:
-    """Registers the text-to-text task `name`, which ends in a key of `TEXT_TASKS`, over a file of table examples;
-    options as in `example_tasks.add`."""
-    tables = next(number for variant, number in TABLES_READ.items() if name.endswith(variant))
-    return example_tasks.add(
+def add_text(
+    name: str,
+    file_of: FileOf,
+    *,
+    variant: str | None = None,
+    add: Callable[..., seqio.Task] = example_tasks.add,
+    **options,
+) -> seqio.Task:
+    """Registers the task `name` of a `variant`, a key of `TEXT_TASKS` (None: the one that the name ends in), over a file
+    of table examples; `add` and its options are those of `example_tasks`, or of `pairs`."""
+    tables = next(number for key, number in TABLES_READ.items() if (variant or name).endswith(key))
+    return add(
         name,
         TABLES if tables else CLAIM_ONLY,
         file_of,

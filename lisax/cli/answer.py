@@ -11,8 +11,7 @@ from lisax.cli.verbs import Count, Local, Option
 
 def answer(
     *,
-    index: Annotated[Local, Option("An index of `lisax index mixed`.", "INDEX")],
-    reader: Annotated[Local, Option("A reader: a MODEL_DIR, a checkpoint or a bundle.", "DIR")],
+    index: Annotated[Local, Option("An index of `lisax index mixed`, or of `tables`.", "INDEX")],
     questions: Annotated[
         Local,
         Option(
@@ -21,9 +20,20 @@ def answer(
         ),
     ],
     out: Annotated[Local, Option("Predictions to write, as JSON Lines.", "FILE")],
+    reader: Annotated[
+        Local | None,
+        Option(
+            "A reader of passages, or a model of table rows and columns: a MODEL_DIR, a checkpoint or a bundle.",
+            "DIR",
+            default="the model of table rows and columns that comes with LisaX, if one does",
+        ),
+    ] = None,
     retriever: Annotated[
         Local | None,
-        Option("The model that `lisax index vectors` filled the index with, such as a dual encoder's folder.", "MODEL"),
+        Option(
+            "For readers: the model that `lisax index vectors` filled the index with, such as a dual encoder's folder.",
+            "MODEL",
+        ),
     ] = None,
     method: Annotated[
         Literal["bm25", "dense", "fused"] | None, Option("Search method.", default="fused with a retriever, else bm25")
@@ -33,7 +43,8 @@ def answer(
     ] = False,
     k: Annotated[Count, Option("Passages retrieved per question.")] = 100,
 ) -> None:
-    """Answer questions from an index of passages, each with the sentence, row or edge that contains the answer.
+    """Answer questions from an index of passages, each with the sentence, row or edge that contains the answer, or from the
+    cells of an index of tables.
 
     lisax answer --index INDEX --reader READER --questions questions.jsonl --out answers.jsonl
     """

@@ -13,13 +13,14 @@ def ask(
     question: Annotated[str, Argument("The question, in quotation marks.", "QUESTION")],
     *,
     model: Annotated[
-        Local,
+        Local | None,
         Option(
             "A reader of passages, or a model of table rows and columns: a MODEL_DIR, one of its checkpoints, or a "
             "bundle.",
             "DIR",
+            default="the model of table rows and columns that comes with LisaX, if one does",
         ),
-    ],
+    ] = None,
     corpus: Annotated[
         Local | None,
         Option(
@@ -53,6 +54,7 @@ def ask(
 ) -> None:
     """Answer a question from a corpus or an index, each answer with its source.
 
+    lisax ask "Which club won the cup in 1921?" --corpus tables/
     lisax ask "Where was Vova Brugard born?" --index INDEX --model reader
     """
     if (corpus is None) == (index is None):

@@ -56,7 +56,7 @@ def check(
             "The model that labels claims: a labeller, an evidence pointer or a model of tables, as a MODEL_DIR, "
             "one of its checkpoints, or a bundle; or a published one, hf:OWNER/NAME.",
             "DIR",
-            default="the shipped labeller over text, an adapter of MiniLM",
+            default="the shipped labeller over text, an adapter of MiniLM; over tables alone the one of these, if one is shipped",
             names=("--verifier", "--model"),
         ),
     ] = None,
@@ -103,7 +103,7 @@ def check(
             "encoder such as minilm, whose vectors count beside BM25. FIRST,SECOND: the second compares the best of the "
             "first (duoT5).",
             "DIR",
-            default="minilm without --model, otherwise bm25",
+            default="minilm without --model over text, otherwise bm25",
         ),
     ] = None,
     prompt: Prompt = None,

@@ -122,10 +122,11 @@ class Format:
         self._check(example)
         return self.pairs(example, preset=preset)
 
-    def pair_card(self, preset: Preset, max_tokens: int) -> dict[str, Any]:
+    def pair_card(self, preset: Preset, max_tokens: int, depth: int = 0) -> dict[str, Any]:
         """What `card` is of pair scorers: with the names of their classes in place of words."""
         labels = list(self.answer.classes.values())
-        return {"text": {"family": self.name, "preset": preset.name, "max_tokens": max_tokens, "labels": labels}}
+        card = {"family": self.name, "preset": preset.name, "max_tokens": max_tokens, "labels": labels}
+        return {"text": card | ({self.depth: depth} if self.depth and depth else {})}
 
     def _check(self, example: Any) -> None:
         label, wanted = getattr(example, "label", None), self.answer.label

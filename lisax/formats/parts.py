@@ -7,6 +7,11 @@ And the header, for the operation (none, a sum …) that makes the answer of cel
 
     query: {question} header: {h1} | {h2} | … relevant:
 
+As a pair, for an encoder of two segments, the question and the part, with the released code's `*` (ALBERT has no `|`):
+
+    {question}    {h1} : {v1} * {h2} : {v2} * …
+    {question}    {h} * {v1} * {v2} * …
+
 Cells without text are left out, and so are a header's names without text, in training and in inference alike.
 """
 
@@ -20,7 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
-from lisax.formats.format import OPERATION, RELEVANCE, Format, Text
+from lisax.formats.format import OPERATION, RELEVANCE, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
 from lisax.records import DataError, LisaxError, Operation, get_field, get_strings
 
@@ -117,6 +122,7 @@ class OperationExample:
 
 
 HEADER = "header"
+BETWEEN, BETWEEN_IN_PAIRS = " | ", " * "  # cells
 Body = Callable[[int, int | None], str]  # (how many cells, how many words of each; None: all) -> their text
 
 
@@ -137,19 +143,24 @@ def encode_part(
     end; then the header name that is left is cut. The question is cut last and the closing word stays. Raises
     LisaxError where the names do not fit the cells, or the empty template does not fit `max_tokens`.
     """
+    body, present = _body(kind, header, cells, BETWEEN)
+    return _fitting(squeeze(question), kind, body, present, preset, max_tokens, count_tokens)
+
+
+def _body(kind: PartKind, header: Sequence[str], cells: Sequence[str], between: str) -> tuple[Body, list[str]]:
+    """What gives the text of a part's first cells, each cut to so many words; and the cells that have text."""
     if len(header) != (len(cells) if kind == PartKind.ROW else 1):
         raise LisaxError(f"a {kind} of {len(cells)} cells cannot have {len(header)} header names")
-    question, names = squeeze(question), [squeeze(name) for name in header]
+    names = [squeeze(name) for name in header]
     present = [(i, value) for i, value in enumerate(map(squeeze, cells)) if value]
 
     def body(count: int, words: int | None) -> str:
-        """The first `count` cells, each cut to `words` words."""
         kept = [(i, _start(value, words)) for i, value in present[:count]]
         if kind == PartKind.ROW:
-            return " | ".join(join(names[i], ":", value) for i, value in kept)
-        return " | ".join(text for text in (names[0], *(value for _, value in kept)) if text)
+            return between.join(join(names[i], ":", value) for i, value in kept)
+        return between.join(text for text in (names[0], *(value for _, value in kept)) if text)
 
-    return _fitting(question, kind, body, [value for _, value in present], preset, max_tokens, count_tokens)
+    return body, [value for _, value in present]
 
 
 def encode_header(
@@ -168,7 +179,7 @@ def encode_header(
     return _fitting(
         squeeze(question),
         HEADER,
-        lambda count, words: " | ".join(_start(name, words) for name in names[:count]),
+        lambda count, words: BETWEEN.join(_start(name, words) for name in names[:count]),
         names,
         preset,
         max_tokens,
@@ -215,9 +226,14 @@ def _part(example: PartExample, *, preset: Preset, **budget: Any) -> list[Text]:
     return [Text(inputs, preset.target(example.label))]
 
 
+def _part_pair(example: PartExample, *, preset: Preset) -> PairTexts:
+    body, present = _body(example.kind, example.header, example.cells, BETWEEN_IN_PAIRS)
+    return PairTexts(squeeze(example.claim), body(len(present), None))
+
+
 def _operation(example: OperationExample, *, preset: Preset, **budget: Any) -> list[Text]:
     return [Text(encode_header(example.claim, example.header, preset=preset, **budget), preset.target(example.label))]
 
 
-TABLE_PARTS = Format("table_parts", PartExample, _part, RELEVANCE)
+TABLE_PARTS = Format("table_parts", PartExample, _part, RELEVANCE, pairs=_part_pair)
 TABLE_OPERATION = Format("table_operation", OperationExample, _operation, OPERATION)

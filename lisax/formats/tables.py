@@ -8,6 +8,11 @@ in one input, with the wording of LisT5's lists, so that the same label words an
 
 Rows are numbered from 1 and every row repeats the header. What does not fit is dropped by whole rows from
 the end. A table of which no row is there keeps its header (`header is : {h1} ; … ; {hm} .`).
+
+As a pair, for an encoder of two segments, the claim and the tables, the header once and then the rows, those that share
+most with the claim first: an encoder has few tokens, and what is above them is cut at the end.
+
+    {q}    {caption} . {h1} ; … ; {hm} . {c1} ; … ; {cm} . …
 """
 
 from __future__ import annotations
@@ -21,10 +26,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from lisax.formats.budget import EOS_TOKENS, CountTokens, fits, join, shorten, squeeze
-from lisax.formats.format import TABLE_CLASSES, VERDICT, Format, Text
+from lisax.formats.format import TABLE_CLASSES, VERDICT, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.ranking import titled
 from lisax.records import LABELS, DataError, Label, Table, get_field
+from lisax.text.words import shared_words
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -285,9 +291,22 @@ def _tables(example: TableExample, *, preset: Preset, **budget: Any) -> list[Tex
     return [Text(text.inputs, preset.target(example.label), sum(text.dropped))]
 
 
+def _tables_pair(example: TableExample, *, preset: Preset) -> PairTexts:
+    texts = (titled(table.caption, pair_text(example.claim, table), preset) for table in example.tables)
+    return PairTexts(squeeze(example.claim), join(*texts))
+
+
+def pair_text(claim: str, table: TableView) -> str:
+    """A table's header and rows, those that share most words with the claim first, then in the table's order."""
+    rows = [" ; ".join(row) for row in table.rows]
+    shares = shared_words(claim, rows)
+    first = sorted(range(len(rows)), key=lambda i: -shares[i])
+    return " ".join(squeeze(f"{text} .") for text in (" ; ".join(table.header), *(rows[i] for i in first)))
+
+
 def _each_table(example: TableExample, **budget: Any) -> list[TableText]:
     return [encode_table(example.claim, table, **budget) for table in example.tables]
 
 
-TABLES = Format("tables", TableExample, _tables, VERDICT, depth="tables")
+TABLES = Format("tables", TableExample, _tables, VERDICT, depth="tables", pairs=_tables_pair)
 TABLE_FUSION = Format("table_fusion", TableExample, _each_table, TABLE_CLASSES, each="table", depth="tables")

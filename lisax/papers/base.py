@@ -22,8 +22,10 @@ from lisax.papers.recipe import WARM_UP, BaseRecipe, WarmUpRecipe
 from lisax.papers.settings import fact, kept
 from lisax.papers.staged import Staged
 from lisax.papers.stages import Stage
+from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import say
 from lisax.records import Claim, LisaxError, atomic_write
+from lisax.runtime.interop.kinds import TOKENIZER_NAME
 from lisax.sampling import files
 from lisax.sampling.examples import told
 
@@ -286,6 +288,28 @@ class Pipeline(Staged):
             preset=self.preset.name,
             bindings=self.bindings_of(model),
         )
+
+
+class EncoderPipeline(Pipeline):
+    """A pipeline whose recipe may name a pretrained encoder (`BackboneRecipe`): models on it have its vocabulary."""
+
+    settings_of_vocabulary = ("vocabulary", "backbone")
+
+    @property
+    def vocabulary_file(self) -> Path:
+        return super().vocabulary_file if self.recipe.backbone is None else self.out / TOKENIZER_NAME
+
+    @property
+    def target_length(self) -> int:
+        """The length of targets in training: a pair scorer's is the class."""
+        return self.recipe.target_tokens if self.recipe.backbone is None else 1
+
+    def _write_vocabulary(self) -> None:
+        if self.recipe.backbone is None:
+            return super()._write_vocabulary()
+        tokenizer = SentenceEncoder.open(self.recipe.backbone).vocabulary.path
+        with atomic_write(self.vocabulary_file, "wb") as file:
+            file.write(Path(tokenizer).read_bytes())
 
 
 def is_of_warm_up(initial: str) -> bool:

@@ -141,6 +141,21 @@ class WarmUpRecipe(BaseRecipe):
 
 
 @dataclasses.dataclass(frozen=True)
+class BackboneRecipe(WarmUpRecipe):
+    """Adds a pretrained encoder (a name that `lisax models list` shows, hf:OWNER/NAME@REVISION, a folder) on which every
+    model is a pair scorer, in the place of T5."""
+
+    backbone: str | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.backbone is not None and (self.vocabulary is not None or self.warm_up is not None):
+            raise LisaxError(
+                f"{type(self).__name__}.backbone brings its own vocabulary and needs no warm-up: leave both out"
+            )
+
+
+@dataclasses.dataclass(frozen=True)
 class ClaimsRecipe(WarmUpRecipe):
     """Adds limits on the claims that are trained on and reported."""
 

@@ -24,14 +24,16 @@ ANSWERS = 5  # answers per question that it is fitted on
 
 
 class Cells(NamedTuple):
-    """The best cells of a question's tables, best first, [answers] each: their scores and their tables' BM25 scores.
+    """The best cells of a question's tables, best first, [answers] each: their scores and their tables' scores in the
+    pool.
 
-    `best_retrieval` is the highest BM25 score in the pool."""
+    `best_retrieval` is the highest of these scores. `per_term`: whether they grow with the question, as BM25's do."""
 
     question: str
     scores: Sequence[float]
     retrieval: Sequence[float]
     best_retrieval: float
+    per_term: bool = True
 
 
 Asked = tuple[Cells, Sequence[bool]]  # a question's answers, and which are right
@@ -61,7 +63,7 @@ class AnswerConfidence:
 
 def features(cells: Cells) -> np.ndarray:
     """float64 [answers, 5]: log-odds of the cell's score; by how much they exceed those of the best other answer; the
-    table's BM25 score per term of the question, and as a share of the pool's best; and 1."""
+    table's score in the pool, BM25's per term of the question, and as a share of the pool's best; and 1."""
     log_odds = score_fusion.log_odds(np.array(cells.scores, float))
     # The best other answer of the first one is the second; of any other, the first. None: a score of 0.
     others = np.full(len(log_odds), log_odds[0] if len(log_odds) else 0.0)
@@ -71,7 +73,7 @@ def features(cells: Cells) -> np.ndarray:
         [
             log_odds,
             log_odds - others,
-            retrieval / max(count_terms(cells.question), 1),
+            retrieval / max(count_terms(cells.question), 1) if cells.per_term else retrieval,
             retrieval / (cells.best_retrieval or 1.0),
             np.ones(len(log_odds)),
         ],

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from lisax import shipped
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
@@ -55,14 +56,15 @@ class Answerer(Protocol):
     @staticmethod
     def open(
         index: Index | Folder,
-        model: Folder,
+        model: Folder | None = None,
         *,
         retriever: Folder | None = None,
         columns: Folder | None = None,
         aggregation: Folder | None = None,
         min_confidence: float | None = None,
     ) -> Answerer:
-        """Opens the answerer that fits an index and a model, by the model's kind.
+        """Opens the answerer that fits an index and a model, by the model's kind. Without a model, the one that LisaX ships
+        answers from tables (`lisax.shipped.parts`), for whose search the index has vectors of `minilm`.
 
         A reader needs an index of `lisax index mixed`; it reads passages found by BM25 or, with a `retriever`, by BM25
         and vectors. A model of rows and columns (CLTR) needs an index of `lisax index tables` and answers from cells.
@@ -73,6 +75,7 @@ class Answerer(Protocol):
         Raises LisaxError if the model answers no questions, or does not fit the index or the other models."""
         check_confidence(min_confidence)
         folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
+        model = shipped_parts() if model is None else model
         found = format_of(model)
         if found in (READ, POINT):
             if columns is not None or aggregation is not None:
@@ -82,7 +85,7 @@ class Answerer(Protocol):
             return answerer
         if found is TABLE_PARTS:
             if retriever is not None:
-                raise LisaxError(f"{model} reads tables, which BM25 finds: leave the retriever out")
+                raise LisaxError(f"{model} reads tables, which the index finds: leave the retriever out")
             _check(folder, "table_text", "tables")
             tables = TableAnswerer.open(folder, model, columns)
             aggregator = None if aggregation is None else Aggregator.open(aggregation)
@@ -90,6 +93,13 @@ class Answerer(Protocol):
         raise LisaxError(
             f"{model} answers no questions (its format is '{found}'): give a reader, or a model of table parts"
         )
+
+
+def shipped_parts() -> Path:
+    """The model of rows and columns that LisaX ships. Raises LisaxError where none is shipped."""
+    if not shipped.parts().is_dir():
+        raise LisaxError("no model of table rows and columns comes with LisaX: name one, or a reader of passages")
+    return shipped.parts()
 
 
 def _check(folder: Path, component: str, kind: str) -> None:

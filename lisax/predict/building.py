@@ -51,6 +51,11 @@ class Corpus:
         """`documents` for text alone, `mixed` otherwise."""
         return "mixed" if _any(self.tables()) or _any(self.graphs()) else "documents"
 
+    @property
+    def has_tables_alone(self) -> bool:
+        """Whether there are tables, and neither pages nor graphs."""
+        return _any(self.tables()) and not _any(self.documents()) and not _any(self.graphs())
+
 
 def build_index(
     source: Any,

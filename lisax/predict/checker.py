@@ -37,9 +37,10 @@ NO_INFORMATION = np.array([0.0, 0.0, 1.0])
 class Checker:
     """Checks claims against an index: search, rank, verify.
 
-    Without a verifier, the checker that LisaX ships labels claims (`lisax.shipped`); its encoder, MiniLM, is fetched
-    where it is not there yet, and ranks the candidates if no ranker is given. With a verifier and without a ranker they
-    are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an evidence pointer (`InTurn`). A claim without evidence is labelled NOT ENOUGH INFO, and `Verdict.reason` says why.
+    Without a verifier, what LisaX ships labels claims, from sentences or, over an index of tables, from these
+    (`lisax.shipped`); its encoder, MiniLM, is fetched where it is not there yet, and ranks sentences if no ranker is
+    given. With a verifier and without a ranker they are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an
+    evidence pointer (`InTurn`). A claim without evidence is labelled NOT ENOUGH INFO, and `Verdict.reason` says why.
 
     >>> from lisax import Checker, Index, example_model, example_pages
     >>> checker = Checker(Index.build(example_pages()), verifier=example_model())
@@ -78,11 +79,12 @@ class Checker:
         Raises LisaxError if a part is missing, or if the index, ranker and verifier do not fit together."""
         if model is not None and verifier is not None:
             raise LisaxError("give verifier=, or model= for one model that does everything it can, not both")
-        if model is None and verifier is None:
-            verifier, ranker = shipped.labeller(), shipped.RANKER if ranker is None else ranker
         if min(documents, candidates) < 1 or hops not in (1, 2):
             raise LisaxError("expected documents and candidates of at least 1, and hops of 1 or 2")
         check_confidence(min_confidence)
+        index = Index.open(index) if isinstance(index, (str, os.PathLike)) else index
+        if model is None and verifier is None:
+            verifier, ranker = shipped_for(index, ranker)
         options = {"aggregate": aggregate, "threshold": threshold, "evidence": evidence}
         if model is not None or isinstance(verifier, (str, os.PathLike)):
             source = verifier if model is None else model
@@ -91,7 +93,6 @@ class Checker:
             raise LisaxError("threshold and evidence are set where a verifier is opened: give them to Verifier.open")
         if isinstance(ranker, (str, os.PathLike)):
             ranker = Ranker.open(ranker)
-        index = Index.open(index) if isinstance(index, (str, os.PathLike)) else index
         self.verifier, self.index = verifier, index.reading(verifier.reads)
         if self.verifier.reads == "tables":
             if ranker is not None or temporal:
@@ -142,3 +143,15 @@ class Checker:
 
     def _spot(self, claim: str) -> Sequence[str]:
         return default_spotter(self.index.titles).spot(claim)
+
+
+def shipped_for(index: Index, ranker: Ranker | Path | None = None) -> tuple[Path, Ranker | Path | None]:
+    """The verifier that is shipped for an index, and the ranker: the given one, or else the one that belongs to it. Raises
+    LisaxError for an index of tables where no labeller of them is shipped."""
+    labeller = shipped.labeller(index.reads)
+    if not labeller.is_dir():
+        raise LisaxError(
+            "no labeller over tables comes with LisaX: name a model, or index the tables with `lisax index mixed`, whose "
+            "rows the labeller over text reads"
+        )
+    return labeller, shipped.RANKER if index.reads == "sentences" and ranker is None else ranker

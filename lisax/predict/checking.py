@@ -14,8 +14,8 @@ from typing import Any
 from lisax import shipped
 from lisax.corpora import read_claims
 from lisax.formats.parts import TABLE_PARTS
-from lisax.predict.building import build_index
-from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker
+from lisax.predict.building import build_index, open_corpus
+from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, shipped_for
 from lisax.predict.index import Index
 from lisax.predict.opening import format_of
 from lisax.predict.ranker import Ranker
@@ -57,24 +57,32 @@ class Settings:
     ranker_words: tuple[str, ...] = ()
 
     def open(self) -> Checker:
-        """Opens the checker. A corpus is indexed in the kind that the model reads."""
+        """Opens the checker. A corpus is indexed in the kind that the model reads; without a model, one of tables alone in
+        the kind that the shipped labeller of tables reads."""
+        model, ranker, index = self.model, self.ranker, None
+        if model is None:
+            labels_tables = shipped.labeller("tables").is_dir()
+            whole = labels_tables and self.corpus is not None and open_corpus(self.corpus).has_tables_alone
+            index = open_index(self.corpus, self.index, "cells" if whole else None)
+            model, ranker = shipped_for(index, ranker)
         verifier = Verifier.open(
-            shipped.labeller() if self.model is None else self.model,
+            model,
             aggregate=self.aggregate,
             threshold=self.threshold,
             evidence=self.evidence,
             use=given_use(self.prompt, self.label_words, ranks=False),
         )
+        if index is None:
+            index = open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None)
         if self.calibrate:
             from lisax.predict import calibrating
 
             calibrating.uncalibrated(verifier)
-        ranker = shipped.RANKER if self.model is None and self.ranker is None else self.ranker
         use = given_use(self.ranker_prompt, self.ranker_words, ranks=True)
         if use is not None and ranker is None:
             raise LisaxError("a prompt of a ranker was given and no ranker: name it with --ranker")
         return Checker(
-            open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None),
+            index,
             ranker if ranker is None else Ranker.open(ranker, use),
             verifier,
             temporal=self.temporal,
@@ -91,14 +99,16 @@ class Settings:
         return json.dumps([values, prints])
 
 
-def open_index(corpus: Path | None, index: Path | str | None, kind: str | None = None) -> Index:
+def open_index(
+    corpus: Path | None, index: Path | str | None, kind: str | None = None, vectors: str | None = None
+) -> Index:
     """Opens the given index (of a live wiki, its URL), or the index of a corpus, building it in the cache where
     necessary."""
     if isinstance(index, str):
         return WikiIndex.open(index)
     if index is not None:
         return Index.open(index)
-    built = build_index(corpus, kind=kind)
+    built = build_index(corpus, kind=kind, vectors=vectors)
     say(f"{'reused' if built.reused else 'built'} the index of {corpus} ({built.kind}): {built.folder}")
     return Index.open(built.folder)
 
@@ -150,7 +160,7 @@ def ask(
     question: str,
     corpus: Path | None,
     index: Path | None,
-    model: Path,
+    model: Path | None,
     *,
     retriever: Path | None = None,
     columns: Path | None = None,
@@ -158,14 +168,17 @@ def ask(
     answers: int = 5,
     min_confidence: float | None = None,
 ) -> list[Answer]:
-    """Answers one question. A corpus is indexed in the kind that the model reads."""
+    """Answers one question. A corpus is indexed in the kind that the model reads; the shipped one of tables (None) searches
+    them by vectors too."""
     from lisax.predict.answerer import Answerer
 
     question = " ".join(question.split())
     if not question:
         raise LisaxError("the question is empty")
-    kind = "tables" if format_of(model) is TABLE_PARTS else "mixed"
-    opened = open_index(corpus, index, kind)
+    if model is None:
+        opened = open_index(corpus, index, "tables", shipped.RANKER)
+    else:
+        opened = open_index(corpus, index, "tables" if format_of(model) is TABLE_PARTS else "mixed")
     answerer = Answerer.open(
         opened,
         model,

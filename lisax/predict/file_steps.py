@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lisax.corpora import open_folder, plain, read_claims, read_questions
@@ -15,8 +15,10 @@ from lisax.predict.table_index import TableIndex
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import PointerVerifier, TableVerifier, Verifier, tell_dropped_rows, tell_open, verify_run
 from lisax.progress import counting
-from lisax.records import Claim, DataError, LisaxError, read_json_lines
+from lisax.records import Claim, DataError, LisaxError, Question, read_json_lines
 from lisax.retrieval.entities import default_spotter
+from lisax.retrieval.folder import read_components
+from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.runs import read_run
 from lisax.runtime.public_models import Use
 from lisax.runtime.resumable import fingerprint
@@ -125,7 +127,7 @@ def _verify_tables(
 
 def answer_file(
     index: Path,
-    reader_folder: Path,
+    reader_folder: Path | None,
     questions_file: Path,
     out: Path,
     *,
@@ -134,27 +136,37 @@ def answer_file(
     approximate: bool = False,
     k: int = 100,
 ) -> dict[str, float] | None:
-    """Answers questions from `k` passages each of a mixed index. `method` is bm25 or, with a retriever, dense or fused.
+    """Answers questions from `k` passages each of a mixed index, or from the cells of an index of tables, with a model of
+    rows and columns or, without one, with the shipped one. Of a reader `method` is bm25 or, with a retriever, dense or
+    fused.
 
     Returns exact match over the questions with known answers (`open_qa.answered`), or None where no answers are known.
     """
     from lisax.metrics import open_qa
-    from lisax.predict.answerer import PassageAnswerer
-    from lisax.predict.reader import Reader, answer_to_file
+    from lisax.predict.answerer import Answerer, PassageAnswerer, shipped_parts
+    from lisax.predict.reader import Answer, Reader, answer_to_file
     from lisax.predict.retriever import open_encoder
 
+    model = shipped_parts() if reader_folder is None else reader_folder
     questions = {question.id: question for question in read_questions(questions_file)}
-    retriever = None if retriever_folder is None else open_encoder(retriever_folder)
-    answerer = PassageAnswerer.of(index, Reader.open(reader_folder), retriever, method, not approximate)
-    passages = answerer.find({i: question.text for i, question in questions.items()}, k)
-    made_from = [
-        method,
-        k,
-        approximate,
-        retriever and retriever.digest,
-        *map(fingerprint, (index, reader_folder, questions_file)),
-    ]
-    answer_to_file(answerer.reader, questions.values(), passages.get, out, json.dumps(made_from))
+    made_from = [method, k, approximate, retriever_folder, *map(fingerprint, (index, model, questions_file))]
+    if not has_passages(read_components(index)):
+        answerer = Answerer.open(index, model, retriever=retriever_folder)
+
+        def answers(group: Sequence[Question]) -> Iterator[Sequence[Answer]]:
+            return answerer.ask_many([question.text for question in group])
+    elif reader_folder is None:
+        raise LisaxError(f"{index} has passages, which a reader reads: name one by --reader")
+    else:
+        retriever = None if retriever_folder is None else open_encoder(retriever_folder)
+        made_from[3] = retriever and retriever.digest
+        reader = PassageAnswerer.of(index, Reader.open(model), retriever, method, not approximate)
+        passages = reader.find({i: question.text for i, question in questions.items()}, k)
+
+        def answers(group: Sequence[Question]) -> Iterator[Sequence[Answer]]:
+            return reader.reader.read([(question.text, passages.get(question.id)) for question in group])
+
+    answer_to_file(answers, questions.values(), out, json.dumps(made_from))
     gold = {i: question.answers for i, question in questions.items() if question.answers}
     if not gold:
         return None

@@ -1,4 +1,5 @@
-"""A pair scorer in use: probabilities of the classes of a claim with its evidence, read as two texts."""
+"""A pair scorer in use: probabilities of the classes of a claim with its evidence, or of a question with a part of a table,
+read as two texts."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lisax.formats.tables import TABLES
 from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.model_card import ModelCard
 from lisax.runtime.text_scoring import open_pairs
@@ -21,10 +23,12 @@ class PairModel:
         library computes, see `text_scoring.backend_for`."""
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
-        self.format, self._preset, self.calibration = card.format, card.preset, card.calibration
-        self._max_tokens, self.labels = card.needed("text.max_tokens", "text.labels")
+        self.card, self.format, self.preset, self.calibration = card, card.format, card.preset, card.calibration
+        self.max_tokens, self.labels = card.needed("text.max_tokens", "text.labels")
+        # Tables read at once; 0 for other formats.
+        (self.tables,) = card.needed("text.tables") if self.format is TABLES else (0,)
         self.vocabulary = card.open_vocabulary()
-        self._scoring = open_pairs(folder, max_tokens=self._max_tokens, backend=backend)
+        self._scoring = open_pairs(folder, max_tokens=self.max_tokens, backend=backend)
         if len(self.labels) != self._scoring.model.labels:
             raise card.error(
                 "text.labels", f"has {len(self.labels)} names, the model {self._scoring.model.labels} classes"
@@ -37,7 +41,13 @@ class PairModel:
     def probabilities(self, examples: Sequence[Any], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """float32 [examples, labels] of example records of `format`; their own labels are not looked at. `progress` is
         told of each batch's number of examples."""
-        texts = (self.format.pair(example, preset=self._preset) for example in examples)
-        return self._scoring.probabilities(
-            [self.vocabulary.encode_pair(*pair, self._max_tokens).ids for pair in texts], progress
+        texts = (self.format.pair(example, preset=self.preset) for example in examples)
+        return self.token_probabilities(
+            [self.vocabulary.encode_pair(*pair, self.max_tokens).ids for pair in texts], progress
         )
+
+    def token_probabilities(
+        self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None
+    ) -> np.ndarray:
+        """`probabilities` of pairs that are already encoded."""
+        return self._scoring.probabilities(tokens, progress)

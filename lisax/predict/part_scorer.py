@@ -3,7 +3,7 @@ once.
 
 An input is the claim's slot, the question, then the part. Vocabulary pieces do not cross spaces, so the tokens of a
 part are the same for every question and are cached. This is verified with every question, by encoding one of its inputs
-as in training.
+as in training. Pair scorers read the question and the part as two texts.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lisax.formats.budget import squeeze
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind, encode_part
 from lisax.formats.vocabulary import EOS_ID
+from lisax.predict.pair_model import PairModel
 from lisax.predict.text_model import TextModel
 from lisax.records import LisaxError, Table
 from lisax.sampling.part_examples import parts_of
@@ -42,6 +44,11 @@ class PartScorer:
         self.model = model
         self._known: collections.OrderedDict[tuple[str, PartKind], list[_Part]] = collections.OrderedDict()
         self._slot = len(model.vocabulary.encode(model.preset.claim_slot))
+
+    @staticmethod
+    def of(model: TextModel | PairModel) -> PartScorer:
+        """The scorer of a model of either kind."""
+        return PairPartScorer(model) if isinstance(model, PairModel) else PartScorer(model)
 
     def scores(
         self, question: str, kind: PartKind, tables: Sequence[Table], progress: Progress | None = None
@@ -121,3 +128,17 @@ class PartScorer:
     def _plainly(self, question: str, part: _Part) -> np.ndarray:
         text = self._text(part.example, question, self.model.max_tokens)
         return np.array([*self.model.vocabulary.encode(text), EOS_ID], np.int32)
+
+
+class PairPartScorer(PartScorer):
+    """Scores parts with a pair scorer."""
+
+    model: PairModel
+
+    def _text(self, example: PartExample, question: str = "", max_tokens: int | None = None) -> str:
+        return TABLE_PARTS.pair(example, preset=self.model.preset).second
+
+    def _inputs(self, question: str, parts: Sequence[_Part]) -> list[np.ndarray]:
+        encode, asked = self.model.vocabulary.encode_pair, squeeze(question)
+        texts = (self._text(part.example) for part in parts)
+        return [np.array(encode(asked, text, self.model.max_tokens).ids, np.int32) for text in texts]

@@ -225,28 +225,25 @@ def _first_place(passages: Sequence[Passage], answer: str) -> SpanPlace | None:
 
 
 def answer_to_file(
-    reader: Reader,
+    answers: Callable[[Sequence[Question]], Iterable[Sequence[Answer]]],
     questions: Iterable[Question],
-    passages: Callable[[str], Sequence[Passage]],
     out: Path,
     made_from: str = "",
     more: Callable[[Question], dict] = lambda question: {},
 ) -> None:
     """Writes a line for each question: {"id", "question", "answers", "found"} and the fields that `more` returns.
 
-    `passages` returns the passages to read for a question id. Questions are read in batches; an interrupted call with
-    the same `made_from` resumes."""
+    `answers` gives the answers to each question of a batch; an interrupted call with the same `made_from` resumes."""
     groups = list(windows(questions, QUESTIONS_AT_A_TIME))
     with counting(sum(map(len, groups)), "questions") as advance:
 
         def lines(group: Sequence[Question]) -> Iterator[str]:
-            read = reader.read([(question.text, passages(question.id)) for question in group])
-            for question, found in zip(group, read, strict=True):
+            for question, found in zip(group, answers(group), strict=True):
                 yield json.dumps(
                     {
                         "id": question.id,
                         "question": question.text,
-                        "answers": [answer.text for answer in found],
+                        "answers": [answer.text for answer in found if not answer.abstained],
                         "found": [answer.row() for answer in found],
                         **more(question),
                     },

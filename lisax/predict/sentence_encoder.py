@@ -53,7 +53,7 @@ class SentenceEncoder:
         vocabulary = open_vocabulary(checkpoint.vocabulary)
         check_fits(vocabulary, backbone, checkpoint.folder)
         known = MODELS.get(os.fspath(model)) or find(model)
-        max_tokens = max_tokens or (known.max_tokens if known else MAX_TOKENS)
+        max_tokens = max_tokens or (known.max_tokens if known else min(MAX_TOKENS, backbone.max_length or MAX_TOKENS))
         kernel = sentence_transformers.dense(checkpoint.folder, backbone.emb_dim)
         network = DualEncoderConfig(
             backbone,

@@ -18,6 +18,9 @@ import numpy as np
 from lisax.formats.parts import PartKind
 from lisax.predict import score_fusion
 from lisax.predict.answer_confidence import AnswerConfidence, Cells
+from lisax.predict.dense_search import DenseSearch
+from lisax.predict.opening import open_model
+from lisax.predict.pair_model import PairModel
 from lisax.predict.part_scorer import TABLES_KEPT, PartScorer, Progress
 from lisax.predict.text_model import TextModel
 from lisax.records import DataError, LisaxError, Table
@@ -26,6 +29,7 @@ from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import POOL, open_index
 
 REDUCTIONS = ("max", "mean")
+VECTORS = "vectors"  # `retrieval` of a model whose tables are found by BM25 and vectors
 ROWS_AT_A_TIME = 256  # rows scored between two rounds of dropping hopeless tables
 ROUNDING = 1e-6  # rounding error allowed for a mean
 
@@ -34,7 +38,7 @@ ROUNDING = 1e-6  # rounding error allowed for a mean
 class TableScores:
     """Probabilities of relevance of a table's rows and columns, float32 [rows] and [columns]; 0 for empty ones.
 
-    `retrieval` is the table's BM25 score in the pool. `relevance` is the probability that combines it with the best
+    `retrieval` is the table's score in the pool, BM25's or that of BM25 and vectors. `relevance` is the probability that combines it with the best
     cell; None where tables are ordered by their cells alone. `confidence` is the probability that the best cell answers
     the question; None where none was fitted (`answer_confidence`)."""
 
@@ -90,10 +94,13 @@ class TableAnswerer:
     """Retrieves tables for a question from an index folder and scores them with a row model and a column model (usually
     the same).
 
-    `weights`: how to combine best cells with BM25, if the run of the row model fitted them (`score_fusion.py`).
-    `confidence`: the probability that a best cell is right, if the run fitted it (`answer_confidence.py`)."""
+    `weights`: how to combine best cells with the search's scores, if the run of the row model fitted them
+    (`score_fusion.py`). `confidence`: the probability that a best cell is right, if the run fitted it
+    (`answer_confidence.py`)."""
 
-    def __init__(self, index: Bm25Index, store: TableStore, rows: PartScorer, columns: PartScorer | None = None):
+    def __init__(
+        self, index: Bm25Index | DenseSearch, store: TableStore, rows: PartScorer, columns: PartScorer | None = None
+    ):
         self.index, self.store = index, store
         self._rows, self._columns = rows, columns or rows
         try:
@@ -108,13 +115,22 @@ class TableAnswerer:
         cls, index: str | os.PathLike, bundle: str | os.PathLike, column_bundle: str | os.PathLike | None = None
     ) -> TableAnswerer:
         """Opens the answerer. `index` is a folder that `lisax index tables` built; a bundle holds a model of the format
-        `table_parts`, and may also be a MODEL_DIR."""
-        folder = Path(index)
-        columns = None if column_bundle is None else PartScorer(TextModel.open(column_bundle))
-        return cls(open_index(folder), TableStore.open(folder), PartScorer(TextModel.open(bundle)), columns)
+        `table_parts`, and may also be a MODEL_DIR. Tables are found as when the weights of the model of rows were fitted:
+        by BM25, or by BM25 and vectors, which the index must have."""
+        columns = None if column_bundle is None else open_model(column_bundle)
+        return cls.of(Path(index), TableStore.open(index), open_model(bundle), columns)
+
+    @classmethod
+    def of(
+        cls, folder: Path, store: TableStore, rows: TextModel | PairModel, columns: TextModel | PairModel | None = None
+    ) -> TableAnswerer:
+        """`open` with models and tables that are open already."""
+        by_vectors = rows.card.content.get("retrieval") == VECTORS
+        search = search_by_vectors(folder) if by_vectors else open_index(folder)
+        return cls(search, store, PartScorer.of(rows), None if columns is None else PartScorer.of(columns))
 
     def search(self, question: str, pool: int = POOL) -> list[tuple[str, float]]:
-        """Up to `pool` (table id, BM25 score) pairs, best first."""
+        """Up to `pool` (table id, score) pairs, best first."""
         return self.index.search([question], pool)[0]
 
     def table(self, table_id: str) -> Table:
@@ -176,7 +192,9 @@ class TableAnswerer:
         return found[:wanted]
 
     def _with_confidence(self, question: str, found: list[TableScores], best_retrieval: float) -> list[TableScores]:
-        cells = Cells(question, [one.score() for one in found], [one.retrieval for one in found], best_retrieval)
+        per_term = not isinstance(self.index, DenseSearch)
+        scores, retrieval = ([read(one) for one in found] for read in (TableScores.score, lambda one: one.retrieval))
+        cells = Cells(question, scores, retrieval, best_retrieval, per_term)
         sure = self.confidence.probabilities(cells)
         return [dataclasses.replace(one, confidence=float(share)) for one, share in zip(found, sure)]
 
@@ -206,9 +224,21 @@ class TableAnswerer:
         return score_fusion.probability(features, self.weights).tolist()
 
     def pool(self, question: str, pool: int = POOL) -> list[tuple[Table, float]]:
-        """The tables that BM25 finds, except those whose cells are all empty: they hold no answer."""
+        """The tables that are found, except those whose cells are all empty: they hold no answer."""
         found = [(self.table(table), score) for table, score in self.search(question, pool)]
         return [(table, score) for table, score in found if any(map(str.strip, itertools.chain(*table.rows)))]
+
+
+def search_by_vectors(folder: Path) -> DenseSearch:
+    """The search of an index of tables by BM25 and vectors."""
+    search = DenseSearch.open(folder, only="tables")
+    if search is None:
+        raise DataError(
+            "the model was trained for tables that BM25 and vectors find together, and this index has no vectors: make "
+            f"them by `lisax index vectors {folder} --retriever minilm`",
+            path=folder,
+        )
+    return search
 
 
 def bound(table: Table, columns: np.ndarray, reduce: str = "max") -> float:

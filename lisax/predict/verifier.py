@@ -32,6 +32,7 @@ from lisax.runtime.public_models import Job, Use
 from lisax.sampling.examples import LIST_LENGTH, Lookup
 
 CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
+ONE_BY_ONE = 3  # tables that a labeller of one table reads, one after the other
 PROMPTS_AT_A_TIME = 32  # claims per call of a published checker
 
 Progress = Callable[[int], None]
@@ -250,16 +251,22 @@ class PointerVerifier(Verifier):
 
 
 class TableVerifier(Verifier):
-    """Table fusion, or a text-to-text labeller that reads tables as one text.
+    """Table fusion, a labeller that reads tables as one text, or a pair scorer that reads each on its own (`one_by_one`).
 
     `decision`: the sufficiency at which table fusion says NOT ENOUGH INFO. None: never for a claim that has a table."""
 
     reads: Reads = "tables"
 
-    def __init__(self, model: FusionModel | TextModel, decision: TableDecision | None = None, depth: int | None = None):
-        if depth is not None and depth > model.tables:
+    def __init__(
+        self,
+        model: FusionModel | TextModel | PairModel,
+        decision: TableDecision | None = None,
+        depth: int | None = None,
+    ):
+        singly = isinstance(model, PairModel) and model.tables == 1
+        if depth is not None and depth > model.tables and not singly:
             raise LisaxError(f"this model reads at most {model.tables} tables, found {depth}")
-        self.model, self.decision, self.depth = model, decision, depth or model.tables
+        self.model, self.decision, self.depth = model, decision, depth or (ONE_BY_ONE if singly else model.tables)
         self.calibration = model.calibration
 
     def verify_many(self, claims, evidence, *, progress=None):
@@ -271,9 +278,33 @@ class TableVerifier(Verifier):
                 probabilities, self.model.sufficiency(examples, probabilities), self.decision, self.calibration
             )
         else:
-            shares, sufficiency, relevance = self.model.probabilities(examples, progress).astype(np.float64), None, None
-            shares = calibrated(shares, self.calibration)
+            shares = calibrated(table_shares(self.model, examples, progress), self.calibration)
+            sufficiency, relevance = None, None
         yield from table_verdicts(claims, evidence, shares, sufficiency, relevance, self.decision)
+
+
+def table_shares(
+    model: TextModel | PairModel, examples: Sequence[TableExample], progress: Progress | None = None
+) -> np.ndarray:
+    """The shares of the labels of claims with their tables, float64 [claims, 3]. A pair scorer of one table reads each on
+    its own; then any table can decide (`any_decides`), and without tables there is not enough information."""
+    if not isinstance(model, PairModel) or model.tables > 1:
+        return model.probabilities(examples, progress).astype(np.float64)
+    single = [
+        dataclasses.replace(example, tables=(table,), gold=example.gold[i : i + 1])
+        for example in examples
+        for i, table in enumerate(example.tables)
+    ]
+    scores, start = model.probabilities(single).astype(np.float64), 0
+    made = np.tile([0.0, 0.0, 1.0], (len(examples), 1))
+    for i, example in enumerate(examples):
+        shares = scores[start : (start := start + len(example.tables))]
+        if len(shares):
+            total = any_decides(shares, np.ones(len(shares)))
+            made[i] = total / total.sum()
+    if progress is not None:
+        progress(len(examples))
+    return made
 
 
 def _table_example(claim: str | Claim, read: Sequence[Evidence]) -> TableExample:

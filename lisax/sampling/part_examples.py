@@ -23,6 +23,7 @@ from lisax.records import (
     row_id,
     split_cell_id,
 )
+from lisax.text.words import shared_words
 
 PARTS = "parts"
 WINDOW = 20  # retrieved tables that negative tables are drawn from
@@ -77,6 +78,7 @@ def examples(
     gold_tables: int | None = None,
     negative_tables: int = 0,
     negative_parts: int | None = None,
+    hard_parts: int = 0,
     seed: int = 0,
     skipped: Counter | None = None,
 ) -> Iterator[PartExample]:
@@ -84,8 +86,9 @@ def examples(
     answer (None: all), and from `negative_tables` tables drawn from the first retrieved ones without an answer. Missing
     tables are counted in `skipped`.
 
-    Each table gives the parts with an answer, and `negative_parts` drawn from the others (None: all, as in the paper).
-    The draw depends only on the seed, the question and the kind.
+    Each table gives the parts with an answer, of the others the `hard_parts` that share most with the question, and
+    `negative_parts` drawn from the rest (None: all, as in the paper). The draw depends only on the seed, the question and
+    the kind.
     """
     skipped = Counter() if skipped is None else skipped
     for question, retrieved in questions:
@@ -102,13 +105,19 @@ def examples(
                 continue
             cells = answering.get(table_id, ())
             parts = [part for part in parts_of(question.id, question.text, table, cells) if part.kind is kind]
-            yield from parts if negative_parts is None else _thinned(parts, negative_parts, rng)
+            yield from parts if negative_parts is None else _thinned(parts, negative_parts, hard_parts, rng)
 
 
-def _thinned(parts: Sequence[PartExample], negatives: int, rng: random.Random) -> list[PartExample]:
-    """All positive parts and `negatives` sampled others, in their order."""
+def _thinned(parts: Sequence[PartExample], negatives: int, hard: int, rng: random.Random) -> list[PartExample]:
+    """All positive parts, the `hard` others that share most words with the question, and `negatives` sampled ones of the
+    rest, in their order."""
     others = [i for i, part in enumerate(parts) if not part.label]
-    kept = set(rng.sample(others, min(negatives, len(others))))
+    kept = set()
+    if hard and others:
+        shares = shared_words(parts[0].claim, [" ".join((*part.header, *part.cells)) for part in parts])
+        kept.update(sorted(others, key=lambda i: -shares[i])[:hard])
+        others = [i for i in others if i not in kept]
+    kept.update(rng.sample(others, min(negatives, len(others))))
     return [part for i, part in enumerate(parts) if part.label or i in kept]
 
 

@@ -5,13 +5,16 @@ give no example are counted in `skipped` under the reason.
 
 - `closed`: the gold table alone;
 - `retrieved`: the first k retrieved tables, as in use;
-- `training`: the same, where a gold table that was not retrieved replaces the lowest-ranked one.
+- `training`: the same, where a gold table that was not retrieved replaces the lowest-ranked one;
+- `unrelated`: one retrieved table that is not a gold one, which does not say enough.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -30,6 +33,7 @@ Lookup = Callable[[str], "Table | None"]
 Columns = Callable[[Table, Claim], Sequence[int]]  # the columns of a table to keep for a claim, in table order
 
 CLOSED, ONE = "tables_closed", "tables_one"
+CLOSED_AND_WRONG = "tables_closed_and_wrong"
 DEPTHS = (1, 3, 5, 10)  # k, the tables read per claim
 
 NOT_RETRIEVED = "a claim for which no table was retrieved"
@@ -93,6 +97,21 @@ def training(
             skipped[NOT_RETRIEVED] += 1
 
 
+def unrelated(
+    claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Columns, share: float, seed: int = 0
+) -> Iterator[TableExample]:
+    """A `share` of the true and false claims, each with a retrieved table that is not its own, as NOT ENOUGH INFO. The
+    draws depend only on the seed and the claim."""
+    for claim in claims:
+        rng = random.Random(f"lisax.unrelated:{seed}:{claim.id}")
+        others = [unit for unit in run.get(claim.id, ()) if unit not in claim.gold_ids]
+        if claim.label in (None, Label.NOT_ENOUGH_INFO) or not others or rng.random() >= share:
+            continue
+        table = lookup(rng.choice(others))
+        if table is not None:
+            yield dataclasses.replace(_example(claim, [table], columns), label=Label.NOT_ENOUGH_INFO)
+
+
 def file_name(k: int | None) -> str:
     """The stem of the example file of `k` retrieved tables, which also names its task; None: the closed domain."""
     return CLOSED if k is None else ONE if k == 1 else f"tables_top{k}"
@@ -107,12 +126,15 @@ def write_all(
     columns: Columns,
     *,
     in_training: bool,
+    wrong: float | None = None,
+    seed: int = 0,
     depths: Sequence[int] = DEPTHS,
     skipped: Counter | None = None,
 ) -> dict[str, int]:
     """Writes `{file_name(k)}.{split}.jsonl` for the closed domain and each depth. Returns the numbers of examples.
 
-    Only labelled claims are written. `in_training` puts the gold table among the retrieved ones.
+    Only labelled claims are written. `in_training` puts the gold table among the retrieved ones. With a share `wrong`,
+    `{CLOSED_AND_WRONG}.{split}.jsonl` has the closed domain and, with this seed, `unrelated` tables.
     """
     known: dict[tuple[str, str], Sequence[int]] = {}  # most files contain the same tables for a claim
 
@@ -125,12 +147,14 @@ def write_all(
     build = training if in_training else retrieved
     # Skipped claims are counted once, not per file: the greatest depth covers all of them, except claims without a gold
     # table, which only training and the closed domain skip.
-    made = {None: closed(labelled, lookup, chosen, skipped=None if in_training else skipped)}
-    made |= {k: build(labelled, run, lookup, chosen, k, skipped=skipped if k == max(depths) else None) for k in depths}
-    return {
-        file_name(k): write_examples(Path(folder) / f"{file_name(k)}.{split}.jsonl", examples)
-        for k, examples in made.items()
-    }
+    made = {CLOSED: closed(labelled, lookup, chosen, skipped=None if in_training else skipped)}
+    if wrong is not None:
+        others = unrelated(labelled, run, lookup, chosen, wrong, seed)
+        made[CLOSED_AND_WRONG] = itertools.chain(closed(labelled, lookup, chosen), others)
+    for k in depths:
+        counted = skipped if k == max(depths) else None
+        made[file_name(k)] = build(labelled, run, lookup, chosen, k, skipped=counted)
+    return {name: write_examples(Path(folder) / f"{name}.{split}.jsonl", some) for name, some in made.items()}
 
 
 def _example(claim: Claim, tables: Sequence[Table], columns: Columns) -> TableExample:

@@ -272,18 +272,10 @@ class Engine:
         return rows
 
     def answerer(self, corpus: ServedCorpus) -> TableAnswerer:
-        from lisax.predict.part_scorer import PartScorer
         from lisax.predict.table_answers import TableAnswerer
-        from lisax.retrieval.table_text import open_index
 
         def opened() -> TableAnswerer:
-            columns = self.models.get(COLUMNS)
-            return TableAnswerer(
-                open_index(corpus.index),
-                self.tables(corpus),
-                PartScorer(self.models[PARTS]),
-                None if columns is None else PartScorer(columns),
-            )
+            return TableAnswerer.of(corpus.index, self.tables(corpus), self.models[PARTS], self.models.get(COLUMNS))
 
         return self._once(PARTS, corpus, opened)
 

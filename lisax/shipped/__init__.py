@@ -1,16 +1,23 @@
-"""The checker that LisaX ships: what checks claims where no model is named.
+"""What LisaX ships: small adapters of all-MiniLM-L6-v2 that are used where no model is named, each with its model card.
 
-Evidence is ranked by BM25 and the vectors of all-MiniLM-L6-v2 (`RANKER`), and labelled by a small adapter of the same
-encoder (`labeller`), whose model card stands beside it. The encoder itself is fetched once, see `lisax models get`.
+Sentences are ranked by BM25 and the vectors of the encoder (`RANKER`) and labelled by an adapter (`labeller`). Another one
+labels claims from tables, and a third finds the rows and columns of tables that answer questions (`parts`), where they
+are among what is shipped. The encoder itself is fetched once, see `lisax models get`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-RANKER = "minilm"
+RANKER, FOLDER = "minilm", Path(__file__).parent
 
 
-def labeller() -> Path:
-    """The bundle of the labeller over text: an adapter of MiniLM, trained on FEVER's claims."""
-    return Path(__file__).parent / "text"
+def labeller(reads: str = "sentences") -> Path:
+    """The bundle of the labeller that reads sentences, trained on FEVER's claims, or `tables`, on TabFact's and
+    InfoTabs'."""
+    return FOLDER / ("tables" if reads == "tables" else "text")
+
+
+def parts() -> Path:
+    """The bundle of the model of rows and columns, trained on WikiTableQuestions' questions."""
+    return FOLDER / "parts"

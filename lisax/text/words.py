@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Sequence
 
 from lisax.text.folding import fold_word
 
@@ -23,6 +25,15 @@ def words(text: str) -> list[str]:
 def word_spans(text: str) -> list[tuple[str, int, int]]:
     """(folded word, start, end) of an NFC text, in order; `text[start:end]` is the word as written."""
     return [(fold_word(match.group()), match.start(), match.end()) for match in WORD.finditer(text)]
+
+
+def shared_words(query: str, texts: Sequence[str]) -> list[float]:
+    """Of each text the words that it shares with the query, each counted as one over the number of texts that have it:
+    what all texts have tells none of them apart."""
+    asked = set(words(query))
+    found = [asked.intersection(words(text)) for text in texts]
+    counts = Counter(word for shared in found for word in shared)
+    return [sum(1 / counts[word] for word in shared) for shared in found]
 
 
 @functools.cache

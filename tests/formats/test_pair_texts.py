@@ -1,4 +1,4 @@
-"""Golden pairs: the form of two texts of each format that has one."""
+"""Golden pairs: the form of two texts of each format that has one, and its ids in MiniLM's vocabulary."""
 
 from __future__ import annotations
 
@@ -7,13 +7,26 @@ import pytest
 from lisax.formats.catalogue import FORMATS
 from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import CLAIM_ONLY, LABEL_LISTWISE, LABEL_POINTWISE
+from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
 from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.ranking import RANK, RANK_ENTITIES
+from lisax.formats.tables import TABLES, TableExample, TableView
+from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.records import Label, LisaxError
+from lisax.runtime.pretrained import MODELS
 
 FIRST, SECOND = Passage("A_1", "Alfa", "It  is a town ."), Passage("B_2", "", "It has no title .")
 ONE = Example("1", " Alfa is\ta town", (FIRST,), ("Alfa", " ", "Town"), True)
 LIST = Example("1", "Alfa is a town", (FIRST, SECOND), (), Label.SUPPORTS)
+
+QUESTION = "Which  club won in 1921?"
+ROW = PartExample(
+    "q", QUESTION, "t#r0", PartKind.ROW, ("year", "club", "note", ""), ("1921", "Tirol\tUnited ", " ", "54"), True
+)
+COLUMN = PartExample("q", QUESTION, "t#c1", PartKind.COLUMN, ("club",), ("Tirol United", "", "Varn", "Varn"), False)
+CUP = TableView("cup", "Cup", ("year", "club"), (("1920", "Varn"), ("1922", "Tirol"), ("1921", " Tirol ")))
+EMPTY = TableView("empty", "", ("year",), ())
+WON = TableExample("1", "Tirol  won in 1921", (CUP, EMPTY), Label.SUPPORTS, (True, False))
 
 
 @pytest.mark.parametrize(
@@ -23,10 +36,30 @@ LIST = Example("1", "Alfa is a town", (FIRST, SECOND), (), Label.SUPPORTS)
         (RANK_ENTITIES, ONE, ("Alfa is a town Entity1: Alfa Entity2: Town", "Alfa . It is a town .")),
         (LABEL_LISTWISE, LIST, ("Alfa is a town", "Alfa . It is a town . It has no title .")),
         (CLAIM_ONLY, LIST, ("Alfa is a town", "")),
+        (TABLE_PARTS, ROW, ("Which club won in 1921?", "year : 1921 * club : Tirol United * : 54")),
+        (TABLE_PARTS, COLUMN, ("Which club won in 1921?", "club * Tirol United * Varn * Varn")),
+        # The row with both words first, then the one that has the word of two, then the others.
+        (TABLES, WON, ("Tirol won in 1921", "Cup . year ; club . 1921 ; Tirol . 1922 ; Tirol . 1920 ; Varn . year .")),
+        (CLAIM_ONLY, WON, ("Tirol won in 1921", "")),
     ],
 )
 def test_texts(text_format, example, pair):
     assert text_format.pair(example) == text_format.pair(example, preset=PAPER) == pair
+
+
+def test_ids_in_minilms_vocabulary():
+    if not MODELS["minilm"].is_there:
+        pytest.skip("needs MiniLM's vocabulary: lisax models get minilm")
+    vocabulary = TokenizerVocabulary(MODELS["minilm"].folder / "tokenizer.json")
+    asked = [101, 2029, 2252, 2180, 1999, 4885, 1029, 102]
+    row = [2095, 1024, 4885, 1008, 2252, 1024, 14841, 13153, 2142, 1008, 1024, 5139, 102]
+    column = [2252, 1008, 14841, 13153, 2142, 1008, 13075, 2078, 1008, 13075, 2078, 102]
+    for example, known in ((ROW, row), (COLUMN, column)):
+        pair = vocabulary.encode_pair(*TABLE_PARTS.pair(example))
+        assert pair.ids == [*asked, *known] and pair.types == [0] * len(asked) + [1] * len(known)
+    # What does not fit goes from the end of the tables.
+    cut = [101, 14841, 13153, 2180, 1999, 4885, 102, 2452, 1012, 2095, 1025, 2252, 1012, 4885, 1025, 102]
+    assert vocabulary.encode_pair(*TABLES.pair(WON), 16).ids == cut
 
 
 def test_each_preset_has_its_separator():
@@ -44,14 +77,18 @@ def test_cards_name_the_classes():
             "labels": ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"],
         }
     }
+    assert TABLES.pair_card(PAPER, 128, 1)["text"]["tables"] == 1
+    assert "tables" not in CLAIM_ONLY.pair_card(PAPER, 128, 0)["text"]
     assert RANK.pair_card(PAPER, 128)["text"]["labels"] == ["relevant", "not relevant"]
     for text_format in FORMATS.values():
         assert text_format.pairs is None or len(text_format.answer.classes) > 1
 
 
 def test_what_does_not_fit_is_told():
-    with pytest.raises(LisaxError, match="the format 'tables' has no form of two texts"):
-        FORMATS["tables"].pair(LIST)
+    with pytest.raises(LisaxError, match="the format 'table_fusion' has no form of two texts"):
+        FORMATS["table_fusion"].pair(WON)
+    with pytest.raises(LisaxError, match="the format 'tables' takes TableExample, found Example"):
+        TABLES.pair(LIST)
     with pytest.raises(LisaxError, match="takes one sentence, found 2"):
         LABEL_POINTWISE.pair(LIST)
     with pytest.raises(LisaxError, match="label .* does not fit the format 'rank'"):

@@ -10,6 +10,7 @@ FOLDER = GIN_CONFIGS / "experiments" / "cltr"
 LARGE = [f"{model}_{size}" for model in MODELS if model != OWN for size in ("base", "large")]
 MICRO = ["parts_micro", "rows_micro", "columns_micro", "aggregation_micro", "parts_world_micro", "own_micro"]
 RECIPES = [
+    "minilm",
     "paper_large",
     "scratch",
     "scratch_aggregation",
@@ -22,7 +23,10 @@ RECIPES = [
 
 
 def test_every_file_is_known_here():
-    assert {path.stem for path in FOLDER.glob("*.gin")} == {*LARGE, *MICRO, *RECIPES, "common_large", "common_micro"}
+    assert {path.stem for path in FOLDER.glob("*.gin")} == {
+        *(*LARGE, *MICRO, *RECIPES),
+        *("common_large", "common_micro", "minilm_parts"),
+    }
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -61,3 +65,15 @@ def test_a_recipes_files_exist(name):
         assert starts <= warm_up.train.keys() and warm_up.max_tokens == recipe.max_tokens
     assert recipe.aggregates == name.endswith("_aggregation")
     assert bool(recipe.scorers) == (name != "transfer")
+
+
+def test_the_encoders_file_trains_an_adapter_of_it():
+    given = [
+        "MODEL_DIR = 'out'",
+        "INITIAL_CHECKPOINT_PATH = 'minilm'",
+        "MIXTURE_OR_TASK_NAME = 'cltr_pair_parts'",
+        "TASK_FEATURE_LENGTHS = {'inputs': 96, 'targets': 1}",
+    ]
+    with configured("train", [FOLDER / "minilm_parts.gin"], given) as config:
+        assert (config.model.kind, config.model.labels, config.model.backbone.emb_dim) == ("pair", 2, 384)
+        assert config.adapter.rank == 8 and config.total_steps

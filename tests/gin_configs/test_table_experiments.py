@@ -10,9 +10,12 @@ from lisax.runtime.model_kinds import kind_of
 
 FOLDER = GIN_CONFIGS / "experiments" / "open_tables"
 SHARED = ("fusion_common_large", "fusion_common_micro", "tables_common_large", "scratch_micro", "world_micro")
-RECIPES = ("paper_large", "scratch", "world", "world_closed")
+RECIPES = ("minilm", "paper_large", "scratch", "world", "world_closed")
+ENCODERS = ("minilm_closed", "minilm_claim_only")
 SENTENCES = "sentences_first"  # a recipe of LisT5
-MODELS = sorted(path.stem for path in FOLDER.glob("*.gin") if path.stem not in (*SHARED, *RECIPES, SENTENCES))
+MODELS = sorted(
+    path.stem for path in FOLDER.glob("*.gin") if path.stem not in (*SHARED, *RECIPES, *ENCODERS, SENTENCES)
+)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -43,6 +46,19 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(name):
             schedule = config.trainer.learning_rate_fn
             rates = [float(schedule(step)) for step in (0, 15_000, 30_000, 45_000, 60_000)]
             assert rates == pytest.approx([1e-8, 2.5e-6, 5e-6, 2.5e-6, 1e-8], rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_an_encoders_file_trains_an_adapter_of_it(name):
+    given = [
+        "MODEL_DIR = 'out'",
+        "INITIAL_CHECKPOINT_PATH = 'minilm'",
+        f"MIXTURE_OR_TASK_NAME = 'tables_pair_{name.removeprefix('minilm_')}'",
+        "TASK_FEATURE_LENGTHS = {'inputs': 96, 'targets': 1}",
+    ]
+    with configured("train", [FOLDER / f"{name}.gin"], given) as config:
+        assert (config.model.kind, config.model.labels, config.model.backbone.emb_dim) == ("pair", 3, 384)
+        assert config.adapter.rank == 8 and config.total_steps
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -3,48 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
-
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / name) for name in ("formats", "runtime/interop")]
-import small_tokenizers
+import small_encoder
 import stages_alone
-from checkpoint_files import in_memory
 
 from lisax import Checker, Index, world
 from lisax.corpora import open_folder
-from lisax.models.architectures import EncoderConfig
-from lisax.models.t5 import initialize
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import List5
 from lisax.records import LisaxError
 from lisax.retrieval.runs import read_run
-from lisax.runtime.checkpoints import flatten, read_card
-from lisax.runtime.interop.huggingface import write_huggingface
+from lisax.runtime.checkpoints import read_card
 
-ENCODER = EncoderConfig(
-    vocab_size=220, emb_dim=32, num_heads=2, num_encoder_layers=1, mlp_dim=32, max_positions=128, separator_id=3
-)
-MODEL = """
-include 'experiments/list5/minilm_label.gin'
-TRAIN_STEPS = 4
-BATCH_SIZE = 8
-EVAL_PERIOD = 4
-EVAL_STEPS = 1
-encoder.EncoderConfig:
-  vocab_size = 220
-  emb_dim = 32
-  num_heads = 2
-  num_encoder_layers = 1
-  mlp_dim = 32
-  max_positions = 128
-  separator_id = 3
-"""
-RANKER = "include '{model}'\nLABELS = 2\n"
 RECIPE = """
 Recipe.backbone = '{encoder}'
 Recipe.train = {{'rank': '{ranker}', 'label_listwise_infused': '{model}'}}
@@ -61,12 +34,12 @@ Recipe.ranking_window = (1, 12)
 def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("list5")
     world.write(folder / "world", 60, seed=1)
-    (folder / "encoder").mkdir()
-    write_huggingface(folder / "encoder", in_memory(flatten(initialize(ENCODER, 3))), ENCODER)
-    small_tokenizers.wordpiece(folder / "encoder/tokenizer.json")
-    names = {"encoder": folder / "encoder", "model": folder / "model.gin", "ranker": folder / "ranker.gin"}
-    for name, text in (("model.gin", MODEL), ("ranker.gin", RANKER), ("recipe.gin", RECIPE)):
-        (folder / name).write_text(text.format(**names) if name != "model.gin" else text)
+    names = {
+        "encoder": small_encoder.write(folder),
+        "model": small_encoder.write_model(folder, "model", "list5/minilm_label"),
+        "ranker": small_encoder.write_model(folder, "ranker", "list5/minilm_label", "LABELS = 2"),
+    }
+    (folder / "recipe.gin").write_text(RECIPE.format(**names))
     return folder
 
 

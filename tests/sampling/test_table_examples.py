@@ -141,3 +141,13 @@ def test_a_bad_line_is_named(tmp_path, change, message):
     with pytest.raises(DataError, match=message):
         list(read_examples(tmp_path / "e.jsonl", TableExample))
     assert TableExample.from_row(ROW) == TableExample("1", "c", (TableView("t", "", ("a",), (("1",),)),), None, (True,))
+
+
+def test_unrelated_tables_do_not_say_enough():
+    whole = list(built.unrelated(CLAIMS, RUN, TABLES.get, columns, 1.0))
+    assert [example.claim_id for example in whole] == ["first", "last", "orphan", "absent"]
+    assert {example.label for example in whole} == {Label.NOT_ENOUGH_INFO} and whole[0].unit_ids != ["t0"]
+    assert all(example.gold == (False,) for example in whole)
+    assert whole == list(built.unrelated(CLAIMS, RUN, TABLES.get, columns, 1.0))
+    assert not list(built.unrelated(CLAIMS, RUN, TABLES.get, columns, 0.0))
+    assert not list(built.unrelated([FIRST], {"first": ["t0"]}, TABLES.get, columns, 1.0))

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import collections
 import itertools
+import sys
+from pathlib import Path
 
 import pytest
 import seqio
 
+sys.path.append(str(Path(__file__).parents[1] / "formats"))
+import small_tokenizers
+
 import lisax.tasks.parts
-from lisax.formats.examples import write_examples
-from lisax.formats.parts import PartKind
+from lisax.formats.examples import read_examples, write_examples
+from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
 from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, train_vocabulary
+from lisax.formats.vocabulary_file import TokenizerVocabulary
+from lisax.models.pair import FIRST
 from lisax.records import LisaxError, Operation, Question, Table
 from lisax.sampling import operation_examples, part_examples
+from lisax.tasks import metrics
 
 TABLES = [
     Table(f"t{i}", "", ("year", "club"), tuple((str(1900 + r), f"Club {i} {r}") for r in range(4))) for i in range(3)
@@ -74,6 +82,33 @@ def test_the_mixture_has_as_many_of_both(folder):
     assert 120 < kinds[True] < 280
     card = seqio.get_mixture_or_task("cltr_rows").model_card(LENGTHS)
     assert card["text"]["family"] == "table_parts" and card["text"]["max_tokens"] == 48
+
+
+def test_pairs_are_the_same_examples_as_two_texts(folder, monkeypatch):
+    monkeypatch.setenv("LISAX_VOCABULARY", str(small_tokenizers.wordpiece(folder / "tokenizer.json")))
+    vocabulary = TokenizerVocabulary(folder / "tokenizer.json")
+    for name in ("rows", "columns"):
+        rows, records = (
+            list(read(f"cltr_pair_{name}")),
+            read_examples(folder / "examples" / part_examples.file_name(PartKind(name[:-1]), "train"), PartExample),
+        )
+        for row, example in zip(rows, records, strict=True):
+            pair = TABLE_PARTS.pair(example)
+            assert row["inputs"].tolist() == vocabulary.encode_pair(*pair, LENGTHS["inputs"]).ids
+            assert row["inputs_pretokenized"].decode() == " | ".join(pair)
+            assert row["targets"].tolist() == [FIRST + (not example.label)]
+    task = seqio.get_mixture_or_task("cltr_pair_rows")
+    card = task.model_card(LENGTHS)["text"]
+    assert card["family"] == "table_parts" and card["labels"] == ["relevant", "not relevant"]
+    assert {"cltr_pair_rows", "cltr_pair_columns"} == {
+        task.name for task in seqio.get_mixture_or_task("cltr_pair_parts").tasks
+    }
+
+
+def test_figures_of_pairs_are_those_of_the_other_form():
+    targets = [{"class": i % 2, "claim_id": f"q{i // 2}"} for i in range(4)]
+    shares = [(0.9, 0.1), (0.2, 0.8), (0.3, 0.7), (0.6, 0.4)]
+    assert metrics.pair_parts(targets, shares) == {"mrr": 0.75, "hit@1": 0.5}
 
 
 def test_headers_are_answered_by_the_word_of_an_operation(folder):

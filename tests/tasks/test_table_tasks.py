@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import seqio
 
+sys.path.append(str(Path(__file__).parents[1] / "formats"))
+import small_tokenizers
+
 import lisax.tasks.tables
 from lisax.formats.examples import write_examples
-from lisax.formats.tables import TableExample, TableView, encode_table
+from lisax.formats.labelling import CLAIM_ONLY
+from lisax.formats.tables import TABLES, TableExample, TableView, encode_table
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
+from lisax.formats.vocabulary_file import TokenizerVocabulary
+from lisax.models.pair import FIRST
 from lisax.records import Label
 from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches
 
@@ -170,3 +179,21 @@ def test_a_bad_line_names_its_field(folder, monkeypatch, tmp_path):
     (tmp_path / "examples/tables_closed.train.jsonl").write_text('{"claim_id": "1", "claim": "c", "tables": [3]}\n')
     with pytest.raises(Exception, match=r"'tables_closed': a line is not an example of it: field 'tables\[0\]'"):
         read("tables_closed", {"inputs": 80, "targets": 2})
+
+
+def test_pairs_are_the_same_examples_as_two_texts(folder, monkeypatch):
+    vocabulary = TokenizerVocabulary(small_tokenizers.wordpiece(folder / "tokenizer.json"))
+    monkeypatch.setenv("LISAX_VOCABULARY", str(vocabulary.path))
+    labelled = [example for example in EXAMPLES if example.label]
+    read_tables = {"closed": VIEWS[1:2], "one": None, "claim_only": ()}
+    for name, tables in read_tables.items():
+        for row, example in zip(read(f"tables_pair_{name}", {"inputs": 40, "targets": 1}), labelled, strict=True):
+            seen = dataclasses.replace(example, tables=example.tables[:1] if tables is None else tuple(tables), gold=())
+            pair = (CLAIM_ONLY if name == "claim_only" else TABLES).pair(seen)
+            assert row["inputs"].tolist() == vocabulary.encode_pair(*pair, 40).ids
+            assert row["targets"].tolist() == [FIRST + list(Label).index(example.label)]
+    lengths = {"inputs": 40, "targets": 1}
+    for name, number in (("closed", 1), ("closed_and_wrong", 1), ("top3", 3), ("claim_only", None)):
+        card = seqio.get_mixture_or_task(f"tables_pair_{name}").model_card(lengths)["text"]
+        assert card.get("tables") == number
+        assert card["family"] == ("claim_only" if number is None else "tables")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lisax.text.dates import MONTH_NUMBERS, MONTHS, find_dates, whole_date
 from lisax.text.folding import fold, fold_word
-from lisax.text.words import stemmer, word_spans, words
+from lisax.text.words import shared_words, stemmer, word_spans, words
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,9 @@ def test_texts_that_are_a_date(text, date):
 def test_months_are_numbered_by_name_and_short_forms():
     assert len(MONTHS) == 12 and MONTH_NUMBERS["december"] == MONTH_NUMBERS["dec"] == 12
     assert MONTH_NUMBERS["sept"] == MONTH_NUMBERS["sep"] == 9
+
+
+def test_shared_words_that_all_texts_have_count_least():
+    texts = ["Orm and Tarn", "the Orm", "Orm", "tarn's Orm", ""]
+    assert shared_words("Is the Orm in TÁRN?", texts) == pytest.approx([1 / 4 + 1 / 2, 1 + 1 / 4, 1 / 4, 3 / 4, 0])
+    assert shared_words("", ["a"]) == [0] and shared_words("a", []) == []

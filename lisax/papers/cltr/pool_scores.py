@@ -151,6 +151,16 @@ def table_run(scored: Iterable[PoolScores], order: str) -> Iterator[Hit]:
             yield Hit(pool.id, table.id, rank, getattr(table, order))
 
 
+def with_others(runs: Mapping[str, Sequence[Hit]], pools: Mapping[str, Sequence[Hit]]) -> Iterator[Hit]:
+    """The runs, each followed by the tables of its pool that were not scored, in the pool's order."""
+    for query, hits in runs.items():
+        yield from hits
+        known, last = {hit.id for hit in hits}, hits[-1].score
+        others = [hit for hit in pools.get(query, ()) if hit.id not in known]
+        for number, hit in enumerate(others, start=1):
+            yield Hit(query, hit.id, len(hits) + number, last / (1 + number))
+
+
 def answer_run(scored: Iterable[PoolScores], tables: Mapping[str, Sequence[Hit]]) -> Iterator[Hit]:
     """The best cell of each table of a run, with the table's score: the answers to a question, best first."""
     for pool in scored:
@@ -161,16 +171,20 @@ def answer_run(scored: Iterable[PoolScores], tables: Mapping[str, Sequence[Hit]]
 
 
 def asked_cells(
-    pool: PoolScores, question: Question, weights: np.ndarray | None, without: Container[str] = ()
+    pool: PoolScores,
+    question: Question,
+    weights: np.ndarray | None,
+    without: Container[str] = (),
+    per_term: bool = True,
 ) -> Asked:
     """The first answers to a question as a `TableAnswerer` with these weights gives them, and which are right, with the
-    tables `without` left out of the pool."""
+    tables `without` left out of the pool. `per_term`: see `Cells`."""
     tables = [table for table in pool.tables if table.id not in without][:POOL]
     cells, retrieval = (np.array([getattr(table, name) for table in tables]) for name in ("max", "retrieval"))
     best = float(retrieval.max(initial=0.0))
     worth = cells if weights is None else score_fusion.features_of(cells, retrieval, best) @ weights
     order = np.argsort(-worth, kind="stable")[:ANSWERS]
-    asked = Cells(question.text, cells[order].tolist(), retrieval[order].tolist(), best)
+    asked = Cells(question.text, cells[order].tolist(), retrieval[order].tolist(), best, per_term)
     return asked, [tables[i].cell in question.evidence for i in order]
 
 

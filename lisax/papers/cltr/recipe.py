@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from lisax.papers.recipe import MODEL, WarmUpRecipe
+from lisax.papers.recipe import MODEL, BackboneRecipe
 from lisax.records import LisaxError
 from lisax.retrieval.table_text import K1, POOL, B
 
@@ -15,13 +15,14 @@ MODELS = (PARTS, ROWS, COLUMNS, AGGREGATION, OWN)
 
 
 @dataclasses.dataclass(frozen=True)
-class CltrRecipe(WarmUpRecipe):
+class CltrRecipe(BackboneRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/cltr/scratch.gin`.
 
     `train` maps a model to its gin file. `parts` scores both rows and columns; `rows` and `columns` are the paper's two
     models; `aggregation` is the optional head for operations (`operations.py`); `own` is a model that the others may
     start from, trained on questions generated from the collection's own tables (`sampling/own_questions.py`). `models`
-    are trained models (checkpoints or bundles) that are only used, as in zero-shot transfer.
+    are trained models (checkpoints or bundles) that are only used, as in zero-shot transfer. With a `backbone`, tables are
+    found by its vectors and BM25, and no head for operations is trained.
     """
 
     gin_module: ClassVar[str] = "cltr"
@@ -33,6 +34,7 @@ class CltrRecipe(WarmUpRecipe):
     target_tokens: int = 2  # a word and EOS, times the examples packed in a row
     # Retrieval: tables scored per question, with Elasticsearch's k1 and b.
     pool: int = POOL
+    scored: int | None = None  # of the pool, the first tables whose rows and columns are scored; None: all
     k1: float = K1
     b: float = B
     # Splits of questions. None: `train` (and `e2e_train`) for training; the first that exists of `e2e_test`, `e2e_dev`,
@@ -42,6 +44,8 @@ class CltrRecipe(WarmUpRecipe):
     train_questions: int | None = None
     validation_questions: int | None = None
     report_questions: int | None = None
+    # Questions answered by more cells are not learned from: most of these only happen to say the same. None: all are.
+    answer_cells: int | None = None
     # How many of a question's gold tables are trained on. The paper's model sees no other table; rows of
     # `negative_tables` tables of BM25's pool can be added, and columns of `negative_columns`, which help where tables
     # differ in their headers. Then the number of negative parts kept per table and kind; None: all, as in the paper.
@@ -49,6 +53,8 @@ class CltrRecipe(WarmUpRecipe):
     negative_tables: int = 0
     negative_columns: int = 0
     negative_parts: int | None = None
+    # Beside these, the negative parts per table and kind that share most words with the question.
+    hard_parts: int = 0
     own_questions: int = 15_000  # generated from the collection's tables, to train `own`
     # Rank tables by their cells and BM25 together, with weights fitted on held-out questions; the paper ranks by cells.
     fuse_bm25: bool = False
@@ -72,8 +78,10 @@ class CltrRecipe(WarmUpRecipe):
             raise LisaxError(
                 f"CltrRecipe.aggregation_threshold must lie between 0 and 1, found {self.aggregation_threshold}"
             )
-        for field in ("pool", "gold_tables", "own_questions"):
-            if getattr(self, field) < 1:
+        if self.backbone is not None and AGGREGATION in self.train:
+            raise LisaxError("CltrRecipe.train names 'aggregation', which is for T5: leave it out with a backbone")
+        for field in ("pool", "scored", "answer_cells", "gold_tables", "own_questions"):
+            if getattr(self, field) is not None and getattr(self, field) < 1:
                 raise LisaxError(f"CltrRecipe.{field} must be at least 1, found {getattr(self, field)}")
 
     @property

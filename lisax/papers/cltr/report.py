@@ -74,6 +74,7 @@ def figures(run: Cltr) -> dict:
         "tables": len(run.tables),
         "reported_split": run.report_split,
         "pool": run.recipe.pool,
+        "vectors": run.recipe.backbone is not None,
         **reporting.facts(run),
     }
     if run.recipe.scorers:
@@ -91,6 +92,10 @@ def figures(run: Cltr) -> dict:
     if run.recipe.aggregates:
         found["aggregation"] = run.aggregation.figures()
     return found
+
+
+def _name(order: str, found: Mapping) -> str:
+    return NAMES[order].replace("BM25", "BM25 and vectors") if found["vectors"] else NAMES[order]
 
 
 def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
@@ -124,7 +129,7 @@ def _report(run: Cltr, found: Mapping) -> Report:
         f"{found['tables']:,} tables",
         notes=[WITH_ONE_TABLE],
         tiles=tiles,
-        tiles_of=NAMES[best],
+        tiles_of=_name(best, found),
         result_tables=result_tables(found),
         line_charts=_pruning(found),
         curves=reporting.training_curves(run, run.recipe.train),
@@ -141,7 +146,9 @@ def result_tables(found: Mapping) -> list[ResultTable]:
             tuple(RETRIEVAL),
             (
                 *(
-                    ResultRow(NAMES[order], tuple(measured[key] for key in RETRIEVAL.values()), best=order == best)
+                    ResultRow(
+                        _name(order, found), tuple(measured[key] for key in RETRIEVAL.values()), best=order == best
+                    )
                     for order, measured in found["retrieval"].items()
                 ),
                 *(_padded(row, len(RETRIEVAL)) for row in CLTR_RETRIEVAL),
@@ -156,7 +163,9 @@ def result_tables(found: Mapping) -> list[ResultTable]:
                 tuple(ANSWERS),
                 (
                     *(
-                        ResultRow(NAMES[name], tuple(measured[key] for key in ANSWERS.values()), best=name == best)
+                        ResultRow(
+                            _name(name, found), tuple(measured[key] for key in ANSWERS.values()), best=name == best
+                        )
                         for name, measured in found["answers"].items()
                     ),
                     *CLTR_ANSWERS,
@@ -171,7 +180,11 @@ def result_tables(found: Mapping) -> list[ResultTable]:
             ResultTable(
                 "No answer here",
                 tuple(NO_ANSWER),
-                (ResultRow(NAMES[best], tuple(found["no_answer"][key] for key in NO_ANSWER.values()), best=True),),
+                (
+                    ResultRow(
+                        _name(best, found), tuple(found["no_answer"][key] for key in NO_ANSWER.values()), best=True
+                    ),
+                ),
                 "Where the best cell's probability is below the threshold of "
                 f"{found['no_answer']['threshold']:.3f}, which was chosen on held-out questions, the answer is “no answer "
                 "here”; so too of the same questions with their gold tables taken out of the pool, which it should be.",
@@ -213,7 +226,7 @@ def _pruning(found: Mapping) -> dict:
     for order, curves in found.get("pruning", {}).items():
         points = {names[name]: [(point["cost"], point["same"]) for point in curve] for name, curve in curves.items()}
         if points:
-            made[f"What can be spared: {NAMES[order]}"] = charts.lines(
+            made[f"What can be spared: {_name(order, found)}"] = charts.lines(
                 points,
                 "share of the tokens read",
                 "same first five tables, %",

@@ -1,7 +1,7 @@
 """CLTR (Pan et al., ACL 2021): from a question and a collection of tables to the cells that answer it.
 
-BM25 pools tables as plain text. A model gives each of their rows and columns the probability that it contains the
-answer. A cell scores its row's times its column's probability, and a table scores its best cell (section 3).
+BM25 pools tables as plain text, with a pretrained encoder's vectors where there is one. A model gives each of their rows
+and columns the probability that it contains the answer. A cell scores its row's times its column's probability, and a table scores its best cell (section 3).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from lisax.corpora import Dataset, open_folder
 from lisax.corpora.reading import Watch, told
 from lisax.formats.parts import TABLE_PARTS, PartKind, encode_header
 from lisax.formats.vocabulary import REQUIRED_WORDS
-from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, EncoderPipeline, tell
 from lisax.papers.cltr import pool_scores
 from lisax.papers.cltr.operations import AGGREGATING, AggregationStages
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable
@@ -29,7 +30,9 @@ from lisax.papers.settings import fact, kept
 from lisax.papers.stages import Stage
 from lisax.predict import answer_confidence, score_fusion
 from lisax.predict.answer_confidence import AnswerConfidence, Asked
-from lisax.predict.table_answers import TableAnswerer, TableScores
+from lisax.predict.retriever import add_vectors
+from lisax.predict.sentence_encoder import SentenceEncoder
+from lisax.predict.table_answers import VECTORS, TableAnswerer, TableScores, search_by_vectors
 from lisax.progress import counting, say
 from lisax.records import Claim, DataError, Hit, Label, LisaxError, Question, Table, is_cell, split_cell_id
 from lisax.retrieval import table_text
@@ -42,9 +45,10 @@ from lisax.sampling.own_questions import own_questions
 TRAIN_SPLITS = ("train", "e2e_train")
 REPORT_SPLITS = ("e2e_test", "e2e_dev", "test", "dev")  # the first that exists
 ROLES = (TRAIN, VALIDATION, REPORT)
-# Orders of the pool: by BM25, by best cell, by mean cell, and by best cell with BM25.
+# Orders of the pool: by BM25 (and vectors), by best cell, by mean cell, and by best cell with BM25.
 BM25, MAX, MEAN, FUSED = "bm25", "max", "mean", "fused"
 NO_CELL = "questions whose answer is no cell of a table, of which no row or column is learned"
+MANY_CELLS = "questions that more cells answer than are learned from"
 NO_EVIDENCE = "questions of which no table of the corpus is known to answer them"
 NO_TABLE = "questions about tables that the corpus does not have"
 ROWS_OF_A_TABLE = 50  # used to train a vocabulary
@@ -58,7 +62,7 @@ TASKS = {
 }
 
 
-SETTINGS_OF_NEGATIVES = ("negative_tables", "negative_columns", "negative_parts")
+SETTINGS_OF_NEGATIVES = ("negative_tables", "negative_columns", "negative_parts", "hard_parts")
 # Settings that determine the questions of a run.
 SETTINGS_OF_QUESTIONS = (
     "train_splits",
@@ -66,6 +70,7 @@ SETTINGS_OF_QUESTIONS = (
     "train_questions",
     "validation_questions",
     "report_questions",
+    "answer_cells",
     "validation_share",
     "learns",
     "scores",
@@ -89,14 +94,14 @@ def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) ->
     return found
 
 
-class Cltr(Pipeline):
+class Cltr(EncoderPipeline):
     """One run in the folder `out`; `stages` lists its steps.
 
     `index`: an existing index folder of the same tables to use. `made_from`: a digest of that index and of any other
     input from outside the run."""
 
     indexed = ("index",)
-    settings_of_texts = (*Pipeline.settings_of_texts, *SETTINGS_OF_QUESTIONS, "learns_operations")
+    settings_of_texts = (*EncoderPipeline.settings_of_texts, *SETTINGS_OF_QUESTIONS, "learns_operations")
     recipe_class = CltrRecipe
 
     def __init__(
@@ -256,6 +261,8 @@ class Cltr(Pipeline):
                 skipped[NO_EVIDENCE] += 1
             elif not cells and role != REPORT:
                 skipped[NO_CELL] += 1
+            elif role != REPORT and sum(map(is_cell, question.evidence)) > (self.recipe.answer_cells or math.inf):
+                skipped[MANY_CELLS] += 1
             else:
                 yield question
 
@@ -293,11 +300,11 @@ class Cltr(Pipeline):
         their gold tables."""
         questions = self.questions[role]
         pools = [pool for pool in self.scores(role) if any(map(is_cell, questions[pool.id].evidence))]
-        whole = [pool_scores.asked_cells(pool, questions[pool.id], self.stored_weights) for pool in pools]
-        without = [
-            pool_scores.asked_cells(pool, questions[pool.id], self.stored_weights, self.gold_tables(questions[pool.id]))
-            for pool in pools
-        ]
+        asked = functools.partial(
+            pool_scores.asked_cells, weights=self.stored_weights, per_term=self.recipe.backbone is None
+        )
+        whole = [asked(pool, questions[pool.id]) for pool in pools]
+        without = [asked(pool, questions[pool.id], without=self.gold_tables(questions[pool.id])) for pool in pools]
         return whole, without
 
     @kept
@@ -334,7 +341,7 @@ class Cltr(Pipeline):
         recipe, own_index = self.recipe, self.index_folder == self.out / "index"
         index = Stage(
             name="index",
-            reads=["data_files", "k1", "b", "made_from"],
+            reads=["data_files", "k1", "b", "made_from", "backbone"],
             outputs=[self.index_folder] if own_index else [],
             work=self._build_index if own_index else lambda: None,
         )
@@ -360,13 +367,21 @@ class Cltr(Pipeline):
 
     def _build_index(self) -> None:
         table_text.build_index(self.data.tables(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
+        if self.recipe.backbone is not None:
+            add_vectors(self.index_folder, SentenceEncoder.open(self.recipe.backbone))
+
+    def search(self) -> table_text.Search:
+        """BM25 over the tables' texts; with a backbone, together with its vectors."""
+        if self.recipe.backbone is None:
+            return table_text.open_index(self.index_folder).search
+        return search_by_vectors(self.index_folder).search
 
     def _retrieve(self, roles: Sequence[str]) -> None:
-        index = table_text.open_index(self.index_folder)
+        search = self.search()
         for role in roles:
             questions = self.questions[role].values()
             say(f"  {len(questions):,} questions for {role}")
-            write_run(self.run_file(BM25, role), table_text.retrieve(index.search, questions, self.recipe.pool), BM25)
+            write_run(self.run_file(BM25, role), table_text.retrieve(search, questions, self.recipe.pool), BM25)
         reported = self.questions[REPORT].values()
         write_qrels(
             self.qrels_file(TABLES),
@@ -430,10 +445,10 @@ class Cltr(Pipeline):
         return self.training(model, after=[examples], reads=["seed", "max_tokens", "target_tokens"])
 
     def task_of(self, model: str) -> str:
-        return TASKS[model]
+        return TASKS[model] if self.recipe.backbone is None else TASKS[model].replace("cltr_", "cltr_pair_")
 
     def lengths_of(self, model: str) -> dict[str, int]:
-        return {"inputs": self.recipe.max_tokens, "targets": self.recipe.target_tokens}
+        return {"inputs": self.recipe.max_tokens, "targets": self.target_length}
 
     def examples_folder(self, model: str) -> Path:
         return self.out / OWN if model == OWN else self.out
@@ -441,8 +456,8 @@ class Cltr(Pipeline):
     def _write_own_examples(self) -> None:
         recipe = self.recipe
         asked = own_questions(self.tables, len(self.tables), recipe.own_questions, recipe.seed)
-        index, found = table_text.open_index(self.index_folder), dict[str, list[str]]()
-        for hit in table_text.retrieve(index.search, asked, part_examples.WINDOW):
+        found = dict[str, list[str]]()
+        for hit in table_text.retrieve(self.search(), asked, part_examples.WINDOW):
             found.setdefault(hit.query_id, []).append(hit.id)
         held = int(recipe.validation_share * len(asked)) or 1
         self._write_parts(self.out / OWN, {VALIDATION: asked[:held], TRAIN: asked[held:]}, found)
@@ -485,6 +500,7 @@ class Cltr(Pipeline):
                 gold_tables=recipe.gold_tables,
                 negative_tables=self._negatives,
                 negative_parts=recipe.negative_parts,
+                hard_parts=recipe.hard_parts,
                 seed=recipe.seed,
             )
             for kind, count in counts.items():
@@ -510,7 +526,7 @@ class Cltr(Pipeline):
             return Stage(
                 name=f"rerank.{role}",
                 after=["retrieve", *trained],
-                reads=["scorers", *(f"models.{model}" for model in recipe.scorers)],
+                reads=["scorers", "scored", *(f"models.{model}" for model in recipe.scorers)],
                 outputs=[self.scores_file(role)],
                 work=functools.partial(self._rerank, role),
             )
@@ -538,12 +554,14 @@ class Cltr(Pipeline):
         questions = list(self.questions[role].values())
         run = read_run(self.run_file(BM25, role)) if questions else {}
         with counting(len(questions), "questions") as advance:
-            pool_scores.score_to_file(self.answerer, questions, run, self.scores_file(role), advance)
+            first = {query: hits[: self.recipe.scored] for query, hits in run.items()}
+            pool_scores.score_to_file(self.answerer, questions, first, self.scores_file(role), advance)
 
     def _answer(self, weighed: Path | None) -> None:
-        scored = list(self.scores())
+        scored, pools = list(self.scores()), read_run(self.run_file(BM25))
         for order in (MAX, MEAN):
-            write_run(self.run_file(order), pool_scores.table_run(scored, order), order)
+            ordered = _by_query(pool_scores.table_run(scored, order))
+            write_run(self.run_file(order), pool_scores.with_others(ordered, pools), order)
         if FUSED in self.orders:
             say(
                 "  log-odds of relevance: {:.2f} of the best cell's, {:+.2f} of BM25's share, {:+.2f}".format(
@@ -551,7 +569,8 @@ class Cltr(Pipeline):
                 )
             )
             ranked, lexical = (_by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
-            write_run(self.run_file(FUSED), score_fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
+            fused = _by_query(score_fusion.fuse(ranked, lexical, self.fusion_weights))
+            write_run(self.run_file(FUSED), pool_scores.with_others(fused, pools), FUSED)
             if weighed is not None:
                 weights, confidence = self.stored_weights, self.answer_confidence
                 if confidence is None:
@@ -559,6 +578,7 @@ class Cltr(Pipeline):
                 fitted = {
                     "fusion": None if weights is None else weights.tolist(),
                     "answers": confidence and dataclasses.asdict(confidence),
+                    "retrieval": "bm25" if self.recipe.backbone is None else VECTORS,
                 }
                 write_fitted(weighed, fitted)
         for order in self.orders:

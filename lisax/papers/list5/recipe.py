@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from lisax.papers.attack_recipe import AttackRecipe
+from lisax.papers.recipe import BackboneRecipe
 from lisax.records import LisaxError
 from lisax.retrieval.mediawiki import WIKIPEDIA
 from lisax.sampling import negatives
@@ -26,8 +27,9 @@ LABELLERS = ("claim_only", "label_pointwise", "label_listwise", "label_listwise_
 
 
 @dataclasses.dataclass(frozen=True)
-class Recipe(AttackRecipe):
-    """Defaults are the paper's; a recipe for small machines is `experiments/list5/scratch.gin`.
+class Recipe(BackboneRecipe, AttackRecipe):
+    """Defaults are the paper's; a recipe for small machines is `experiments/list5/scratch.gin`. With a `backbone`, its
+    vectors and BM25 select sentences, and a trained ranker is not needed.
 
     Two models of `train` only serve as starting points: `pretrain` is trained on span corruption; `base` on ranking and
     labelling single sentences at once, both against sentences retrieved by BM25.
@@ -36,9 +38,6 @@ class Recipe(AttackRecipe):
     gin_module: ClassVar[str] = "list5"
     model_names: ClassVar[Sequence[str]] = (*STARTS, *RANKERS, *LABELLERS)
 
-    # A pretrained encoder (a name that `lisax models list` shows, hf:OWNER/NAME@REVISION, a folder) on which every model
-    # is a pair scorer, in the place of T5. Its vectors select sentences, with BM25; a trained ranker is not needed.
-    backbone: str | None = None
     max_tokens: int = 512  # inputs of rankers and of the base
     pointwise_max_tokens: int = 512  # inputs of the pointwise labeller
     list_max_tokens: int = 512  # inputs of listwise models
@@ -95,8 +94,6 @@ class Recipe(AttackRecipe):
                 raise LisaxError(
                     f"Recipe.train names {', '.join(others)}, which is for T5: leave it out with a backbone"
                 )
-            if self.vocabulary is not None or self.warm_up is not None:
-                raise LisaxError("Recipe.backbone brings its own vocabulary and needs no warm-up: leave both out")
         if self.training_entities not in ("titles", "spotted"):
             raise LisaxError(
                 f"Recipe.training_entities must be 'titles' or 'spotted', found '{self.training_entities}'"

@@ -19,7 +19,7 @@ from typing import Any
 from lisax.formats.examples import write_examples
 from lisax.metrics.fever import fever_score
 from lisax.metrics.ranking import complete_sets
-from lisax.papers.base import TRAIN, VALIDATION, tell
+from lisax.papers.base import TRAIN, VALIDATION, EncoderPipeline, tell
 from lisax.papers.list5.recipe import LABELLERS, RANKERS, VECTORS, WORLD_SHARES, ZERO_SHOT, Recipe
 from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
 from lisax.papers.stages import Stage
@@ -29,14 +29,13 @@ from lisax.predict.ranker import Ranker, VectorRanker, rank_to_file
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.verifier import Verifier, verify_run
 from lisax.progress import counting, say
-from lisax.records import Claim, Hit, atomic_write, write_json
+from lisax.records import Claim, Hit, write_json
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.mediawiki import CACHE, search_pages
 from lisax.retrieval.multi_hop import second_pages, second_sentences
 from lisax.retrieval.parameter_search import grid_search
 from lisax.retrieval.runs import by_query, read_run, write_run
 from lisax.runtime.checkpoints import CHOSEN, FITTED, checkpoint_folder, complete_steps, write_chosen
-from lisax.runtime.interop.kinds import TOKENIZER_NAME
 from lisax.sampling import examples as sampling
 from lisax.sampling import files
 from lisax.sampling.balancing import with_equal_labels
@@ -65,18 +64,13 @@ def aggregate_of(variant: str) -> str | None:
     return variant.removeprefix("bm25_") if VARIANTS[variant][0] == "label_pointwise" else None
 
 
-class List5(PagePipeline):
+class List5(EncoderPipeline, PagePipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
     recipe_class = Recipe
     world_settings = {"shares": WORLD_SHARES}
-    settings_of_vocabulary = ("vocabulary", "backbone")
 
     # --- Files ------------------------------------------------------------------------------
-
-    @property
-    def vocabulary_file(self) -> Path:
-        return super().vocabulary_file if self.recipe.backbone is None else self.out / TOKENIZER_NAME
 
     def documents_file(self, role: str) -> Path:
         return self.out / "runs" / f"documents.{role}.trec"
@@ -201,13 +195,6 @@ class List5(PagePipeline):
             yield from self.sentences.candidates(claim_id, hits, self.recipe.candidates)
 
     # --- Rankers ----------------------------------------------------------------------------
-
-    def _write_vocabulary(self) -> None:
-        if self.recipe.backbone is None:
-            return super()._write_vocabulary()
-        tokenizer = SentenceEncoder.open(self.recipe.backbone).vocabulary.path
-        with atomic_write(self.vocabulary_file, "wb") as file:
-            file.write(Path(tokenizer).read_bytes())
 
     def stages_of_pretraining(self) -> list[Stage]:
         """Span corruption over the corpus, if the recipe asks for it."""
@@ -527,7 +514,7 @@ class List5(PagePipeline):
             return None
         return {
             "inputs": getattr(self.recipe, self.recipe.setting_of_tokens(model)),
-            "targets": self.recipe.target_tokens if self.recipe.backbone is None else 1,  # a pair scorer's is the class
+            "targets": self.target_length,
         }
 
     def seed_of(self, model: str) -> int:

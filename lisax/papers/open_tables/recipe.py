@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
-from lisax.papers.recipe import ClaimsRecipe
+from lisax.papers.recipe import BackboneRecipe, ClaimsRecipe
 from lisax.records import LisaxError
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.tables import MODES
@@ -17,13 +17,13 @@ _FUSION = re.compile(r"(joint|ternary|uniform)_top(1|3|5|10)(_no_attention)?")
 
 
 @dataclasses.dataclass(frozen=True)
-class TableRecipe(ClaimsRecipe):
+class TableRecipe(BackboneRecipe, ClaimsRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/open_tables/scratch.gin`.
 
     `train` maps a model to its gin file. Text-to-text models: `claim_only`; `closed`, on the gold table; `one`, `top3`,
     `top5`, `top10`, on the first retrieved. Table fusion: `joint_top5`, `ternary_top5`, `uniform_top5`, each also as
     `…_no_attention`, with 1, 3, 5 or 10 tables. `report_claims` limits reported verification; retrieval is reported for
-    all claims.
+    all claims. With a `backbone` there are no fusion models, and `closed` reads retrieved tables too, one by one.
     """
 
     gin_module: ClassVar[str] = "open_tables"
@@ -41,6 +41,9 @@ class TableRecipe(ClaimsRecipe):
     claim_max_tokens: int = 128  # the claim alone
     target_tokens: int = 2  # a label word and EOS, times the examples packed in a row
     train_claims: int | None = None  # training claims used; None: all
+    # With a backbone: the share of true and false claims that `closed` is also trained on with a retrieved table that is
+    # not theirs, which does not say enough.
+    wrong_tables: float = 0.0
     warm_up_pipeline: str = (
         "open_tables"  # the pipeline of that recipe; or "list5", which trains on matching claims with sentences
     )
@@ -62,6 +65,12 @@ class TableRecipe(ClaimsRecipe):
                 f"TableRecipe.strategy '{self.strategy}' matches the whole claim: TableRecipe.entities is for "
                 "strategies of entities, leave it 'spans'"
             )
+        if self.backbone is not None and self.fusion:
+            raise LisaxError(
+                f"TableRecipe.train names {', '.join(self.fusion)}, which is for T5: leave it out with a backbone"
+            )
+        if not 0 <= self.wrong_tables <= 1:
+            raise LisaxError(f"TableRecipe.wrong_tables must lie between 0 and 1, found {self.wrong_tables}")
         if self.columns < 1:
             raise LisaxError(f"TableRecipe.columns must be at least 1, found {self.columns}")
 
@@ -83,8 +92,16 @@ class TableRecipe(ClaimsRecipe):
         return tuple(name for name in self.train if name in TEXT_MODELS)
 
     @property
+    def reads_singly(self) -> bool:
+        """Whether the model `closed` reads retrieved tables too, each on its own."""
+        return self.backbone is not None and "closed" in self.train
+
+    @property
     def main(self) -> str | None:
-        """The model that the report shows: the joint one with attention and most tables, or else any other."""
+        """The model that the report shows: with a backbone `closed`; the joint one with attention and most tables, or else
+        any other."""
+        if self.reads_singly:
+            return "closed"
         joint = [name for name in self.fusion if name.startswith("joint") and not name.endswith("attention")]
         return max(joint, key=depth_of) if joint else next(iter((*self.fusion, *self.text)), None)
 

@@ -14,8 +14,9 @@ from lisax.models import table_truth
 from lisax.papers import reporting
 from lisax.papers.base import REPORT
 from lisax.papers.open_tables.recipe import depth_of, is_fusion
-from lisax.papers.open_tables.run import NO_UNDECIDED, ORACLE, OpenTables
+from lisax.papers.open_tables.run import NO_UNDECIDED, ORACLE, RETRIEVED, OpenTables
 from lisax.predict import calibrating
+from lisax.predict.verifier import ONE_BY_ONE
 from lisax.records import LABELS, Claim, Hit, Label, Prediction
 from lisax.report import charts
 from lisax.report.published import TABLE_RERANKING, TABLE_RETRIEVAL, TABLE_VERDICTS
@@ -57,7 +58,8 @@ def _figures(run: OpenTables) -> dict:
     right: dict[str, dict[str, float]] = {}  # of each claim, by model
     hits = read_run(run.main_run)
     models = {}
-    for model in (*recipe.train, *([ORACLE] if recipe.fusion else [])):
+    read_as_well = [*([ORACLE] if recipe.fusion else []), *([RETRIEVED] if recipe.reads_singly else [])]
+    for model in (*recipe.train, *read_as_well):
         verdicts = {i: found.verdict for i, found in run.verdicts(model).items() if i in claims}
         # Claims without a gold table cannot be evaluated here: the rows "on the gold table" cover the others. Nor can
         # fusion tell from a single table that it decides nothing.
@@ -377,17 +379,17 @@ def _outcome(claim: Claim, verdict: Prediction) -> str:
 
 
 def _name(model: str) -> str:
-    if model == ORACLE:
-        return "fusion on the gold table"
     named = {
+        ORACLE: "fusion on the gold table",
+        RETRIEVED: f"labels of each of {ONE_BY_ONE} tables",
         "claim_only": "claim only, no table",
-        "closed": "text-to-text, gold table",
-        "one": "text-to-text, one table",
+        "closed": "text and gold table",
+        "one": "text and one table",
     }
     if model in named:
         return named[model]
     k = depth_of(model)
     tables = f"{k} table" + ("s" if k > 1 else "")
     if not is_fusion(model):
-        return f"text-to-text, {tables}"
+        return f"text and {tables}"
     return f"{model.split('_')[0]}, {tables}" + (", no attention" if model.endswith("no_attention") else "")

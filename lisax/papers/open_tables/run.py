@@ -26,15 +26,16 @@ from lisax.metrics import tables as figures
 from lisax.metrics import temperature
 from lisax.metrics.temperature import Calibration
 from lisax.models import table_truth
-from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, EncoderPipeline, Pipeline, tell
 from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
 from lisax.predict.fusion_model import FusionModel, TableDecision
+from lisax.predict.opening import open_model
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence, write_predictions
-from lisax.predict.verifier import judged, table_verdicts, tell_dropped_rows, tell_open
+from lisax.predict.verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
 from lisax.progress import counting, say
 from lisax.records import LABELS, Claim, Label, Table, atomic_write
 from lisax.retrieval import tables as table_retrieval
@@ -44,19 +45,20 @@ from lisax.retrieval.table_store import TableStore
 from lisax.runtime.checkpoints import FITTED, write_fitted
 from lisax.sampling import table_examples
 from lisax.sampling.examples import ranked_ids
-from lisax.sampling.table_examples import CLOSED, DEPTHS
+from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS
 
 DEPTH = max(DEPTHS)
 ROLES = (TRAIN, VALIDATION, REPORT)
 NO_UNDECIDED = "no claim for train has the label NOT ENOUGH INFO, so that no model learns it"
 ORACLE = "oracle"  # a fusion model on the gold table alone
+RETRIEVED = "retrieved"  # the model `closed` on retrieved tables, one by one
 
 
-class OpenTables(Pipeline):
+class OpenTables(EncoderPipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
     indexed = ("tables",)
-    settings_of_texts = (*Pipeline.settings_of_texts, "validation_share", "validation_claims")
+    settings_of_texts = (*EncoderPipeline.settings_of_texts, "validation_share", "validation_claims")
     recipe_class = TableRecipe
     world_settings = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
 
@@ -231,17 +233,19 @@ class OpenTables(Pipeline):
 
     def stage_of_examples(self) -> Stage:
         """Claims with the tables that are read for them: the gold one, and the first retrieved."""
-        depths = sorted({depth_of(model) for model in self.recipe.train} - {0}) or [1]
+        read = {depth_of(model) for model in self.recipe.train} | ({ONE_BY_ONE} if self.recipe.reads_singly else set())
+        depths = sorted(read - {0}) or [1]
         names = [table_examples.file_name(k) for k in (None, *depths)]
+        names += [CLOSED_AND_WRONG] if self.recipe.reads_singly else []
         return Stage(
             name="examples",
             after=["retrieve"],
-            reads=["columns", "report_claims"],
+            reads=["columns", "report_claims", "wrong_tables", "seed"],
             outputs=[self.examples_file(name, role) for name in names for role in ROLES],
-            work=functools.partial(self._write_examples, depths),
+            work=functools.partial(self._write_examples, depths, self.recipe.reads_singly),
         )
 
-    def _write_examples(self, depths: Sequence[int]) -> None:
+    def _write_examples(self, depths: Sequence[int], singly: bool) -> None:
         for role in ROLES:
             run = ranked_ids(read_run(self.run_file(self.recipe.strategy, self.recipe.entities, role)))
             skipped = Counter()
@@ -253,6 +257,8 @@ class OpenTables(Pipeline):
                 self.lookup,
                 self.columns,
                 in_training=role == TRAIN,
+                wrong=self.recipe.wrong_tables if singly else None,
+                seed=self.recipe.seed,
                 depths=depths,
                 skipped=skipped,
             )
@@ -264,13 +270,16 @@ class OpenTables(Pipeline):
         return self.training(model, after=["examples"], reads=[*seeds, *tokens])
 
     def task_of(self, model: str) -> str:
-        return task_of(model)
+        if self.recipe.backbone is None:
+            return task_of(model)
+        task = CLOSED_AND_WRONG if model == "closed" else task_of(model)
+        return task.replace("tables_", "tables_pair_")
 
     def lengths_of(self, model: str) -> dict[str, int]:
         tokens = getattr(self.recipe, self._setting_of_tokens(model))
         if is_fusion(model):
             return {"inputs": depth_of(model) * tokens, "targets": depth_of(model)}
-        return {"inputs": tokens, "targets": self.recipe.target_tokens}
+        return {"inputs": tokens, "targets": self.target_length}
 
     @staticmethod
     def _setting_of_tokens(model: str) -> str:
@@ -289,7 +298,9 @@ class OpenTables(Pipeline):
     def stage_of_verdicts(self, model: str) -> Stage:
         """Verdicts of a model; for a fusion model also its scores of each table."""
         outputs = [self.predictions_file(model), self.model_dir(model) / FITTED]
-        work = functools.partial(self._predict_text, model)
+        singly = model == "closed" and self.recipe.reads_singly
+        outputs += [self.predictions_file(RETRIEVED)] if singly else []
+        work = functools.partial(self._predict_text, model, singly)
         if is_fusion(model):
             closest_to_gold = model == self.recipe.closest_to_gold
             outputs += [self.scores_file(model, role) for role in (VALIDATION, REPORT)]
@@ -297,20 +308,24 @@ class OpenTables(Pipeline):
             work = functools.partial(self._predict_fusion, model, closest_to_gold)
         return Stage(name=f"predict.{model}", after=[f"train.{model}", "examples"], outputs=outputs, work=work)
 
-    def _predict_text(self, model: str) -> None:
+    def _predict_text(self, model: str, singly: bool) -> None:
         name = CLOSED if model in ("claim_only", "closed") else table_examples.file_name(depth_of(model))
-        scorer = TextModel.open(self.model_dir(model))
+        scorer = open_model(self.model_dir(model))
         for role in (VALIDATION, REPORT):
             examples = self.examples(name, role)
             with counting(len(examples), "claims") as advance:
                 shares = scorer.probabilities(examples, advance).astype(np.float64)
-            tell_dropped_rows(scorer, f"{role}'s tables")
+            if isinstance(scorer, TextModel):
+                tell_dropped_rows(scorer, f"{role}'s tables")
             if role == VALIDATION:
                 calibration = _temperature(model, examples, shares, LABELS)
         write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(calibration)})
         if model == "claim_only":  # it reads no table
             examples = [dataclasses.replace(example, tables=(), gold=()) for example in examples]
         self._write(model, examples, calibration.apply(shares))
+        if singly:
+            examples = self.examples(table_examples.file_name(ONE_BY_ONE), REPORT)
+            self._write(RETRIEVED, examples, calibration.apply(table_shares(scorer, examples)))
 
     def _predict_fusion(self, model: str, closest_to_gold: bool) -> None:
         scorer, name = FusionModel(self.model_dir(model)), table_examples.file_name(depth_of(model))

@@ -365,10 +365,10 @@ class UdtQa(Pipeline):
             method: self._ranked(questions, learned, index, recipe.retrieved, retriever, method) for method in methods
         }
         opened = MixedIndex.open(self.index_folder(index, learned))
+        reader, read = Reader.open(self.model_dir(f"reader_{learned}")), runs[recipe.method]
         answer_to_file(
-            Reader.open(self.model_dir(f"reader_{learned}")),
+            lambda group: reader.read([(one.text, [opened.passage(hit) for hit in read[one.id]]) for one in group]),
             questions.values(),
-            lambda i: [opened.passage(hit) for hit in runs[recipe.method][i]],
             self.answers_file(learned, index),
             more=lambda question: {
                 "gold": question.answers,

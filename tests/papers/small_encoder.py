@@ -1,0 +1,45 @@
+"""A small encoder of the BERT family with its tokenizer, and what of a gin file makes a model's of that size."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / name) for name in ("formats", "runtime/interop")]
+import small_tokenizers
+from checkpoint_files import in_memory
+
+from lisax.models.architectures import EncoderConfig
+from lisax.models.t5 import initialize
+from lisax.runtime.checkpoints import flatten
+from lisax.runtime.interop.huggingface import write_huggingface
+
+SIZE = {
+    "vocab_size": 220,
+    "emb_dim": 32,
+    "num_heads": 2,
+    "num_encoder_layers": 1,
+    "mlp_dim": 32,
+    "max_positions": 128,
+    "separator_id": 3,
+}
+ENCODER = EncoderConfig(**SIZE)
+STEPS = "TRAIN_STEPS = 4\nBATCH_SIZE = 8\nEVAL_PERIOD = 4\nEVAL_STEPS = 1\nencoder.EncoderConfig:\n" + "".join(
+    f"  {name} = {value}\n" for name, value in SIZE.items()
+)
+
+
+def write(folder: Path) -> Path:
+    """Writes `encoder/` into a folder and returns it."""
+    (folder / "encoder").mkdir()
+    write_huggingface(folder / "encoder", in_memory(flatten(initialize(ENCODER, 3))), ENCODER)
+    small_tokenizers.wordpiece(folder / "encoder/tokenizer.json")
+    return folder / "encoder"
+
+
+def write_model(folder: Path, name: str, of: str, *lines: str) -> Path:
+    """A gin file that trains the experiment `of` for a few steps at this size."""
+    path = folder / f"{name}.gin"
+    path.write_text("\n".join([f"include 'experiments/{of}.gin'", STEPS, *lines]))
+    return path

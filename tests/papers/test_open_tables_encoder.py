@@ -1,0 +1,136 @@
+"""Table verification on a pretrained encoder: one adapter of it labels claims from one table, and from several in turn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import small_encoder
+import stages_alone
+
+from lisax import Checker, Index, shipped, world
+from lisax.cli import main
+from lisax.corpora import open_folder
+from lisax.formats.examples import read_examples
+from lisax.formats.tables import TableExample
+from lisax.papers.base import REPORT
+from lisax.papers.open_tables.recipe import TableRecipe
+from lisax.papers.open_tables.report import finish
+from lisax.papers.open_tables.run import RETRIEVED, OpenTables
+from lisax.predict.pair_model import PairModel
+from lisax.predict.verifier import ONE_BY_ONE, Verifier, any_decides, table_shares
+from lisax.records import Label, LisaxError
+from lisax.retrieval.cells import Strategy
+from lisax.retrieval.runs import read_run
+from lisax.retrieval.tables import build_index
+from lisax.runtime.checkpoints import read_card
+
+RECIPE = """
+TableRecipe.backbone = '{encoder}'
+TableRecipe.train = {{'claim_only': '{closed}', 'closed': '{closed}'}}
+TableRecipe.initial = {{'claim_only': '{encoder}', 'closed': '{encoder}'}}
+TableRecipe.table_tokens = 96
+TableRecipe.claim_max_tokens = 40
+TableRecipe.wrong_tables = 0.5
+TableRecipe.train_claims = 40
+TableRecipe.validation_claims = 12
+TableRecipe.report_claims = 12
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("tables")
+    world.write(folder / "world", 100, seed=1)
+    names = {
+        "encoder": small_encoder.write(folder),
+        "closed": small_encoder.write_model(folder, "closed", "open_tables/minilm_closed"),
+    }
+    (folder / "recipe.gin").write_text(RECIPE.format(**names))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder) -> OpenTables:
+    run = OpenTables(open_folder(folder / "world"), folder / "out", TableRecipe.read([folder / "recipe.gin"]))
+    run.run()
+    print(finish(run))
+    return run
+
+
+def test_a_run_leaves_adapters_and_verdicts_on_given_and_on_found_tables(run, folder):
+    figures = json.loads((run.out / "metrics.json").read_text())
+    assert set(figures["models"]) == {"claim_only", "closed", RETRIEVED} and figures["best_model"] == "closed"
+    card = read_card(run.model_dir("closed"))
+    assert card["adapter"]["base"] == str(folder / "encoder") and card.calibration.claims == 12
+    assert (card["text"]["family"], card["text"]["tables"]) == ("tables", 1)
+    assert "labels of each of 3 tables" in (run.out / "report.html").read_text()
+
+
+def test_wrong_tables_are_learned_from_as_too_little(run):
+    read = {
+        name: list(read_examples(run.examples_file(f"tables_{name}", "train"), TableExample))
+        for name in ("closed", "closed_and_wrong")
+    }
+    wrong = read["closed_and_wrong"][len(read["closed"]) :]
+    assert read["closed_and_wrong"][: len(read["closed"])] == read["closed"] and 5 < len(wrong) < 35
+    assert {example.label for example in wrong} == {Label.NOT_ENOUGH_INFO} and not any(one.gold[0] for one in wrong)
+
+
+def test_the_checker_reads_tables_one_by_one(run, tmp_path):
+    model, names = PairModel(run.model_dir("closed")), ("closed", f"top{ONE_BY_ONE}")
+    one, several = (run.examples(f"tables_{name}", REPORT)[0] for name in names)
+    assert table_shares(model, [one])[0] == pytest.approx(model.probabilities([one])[0], abs=1e-6)
+    alone = [TableExample("", several.claim, (table,)) for table in several.tables]
+    total = any_decides(model.probabilities(alone).astype(float), np.ones(len(alone)))
+    empty = TableExample("", several.claim)
+    assert table_shares(model, [several, empty]) == pytest.approx(np.array([total / total.sum(), [0, 0, 1]]), abs=1e-6)
+    verifier = Verifier.open(run.model_dir("closed"))
+    assert verifier.depth == ONE_BY_ONE and Verifier.open(run.model_dir("closed"), evidence=7).depth == 7
+    claims = [run.claims[REPORT][example.claim_id] for example in run.examples(f"tables_top{ONE_BY_ONE}", REPORT)]
+    verdicts = run.verdicts(RETRIEVED)
+    build_index(run.data.tables(), tmp_path / "cells", Strategy.ENTITY_CHAR_23)
+    checker, found = Checker(tmp_path / "cells", verifier=verifier), read_run(run.main_run)
+    for claim, verdict in zip(claims, checker.check_many(claims)):
+        assert [table.unit for table in verdict.evidence] == [hit.id for hit in found[claim.id]][:ONE_BY_ONE]
+        made = verdicts[claim.id].verdict.probabilities
+        assert list(verdict.probabilities.values()) == pytest.approx(made, abs=1e-5)
+
+
+def test_where_no_model_is_named_the_shipped_one_checks_tables(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(shipped, "labeller", {"tables": run.model_dir("closed")}.get)
+    monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables/clubs.csv").write_text("town,club\nTarn,Tarn United\nOstra,Red Star\n")
+    claim = "Tarn United is a club of Tarn."
+    assert main(["check", claim, "--corpus", str(tmp_path / "tables"), "--json"]) == 0
+    verdict = json.loads(capsys.readouterr().out)
+    assert [one["unit"] for one in verdict["evidence"]] == ["clubs.csv"]
+    assert Checker(Index.build(tmp_path / "tables", kind="cells")).check(claim).to_dict() == verdict
+    index = Index.build(tmp_path / "tables", tmp_path / "index", kind="tables")
+    assert Checker(index).check(claim).label in Label
+
+
+def test_without_a_shipped_labeller_of_tables_it_is_said_so(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    with pytest.raises(LisaxError, match="no labeller over tables comes with LisaX: name a model"):
+        Checker(Index.build(run.data.tables(), tmp_path / "index", kind="cells"))
+
+
+@pytest.mark.slow
+def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, folder, monkeypatch):
+    stages_alone.check(lambda: OpenTables(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("TableRecipe.train = {'joint_top3': 'a.gin'}", "names joint_top3, which is for T5"),
+        ("TableRecipe.wrong_tables = 2", "wrong_tables must lie between 0 and 1, found 2"),
+    ],
+)
+def test_what_does_not_fit_is_told(folder, line, told):
+    with pytest.raises(LisaxError, match=told):
+        TableRecipe.read([folder / "recipe.gin"], [line])
