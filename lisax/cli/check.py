@@ -71,6 +71,14 @@ def check(
     index: Annotated[
         Local | None, Option("Instead of --corpus: an index of `lisax index documents`, `mixed` or `cells`.", "INDEX")
     ] = None,
+    wikipedia: Annotated[
+        bool,
+        Option(
+            "Instead of --corpus: the English Wikipedia as it is now, the introductions of the pages that its search finds "
+            "for the claim's entities. LISAX_CONTACT must hold your e-mail address or URL, which Wikipedia wants to know."
+        ),
+    ] = False,
+    mediawiki: Annotated[str | None, Option("As --wikipedia, of another wiki: the URL of its api.php.", "URL")] = None,
     claims: Annotated[
         Local | None,
         Option(
@@ -129,14 +137,19 @@ def check(
     """Check a claim, or many, against a corpus or an index.
 
     lisax check "Vova Brugard was born in Torimoor." --corpus pages/
+    lisax check "Marie Curie was born in Warsaw." --wikipedia
     lisax check --claims claims.jsonl --index INDEX --ranker ranker --verifier verifier --out verdicts.jsonl
     lisax check "The students sit an exam." --corpus pages/ --ranker hf:castorini/monot5-base-msmarco-10k \
         --verifier hf:lytang/MiniCheck-Flan-T5-Large
     """
     if (claim is None) == (claims is None):
         raise click.UsageError("give one claim in quotation marks, or --claims FILE (`-` for standard input)")
-    if (corpus is None) == (index is None):
-        raise click.UsageError("say what to check against: --corpus DIR or --index INDEX")
+    if sum((corpus is not None, index is not None, wikipedia, mediawiki is not None)) != 1:
+        raise click.UsageError(
+            "say what to check against: one of --corpus DIR, --index INDEX, --wikipedia and --mediawiki URL"
+        )
+    if (wikipedia or mediawiki) and hops == "2":
+        raise click.UsageError("--hops 2 needs an index: give --corpus DIR or --index INDEX")
     if out == STREAM:
         out = None
     if out is not None and claims in (None, STREAM):
@@ -146,10 +159,14 @@ def check(
     if calibrate and model is None:
         raise click.UsageError("--calibrate changes a model: name yours with --model DIR")
     from lisax.predict.checking import Settings, check_file, check_one, check_stream
+    from lisax.retrieval.mediawiki import WIKIPEDIA, user_agent
 
+    wiki = WIKIPEDIA if wikipedia else mediawiki
+    if wiki is not None:
+        user_agent()  # before a model is fetched for a check that cannot be made
     settings = Settings(
         corpus,
-        index,
+        index if wiki is None else wiki,
         model,
         ranker,
         aggregate,

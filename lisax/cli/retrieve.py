@@ -42,7 +42,8 @@ def documents(
     mediawiki: Annotated[
         str | None,
         Option(
-            "Search titles in a live MediaWiki: the URL of its api.php, or `wikipedia` for the English Wikipedia.",
+            "Search a live MediaWiki for each claim's entities, in the place of the index's titles: the URL of its api.php, "
+            "or `wikipedia` for the English Wikipedia. LISAX_CONTACT must hold your e-mail address or URL.",
             "URL",
         ),
     ] = None,

@@ -3,10 +3,10 @@ WordPiece, BPE, unigram."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,16 @@ PADDING = ("[PAD]", "<pad>")
 def open_vocabulary(path: str | os.PathLike, extra_ids: int = EXTRA_IDS) -> Vocabulary:
     """The vocabulary of a file: `.json` is one of `tokenizers`, any other a SentencePiece model with `extra_ids`
     sentinels. DataError where it is neither."""
-    return TokenizerVocabulary(path) if Path(path).suffix == ".json" else SentencePieceVocabulary(path, extra_ids)
+    path = Path(path)
+    if path.suffix != ".json":
+        return SentencePieceVocabulary(path, extra_ids)
+    return _tokenizer(path, path.stat().st_mtime_ns if path.is_file() else None)
+
+
+@functools.lru_cache(maxsize=4)
+def _tokenizer(path: Path, changed: int | None) -> TokenizerVocabulary:
+    """One for all models over one encoder. `changed`: when the file was."""
+    return TokenizerVocabulary(path)
 
 
 class TokenizerVocabulary:
@@ -53,16 +62,16 @@ class TokenizerVocabulary:
         self.padding_id: int = found
         self.extra_ids = 0
 
-    @cached_property
+    @functools.cached_property
     def size(self) -> int:
         return 1 + max(self._tokenizer.get_vocab().values())
 
-    @cached_property
+    @functools.cached_property
     def digest(self) -> str:
         """sha256 of the file, in hexadecimal."""
         return hashlib.sha256(self._bytes).hexdigest()
 
-    @cached_property
+    @functools.cached_property
     def separator_id(self) -> int | None:
         """What stands between the texts of a pair; None where nothing does."""
         ids, types = self.encode_pair("", "")

@@ -83,6 +83,15 @@ def fever_score(claims: Claims, verdicts: Verdicts, max_evidence: int = MAX_EVID
     }
 
 
+def claim_scores(claims: Claims, verdicts: Verdicts) -> dict[str, dict[str, float]]:
+    """`fever_score` and `label_accuracy` of each claim by id, 1 or 0, whose means are those of `fever_score`."""
+    check_pairs(claims, verdicts)
+    return {
+        "fever_score": {i: float(outcome(claim, verdicts[i]) is Outcome.CORRECT) for i, claim in claims.items()},
+        "label_accuracy": {i: float(verdicts[i].label == claim.label) for i, claim in claims.items()},
+    }
+
+
 def _precision(claim: Claim, evidence: Sequence[str]) -> float:
     gold = set(claim.gold_ids)
     return sum(unit in gold for unit in evidence) / len(evidence) if evidence else 1.0

@@ -57,5 +57,12 @@ def recall(
 
 def answered(answers: Mapping[str, Sequence[str]], predictions: Mapping[str, str]) -> dict[str, float | int]:
     """`{"exact_match": …, "questions": n}`; a question without a prediction is wrong."""
-    right = sum(i in predictions and exact_match(predictions[i], of_question) for i, of_question in answers.items())
-    return {"exact_match": right / max(1, len(answers)), "questions": len(answers)}
+    right = question_scores(answers, predictions)
+    return {"exact_match": sum(right.values()) / max(1, len(right)), "questions": len(right)}
+
+
+def question_scores(answers: Mapping[str, Sequence[str]], predictions: Mapping[str, str]) -> dict[str, float]:
+    """The exact match of each question, 1 or 0."""
+    return {
+        i: float(i in predictions and exact_match(predictions[i], of_question)) for i, of_question in answers.items()
+    }

@@ -59,6 +59,23 @@ def table_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]]) -> dict[str, 
     return _measured(named | {f"success@{k}": Success @ k for k in (1, 5, 10)}, qrels, run)
 
 
+def query_scores(
+    qrels: Qrels, run: Mapping[str, Sequence[Hit]], measures: Sequence[str] = ("map", "mrr", "hit@1")
+) -> dict[str, dict[str, float]]:
+    """`measures` of each query, whose means are those of `table_measures` and `answer_measures`."""
+    from ir_measures import AP, RR, Success, iter_calc
+
+    named = {
+        name: measure for name, measure in {"map": AP, "mrr": RR, "hit@1": Success @ 1}.items() if name in measures
+    }
+    judged, ranked = _judged(qrels, run)
+    scores = {name: dict.fromkeys(judged, 0.0) for name in named}  # of a query that found nothing, too
+    names = {measure: name for name, measure in named.items()}
+    for metric in iter_calc(list(named.values()), judged, ranked):
+        scores[names[metric.measure]][metric.query_id] = float(metric.value)
+    return scores
+
+
 def answer_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]]) -> dict[str, float]:
     """CLTR's table 3: `mrr` of the first right answer, and `hit@1`. Queries count as in `trec_measures`."""
     from ir_measures import RR, Success
@@ -69,15 +86,21 @@ def answer_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]]) -> dict[str,
 def _measured(named: Mapping[str, Any], qrels: Qrels, run: Mapping[str, Sequence[Hit]]) -> dict[str, float]:
     from ir_measures import calc_aggregate
 
+    values = calc_aggregate(list(named.values()), *_judged(qrels, run))
+    return {name: float(values[measure]) for name, measure in named.items()}
+
+
+def _judged(
+    qrels: Qrels, run: Mapping[str, Sequence[Hit]]
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """The queries of `qrels` with a relevant unit, and their hits with scores that fall by 1 from rank to rank."""
     judged = {query: dict(units) for query, units in qrels.items() if any(r > 0 for r in units.values())}
     if not judged:
         raise DataError("there is nothing relevant to find: no query has a relevant unit")
     # Scores that decrease with rank give trec_eval our order, without ties. As float32, which pytrec_eval uses,
     # negative ranks are exact up to 16 million.
     orders = {query: ordered_ids(run.get(query, ())) for query in judged}
-    scores = {query: {unit: -float(i) for i, unit in enumerate(ids)} for query, ids in orders.items()}
-    values = calc_aggregate(list(named.values()), judged, scores)
-    return {name: float(values[measure]) for name, measure in named.items()}
+    return judged, {query: {unit: -float(i) for i, unit in enumerate(ids)} for query, ids in orders.items()}
 
 
 def complete_recall(
@@ -88,6 +111,16 @@ def complete_recall(
     if not needed:
         raise DataError("there is nothing to find: no claim has gold evidence")
     return {k: sum(depth <= k for depth in needed) / len(needed) for k in cutoffs}
+
+
+def complete_sets(claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]], k: int = DEPTH) -> dict[str, float]:
+    """For each claim with evidence, whether some gold set is completely among the first k: 1 or 0, with `recall@k` as
+    their mean."""
+    return {
+        claim.id: float(_needed_depth(claim, ordered_ids(run.get(claim.id, ()))) <= k)
+        for claim in claims
+        if claim.gold_ids
+    }
 
 
 def _needed_depth(claim: Claim, ids: Sequence[str]) -> float:

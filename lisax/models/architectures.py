@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 ARCHITECTURES: dict[str | None, type[Model]] = {}
 # The parts of a backbone's parameters: others are those of a model that is built on it.
 BACKBONE_PARTS = frozenset({"token_embedder", "encoder", "decoder", "pooler"})
+# Of T5's relative positions: entries of a head's bias, and the distance from which on all share one.
+RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE = 32, 128
 POOLING = OneOf(("attention", "mean"))
 
 

@@ -14,13 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from lisax.models.architectures import RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE
 from lisax.models.axes import LORA_A, LORA_B
 
 if TYPE_CHECKING:
     from lisax.models.architectures import T5Config
 
-RELATIVE_BUCKETS = 32
-RELATIVE_MAX_DISTANCE = 128
 # Added to masked attention logits; finite, so that a fully masked row gives a uniform row, not NaN.
 MASKED = -1e10
 # Collections of keys and values in decoding step by step.

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any
-
-import jax
-import jax.numpy as jnp
-from jax import Array
+from typing import TYPE_CHECKING, Any
 
 from lisax.errors import LisaxError
 from lisax.models.architectures import BACKBONE_PARTS
 from lisax.models.axes import LORA_A, LORA_B
 from lisax.models.fields import LORA, FieldError, check
+
+if TYPE_CHECKING:  # an adapter is read without JAX
+    from jax import Array
 
 # The names of a layer's matrices, in T5 and in the BERT family.
 MATRICES = "query|key|value|out|wi|wi_0|wi_1|wo"
@@ -55,6 +54,8 @@ class Lora:
     def split(self, parameters: Tree, seed: int = 0) -> tuple[Tree, Tree]:
         """(kept, trained): the backbone's parameters, and fresh adapters, whose products are 0, with all other
         parameters. LisaxError where no matrix of the backbone is a target."""
+        import jax
+
         kept = {name: tree for name, tree in parameters.items() if name in BACKBONE_PARTS}
         others = {name: tree for name, tree in parameters.items() if name not in BACKBONE_PARTS}
         adapters = self._fresh(kept, (), jax.random.key(seed))
@@ -63,6 +64,9 @@ class Lora:
         return kept, others | adapters
 
     def _fresh(self, tree: Tree, path: tuple[str, ...], key: Array) -> Tree:
+        import jax
+        import jax.numpy as jnp
+
         made = {}
         for i, (name, part) in enumerate(sorted(tree.items())):
             if isinstance(part, dict):

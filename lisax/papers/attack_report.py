@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lisax.adversary.attack import AttackKind
-from lisax.metrics.fever import fever_score
+from lisax.metrics.fever import claim_scores, fever_score
 from lisax.metrics.potency import potency
 from lisax.papers.base import REPORT
 from lisax.papers.over_pages import ATTACKED, PagePipeline
@@ -41,6 +41,14 @@ def attack_figures(run: PagePipeline, variants: Sequence[str]) -> dict | None:
         }
     systems: dict[str, Mapping[str, Prediction]] = {variant: found[ATTACKED] for variant, found in verdicts.items()}
     return {"by_kind": by_kind, "potency": potency(_labelled(run.claims[ATTACKED]), systems)}
+
+
+def attacked_scores(run: PagePipeline, variants: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The FEVER score of each attacked claim by variant; empty where nothing was attacked."""
+    if not run.recipe.attacks:
+        return {}
+    claims = _labelled(run.claims[ATTACKED])
+    return {variant: claim_scores(claims, run.verdicts(variant, ATTACKED))["fever_score"] for variant in variants}
 
 
 def groups(run: PagePipeline) -> dict[str, dict[str, Claim]]:

@@ -257,7 +257,7 @@ class Pipeline(Staged):
         initial: str | Path | None = self.recipe.initial.get(model)
         after = [*after, "vocabulary"]
         if initial in self.recipe.train:
-            after.append(f"train.{initial}")
+            after.append(self.made_by(initial))
             initial = self.model_dir(initial)
         elif initial and is_of_warm_up(initial):
             after.append(WARM_UP)
@@ -270,6 +270,10 @@ class Pipeline(Staged):
             outputs=[folder],
             work=functools.partial(self._train, model, folder, initial),
         )
+
+    def made_by(self, model: str) -> str:
+        """The stage after which a model of the run is ready to be used."""
+        return f"train.{model}"
 
     def _train(self, model: str, folder: Path, initial: str | Path | None) -> None:
         train_by_gin(

@@ -124,7 +124,13 @@ class PagePipeline(Pipeline):
         return [index, attack]
 
     def _build_index(self) -> None:
-        retrieval.build_index(self.data.documents(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
+        k1, b = self.bm25_parameters
+        retrieval.build_index(self.data.documents(), self.index_folder, k1=k1, b=b)
+
+    @property
+    def bm25_parameters(self) -> tuple[float, float]:
+        """k1 and b."""
+        return self.recipe.k1, self.recipe.b
 
     def _attack(self) -> None:
         from lisax.adversary.corpus import AttackCorpus

@@ -3,12 +3,14 @@ the end."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lisax.metrics.significance import Scores, paired_bootstrap
 from lisax.papers.base import Pipeline
 from lisax.records import write_json
 from lisax.report.render import write_report
@@ -16,6 +18,17 @@ from lisax.report.report import Report, ResultRow, ResultTable
 from lisax.report.text_table import text_tables
 from lisax.runtime.train_log import read_train_log
 
+MEASURES = {  # that variants are compared by
+    "fever_score": "FEVER score",
+    "label_accuracy": "Label accuracy",
+    "attacked_fever_score": "FEVER score of attacked claims",
+    "recall@5": "R@5",
+    "map": "MAP",
+    "mrr": "MRR of cells",
+    "hit@1": "Hit@1",
+    "accuracy": "Accuracy",
+    "exact_match": "Exact match",
+}
 PACKAGES = ("lisax", "jax", "flax", "optax", "orbax-checkpoint", "seqio", "tensorflow", "numpy")
 
 
@@ -69,6 +82,42 @@ def calibration_tables(found: Mapping[str, Mapping[str, Any]], names: Mapping[st
             explanation="A temperature is fitted on held-out claims; the errors are on the reported ones, in percent. The "
             "expected error is the mean distance of accuracy from confidence.",
         )
+    ]
+
+
+def differences(compared: Mapping[str, tuple[str | None, Mapping[str, Scores]]]) -> dict[str, dict[str, Any]]:
+    """{measure: {"against": the variant that the report shows, "variants": {other: `Difference` of its scores from
+    those}}}, by the paired bootstrap. `compared` has that variant and the scores of all of them by measure; measures with
+    nothing to compare are left out."""
+    return {
+        measure: {
+            "against": shown,
+            "variants": {
+                variant: dataclasses.asdict(paired_bootstrap(scores[shown], of_variant))
+                for variant, of_variant in scores.items()
+                if variant != shown and not scores[shown].keys().isdisjoint(of_variant)
+            },
+        }
+        for measure, (shown, scores) in compared.items()
+        if shown in scores and len(scores) > 1
+    }
+
+
+def difference_tables(found: Mapping[str, Mapping[str, Any]], name: Callable[[str, str], str]) -> list[ResultTable]:
+    """A table of `differences` for each measure; `name(measure, variant)` is what the report calls a variant."""
+    return [
+        ResultTable(
+            f"{MEASURES[measure]} against {name(measure, of['against'])}",
+            ("difference", "from", "to", "p, %"),
+            tuple(
+                ResultRow(name(measure, variant), tuple(one[key] for key in ("difference", "low", "high", "p_value")))
+                for variant, one in of["variants"].items()
+            ),
+            "The difference with its 95 % interval and its p-value by the paired bootstrap, all in percent: how far it "
+            "would move with other claims of the same kind. Other seeds of training are not part of it.",
+        )
+        for measure, of in found.items()
+        if of["variants"]
     ]
 
 

@@ -14,8 +14,6 @@ from typing import Any
 from lisax import shipped
 from lisax.corpora import read_claims
 from lisax.formats.parts import TABLE_PARTS
-from lisax.predict import calibrating
-from lisax.predict.answerer import Answerer
 from lisax.predict.building import build_index, open_corpus
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, shipped_for
 from lisax.predict.index import Index
@@ -24,6 +22,7 @@ from lisax.predict.ranker import Ranker
 from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
 from lisax.predict.verifier import Verifier
+from lisax.predict.wiki_index import WikiIndex
 from lisax.progress import counting, say
 from lisax.records import Claim, DataError, LisaxError, get_field, is_text, parse_json_object
 from lisax.runtime.batching import windows
@@ -39,7 +38,7 @@ class Settings:
     """The options of a check: `corpus` or `index`, model folders, and the arguments of `Checker`."""
 
     corpus: Path | None
-    index: Path | None
+    index: Path | str | None  # a folder, or the URL of a live MediaWiki's api.php
     model: Path | None = None  # None: the shipped one
     ranker: str | None = None
     aggregate: str = "any"
@@ -76,6 +75,8 @@ class Settings:
         if index is None:
             index = open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None)
         if self.calibrate:
+            from lisax.predict import calibrating
+
             calibrating.uncalibrated(verifier)
         use = given_use(self.ranker_prompt, self.ranker_words, ranks=True)
         if use is not None and ranker is None:
@@ -98,8 +99,13 @@ class Settings:
         return json.dumps([values, prints])
 
 
-def open_index(corpus: Path | None, index: Path | None, kind: str | None = None, vectors: str | None = None) -> Index:
-    """Opens the given index, or the index of a corpus, building it in the cache where necessary."""
+def open_index(
+    corpus: Path | None, index: Path | str | None, kind: str | None = None, vectors: str | None = None
+) -> Index:
+    """Opens the given index (of a live wiki, its URL), or the index of a corpus, building it in the cache where
+    necessary."""
+    if isinstance(index, str):
+        return WikiIndex.open(index)
     if index is not None:
         return Index.open(index)
     built = build_index(corpus, kind=kind, vectors=vectors)
@@ -128,6 +134,8 @@ def check_file(settings: Settings, claims: Path, out: Path) -> None:
     An interrupted call with the same settings resumes at the first unfinished batch of claims; the result is the same.
     """
     if settings.calibrate:
+        from lisax.predict import calibrating
+
         calibrating.check_calibratable(settings.model, claims)
     checker, asked, labels = settings.open(), list(read_claims(claims)), Counter()
     with counting(len(asked), "claims") as advance:
@@ -142,6 +150,8 @@ def check_file(settings: Settings, claims: Path, out: Path) -> None:
     with out.open(encoding="utf-8") as file:
         labels.update(json.loads(line)["predicted_label"] for line in file)
     if settings.calibrate:
+        from lisax.predict import calibrating
+
         calibrating.calibrate_file(settings.model, checker.verifier, claims, out)
     say(f"{out}: " + ", ".join(f"{count:,} {label}" for label, count in sorted(labels.items())))
 
@@ -160,6 +170,8 @@ def ask(
 ) -> list[Answer]:
     """Answers one question. A corpus is indexed in the kind that the model reads; the shipped one of tables (None) searches
     them by vectors too."""
+    from lisax.predict.answerer import Answerer
+
     question = " ".join(question.split())
     if not question:
         raise LisaxError("the question is empty")

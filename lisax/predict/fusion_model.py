@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from lisax.metrics.temperature import calibrated
 from lisax.models import table_truth
 from lisax.records import Label, Table
 from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.fusion_scoring import FusionScorer, Scores
 from lisax.runtime.model_card import ModelCard
+
+if TYPE_CHECKING:
+    from lisax.runtime.fusion_scoring import Scores
 
 
 class TableDecision(NamedTuple):
@@ -49,6 +51,8 @@ class FusionModel:
 
     def __init__(self, path: str | os.PathLike):
         """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        from lisax.runtime.fusion_scoring import FusionScorer
+
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
         card.format_among(TABLE_FUSION)

@@ -12,14 +12,15 @@ import numpy as np
 from lisax.formats.tables import TABLES
 from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.model_card import ModelCard
-from lisax.runtime.pair_scoring import PairScoring
+from lisax.runtime.text_scoring import open_pairs
 
 
 class PairModel:
     """`format` is the one that it was trained on, `labels` are the names of its classes in order."""
 
-    def __init__(self, path: str | os.PathLike):
-        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+    def __init__(self, path: str | os.PathLike, *, backend: str | None = None):
+        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest). `backend`: which
+        library computes, see `text_scoring.backend_for`."""
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
         self.card, self.format, self.preset, self.calibration = card, card.format, card.preset, card.calibration
@@ -27,15 +28,15 @@ class PairModel:
         # Tables read at once; 0 for other formats.
         (self.tables,) = card.needed("text.tables") if self.format is TABLES else (0,)
         self.vocabulary = card.open_vocabulary()
-        self._scoring = PairScoring.open(folder, max_tokens=self.max_tokens)
+        self._scoring = open_pairs(folder, max_tokens=self.max_tokens, backend=backend)
         if len(self.labels) != self._scoring.model.labels:
             raise card.error(
                 "text.labels", f"has {len(self.labels)} names, the model {self._scoring.model.labels} classes"
             )
 
     @classmethod
-    def open(cls, path: str | os.PathLike) -> PairModel:
-        return cls(path)
+    def open(cls, path: str | os.PathLike, *, backend: str | None = None) -> PairModel:
+        return cls(path, backend=backend)
 
     def probabilities(self, examples: Sequence[Any], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """float32 [examples, labels] of example records of `format`; their own labels are not looked at. `progress` is

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from lisax.formats.examples import Passage
 from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
@@ -13,7 +14,9 @@ from lisax.metrics.temperature import calibrated
 from lisax.records import LABELS, Label, LisaxError
 from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.model_card import ModelCard
-from lisax.runtime.pointer_scoring import PointerScorer, Pointing
+
+if TYPE_CHECKING:
+    from lisax.runtime.pointer_scoring import Pointing
 
 
 class PointerModel:
@@ -21,6 +24,8 @@ class PointerModel:
 
     def __init__(self, path: str | os.PathLike):
         """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        from lisax.runtime.pointer_scoring import PointerScorer
+
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
         self.format, self.preset = card.format_among(POINT_DOCUMENTS, POINT_SENTENCES), card.preset

@@ -20,7 +20,6 @@ from lisax.formats import reading
 from lisax.formats.reading import POINT, READ
 from lisax.formats.vocabulary import EOS_ID
 from lisax.metrics.open_qa import answer_spans, normalize
-from lisax.models.decoding import Decoding
 from lisax.predict.verdicts import Evidence
 from lisax.progress import counting
 from lisax.records import Question
@@ -28,7 +27,6 @@ from lisax.retrieval.passages import Passage
 from lisax.runtime.batching import windows
 from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.model_card import ModelCard
-from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer
 from lisax.runtime.resumable import resumable_lines
 
 SPAN_TOKENS = 10  # maximum length of an answer
@@ -88,6 +86,8 @@ class Reader:
 
     def __init__(self, path: str | os.PathLike):
         """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer
+
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
         self.format = card.format_among(READ, POINT)
@@ -172,6 +172,8 @@ class Reader:
     # --- Generating -------------------------------------------------------------------------
 
     def _generate(self, questions, texts, count: int, progress) -> Iterator[list[Answer]]:
+        from lisax.models.decoding import Decoding
+
         tokens = [
             [[*ids, EOS_ID] for ids in self.vocabulary.encode_batch([text.inputs for text in of_question])]
             for of_question in texts

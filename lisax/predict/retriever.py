@@ -22,7 +22,7 @@ from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.interop.kinds import Kind, kind_of
 from lisax.runtime.model_card import ModelCard
-from lisax.runtime.passage_scoring import VectorEncoder
+from lisax.runtime.text_scoring import open_dual_encoder
 
 METHODS = ("bm25", "dense", "fused")
 
@@ -40,8 +40,9 @@ class Retriever:
         card.format_among(RETRIEVE)
         self._question_tokens, self._passage_tokens = card.needed("text.question_tokens", "text.max_tokens")
         self.vocabulary = card.open_vocabulary()
-        self._encoder = VectorEncoder.open(folder, max_tokens=self._passage_tokens)
-        self.digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in self._encoder.leaves)).hexdigest()
+        self._encoder = open_dual_encoder(folder, max_tokens=self._passage_tokens)
+        leaves = b"".join(np.asarray(leaf).tobytes() for leaf in self._encoder.leaves)
+        self.digest = hashlib.sha256(leaves + (b"int8" if self._encoder.int8 else b"")).hexdigest()
 
     @classmethod
     def open(cls, path: str | os.PathLike) -> Retriever:

@@ -18,10 +18,9 @@ from lisax.retrieval.dense_texts import Text
 from lisax.runtime.interop import sentence_transformers
 from lisax.runtime.interop.kinds import TOKENIZER_NAME
 from lisax.runtime.interop.opening import open_checkpoint
-from lisax.runtime.passage_scoring import VectorEncoder
 from lisax.runtime.pretrained import MODELS, is_named
 from lisax.runtime.public_models import find
-from lisax.runtime.sharing import placed
+from lisax.runtime.text_scoring import EncodesTexts, encoder_of
 from lisax.runtime.vocabulary_check import check_fits
 
 MAX_TOKENS = 256  # of a text, where nothing else is known of the model
@@ -35,13 +34,16 @@ class SentenceEncoder:
 
     cosines = True
 
-    def __init__(self, encoder: VectorEncoder, vocabulary: Vocabulary, max_tokens: int, source: str):
+    def __init__(self, encoder: EncodesTexts, vocabulary: Vocabulary, max_tokens: int, source: str):
         self.encoder, self.vocabulary, self.max_tokens, self.source = encoder, vocabulary, max_tokens, source
 
     @classmethod
-    def open(cls, model: str | os.PathLike = "minilm", *, max_tokens: int | None = None) -> SentenceEncoder:
+    def open(
+        cls, model: str | os.PathLike = "minilm", *, max_tokens: int | None = None, backend: str | None = None
+    ) -> SentenceEncoder:
         """A name that `lisax models list` shows, which is fetched where it is not there yet, or the folder of an
-        encoder. `max_tokens`: texts are cut after so many; None: those that the model was trained on."""
+        encoder. `max_tokens`: texts are cut after so many; None: those that the model was trained on. `backend`:
+        which library computes, see `text_scoring.backend_for`."""
         checkpoint = open_checkpoint(model)
         backbone = checkpoint.architecture.backbone.for_inference()
         if checkpoint.vocabulary is None:
@@ -52,24 +54,23 @@ class SentenceEncoder:
         check_fits(vocabulary, backbone, checkpoint.folder)
         known = MODELS.get(os.fspath(model)) or find(model)
         max_tokens = max_tokens or (known.max_tokens if known else min(MAX_TOKENS, backbone.max_length or MAX_TOKENS))
-        # Of the backbone's parameters, those that a dual encoder has: neither a decoder nor a pooler.
-        parameters = placed(checkpoint, lambda name: name.startswith(("token_embedder/", "encoder/")))
         kernel = sentence_transformers.dense(checkpoint.folder, backbone.emb_dim)
-        if kernel is not None:
-            parameters = parameters | {"projection": {"kernel": kernel}}
         network = DualEncoderConfig(
             backbone,
             pooling=sentence_transformers.pooling(checkpoint.folder),
             normalized=True,
             projection=None if kernel is None else kernel.shape[1],
         )
-        encoder = VectorEncoder(network, parameters, max_tokens=max_tokens, source=checkpoint.folder)
+        more = {} if kernel is None else {"projection": {"kernel": kernel}}
+        encoder = encoder_of(checkpoint, network, more, max_tokens=max_tokens, backend=backend)
         return cls(encoder, vocabulary, max_tokens, _source(model))
 
     @functools.cached_property
     def digest(self) -> str:
-        """Identifies the vectors: SHA-256 of weights, vocabulary and the length at which texts are cut."""
-        whole = hashlib.sha256(f"{self.vocabulary.digest} {self.max_tokens}".encode())
+        """Identifies the vectors: SHA-256 of weights, vocabulary, the length at which texts are cut, and whether they
+        are computed in 8 bits."""
+        eight = " int8" if self.encoder.int8 else ""
+        whole = hashlib.sha256(f"{self.vocabulary.digest} {self.max_tokens}{eight}".encode())
         for leaf in self.encoder.leaves:
             whole.update(np.asarray(leaf).tobytes())
         return whole.hexdigest()

@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +18,11 @@ from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.metrics.temperature import calibrated
 from lisax.places import fetched, is_remote, place
 from lisax.records import LABELS, DataError, Label, LisaxError
-from lisax.runtime import bundle, program
 from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.model_card import ModelCard
-from lisax.runtime.scoring import LabelScorer, softmax
+
+if TYPE_CHECKING:
+    from lisax.runtime.scoring import LabelScorer
 
 
 class TextModel:
@@ -49,9 +51,8 @@ class TextModel:
         if not folder.is_dir():
             raise DataError("no such checkpoint or bundle", path=folder)
         folder = resolve_checkpoint(folder)
-        scorer_of = _of_program(folder) if (folder / program.PROGRAM_JSON).is_file() else _of_model(folder)
         card = ModelCard.read(folder)
-        return cls(scorer_of, card.open_vocabulary(), card)
+        return cls(_scorer_of(folder), card.open_vocabulary(), card)
 
     def probabilities(self, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Softmax over the target words, float32 [len(examples), words].
@@ -70,6 +71,8 @@ class TextModel:
         self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None
     ) -> np.ndarray:
         """`probabilities` of inputs that are already encoded, each ending in EOS."""
+        from lisax.runtime.scoring import softmax
+
         return softmax(self._scorer.logits(tokens, progress))
 
     @functools.cached_property
@@ -100,8 +103,17 @@ class TextModel:
         return dict(zip(LABELS, map(float, shares), strict=True))
 
 
+def _scorer_of(folder: Path) -> Callable[[list[int], int], LabelScorer]:
+    from lisax.runtime import program
+
+    return _of_program(folder) if (folder / program.PROGRAM_JSON).is_file() else _of_model(folder)
+
+
 def _of_program(folder: Path) -> Callable[[list[int], int], LabelScorer]:
     """The scorer that a bundle holds as StableHLO. It neither imports flax nor traces the model."""
+    from lisax.runtime import bundle, program
+    from lisax.runtime.scoring import LabelScorer
+
     described, (_, parameters) = program.read_description(folder), bundle.read(folder)
 
     def scorer_of(pieces: list[int], max_tokens: int) -> LabelScorer:
@@ -129,6 +141,7 @@ def _of_model(folder: Path) -> Callable[[list[int], int], LabelScorer]:
     """The scorer of a checkpoint, or of a bundle without a program."""
     from lisax.models.architectures import T5Config
     from lisax.runtime.restore import load_model
+    from lisax.runtime.scoring import LabelScorer
 
     model, parameters = load_model(folder, T5Config)
     return lambda pieces, max_tokens: LabelScorer(

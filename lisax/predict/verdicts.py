@@ -34,7 +34,8 @@ class Evidence:
     (`sentence 3`, `row 0`, `edge 1`), counted from 0 as in the id; empty for a whole table. `score` comes from the last
     step that ranked it: the search, a ranker (a probability of relevance), or an evidence pointer; None if nothing did.
     `page` is the page's id as its corpus writes it; `table` is the part of a table that a model reads; `similarity` is
-    the cosine of the claim's vector with its own, where it was found in an index with vectors.
+    the cosine of the claim's vector with its own, where it was found in an index with vectors. Of a live wiki, `url` is the
+    page's address and `revision_url` that of the revision that was read.
 
     >>> Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 0", 0.98)
     Evidence(unit='Vova_Brugard_0', text='Vova Brugard was born in Torimoor.', source='Vova Brugard', place='sentence 0', score=0.98)
@@ -48,10 +49,13 @@ class Evidence:
     page: str = dataclasses.field(default="", repr=False)
     table: TableView | None = dataclasses.field(default=None, repr=False)
     similarity: float | None = dataclasses.field(default=None, repr=False)
+    url: str = dataclasses.field(default="", repr=False)
+    revision_url: str = dataclasses.field(default="", repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain data."""
-        return {name: getattr(self, name) for name in ("unit", "text", "source", "place", "score")}
+        links = {name: getattr(self, name) for name in ("url", "revision_url") if getattr(self, name)}
+        return {name: getattr(self, name) for name in ("unit", "text", "source", "place", "score")} | links
 
     def __str__(self) -> str:
         return f"{self.where}{'' if self.score is None else f' ({self.score:.3g})'}: {self.text}"
@@ -137,6 +141,8 @@ class Verdict:
             lines += textwrap.wrap(
                 f"{number}. {evidence}", WIDTH, initial_indent="  ", subsequent_indent="     ", break_long_words=False
             )
+            if evidence.url:
+                lines.append(f"     {evidence.url}, as read: {evidence.revision_url}")
         if len(self.evidence) > SHOWN:
             lines.append(f"  … and {len(self.evidence) - SHOWN} more")
         return "\n".join(lines)
@@ -149,7 +155,7 @@ class Verdict:
             for label, share in sorted(self.probabilities.items(), key=lambda item: -item[1])
         )
         rows = "".join(
-            f"<tr><td>{said(one.where)}</td><td>{'' if one.score is None else f'{one.score:.3g}'}</td>"
+            f"<tr><td>{_linked(one)}</td><td>{'' if one.score is None else f'{one.score:.3g}'}</td>"
             f"<td style='text-align:left'>{said(one.text)}</td></tr>"
             for one in self.evidence
         )
@@ -192,6 +198,15 @@ class Verdict:
     def to_json(self) -> str:
         """One line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+def _linked(evidence: Evidence) -> str:
+    """The place of a unit in HTML, with a link to the revision of its page that was read."""
+    where = html.escape(evidence.where)
+    # Only web addresses: a wiki's answer may come from anyone.
+    if not evidence.revision_url.startswith(("https://", "http://")):
+        return where
+    return f'<a href="{html.escape(evidence.revision_url)}">{where}</a>'
 
 
 def write_predictions(path: str | os.PathLike, verdicts: Iterable[Verdict]) -> int:

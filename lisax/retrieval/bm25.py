@@ -32,6 +32,7 @@ from lisax.retrieval.terms import Terms
 NAME = "bm25"
 QUERIES_AT_A_TIME = 256
 CACHED_IDS = 1 << 20
+FEW = 1 << 18  # queries times documents of a batch that is searched without numba
 
 
 def build(
@@ -95,6 +96,14 @@ class Bm25Index:
             state.commit({self._name: builder.finish()})
             self._load()
 
+    def rescore(self, k1: float, b: float) -> None:
+        """Sets k1 and b, atomically; scores become those of a full build."""
+        with writing(self.folder) as state:
+            builder = Bm25Builder(state, self._name, extend=True)
+            builder.set_parameters(k1, b)
+            state.commit({self._name: builder.finish()})
+            self._load()
+
     def search(self, queries: Sequence[str], k: int, *, threads: int | None = None) -> list[list[tuple[str, float]]]:
         """Up to `k` (id, score) per query, best first; of equal scores the earlier document first.
 
@@ -116,9 +125,11 @@ class Bm25Index:
         return [hits for batch in found for hits in batch]
 
     def _search_batch(self, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
+        numbered = [self._terms(query) for query in queries]
+        if len(queries) * len(self) <= FEW:
+            return [self._search_few(numbers, k) for numbers in numbered]
         from lisax.retrieval import topk
 
-        numbered = [self._terms(query) for query in queries]
         pointers = np.cumsum([0] + [len(numbers) for numbers in numbered], dtype=np.int64)
         terms = np.array([number for numbers in numbered for number in numbers], dtype=np.int64)
         k = min(k, len(self))
@@ -151,6 +162,19 @@ class Bm25Index:
             ]
             for q, n in enumerate(sizes.tolist())
         ]
+
+    def _search_few(self, terms: Sequence[int], k: int) -> list[tuple[str, float]]:
+        """What `topk` finds, without numba: loading its functions takes longer than a few thousand documents."""
+        sums = np.zeros(len(self), np.float32)
+        for shard, start in zip(self._shards, self._starts):
+            indptr, of_shard = shard["indptr"], sums[start:]
+            for term in terms:
+                if term < len(indptr) - 1:
+                    postings = slice(indptr[term], indptr[term + 1])
+                    of_shard[shard["indices"][postings]] += shard["data"][postings]
+        found = np.flatnonzero(sums)
+        best = found[np.argsort(-sums[found], kind="stable")[:k]]
+        return [(self._names.get(number) or self._name_of(number), float(sums[number])) for number in best.tolist()]
 
     def _name_of(self, number: int) -> str:
         # Cached, because decoding ids would take longer than searching: many queries share documents.

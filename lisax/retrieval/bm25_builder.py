@@ -42,10 +42,9 @@ class Bm25Builder:
         extend: bool = False,
         keep: Collection[str] | None = None,
     ):
-        if not k1 >= 0 or not 0 <= b <= 1 or k1 == float("inf"):
-            raise LisaxError(f"BM25 needs a finite k1 >= 0 and 0 <= b <= 1; found k1 = {k1}, b = {b}")
         self._state, self._name, self._shard_documents = state, name, shard_documents
-        self._settings = {"k1": float(k1), "b": float(b), "method": "lucene", "revision": 0}
+        self._settings = {"k1": K1, "b": B, "method": "lucene", "revision": 0}
+        self.set_parameters(k1, b)
         self._parts: list[Path] = []
         vocabulary: Iterable[str] = ()
         if extend:
@@ -56,6 +55,12 @@ class Bm25Builder:
         self._vocabulary: dict[str, int] = {term: number for number, term in enumerate(vocabulary)}
         self._terms = Terms(lambda stem: self._vocabulary.setdefault(stem, len(self._vocabulary)))
         self._clear()
+
+    def set_parameters(self, k1: float, b: float) -> None:
+        """Sets what the scores are computed with."""
+        if not k1 >= 0 or not 0 <= b <= 1 or k1 == float("inf"):
+            raise LisaxError(f"BM25 needs a finite k1 >= 0 and 0 <= b <= 1; found k1 = {k1}, b = {b}")
+        self._settings |= {"k1": float(k1), "b": float(b)}
 
     def _clear(self) -> None:
         self._numbers, self._lengths = array("i"), array("I")

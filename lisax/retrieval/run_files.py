@@ -84,9 +84,9 @@ def documents_to_file(
     def hits() -> Iterable[Hit]:
         search_titles = None
         if wiki is not None:
-            from lisax.retrieval.mediawiki import search_pages
+            from lisax.retrieval.mediawiki import CACHE, search_pages
 
-            search_titles = search_pages(index.titles, wiki_cache or out.with_name("mediawiki.sqlite"), wiki)
+            search_titles = search_pages(index.titles, wiki_cache or out.with_name(CACHE), wiki)
         found = documents.retrieve(
             index,
             counted(claims, "claims"),

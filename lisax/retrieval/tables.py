@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from lisax.records import Claim, DataError, Hit, LisaxError, Table
 from lisax.retrieval.bm25_builder import Bm25Builder
-from lisax.retrieval.cell_builder import CellsBuilder
 from lisax.retrieval.cells import NAME as CELLS
 from lisax.retrieval.cells import CellIndex, Strategy, cells_of
 from lisax.retrieval.folder import open_component, writing
@@ -27,6 +26,8 @@ def build_index(
     if add:
         add_tables(tables, folder, CELLS)
     else:
+        from lisax.retrieval.cell_builder import CellsBuilder  # which brings numba
+
         with writing(folder) as state:
             cells = CellsBuilder(state, CELLS, strategy.analyzer, {"strategy": str(strategy)})
             index_tables(state, tables, {CELLS: (cells, cells_of)})
@@ -40,6 +41,8 @@ def add_tables(tables: Iterable[Table], folder: str | os.PathLike, component: st
         open_component(state.folder, component)
         builders: dict[str, tuple] = {}
         if CELLS in state.components:
+            from lisax.retrieval.cell_builder import CellsBuilder
+
             strategy = Strategy(open_component(state.folder, CELLS)["settings"]["strategy"])
             builders[CELLS] = CellsBuilder(state, CELLS, strategy.analyzer, {}, extend=True), cells_of
         if TEXTS in state.components:

@@ -11,6 +11,8 @@ import numpy as np
 
 from lisax.records import LisaxError
 
+Tokens = Sequence[int]  # ids of a text, with its special tokens
+Progress = Callable[[int], None]  # is told of each batch's number of examples
 # Examples of so many batches are sorted by length together: enough that a batch holds about equal lengths.
 BATCHES_IN_WINDOW = 32
 

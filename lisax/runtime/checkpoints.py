@@ -18,8 +18,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from lisax.models.fields import shown
@@ -36,6 +34,7 @@ if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
     from lisax.runtime.train_state import TrainState
 
 METRICS_JSON, GIN_NAME = "metrics.json", "config.gin"
+CHOSEN = "chosen.json"  # in a MODEL_DIR: the checkpoint that was chosen after training, by more than its metrics
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,9 +113,10 @@ def latest_checkpoint(model_dir: str | os.PathLike) -> Path | None:
 
 
 def best_checkpoint(model_dir: str | os.PathLike) -> Path | None:
-    """The checkpoint best on the metric that training chose by; None where no checkpoint has one.
-
-    Of equals the earliest."""
+    """The checkpoint that was chosen (`write_chosen`), or else the one best on the metric that training chose by, of
+    equals the earliest; None where no checkpoint has one."""
+    if (chosen := _chosen(model_dir)) is not None:
+        return chosen
     best, best_value = None, None
     for step in complete_steps(model_dir):
         folder = checkpoint_folder(model_dir, step)
@@ -127,6 +127,20 @@ def best_checkpoint(model_dir: str | os.PathLike) -> Path | None:
         if best_value is None or value > best_value:
             best, best_value = folder, value
     return best
+
+
+def write_chosen(model_dir: Path, step: int, figures: Mapping[str, Any]) -> None:
+    """Notes that the checkpoint of `step` is the best of a MODEL_DIR, with the figures that it was chosen by."""
+    write_json(model_dir / CHOSEN, {"checkpoint": checkpoint_folder(model_dir, step).name, **figures})
+
+
+def _chosen(model_dir: str | os.PathLike) -> Path | None:
+    path = place(model_dir) / CHOSEN
+    if not path.is_file():
+        return None
+    name = read_object(path).get("checkpoint")
+    folder = next((folder for _, folder in _folders(model_dir) if folder.name == name), None)
+    return folder if folder is not None and _is_complete(folder) else None
 
 
 def read_metrics(folder: str | os.PathLike) -> dict[str, Any]:
@@ -251,6 +265,9 @@ class CheckpointWriter:
 
     def save(self, state: TrainState, metrics: Mapping[str, float]) -> Path:
         """Starts to save `state`; arrays are copied before it returns, so that they may be donated then."""
+        import jax
+        import jax.numpy as jnp
+
         self.wait()
         step = int(state.step)
         self._folder = folder = checkpoint_folder(self._model_dir, step)
@@ -354,4 +371,4 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parameter_count(parameters: Any) -> int:
-    return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(parameters))
+    return sum(int(np.prod(leaf.shape)) for leaf in flatten(parameters).values())

@@ -17,9 +17,9 @@ import numpy as np
 from lisax.models.architectures import Model
 from lisax.records import LisaxError
 from lisax.runtime import bundle, program
-from lisax.runtime.batching import by_tokens, padded_each
+from lisax.runtime.batching import Progress, by_tokens, padded_each
 from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.loop import DeviceLoop, HostBatch, Progress, batch_tokens
+from lisax.runtime.loop import DeviceLoop, HostBatch, batch_tokens
 from lisax.runtime.partitioning import Partitioner
 
 

@@ -10,8 +10,6 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from lisax.records import DataError
@@ -21,6 +19,9 @@ def check_finite(scores: Iterable[np.ndarray], parameters: Any, source: str | os
     """DataError where an array of `scores` holds NaN or an infinity. `source` is where `parameters` are from."""
     if all(np.isfinite(array).all() for array in scores):
         return
+    import jax
+    import jax.numpy as jnp
+
     for path, leaf in jax.tree_util.tree_leaves_with_path(parameters):
         if not jnp.isfinite(leaf).all():
             raise DataError(

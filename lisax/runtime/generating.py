@@ -12,9 +12,9 @@ import numpy as np
 from lisax.models.architectures import T5Config
 from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding, Generated, generate
 from lisax.records import LisaxError
-from lisax.runtime.batching import bucket_width, by_length, padded
+from lisax.runtime.batching import Progress, bucket_width, by_length, padded
 from lisax.runtime.finite import check_hypotheses
-from lisax.runtime.loop import DeviceLoop, HostBatch, Progress
+from lisax.runtime.loop import DeviceLoop, HostBatch
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import load_model
 

@@ -13,11 +13,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from lisax.runtime.batching import in_order
+from lisax.runtime.batching import Progress, in_order
 from lisax.runtime.finite import check_finite
 from lisax.runtime.partitioning import Partitioner
 
-Progress = Callable[[int], None]  # is told of each batch's number of examples
 HostBatch = dict[str, np.ndarray]  # arrays [rows, ...], the rows a multiple of `batch_shards`
 # A batch of texts that are scored holds about so many tokens, padding included: small ones stay in a CPU's cache, and
 # hold equal lengths.

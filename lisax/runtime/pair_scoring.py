@@ -10,9 +10,9 @@ import jax
 import numpy as np
 
 from lisax.models.architectures import PairConfig
-from lisax.runtime.loop import Progress
+from lisax.runtime.batching import Progress, Tokens
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.passage_scoring import TextScorer, Tokens
+from lisax.runtime.passage_scoring import TextScorer
 
 
 class PairScoring(TextScorer):

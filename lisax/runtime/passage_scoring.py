@@ -18,13 +18,11 @@ import numpy as np
 from lisax.models.architectures import DualEncoderConfig, Model, ReaderConfig, SpanReaderConfig
 from lisax.models.decoding import IMPOSSIBLE, Decoding, generate
 from lisax.records import LisaxError
-from lisax.runtime.batching import bucket_width, by_tokens, padded, padded_each, windows
+from lisax.runtime.batching import Progress, Tokens, bucket_width, by_tokens, padded, padded_each, windows
 from lisax.runtime.finite import check_hypotheses
-from lisax.runtime.loop import DeviceLoop, HostBatch, Progress, batch_tokens
+from lisax.runtime.loop import DeviceLoop, HostBatch, batch_tokens
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.sharing import load_beside
-
-Tokens = Sequence[int]  # of a text, with its EOS
 
 
 class TextScorer:
@@ -75,7 +73,7 @@ class TextScorer:
 class VectorEncoder(TextScorer):
     """Vectors float32 [texts, width] of questions and of passages."""
 
-    architecture = DualEncoderConfig
+    architecture, int8 = DualEncoderConfig, False
 
     def questions(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
         return self._vectors("questions", texts, progress)

@@ -38,6 +38,17 @@ def choose_platforms() -> None:
         backend.register_backend_factory("tpu", _absent, fail_quietly=True)
 
 
+def accelerated() -> bool:
+    """Whether JAX computes on something else than a CPU; it is imported for this only where it may be so."""
+    if chosen := os.environ.get("JAX_PLATFORMS"):
+        return chosen.partition(",")[0] != "cpu"
+    if not (_plugins() or (importlib.util.find_spec("libtpu") is not None and tpu_attached())):
+        return False
+    import jax
+
+    return jax.default_backend() != "cpu"
+
+
 def plan_elsewhere() -> None:
     """To be called before JAX is used to compile for a TPU that is not the machine this runs on."""
     # libtpu need not ask a cloud for its metadata.

@@ -87,7 +87,8 @@ def _tokens(shape: Sequence[int | str]) -> jax.ShapeDtypeStruct:
 
 def _bias_of_any_length(call: Callable, args: tuple, kwargs: dict, context: Any) -> Any:
     """Relative position biases where the length is a symbol: picked from those of all distances that differ."""
-    from lisax.models.attention import RELATIVE_MAX_DISTANCE, RelativePositionBias
+    from lisax.models.architectures import RELATIVE_MAX_DISTANCE
+    from lisax.models.attention import RelativePositionBias
 
     if not isinstance(context.module, RelativePositionBias) or isinstance(args[0], int):
         return call(*args, **kwargs)

@@ -32,7 +32,7 @@ from lisax.runtime.checkpoints import (
     state_tree,
 )
 from lisax.runtime.interop.kinds import Kind
-from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.interop.opening import open_checkpoint, open_whole
 from lisax.runtime.interop.pieces import Checkpoint, Piece, first_line, shapes_of, unreadable, with_bias_of_each_layer
 from lisax.runtime.interop.t5x_orbax import index_of
 from lisax.runtime.partitioning import Partitioner
@@ -48,18 +48,6 @@ def load_model(path: str | os.PathLike, kind: type[AnyModel]) -> tuple[AnyModel,
     or a bundle. What is no `kind`, or has other parameters, is an error."""
     checkpoint = open_whole(path, kind)
     return checkpoint.architecture, nested(dict(checkpoint.read(checkpoint.parameters)))
-
-
-def open_whole(path: str | os.PathLike, kind: type[Model]) -> Checkpoint:
-    """The checkpoint of a model of this kind, which has all its parameters; none of them is read yet."""
-    from lisax.runtime.interop.architecture import parameter_shapes
-
-    checkpoint = open_checkpoint(path)
-    model = checkpoint.architecture
-    if type(model) is not kind:
-        raise LisaxError(f"{checkpoint.folder} is no {kind.title} by its model.json")
-    check_parameters(parameter_shapes(model.for_inference()), shape_tree(checkpoint.parameters), checkpoint.folder)
-    return checkpoint
 
 
 def load_parameters(path: str | os.PathLike) -> dict[str, Any]:

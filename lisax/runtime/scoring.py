@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from lisax.models.architectures import T5Config
-from lisax.runtime.batching import by_tokens, padded
-from lisax.runtime.loop import DeviceLoop, HostBatch, Progress, batch_tokens
+from lisax.runtime.batching import Progress, by_tokens, padded
+from lisax.runtime.loop import DeviceLoop, HostBatch, batch_tokens
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.program import first_step_logits
 

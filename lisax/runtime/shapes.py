@@ -1,4 +1,4 @@
-"""Comparing trees of arrays by name and shape, before any of them is read or used."""
+"""Comparing trees of arrays, or of their shapes, by name and shape, before any of them is read or used."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def check_same(expected: Any, found: Any, folder: str | os.PathLike, what: str, 
 
 
 def differences(expected: Any, found: Any) -> str:
-    expected_shapes = {name: tuple(leaf.shape) for name, leaf in flatten(expected).items()}
-    found_shapes = {name: tuple(leaf.shape) for name, leaf in flatten(found).items() if hasattr(leaf, "shape")}
+    expected_shapes = {name: _shape(leaf) for name, leaf in flatten(expected).items()}
+    found_shapes = {name: _shape(leaf) for name, leaf in flatten(found).items() if _shape(leaf) is not None}
     missing = [name for name in expected_shapes if name not in found_shapes]
     extra = [name for name in found_shapes if name not in expected_shapes]
     shaped = [
@@ -36,6 +36,11 @@ def differences(expected: Any, found: Any) -> str:
         if names
     ]
     return "; ".join(parts)
+
+
+def _shape(leaf: Any) -> tuple[int, ...] | None:
+    """Of an array, of what stands for one, or as it is."""
+    return leaf if isinstance(leaf, tuple) else None if not hasattr(leaf, "shape") else tuple(leaf.shape)
 
 
 def _some(names: list[str], limit: int = 4) -> str:

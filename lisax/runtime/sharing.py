@@ -12,10 +12,10 @@ from lisax.models.lora import joined
 from lisax.runtime.checkpoints import flatten, nested
 from lisax.runtime.interop.adapters import lora_of
 from lisax.runtime.interop.kinds import MODEL_JSON, SAFETENSORS
-from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.interop.opening import open_checkpoint, open_whole
 from lisax.runtime.interop.pieces import Checkpoint, shapes_of
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.restore import AnyModel, load_model, open_whole
+from lisax.runtime.restore import AnyModel, load_model
 
 # What is on the devices now: (folder, when its files changed, parameter) -> array. An array goes when nobody uses it.
 _placed: WeakValueDictionary[tuple[str, tuple[int, ...], str], jax.Array] = WeakValueDictionary()

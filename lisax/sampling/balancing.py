@@ -1,4 +1,5 @@
-"""Pairs of a claim and a sentence, equally many of each label (DeSePtion, section 5.2 and appendix B.1).
+"""Examples of which each label has equally many: those of any builder (`with_equal_labels`), and pairs of a claim and a
+sentence (`balanced`; DeSePtion, section 5.2 and appendix B.1).
 
 Claims that are true or false are paired with their gold sentences. NOT ENOUGH INFO claims have none, so their sentences
 are drawn from the candidates "to maintain a balanced dataset": 54,431, 54,592 and 54,501 pairs. The paper does not say
@@ -41,10 +42,27 @@ def balanced(
         if label is Label.NOT_ENOUGH_INFO:
             kept.update(places[:count])  # they are in round-robin order
         elif places:
-            chosen = negatives.generator(seed, "", f"balance {label}").choice(len(places), count, replace=False)
-            kept.update(places[i] for i in chosen)
+            kept.update(_some(places, count, seed, label))
     place = {claim.id: number for number, claim in enumerate(claims)}
     return sorted((found[i] for i in sorted(kept)), key=lambda example: place[example.claim_id])
+
+
+def with_equal_labels(examples: Iterable[Example], *, seed: int) -> list[Example]:
+    """The examples in their order without those, drawn at random, that the more frequent labels have more of than the
+    rarest."""
+    found = list(examples)
+    by_label = {label: [i for i, example in enumerate(found) if example.label is label] for label in LABELS}
+    count = min((len(places) for places in by_label.values() if places), default=0)
+    kept: set[int] = set()
+    for label, places in by_label.items():
+        if places:
+            kept.update(_some(places, count, seed, label))
+    return [found[i] for i in sorted(kept)]
+
+
+def _some(places: Sequence[int], count: int, seed: int, label: Label) -> list[int]:
+    chosen = negatives.generator(seed, "", f"balance {label}").choice(len(places), count, replace=False)
+    return [places[i] for i in chosen]
 
 
 def _drawn(

@@ -119,13 +119,14 @@ def test_a_wiki_serves_only_title_searches(data):
 
 def test_a_wikis_titles_become_pages_of_the_index(data, monkeypatch):
     index("documents", "--corpus", data / "data", "--out", data / "index")
-    asked = []
+    asked, searched = [], []
 
     class Wiki:
         def __init__(self, cache, url):
             asked.append(url)
 
         def search(self, text, k):
+            searched.append(text)
             return ["Not here", "Kristiania", "Rome"]
 
     monkeypatch.setattr("lisax.retrieval.mediawiki.MediaWiki", Wiki)
@@ -143,6 +144,7 @@ def test_a_wikis_titles_become_pages_of_the_index(data, monkeypatch):
         "http://wiki/api.php",
     )
     assert asked == ["http://wiki/api.php"]
+    assert searched == ["Rome", "Italy", "Kristiania", "Rome"]  # entities, not claims
     assert [line.split()[2] for line in (data / "run").read_text().splitlines()] == ["Oslo", "Rome"] * 2
 
 

@@ -94,6 +94,13 @@ def test_figures_are_trec_evals_of_the_saved_runs(finished):
         run = order if order == "gold_table" else f"answers.{order}"
         assert_measured(out, run, "cells", figures, {"mrr": "RR", "hit@1": "Success@1"})
         assert 0 <= figures["hit@1"] <= figures["mrr"] <= 1
+    assert found["differences"].keys() == {"map", "mrr", "hit@1"}
+    for measure, of in found["differences"].items():
+        figures = found["retrieval" if measure == "map" else "answers"]
+        assert of["against"] == "fused" and of["variants"].keys() == figures.keys() - {"fused"}
+        for order, one in of["variants"].items():
+            assert one["difference"] == pytest.approx(figures[order][measure] - figures["fused"][measure])
+    assert "MAP against best cell with BM25" in (out / "report.html").read_text(encoding="utf-8")
 
 
 def assert_measured(out, run, what, figures, measures):
@@ -327,7 +334,7 @@ class Hashing:
 
 def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     folder, _ = finished
-    monkeypatch.setattr("lisax.predict.text_model.LabelScorer", Hashing)
+    monkeypatch.setattr("lisax.runtime.scoring.LabelScorer", Hashing)
     out = folder / "aggregated"
     command = [
         "run",

@@ -109,6 +109,10 @@ def test_figures_of_every_part(finished):
             recalls["candidates"] >= max(recalls["documents"], recalls["first_candidates"])
             and recalls["sentences"] <= recalls["documents"]
         )
+    assert found["differences"].keys() == {"fever_score", "label_accuracy", "attacked_fever_score"}
+    for variant, one in found["differences"]["fever_score"]["variants"].items():
+        value, best = (found["variants"][name]["fever_score"] for name in (variant, "joint_temporal"))
+        assert one["difference"] == pytest.approx(value - best)
     by_kind = found["attacks"]["by_kind"]
     kinds = by_kind.keys() - {"clean", "all attacks"}
     assert len(kinds) >= 4 and all(by_kind[kind]["claims"] <= 6 for kind in kinds)

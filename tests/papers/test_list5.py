@@ -126,6 +126,19 @@ def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
         assert (found["temperature"], found["claims"]) == (fitted.temperature, fitted.claims) and fitted.claims > 0
         own = figures["variants"][variant]["calibration"]
         assert found["after"] == {name: own[name] for name in ("expected_error", "brier")} != found["before"]
+    compared = {
+        "fever_score": figures["variants"],
+        "label_accuracy": figures["variants"],
+        "attacked_fever_score": figures["attacks"]["by_kind"]["all attacks"]["variants"],
+        "recall@5": figures["selection"],
+    }
+    assert figures["differences"].keys() == compared.keys()
+    for measure, of in figures["differences"].items():
+        rows, shown = compared[measure], of["against"]
+        assert of["variants"].keys() == rows.keys() - {shown}
+        for variant, one in of["variants"].items():
+            value, best = (rows[name][measure.removeprefix("attacked_")] for name in (variant, shown))
+            assert one["difference"] == pytest.approx(value - best) and one["low"] <= one["difference"] <= one["high"]
     by_kind = figures["attacks"]["by_kind"]
     assert by_kind["clean"]["variants"]["infused"]["fever_score"] == figures["fever"]["fever_score"]
     assert len(by_kind) > 4 and by_kind["all attacks"]["variants"].keys() == figures["variants"].keys()
@@ -134,6 +147,7 @@ def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
     assert (
         "noise infused" in page
         and "FEVER score by attack" in page
+        and "FEVER score against listwise, noise infused" in page
         and next(iter(claims.values())).text.split()[0] in page
     )
 

@@ -77,6 +77,10 @@ def test_figures_of_every_part(finished):
     for model, figures in found["calibration"].items():
         fitted = read_card(folder / "out" / "models" / model).calibration
         assert (figures["temperature"], figures["claims"]) == (fitted.temperature, fitted.claims) and fitted.claims > 0
+    against = found["differences"]["accuracy"]
+    assert against["against"] == "joint_top3" and against["variants"].keys() == set(found["models"]) - {"joint_top3"}
+    difference = found["models"]["closed"]["accuracy"] - found["tables"]["accuracy"]
+    assert against["variants"]["closed"]["difference"] == pytest.approx(difference)
     linked, spans = (found["retrieval"]["entity-char-2-3"][mode]["hits@5"] for mode in ("linked", "spans"))
     assert linked >= spans > 0.5 and "linked" not in found["retrieval"]["query-word"]
     assert set(found["fusion"]) == {"joint_top3", "ternary_top3"}

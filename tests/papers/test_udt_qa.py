@@ -78,6 +78,10 @@ def test_figures_of_every_setting_are_written_with_the_papers_beside(run):
     for of in found["settings"].values():
         assert set(of["retrieval"]) == {"bm25", "dense", "fused"} and of["questions"] == 10
     assert found["indexes"]["verbalized"]["table"]["form"] == "verbalized"
+    of = found["differences"]["exact_match"]
+    (other,) = set(found["settings"]) - {of["against"]}
+    value, best = (found["settings"][name]["exact_match"] for name in (other, of["against"]))
+    assert of["variants"][other]["difference"] == pytest.approx(value - best) and value <= best
     page = (out / "report.html").read_text()
     assert "Hot-swap" in page and "+ tables, verbalized" in page and "Natural Questions" in page
 

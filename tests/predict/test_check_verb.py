@@ -148,8 +148,8 @@ def test_tables_are_indexed_as_the_model_reads_them(capsys, bundles, tmp_path):
     [
         ([], 2, "give one claim in quotation marks, or --claims"),
         ([CLAIM, "--claims", "x"], 2, "give one claim"),
-        ([CLAIM], 2, "--corpus DIR or --index INDEX"),
-        ([CLAIM, "--index", "i", "--corpus", "c"], 2, "--corpus DIR or --index INDEX"),
+        ([CLAIM], 2, "one of --corpus DIR, --index INDEX, --wikipedia"),
+        ([CLAIM, "--index", "i", "--corpus", "c"], 2, "one of --corpus DIR, --index INDEX, --wikipedia"),
         ([CLAIM, "--index", "i", "--out", "o"], 2, "--out is for --claims FILE"),
         (["--claims", "-", "--index", "i", "--out", "o"], 2, "--out is for --claims FILE"),
         ([" ", "--index", "i"], 1, "the claim is empty"),

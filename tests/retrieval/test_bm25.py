@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.records import DataError, LisaxError
+from lisax.retrieval import bm25
 from lisax.retrieval.bm25 import Bm25Index, build
 from lisax.retrieval.terms import stems
 
@@ -20,6 +21,14 @@ DOCUMENTS = [
     ("Twin_B", "The twins are painters."),
     ("Stop", "It was not in the"),
 ]
+
+
+@pytest.fixture(params=[0, bm25.FEW], ids=["numba", "numpy"], autouse=True, scope="module")
+def few(request):
+    """Small collections are searched without numba, and with it."""
+    before, bm25.FEW = bm25.FEW, request.param
+    yield
+    bm25.FEW = before
 
 
 def textbook(documents, query, k1=0.6, b=0.5):
@@ -106,6 +115,17 @@ def test_threads_and_batches_change_nothing(tmp_path):
     assert index.search([], 10) == []
 
 
+def test_numpy_finds_to_the_last_digit_what_numba_finds(tmp_path, monkeypatch):
+    rng = np.random.default_rng(2)
+    texts = [" ".join(f"w{n}" for n in rng.zipf(1.3, 15) if n < 200) for _ in range(500)]
+    index = build([(str(i), text) for i, text in enumerate(texts)], tmp_path / "index", shard_documents=90)
+    found = []
+    for few in (0, 1 << 30):
+        monkeypatch.setattr(bm25, "FEW", few)
+        found.append(index.search(texts[:50], 20))
+    assert found[0] == found[1]
+
+
 def test_stems_keep_one_letter_words_and_fold():
     assert stems(["Malcolm X's running", "the U.S. Beyoncé", "Beyonce\u0301", "X-Men 2,000", "of the"]) == [
         ["malcolm", "x", "run"],
@@ -153,3 +173,17 @@ def test_bad_input_is_told(tmp_path):
     assert index.search(["anything"], 3) == [[]]
     with pytest.raises(LisaxError, match="k >= 1"):
         index.search(["a"], 0)
+
+
+def test_new_parameters_give_the_scores_of_a_full_build(tmp_path):
+    documents = [("a", "red fox red"), ("b", "a fox and a hound in the wood"), ("c", "hound")]
+    index = build(documents, tmp_path / "index", k1=0.6, b=0.5, shard_documents=2)
+    for k1, b in ((1.2, 0.0), (0.0, 1.0), (0.9, 0.4)):
+        index.rescore(k1, b)
+        whole = build(documents, tmp_path / f"{k1}-{b}", k1=k1, b=b, shard_documents=2)
+        assert (index.settings["k1"], index.settings["b"]) == (k1, b)
+        for opened in (index, Bm25Index.open(tmp_path / "index")):
+            assert opened.search(["red fox", "hound"], 3) == whole.search(["red fox", "hound"], 3)
+    with pytest.raises(LisaxError, match="0 <= b <= 1"):
+        index.rescore(0.6, 1.5)
+    assert Bm25Index.open(tmp_path / "index").search(["fox"], 3) == whole.search(["fox"], 3)

@@ -1,50 +1,32 @@
 import email.utils
-import json
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from urllib.parse import parse_qs, urlparse
 
 import pytest
 
 from lisax.records import DataError, LisaxError
-from lisax.retrieval.mediawiki import Manners, MediaWiki, retry_after_seconds
+from lisax.retrieval.entities import OfflineSpotter
+from lisax.retrieval.mediawiki import CONTACT, Manners, MediaWiki, entity_queries, retry_after_seconds, user_agent
+from tests.wiki_server import pages, serving
+from tests.wiki_server import titles as found
 
 
-def found(*titles):
-    return 200, {}, {"query": {"search": [{"title": title} for title in titles]}}
+@pytest.fixture(autouse=True)
+def contact(monkeypatch):
+    monkeypatch.setenv(CONTACT, "me@example.org")
 
 
 @pytest.fixture
 def wiki(tmp_path):
     """(client, answers to give in turn, requests received, seconds the client slept)."""
-    answers, requests, slept = [], [], []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked = parse_qs(urlparse(self.path).query)
-            requests.append(({name: values[0] for name, values in asked.items()}, dict(self.headers)))
-            status, headers, body = answers.pop(0)
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
-
-        def log_message(self, *_):
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    client = MediaWiki(
-        tmp_path / "cache.sqlite",
-        f"http://127.0.0.1:{server.server_port}/w/api.php",
-        Manners(timeout_seconds=2, attempts=3, between_requests_seconds=0.05),
-        sleep=slept.append,
-    )
-    yield client, answers, requests, slept
-    server.shutdown()
-    server.server_close()
+    answers, slept = [], []
+    with serving(lambda asked: answers.pop(0)) as (url, requests):
+        client = MediaWiki(
+            tmp_path / "cache.sqlite",
+            url,
+            Manners(timeout_seconds=2, attempts=3, between_requests_seconds=0.45),
+            sleep=slept.append,
+        )
+        yield client, answers, requests, slept
 
 
 def test_a_search_asks_once_and_politely(wiki, tmp_path):
@@ -53,14 +35,14 @@ def test_a_search_asks_once_and_politely(wiki, tmp_path):
     assert client.search('"Rome" -is: old?', 10) == ["Rome", "Ancient Rome"]
     asked, headers = requests[0]
     assert asked["srsearch"] == "Rome is old" and asked["srlimit"] == "10" and asked["maxlag"] == "5"
-    assert headers["User-Agent"].startswith("LisaX/")
+    assert headers["User-Agent"].startswith("LisaX/") and "(me@example.org)" in headers["User-Agent"]
     assert client.search('"Rome" -is: old?', 10) == ["Rome", "Ancient Rome"] and len(requests) == 1
     offline = MediaWiki(tmp_path / "cache.sqlite", client.url)
     assert offline.search("Rome is old", 10) == ["Rome", "Ancient Rome"] and len(requests) == 1
     assert client.search("?!", 10) == [] and len(requests) == 1
     answers.append(found("Rome"))
     assert client.search("Rome is old", 1) == ["Rome"]
-    assert len(slept) == 1 and 0 < slept[0] <= 0.05  # two requests are spaced
+    assert len(slept) == 1 and 0 < slept[0] <= 0.45  # two requests are spaced
 
 
 def test_busy_servers_are_waited_for(wiki):
@@ -108,3 +90,66 @@ def test_retry_after():
     headers = (None, "", "12", "-3", "soon", "99999")
     assert [retry_after_seconds(header) for header in headers] == [0, 0, 12, 0, 0, 300]
     assert 50 < retry_after_seconds(email.utils.formatdate(time.time() + 60, usegmt=True)) <= 60
+
+
+def test_without_a_contact_nothing_is_sent(wiki, monkeypatch):
+    client, answers, requests, _ = wiki
+    for wrong in ("", "me", "me@example.org\nX-Other: 1", "mé@example.org"):
+        monkeypatch.setenv(CONTACT, wrong)
+        with pytest.raises(LisaxError, match="set LISAX_CONTACT to your e-mail address or the URL"):
+            client.search("Rome")
+    assert not requests
+    monkeypatch.setenv(CONTACT, "https://example.org/project")
+    assert user_agent().startswith("LisaX/") and "https://example.org/project" in user_agent()
+    answers.append(found("Rome"))
+    assert client.search("Rome") == ["Rome"]
+    monkeypatch.delenv(CONTACT)
+    assert client.search("Rome") == ["Rome"]  # from the cache
+
+
+def test_introductions_come_best_first_with_their_revisions(wiki):
+    client, answers, requests, _ = wiki
+    answers.append(
+        pages(("Rome", "Rome is a city."), ("Rome (disambiguation)", "Rome may be"), ("List of Romes", "a"), ("Roma", "Roma"),
+              ("Romulus", ""), disambiguation="Roma")
+    )  # fmt: skip
+    (rome,) = client.introductions("Rome", 7)
+    assert (rome.title, rome.text, rome.url) == ("Rome", "Rome is a city.", "https://wiki.example/wiki/Rome")
+    assert rome.revision_url == client.url.replace("api.php", "index.php?oldid=1001")
+    asked, _ = requests[0]
+    assert asked["generator"] == "search" and asked["gsrsearch"] == "Rome" and asked["gsrlimit"] == "7"
+    answers += [pages(("Rome", "a"), ("Veii", "b")), pages()]
+    assert [page.title for page in client.introductions("Rome", 50)] == ["Rome", "Veii"]
+    assert requests[1][0]["gsrlimit"] == requests[1][0].get("exlimit").replace("max", "20")
+    assert client.introductions("Xqz") == [] and client.introductions("?!") == [] and len(requests) == 3
+    status, headers, body = pages(("Rome", ""))
+    del body["query"]["pages"][0]["extract"]
+    answers.append((status, headers, body))
+    with pytest.raises(LisaxError, match="TextExtracts"):
+        client.introductions("Ostia")
+
+
+def test_old_answers_are_asked_for_again(wiki, tmp_path):
+    client, answers, requests, _ = wiki
+    answers += [found("Rome"), found("Roma")]
+    assert client.search("Rome") == ["Rome"]
+    impatient = MediaWiki(tmp_path / "cache.sqlite", client.url, Manners(max_age_seconds=0.0))
+    time.sleep(0.01)
+    assert impatient.search("Rome") == ["Roma"] and len(requests) == 2
+    day = MediaWiki(tmp_path / "cache.sqlite", client.url, Manners(max_age_seconds=86_400.0))
+    assert day.search("Rome") == ["Roma"] and len(requests) == 2
+
+
+def test_limits_are_told(wiki, capsys):
+    client, answers, _, _ = wiki
+    answers += [(429, {"Retry-After": "30"}, b"")] * 3
+    with pytest.raises(LisaxError, match="limits requests, so wait some minutes"):
+        client.search("Rome")
+    assert "the next attempt is in 30 s" in capsys.readouterr().err
+
+
+def test_a_wiki_is_asked_for_entities():
+    spotter = OfflineSpotter()
+    assert entity_queries("Marie Curie was born in Warsaw.", spotter) == ["Marie Curie", "Warsaw"]
+    assert entity_queries("The red fox eats grapes.", spotter) == ["red fox eats grapes"]
+    assert entity_queries("It was.", spotter) == []

@@ -21,6 +21,7 @@ from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import shapes_of
 from lisax.runtime.plan import devices_of, plan
 from lisax.runtime.restore import load_parameters
+from lisax.runtime.text_scoring import JAX
 from tests.runtime import test_pair_runs as pair_runs
 from tests.runtime.test_pair_runs import FILES, bindings, examples
 
@@ -153,16 +154,16 @@ def test_what_cannot_be_trained_is_told(data, tmp_path, lines, values, told):
 def test_adapters_and_their_backbone_are_in_memory_once(trained, data, tmp_path):
     values = {"TRAIN_STEPS": 1, "LEARNING_RATE": 0.0}
     other = train(tmp_path / "other", data, "lora.Lora.targets = 'query'", **values)
-    models = [PairModel.open(folder)._scoring for folder in (trained.model_dir, other.model_dir)]
-    backbone = SentenceEncoder.open(data / "hf").encoder
+    models = [PairModel.open(folder, backend=JAX)._scoring for folder in (trained.model_dir, other.model_dir)]
+    backbone = SentenceEncoder.open(data / "hf", backend=JAX).encoder
     shared, of_other, alone = ({id(leaf) for leaf in one.leaves} for one in (*models, backbone))
     assert alone < shared and alone < of_other and len(shared & of_other) == len(alone) == len(backbone.leaves)
     assert len(shared - of_other) == 2 * 6 * 2 + 2 and len(of_other - shared) == 2 * 2 + 2
 
 
 def test_what_nobody_uses_goes(trained, data):
-    model = PairModel.open(trained.model_dir)
-    of_base = len(SentenceEncoder.open(data / "hf").encoder.leaves)
+    model = PairModel.open(trained.model_dir, backend=JAX)
+    of_base = len(SentenceEncoder.open(data / "hf", backend=JAX).encoder.leaves)
     assert len(sharing._placed) == of_base
     del model
     gc.collect()

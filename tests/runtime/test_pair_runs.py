@@ -24,7 +24,8 @@ from lisax.records import Label, LisaxError
 from lisax.runtime.checkpoints import flatten, read_card
 from lisax.runtime.gin_files import bindings_of, configured, run_gin
 from lisax.runtime.inference import evaluate, infer
-from lisax.runtime.interop.huggingface import shapes_of_model, write_huggingface
+from lisax.runtime.interop.architecture import shapes_of_model
+from lisax.runtime.interop.huggingface import write_huggingface
 from lisax.runtime.plan import devices_of, plan
 from lisax.runtime.plan_search import Setting
 from lisax.runtime.restore import load_parameters

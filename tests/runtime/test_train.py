@@ -23,6 +23,8 @@ from lisax.runtime.checkpoints import (
     flatten,
     read_card,
     read_metrics,
+    resolve_checkpoint,
+    write_chosen,
 )
 from lisax.runtime.optimizers import AdamW
 from lisax.runtime.restore import load_parameters
@@ -96,6 +98,10 @@ def test_best_checkpoint_stays(tmp_path):
     assert complete_steps(tmp_path) == [4, 8]
     assert result.best == best_checkpoint(tmp_path) == tmp_path / "checkpoint_4"
     assert read_metrics(result.best)["best"] == {"metric": "figure", "mode": "max", "value": 0.9}
+    write_chosen(tmp_path, 8, {"metric": "recall@5", "value": 0.5})
+    assert best_checkpoint(tmp_path) == resolve_checkpoint(tmp_path) == tmp_path / "checkpoint_8"
+    write_chosen(tmp_path, 6, {"metric": "recall@5", "value": 0.5})  # which is gone
+    assert best_checkpoint(tmp_path) == tmp_path / "checkpoint_4"
 
 
 def test_damaged_checkpoint_is_passed_over(whole, tmp_path, capfd):

@@ -7,9 +7,10 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.formats.examples import Example
 from lisax.records import LABELS, Claim, Document, Label, Sentence
 from lisax.sampling import negatives
-from lisax.sampling.balancing import balanced
+from lisax.sampling.balancing import balanced, with_equal_labels
 from lisax.sampling.examples import lookup_in
 from lisax.sampling.negatives import Window
 
@@ -61,3 +62,13 @@ def test_a_list_above_the_window_is_told_of():
     skipped = Counter()
     assert len(balanced(claims, ranked, LOOKUP, seed=0, window=Window(6, 9), skipped=skipped)) == 3
     assert skipped == {negatives.MOVED: 1}
+
+
+@given(st.lists(st.sampled_from(LABELS), max_size=40), st.integers(0, 3))
+def test_equal_labels_are_some_of_the_examples_in_their_order(labels, seed):
+    examples = [Example(str(i), "claim", label=label) for i, label in enumerate(labels)]
+    kept = with_equal_labels(examples, seed=seed)
+    counts = Counter(labels)
+    assert Counter(one.label for one in kept) == dict.fromkeys(counts, min(counts.values(), default=0))
+    assert [int(one.claim_id) for one in kept] == sorted({int(one.claim_id) for one in kept})
+    assert kept == with_equal_labels(iter(examples), seed=seed)

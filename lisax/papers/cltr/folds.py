@@ -105,20 +105,17 @@ def _figures(runs: list[Cltr]) -> dict:
         return {query: found for run in runs for query, found in read(path(run)).items()}
 
     tables, cells = (joined(read_qrels, lambda run: run.qrels_file(what)) for what in (TABLES, CELLS))
-    orders, answers = runs[0].orders, (*runs[0].orders, "gold_table")
+    orders = runs[0].orders
+    files = {order: f"answers.{order}" for order in orders} | {"gold_table": "gold_table"}
+    ordered = {order: joined(read_run, lambda run: run.run_file(order)) for order in orders}
+    answers = {name: joined(read_run, lambda run: run.run_file(file)) for name, file in files.items()}
     each = [cltr_report.figures(run) for run in runs]
     best = orders[-1]
     own = [found["retrieval"][best] | found["answers"][best] for found in each]
     return {
-        "retrieval": {
-            order: table_measures(tables, joined(read_run, lambda run: run.run_file(order))) for order in orders
-        },
-        "answers": {
-            name: answer_measures(
-                cells, joined(read_run, lambda run: run.run_file(name if name == "gold_table" else f"answers.{name}"))
-            )
-            for name in answers
-        },
+        "retrieval": {order: table_measures(tables, hits) for order, hits in ordered.items()},
+        "answers": {name: answer_measures(cells, hits) for name, hits in answers.items()},
+        "differences": cltr_report.differences(best, tables, ordered, cells, answers),
         "best": best,
         "mean": {name: statistics.fmean(one[name] for one in own) for name in own[0]},
         "deviation": {name: statistics.stdev(one[name] for one in own) for name in own[0]},

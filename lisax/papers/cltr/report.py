@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from lisax.metrics.ranking import answer_measures, table_measures
+from lisax.metrics.ranking import Qrels, answer_measures, query_scores, table_measures
 from lisax.papers import reporting
 from lisax.papers.base import REPORT
 from lisax.papers.cltr.run import BM25, CELLS, FUSED, MAX, MEAN, TABLES, Cltr
 from lisax.predict import answer_confidence
 from lisax.predict.table_answers import TableScores
+from lisax.records import Hit
 from lisax.report import charts, heatmap
 from lisax.report.published import CLTR_ANSWERS, CLTR_RETRIEVAL
 from lisax.report.report import Report, ResultRow, ResultTable
 from lisax.retrieval.runs import read_qrels, read_run
+
+Runs = Mapping[str, Mapping[str, Sequence[Hit]]]
 
 RETRIEVAL = {
     "P@5": "precision@5",
@@ -63,8 +66,9 @@ def finish(run: Cltr) -> str:
 
 def figures(run: Cltr) -> dict:
     tables, cells = read_qrels(run.qrels_file(TABLES)), read_qrels(run.qrels_file(CELLS))
+    ordered, answers = {order: read_run(run.run_file(order)) for order in run.orders}, {}
     found = {
-        "retrieval": {order: table_measures(tables, read_run(run.run_file(order))) for order in run.orders},
+        "retrieval": {order: table_measures(tables, hits) for order, hits in ordered.items()},
         "best": run.orders[-1],
         "questions": {role: len(questions) for role, questions in run.questions.items()},
         "tables": len(run.tables),
@@ -75,10 +79,12 @@ def figures(run: Cltr) -> dict:
     }
     if run.recipe.scorers:
         names = {order: f"answers.{order}" for order in run.orders} | {"gold_table": "gold_table"}
-        found["answers"] = {name: answer_measures(cells, read_run(run.run_file(file))) for name, file in names.items()}
+        answers = {name: read_run(run.run_file(file)) for name, file in names.items()}
+        found["answers"] = {name: answer_measures(cells, hits) for name, hits in answers.items()}
         found["answered_by_cells"] = sum(any(units.values()) for units in cells.values())
         limits = [limit for limit in LIMITS if limit <= run.recipe.pool]
         found["pruning"] = run.pruning(limits)
+    found["differences"] = differences(found["best"], tables, ordered, cells, answers)
     if FUSED in run.orders:
         found["fusion"] = run.fusion_weights.tolist()
         if run.answer_confidence is not None:
@@ -100,6 +106,14 @@ def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
         told = f"{question.text} ({', '.join(question.answers)})" if question.answers else question.text
         made.append((told, run.shown(pool)))
     return made
+
+
+def differences(best: str, tables: Qrels, ordered: Runs, cells: Qrels, answers: Runs) -> dict:
+    """Differences from the order `best`: of MAP of tables, of MRR of cells and of Hit@1. The runs are by order."""
+    scores = {"map": {order: query_scores(tables, hits)["map"] for order, hits in ordered.items()}}
+    of_cells = {order: query_scores(cells, hits) for order, hits in answers.items()}
+    scores |= {measure: {order: of[measure] for order, of in of_cells.items()} for measure in ("mrr", "hit@1")}
+    return reporting.differences({measure: (best, of) for measure, of in scores.items()})
 
 
 def _report(run: Cltr, found: Mapping) -> Report:
@@ -195,7 +209,7 @@ def result_tables(found: Mapping) -> list[ResultTable]:
                 f"column in the rows whose probability reaches {aggregated['threshold']:.4f}.",
             )
         )
-    return made
+    return made + reporting.difference_tables(found["differences"], lambda _, name: NAMES[name])
 
 
 def _padded(row: ResultRow, columns: int) -> ResultRow:

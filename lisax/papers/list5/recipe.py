@@ -9,10 +9,13 @@ from typing import ClassVar
 from lisax.papers.attack_recipe import AttackRecipe
 from lisax.papers.recipe import BackboneRecipe
 from lisax.records import LisaxError
+from lisax.retrieval.mediawiki import WIKIPEDIA
 from lisax.sampling import negatives
 
 STARTS = ("pretrain", "base")  # models that others start from
 RANKERS = ("rank_entities", "rank")
+METHODS = ("bm25", "titles", "both", "mediawiki")
+ZERO_SHOT = "zero_shot"  # the selection of a given ranker, which is not trained here
 VECTORS = "vectors"  # selects sentences by a sentence encoder and BM25, without training
 # Shares of claim kinds in the generated worlds that models are trained on. One hop dominates, as in FEVER: a ranker
 # that sees one sentence at a time cannot find the second page of a two-hop claim that does not name it.
@@ -40,10 +43,16 @@ class Recipe(BackboneRecipe, AttackRecipe):
     list_max_tokens: int = 512  # inputs of listwise models
     claim_max_tokens: int = 512  # inputs of the claim-only model
     target_tokens: int = 2  # targets in training: a word and EOS, times the examples packed in a row
-    # Document retrieval: LisT5 expands 150 documents to 200 sentences.
+    # Document retrieval: LisT5 expands 150 documents to 200 sentences. The paper alternates BM25 with a search of the live
+    # Wikipedia ("mediawiki", which asks the api.php at `wiki` for each claim's entities); "both" alternates BM25 with a
+    # search of the corpus's own titles, which needs no network.
     method: str = "both"
+    wiki: str = WIKIPEDIA
     k1: float = 0.6
     b: float = 0.5
+    # Values of k1 and b of which the best pair on held-out claims replaces the two; empty: no search.
+    k1_grid: Sequence[float] = ()
+    b_grid: Sequence[float] = ()
     documents: int = 150
     candidates: int = 200
     train_candidates: int | None = None  # sentences reranked per training claim; None: as for other claims
@@ -60,6 +69,14 @@ class Recipe(BackboneRecipe, AttackRecipe):
     weak_sentences: int = 0
     # Infused lists of each training claim, see `sampling.examples.infused`; None, as in the paper: one for each evidence set.
     infused_lists: int | None = None
+    # Train labellers on equally many examples of each label: of the more frequent labels, some are left out at random.
+    balanced_labels: bool = False
+    # Keep all checkpoints of rankers and labellers, and take those that do best on held-out claims, by R@5 and FEVER
+    # score of the whole pipeline so far. Otherwise training chooses, by the accuracy on single examples.
+    choose_checkpoints: bool = False
+    # A ranker that is reported beside those trained here: a name or folder that `--ranker` takes, such as
+    # hf:castorini/monot5-3b-msmarco-10k.
+    zero_shot: str | None = None
     # Select sentences by the ranker and BM25 together, weighted on held-out claims; the paper selects by the ranker.
     fuse_bm25: bool = False
     # 2: also retrieve and select pages that the first pages and sentences name (DeSePtion, section 4).
@@ -81,12 +98,21 @@ class Recipe(BackboneRecipe, AttackRecipe):
             raise LisaxError(
                 f"Recipe.training_entities must be 'titles' or 'spotted', found '{self.training_entities}'"
             )
+        if self.method not in METHODS:
+            raise LisaxError(f"Recipe.method must be one of {', '.join(METHODS)}, found '{self.method}'")
+        if bool(self.k1_grid) != bool(self.b_grid):
+            raise LisaxError("Recipe.k1_grid and Recipe.b_grid go together: give values for both, or for neither")
         if self.hops not in (1, 2):
             raise LisaxError(f"Recipe.hops must be 1 or 2, found {self.hops}")
 
     @property
     def rankers(self) -> tuple[str, ...]:
         return tuple(name for name in RANKERS if name in self.train)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The models whose checkpoints are chosen by what they do on held-out claims."""
+        return (*self.rankers, *self.labellers) if self.choose_checkpoints else ()
 
     @property
     def first_selector(self) -> str:

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.metrics import calibration
 from lisax.metrics import fever as fever_metrics
-from lisax.metrics.ranking import sentence_selection
+from lisax.metrics.ranking import complete_sets, sentence_selection
 from lisax.papers import reporting
-from lisax.papers.attack_report import attack_figures, attack_tables
+from lisax.papers.attack_report import attack_figures, attack_tables, attacked_scores
 from lisax.papers.base import REPORT, TRAIN
+from lisax.papers.list5.recipe import ZERO_SHOT
 from lisax.papers.list5.run import VARIANTS, List5, aggregate_of
 from lisax.papers.over_pages import ATTACKED
 from lisax.records import Claim, Hit, Prediction
 from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
-from lisax.report.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow
+from lisax.report.report import ClaimView, EvidenceView, Heatmap, Report, SelectionRow, VerdictRow
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import Lookup, first_passages
 
 CLAIMS_SHOWN = 2000
+RECALL = "recall@5"
 SELECTIONS = {
     "bm25": "BM25 over sentences",
     "rank": "monoT5 without entities",
     "rank_entities": "monoT5 with entities",
     "fused": "monoT5 with entities and BM25",
+    "zero_shot": "given ranker, not trained here",
     "vectors": "sentence vectors and BM25",
     "hops": "with a second hop",
 }
@@ -46,7 +49,8 @@ ROWS = {
 def finish(run: List5) -> str:
     """Computes all figures, writes `metrics.json` and `report.html`, and returns the table for a terminal."""
     claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
-    selectors = ("bm25", *run.recipe.rankers, run.recipe.first_selector, run.recipe.selector)
+    given = (ZERO_SHOT,) if run.recipe.zero_shot else ()
+    selectors = ("bm25", *given, *run.recipe.rankers, run.recipe.first_selector, run.recipe.selector)
     selections = {name: read_run(run.selection_file(name, REPORT)) for name in dict.fromkeys(selectors)}
     verdicts = {
         variant: run.verdicts(variant, REPORT) for variant in VARIANTS if run.predictions_file(variant).exists()
@@ -71,6 +75,7 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
         "ranking": selection[run.recipe.selector],
         "fever": evaluated[best] if best else None,
         "best_variant": best,
+        **({"grid": run.grid} if run.grid else {}),
         "variants": evaluated,
         "majority": majority,
         "selection": {name: selection[name] | {"oracle_fever_score": oracle[name]} for name in selection},
@@ -80,10 +85,32 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
             if (found := run.calibration_figures(claims, variant, VARIANTS[variant][0], aggregate_of(variant)))
         },
         "attacks": attack_figures(run, list(evaluated)),
+        "differences": _differences(run, claims, selections, verdicts, best),
         "claims": {role: len(found) for role, found in run.claims.items()},
         "reported_split": run.reported_split,
         **reporting.facts(run),
     }
+
+
+def _differences(
+    run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping, best: str | None
+) -> dict:
+    scores = {variant: fever_metrics.claim_scores(claims, found) for variant, found in verdicts.items()}
+    return reporting.differences(
+        {
+            "fever_score": (best, {variant: of["fever_score"] for variant, of in scores.items()}),
+            "label_accuracy": (best, {variant: of["label_accuracy"] for variant, of in scores.items()}),
+            "attacked_fever_score": (best, attacked_scores(run, list(verdicts))),
+            RECALL: (
+                run.recipe.selector,
+                {name: complete_sets(claims.values(), hits) for name, hits in selections.items()},
+            ),
+        }
+    )
+
+
+def _name(measure: str, variant: str) -> str:
+    return (SELECTIONS if measure == RECALL else ROWS)[variant]
 
 
 def _read_of(hits: Iterable[Hit], lookup: Lookup) -> list[str]:
@@ -146,10 +173,31 @@ def _report(
         result_tables=[
             *attack_tables(figures["attacks"], ROWS),
             *reporting.calibration_tables(figures["calibration"], ROWS),
+            *reporting.difference_tables(figures["differences"], _name),
         ],
+        heatmaps=_grid(figures.get("grid", ())),
         claims=_views(run, claims, chosen, selections, best),
         facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]},
     )
+
+
+def _grid(tried: Sequence[Mapping]) -> list[Heatmap]:
+    """Recall of pages on held-out claims for each pair of k1 (rows) and b (columns)."""
+    if not tried:
+        return []
+    depth, best = next(iter(tried[0]["recall"])), tried[0]
+    found = {(one["k1"], one["b"]): one["recall"][depth] for one in tried}
+    k1s, bs = (sorted({pair[i] for pair in found}) for i in (0, 1))
+    return [
+        Heatmap(
+            "BM25 by k1 and b",
+            tuple(f"k1 {k1}" for k1 in k1s),
+            tuple(f"b {b}" for b in bs),
+            tuple(tuple(found[k1, b] for b in bs) for k1 in k1s),
+            f"Share of held-out claims with all pages of an evidence set among the first {depth}; chosen: k1 "
+            f"{best['k1']}, b {best['b']}.",
+        )
+    ]
 
 
 def _views(

@@ -9,29 +9,39 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import json
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from lisax.formats.examples import write_examples
+from lisax.metrics.fever import fever_score
+from lisax.metrics.ranking import complete_sets
 from lisax.papers.base import TRAIN, VALIDATION, EncoderPipeline, tell
-from lisax.papers.list5.recipe import LABELLERS, VECTORS, WORLD_SHARES, Recipe
+from lisax.papers.list5.recipe import LABELLERS, RANKERS, VECTORS, WORLD_SHARES, ZERO_SHOT, Recipe
 from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
 from lisax.papers.stages import Stage
+from lisax.places import cache_folder
 from lisax.predict import score_fusion
 from lisax.predict.ranker import Ranker, VectorRanker, rank_to_file
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.verifier import Verifier, verify_run
 from lisax.progress import counting, say
-from lisax.records import Claim, Hit
+from lisax.records import Claim, Hit, write_json
 from lisax.retrieval import documents as retrieval
+from lisax.retrieval.mediawiki import CACHE, search_pages
 from lisax.retrieval.multi_hop import second_pages, second_sentences
+from lisax.retrieval.parameter_search import grid_search
 from lisax.retrieval.runs import by_query, read_run, write_run
-from lisax.runtime.checkpoints import FITTED
+from lisax.runtime.checkpoints import CHOSEN, FITTED, checkpoint_folder, complete_steps, write_chosen
 from lisax.sampling import examples as sampling
 from lisax.sampling import files
+from lisax.sampling.balancing import with_equal_labels
 from lisax.sampling.negatives import Window
 
+GRID = "grid"
 BASE_WEAK = 2  # sentences without information per claim in the base's examples
 
 # Rows of the paper's table 2 and further ones (`first` and `any` are ours): variant -> (labeller, selection).
@@ -71,6 +81,10 @@ class List5(EncoderPipeline, PagePipeline):
     def sentence_index(self, role: str) -> Path:
         return self.out / "runs" / f"sentences.{role}.bm25"
 
+    @property
+    def grid_file(self) -> Path:
+        return self.out / "grid.json"
+
     def selection_file(self, ranker: str, role: str) -> Path:
         return self.out / "runs" / f"{ranker}.{role}.trec"
 
@@ -99,10 +113,11 @@ class List5(EncoderPipeline, PagePipeline):
     def stages(self) -> list[Stage]:
         """The paper's pipeline, from claims to verdicts."""
         roles = (TRAIN, VALIDATION, *self.reported_roles)
+        of_wiki = ["wiki"] if self.recipe.method == "mediawiki" else []
         retrieve = Stage(  # sections 3.1 and 3.2: K documents per claim, then their first sentences in retrieval order
             name="retrieve",
             after=self.indexed,
-            reads=[*SETTINGS_OF_CLAIMS, "documents", "candidates", "method", "hops"],
+            reads=[*SETTINGS_OF_CLAIMS, "documents", "candidates", "method", *of_wiki, "hops"],
             outputs=[*map(self.documents_file, roles), *map(self.candidates_file, roles)],
             work=functools.partial(self._retrieve, roles),
         )
@@ -122,12 +137,53 @@ class List5(EncoderPipeline, PagePipeline):
 
     # --- Retrieval --------------------------------------------------------------------------
 
+    def stages_of_corpus(self) -> list[Stage]:
+        """The index and the attacked claims; before them, if the recipe has a grid, the search for k1 and b."""
+        stages = super().stages_of_corpus()
+        if not self.recipe.k1_grid:
+            return stages
+        grid = Stage(
+            name=GRID,
+            reads=["data_files", "validation_share", "validation_claims", "k1_grid", "b_grid", "documents"],
+            outputs=[self.grid_file],
+            work=self._search_grid,
+        )
+        return [
+            grid,
+            *(
+                dataclasses.replace(stage, after=[GRID], reads=["data_files"]) if stage.name == "index" else stage
+                for stage in stages
+            ),
+        ]
+
+    def _search_grid(self) -> None:
+        recipe, held = self.recipe, self.data_claims(VALIDATION).values()
+        with tempfile.TemporaryDirectory(prefix=".grid-", dir=self.out) as scratch:
+            pages, depth = self.data.documents(), recipe.documents
+            tried = grid_search(pages, held, recipe.k1_grid, recipe.b_grid, depth, Path(scratch) / "index")
+        best = tried[0]
+        say(f"  k1 {best.k1}, b {best.b}: recall {best.recall[depth]:.4f} of {len(tried)} pairs' best")
+        write_json(self.grid_file, [dataclasses.asdict(one) for one in tried])
+
+    @property
+    def grid(self) -> list[dict]:
+        """The pairs of k1 and b that were tried, best first; empty without a grid."""
+        return json.loads(self.grid_file.read_bytes()) if GRID in self.graph else []
+
+    @property
+    def bm25_parameters(self) -> tuple[float, float]:
+        grid = self.grid
+        return (grid[0]["k1"], grid[0]["b"]) if grid else super().bm25_parameters
+
     def _retrieve(self, roles: Sequence[str]) -> None:
-        recipe = self.recipe
+        recipe, method, search_titles = self.recipe, self.recipe.method, None
+        if method == "mediawiki":
+            method = "both"
+            search_titles = search_pages(self.index.titles, cache_folder() / CACHE, recipe.wiki)
         self.tell_gaps()
         for role in roles:
             claims = self.claims_of(role).values()
-            hits = retrieval.retrieve(self.index, claims, recipe.documents, method=recipe.method)
+            hits = retrieval.retrieve(self.index, claims, recipe.documents, method=method, search_titles=search_titles)
             if recipe.hops == 2:
                 hits = second_pages(self.index, claims, by_query(hits), recipe.documents)
             write_run(self.documents_file(role), hits, "documents")
@@ -172,7 +228,7 @@ class List5(EncoderPipeline, PagePipeline):
         models = [model for model in ("base", *self.recipe.rankers) if model in train]
         if not models:
             return []
-        return [examples, *(self._training(model, "examples.rank") for model in models)]
+        return [examples, *(stage for model in models for stage in self._training(model, "examples.rank"))]
 
     def _write_ranking_examples(self, names: Sequence[str]) -> None:
         recipe, skipped = self.recipe, Counter()
@@ -206,7 +262,7 @@ class List5(EncoderPipeline, PagePipeline):
         bm25 = Stage(
             name=f"select.bm25.{role}",
             after=["retrieve"],
-            reads=[*(["train_claims"] if role == TRAIN else []), "k1", "b", "preset"],
+            reads=[*(["train_claims"] if role == TRAIN else []), *([] if recipe.k1_grid else ["k1", "b"]), "preset"],
             outputs=[self.selection_file("bm25", role), self.sentence_index(role)],
             work=functools.partial(self._select_bm25, role),
         )
@@ -233,8 +289,23 @@ class List5(EncoderPipeline, PagePipeline):
         if recipe.fuse_bm25:
             stages += [*([] if reported else [bm25]), fused]
         stages += [hops] if recipe.hops == 2 else []
-        others = [ranker for ranker in recipe.rankers if ranker != "rank_entities"] if reported else []
-        return stages + [self._ranking(ranker, role) for ranker in others]
+        if not reported:
+            return stages
+        others = [ranker for ranker in recipe.rankers if ranker != "rank_entities"]
+        given = [self._selection_by_given(role)] if recipe.zero_shot else []
+        return stages + [self._ranking(ranker, role) for ranker in others] + given
+
+    def _selection_by_given(self, role: str) -> Stage:
+        return Stage(
+            name=f"select.{ZERO_SHOT}.{role}",
+            after=["retrieve"],
+            reads=["zero_shot"],
+            outputs=[self.selection_file(ZERO_SHOT, role)],
+            work=functools.partial(self._select_by_given, role),
+        )
+
+    def _select_by_given(self, role: str) -> None:
+        self._rank_by(Ranker.open(self.recipe.zero_shot), ZERO_SHOT, role, self.recipe.candidates)
 
     def _selection_by_vectors(self, role: str) -> Stage:
         return Stage(
@@ -254,7 +325,7 @@ class List5(EncoderPipeline, PagePipeline):
         limits = ["train_claims"] if role == TRAIN else []
         return Stage(
             name=f"select.{ranker}.{role}",
-            after=["retrieve", f"train.{ranker}"],
+            after=["retrieve", self.made_by(ranker)],
             reads=[*limits, *(["train_candidates"] if for_labellers else [])],
             outputs=[self.selection_file(ranker, role)],
             work=functools.partial(self._rank, ranker, role, for_labellers),
@@ -272,14 +343,26 @@ class List5(EncoderPipeline, PagePipeline):
 
     def _rank_by(self, ranker: Ranker, name: str, role: str, depth: int) -> None:
         claims, candidates = self._selected_from(role), self.candidates(role)
+        self._rank_claims(ranker, claims, candidates, depth, self.selection_file(name, role), name)
+
+    def _rank_claims(
+        self,
+        ranker: Ranker,
+        claims: Sequence[Claim],
+        candidates: sampling.Ranked,
+        depth: int,
+        out: Path,
+        tag: str = "run",
+    ) -> None:
+        """Writes the first `depth` candidates of each claim as a run, in the ranker's order."""
         with counting(len(claims) * depth, "sentences") as advance:
             rank_to_file(
                 ranker,
                 claims,
                 lambda claim: self.units.evidence(candidates.get(claim.id, ()), depth),
-                self.selection_file(name, role),
+                out,
                 spot=self.spotter.spot,
-                tag=name,
+                tag=tag,
                 progress=advance,
             )
 
@@ -291,7 +374,8 @@ class List5(EncoderPipeline, PagePipeline):
         claims, candidates = self._selected_from(role), self.candidates(role)
         units = dict.fromkeys(unit for claim in claims for unit in candidates.get(claim.id, ()))
         texts = ((p.id, titled(p.title, p.text, self.preset)) for p in map(self.lookup, units) if p)
-        index = build(texts, self.sentence_index(role), k1=self.recipe.k1, b=self.recipe.b)
+        k1, b = self.bm25_parameters
+        index = build(texts, self.sentence_index(role), k1=k1, b=b)
         found = index.search([claim.text for claim in claims], 100)
         hits = (
             Hit(claim.id, unit, rank, score)
@@ -319,19 +403,26 @@ class List5(EncoderPipeline, PagePipeline):
 
     def stages_of_labellers(self) -> list[Stage]:
         """Training of the labellers (section 3.3): pointwise, listwise, listwise on infused noise, and claim only."""
-        names, selector = self.recipe.labellers, self.recipe.selector
+        names, selector, balanced = self.recipe.labellers, self.recipe.selector, self.recipe.balanced_labels
         if not names:
             return []
         examples = Stage(
             name="examples.label",
             after=[f"select.{selector}.{TRAIN}", f"select.{selector}.{VALIDATION}"],
-            reads=["labelling_window", "weak_sentences", "infused_lists", "seed", "label_seed"],
+            reads=[
+                "labelling_window",
+                "weak_sentences",
+                "infused_lists",
+                "seed",
+                "label_seed",
+                *(["balanced_labels"] if balanced else []),
+            ],
             outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
-            work=functools.partial(self._write_label_examples, names, selector),
+            work=functools.partial(self._write_label_examples, names, selector, balanced),
         )
-        return [examples, *(self._training(name, "examples.label") for name in names)]
+        return [examples, *(stage for name in names for stage in self._training(name, "examples.label"))]
 
-    def _write_label_examples(self, names: Sequence[str], selector: str) -> None:
+    def _write_label_examples(self, names: Sequence[str], selector: str, balanced: bool) -> None:
         recipe, skipped = self.recipe, Counter()
         draws = files.Draws(
             self.seed_of("label"),
@@ -353,16 +444,65 @@ class List5(EncoderPipeline, PagePipeline):
                     training=role == TRAIN,
                     skipped=skipped,
                 )
+                if role == TRAIN and balanced:
+                    made = with_equal_labels(made, seed=self.seed_of("label"))
                 write_examples(self.examples_file(name, role), made)
         tell(skipped)
 
     # --- Training ---------------------------------------------------------------------------
 
-    def _training(self, model: str, examples: str) -> Stage:
+    def _training(self, model: str, examples: str) -> list[Stage]:
+        """The stage that trains a model and, if the recipe says so, the one that chooses its checkpoint."""
         seeds = ["seed", "label_seed"] if model in LABELLERS else ["seed"]
-        return self.training(
-            model, after=[examples], reads=[*seeds, self.recipe.setting_of_tokens(model), "target_tokens"]
+        choosing = ["choose_checkpoints"] if model in self.recipe.chosen else []
+        training = self.training(
+            model, after=[examples], reads=[*seeds, self.recipe.setting_of_tokens(model), "target_tokens", *choosing]
         )
+        if not choosing:
+            return [training]
+        ranks, selector = model in RANKERS, self.recipe.selector
+        score = self._recall_of if ranks else functools.partial(self._fever_score_of, selector)
+        choice = Stage(
+            name=f"choose.{model}",
+            after=[training.name, "retrieve" if ranks else f"select.{selector}.{VALIDATION}"],
+            reads=["train_candidates"] if ranks else [],
+            outputs=[self.model_dir(model) / CHOSEN],
+            work=functools.partial(self._choose, model, score),
+        )
+        return [training, choice]
+
+    def made_by(self, model: str) -> str:
+        return f"choose.{model}" if model in self.recipe.chosen else super().made_by(model)
+
+    def bindings_of(self, model: str) -> dict[str, Any] | None:
+        return {"utils.SaveCheckpointConfig.keep": None} if f"choose.{model}" in self.graph else None
+
+    def _choose(self, model: str, score: Callable[[Path], tuple[str, float]]) -> None:
+        """Chooses the checkpoint of the highest score on held-out claims, of equals the earliest."""
+        folder, tried, measure = self.model_dir(model), {}, ""
+        for step in complete_steps(folder):
+            measure, tried[step] = score(checkpoint_folder(folder, step))
+            say(f"  {model}, step {step}: {measure} {tried[step]:.4f}")
+        best = max(tried, key=lambda step: (tried[step], -step))
+        write_chosen(folder, best, {"metric": measure, "value": tried[best], "tried": tried})
+
+    def _recall_of(self, checkpoint: Path) -> tuple[str, float]:
+        """The R@5 of a ranker's checkpoint on held-out claims with evidence."""
+        claims = [claim for claim in self.claims_of(VALIDATION).values() if claim.gold_ids]
+        with tempfile.TemporaryDirectory() as scratch:
+            run = Path(scratch) / "run"
+            depth = self.recipe.train_candidates or self.recipe.candidates
+            self._rank_claims(Ranker.open(checkpoint), claims, self.candidates(VALIDATION), depth, run)
+            found = complete_sets(claims, read_run(run))
+        return "recall@5", sum(found.values()) / max(1, len(found))
+
+    def _fever_score_of(self, selector: str, checkpoint: Path) -> tuple[str, float]:
+        """The FEVER score of a labeller's checkpoint on held-out claims; of a pointwise one, where any sentence decides."""
+        run = read_run(self.selection_file(selector, VALIDATION))
+        claims = {i: claim for i, claim in self.claims_of(VALIDATION).items() if i in run and claim.label is not None}
+        verdicts = verify_run(Verifier.open(checkpoint), claims.values(), run, self.units)
+        made = {i: verdict.prediction() for i, verdict in zip(claims, verdicts, strict=True)}
+        return "fever_score", fever_score(claims, made)["fever_score"]
 
     def task_of(self, model: str) -> str:
         if model == "pretrain":
@@ -390,7 +530,7 @@ class List5(EncoderPipeline, PagePipeline):
         calibrations = [
             Stage(
                 name=f"calibrate.{labeller}",
-                after=[f"train.{labeller}", f"select.{selector}.{VALIDATION}"],
+                after=[self.made_by(labeller), f"select.{selector}.{VALIDATION}"],
                 outputs=[self.model_dir(labeller) / FITTED],
                 work=functools.partial(self._calibrate, labeller, selector),
             )

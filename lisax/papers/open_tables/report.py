@@ -55,6 +55,7 @@ def _figures(run: OpenTables) -> dict:
         retrieval.setdefault(str(strategy), {})[mode] = figures.hits(reported, hits) | {
             "among_equals": figures.hits_among_equals(reported, hits)
         }
+    right: dict[str, dict[str, float]] = {}  # of each claim, by model
     hits = read_run(run.main_run)
     models = {}
     read_as_well = [*([ORACLE] if recipe.fusion else []), *([RETRIEVED] if recipe.reads_singly else [])]
@@ -64,12 +65,15 @@ def _figures(run: OpenTables) -> dict:
         # fusion tell from a single table that it decides nothing.
         if model == ORACLE:
             verdicts = {i: verdict for i, verdict in verdicts.items() if claims[i].label is not Label.NOT_ENOUGH_INFO}
-        models[model] = figures.evaluate({i: claims[i] for i in verdicts}, verdicts, hits)
+        judged = {i: claims[i] for i in verdicts}
+        models[model] = figures.evaluate(judged, verdicts, hits)
+        right[model] = fever_metrics.claim_scores(judged, verdicts)["label_accuracy"]
     return {
         "retrieval": retrieval,
         "tables": models.get(recipe.main),
         "best_model": recipe.main,
         "models": models,
+        "differences": reporting.differences({"accuracy": (recipe.main, right)}),
         "fusion": {model: _fusion(run, model) for model in recipe.fusion},
         "calibration": {model: _calibration(run, model, claims) for model in recipe.train},
         "claims": {role: len(found) for role, found in run.claims.items()} | {"retrieval": len(reported)},
@@ -133,6 +137,7 @@ def _report(run: OpenTables, found: Mapping) -> Report:
     evaluated = found["models"]
     result_tables = [_retrieval_table(run, found), *_split_tables(found), *_verdict_tables(run, found)]
     result_tables += reporting.calibration_tables(found["calibration"], {model: _name(model) for model in evaluated})
+    result_tables += reporting.difference_tables(found["differences"], lambda _, model: _name(model))
     line_charts, heatmaps = {}, []
     for model in run.recipe.fusion:
         if model == main or model.startswith("ternary"):

@@ -32,7 +32,7 @@ def _figures(run: UdtQa) -> dict:
     questions = run.questions(REPORT)
     answers = {i: question.answers for i, question in questions.items()}
     groups = _groups(questions, run.is_structure, run.is_kept)
-    settings = {}
+    settings, right = {}, {}
     for learned, index in run.recipe.settings:
         rows, opened = run.answers(learned, index), MixedIndex.open(run.index_folder(index, learned))
         said = {row["id"]: row["answers"][0] for row in rows if row["answers"]}
@@ -41,6 +41,7 @@ def _figures(run: UdtQa) -> dict:
             for method in rows[0]["retrieved"]
         }
         cutoffs = [k for k in open_qa.CUTOFFS if k <= run.recipe.retrieved]
+        right[f"{learned}/{index}"] = open_qa.question_scores(answers, said)
         settings[f"{learned}/{index}"] = {
             "retrieval": {method: open_qa.recall(answers, of_method, cutoffs) for method, of_method in texts.items()},
             **open_qa.answered(answers, said),
@@ -50,6 +51,7 @@ def _figures(run: UdtQa) -> dict:
         }
     return {
         "settings": settings,
+        "differences": reporting.differences({"exact_match": (_main(settings), right)}),
         "indexes": {index: MixedIndex.open(run.index_folder(index, index)).sources for index in run.recipe.indexes},
         "claims": run.claim_checks.figures() if run.checks_claims else None,
         "withheld_pages": run.recipe.withheld_pages,
@@ -58,6 +60,11 @@ def _figures(run: UdtQa) -> dict:
         "reported_split": run.reported_split,
         **reporting.facts(run),
     }
+
+
+def _main(settings: Mapping[str, Mapping]) -> str:
+    """The setting whose figures stand at the top."""
+    return max(settings, key=lambda name: settings[name]["exact_match"])
 
 
 def _groups(
@@ -97,13 +104,14 @@ def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question], inde
 
 def _report(run: UdtQa, found: Mapping) -> Report:
     settings = found["settings"]
-    main = max(settings, key=lambda name: settings[name]["exact_match"])
+    main = _main(settings)
     tables = [
         _answers_table(run, found),
         *_hot_swap_table(found),
         _retrieval_table(run, found),
         *_evidence_table(found),
         *_claims_table(found),
+        *reporting.difference_tables(found["differences"], lambda _, setting: _name(setting)),
     ]
     tiles = (
         [("Exact match", settings[main]["exact_match"]), ("From text alone", settings["text/text"]["exact_match"])]

@@ -13,8 +13,7 @@ import numpy as np
 from lisax.models.axes import LORA_A, LORA_B
 from lisax.models.lora import Lora
 from lisax.records import LisaxError
-from lisax.runtime.checkpoints import flatten
-from lisax.runtime.interop.architecture import parameter_shapes
+from lisax.runtime.interop.architecture import shapes_of_model
 from lisax.runtime.interop.kinds import SAFETENSORS
 from lisax.runtime.interop.pieces import Checkpoint, Piece, shapes_of
 
@@ -71,7 +70,8 @@ def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
             arrays = dict(piece.convert(stored))
             for kernel in kernels:
                 a, b = (dict(own.read([of]))[name] for of, name in (adapters[kernel][x] for x in (LORA_A, LORA_B)))
-                arrays[kernel] = arrays[kernel] + a * np.float32(scale) @ b
+                # By numpy itself: for thin matrices the threads of its BLAS wait for each other longer than they work.
+                arrays[kernel] = arrays[kernel] + np.einsum("ir,ro->io", a * np.float32(scale), b)
             return arrays
 
         return dataclasses.replace(piece, convert=convert) if kernels else piece
@@ -79,7 +79,7 @@ def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
     whole = [piece for piece in own.parameters if not shapes.keys() & piece.shapes.keys()]
     trained = shapes_of(whole)
     # What the model does not have, such as the pooler of its base, is left out.
-    wanted = flatten(parameter_shapes(own.architecture.replaced(scan_layers=False))).keys() - trained.keys()
+    wanted = shapes_of_model(own.architecture.replaced(scan_layers=False)).keys() - trained.keys()
     kept = [adapted(piece) for piece in base.parameters if piece.shapes.keys() <= wanted]
     card = dataclasses.replace(own.card, content={k: v for k, v in own.card.content.items() if k != "adapter"})
     vocabulary = own.vocabulary or base.vocabulary

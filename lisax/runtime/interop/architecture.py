@@ -1,14 +1,16 @@
-"""What a T5 is made of, told from its parameters' shapes, and the shapes that an architecture has."""
+"""What a T5 is made of, told from its parameters' shapes, and the shapes that an architecture has.
+
+Those of the BERT family, and of what is scored on it, are listed here, so that such a model is opened without JAX; of
+any other model the network is traced for them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-import jax
-
-from lisax.models.architectures import Model, T5Config
+from lisax.models.architectures import DualEncoderConfig, EncoderConfig, Model, PairConfig, T5Config
 from lisax.models.fields import FieldError
 from lisax.records import LisaxError
+from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.pieces import Shape
 
 
@@ -54,8 +56,76 @@ def _layers(shapes: Mapping[str, Shape], stack: str) -> int:
     return len({name.split("/")[1] for name in shapes if name.startswith(f"{stack}/layers_")})
 
 
+def shapes_of_model(config: Model) -> dict[str, Shape]:
+    """The shape of each parameter that `config` has, by its path."""
+    if is_listed(config) and not config.backbone.scan_layers:
+        shapes = encoder_shapes(config.backbone)
+        return shapes if type(config) is EncoderConfig else _without_pooler(shapes) | _head_shapes(config)
+    return {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(config)).items()}
+
+
+def is_listed(config: Model) -> bool:
+    """Whether its parameters are listed here: it has the BERT family's backbone, and nothing on it that is not known
+    here, such as a field that a kind of model was given since."""
+    backbone = config.backbone
+    if type(backbone) is not EncoderConfig:
+        return False
+    if type(config) is PairConfig:
+        if config.pooling not in ("mean", "first", "attention"):
+            return False
+        return config == PairConfig(backbone, labels=config.labels, pooling=config.pooling)
+    if type(config) is DualEncoderConfig:
+        fields = {name: getattr(config, name) for name in ("pooling", "normalized", "temperature")}
+        return config == DualEncoderConfig(backbone, **fields)
+    return type(config) is EncoderConfig
+
+
+def encoder_shapes(config: EncoderConfig) -> dict[str, Shape]:
+    """`shapes_of_model` of the BERT family, its layers one by one."""
+    width, emb, mlp = config.embedding_width, config.emb_dim, config.mlp_dim
+    shapes: dict[str, Shape] = {
+        "token_embedder/embedding": (config.vocab_size, width),
+        "token_embedder/positions": (config.max_positions, width),
+        "token_embedder/token_types": (config.token_types, width),
+        **_norm_shapes("token_embedder/norm", width),
+    }
+    if config.embedding_dim is not None:
+        shapes |= _dense_shapes("encoder/projection", width, emb)
+    layers = ["layer"] if config.shared_layers else [f"layers_{i}" for i in range(config.num_encoder_layers)]
+    for layer in layers:
+        for name in ("query", "key", "value", "out"):
+            shapes |= _dense_shapes(f"encoder/{layer}/attention/{name}", emb, emb)
+        shapes |= _dense_shapes(f"encoder/{layer}/mlp/wi", emb, mlp) | _dense_shapes(
+            f"encoder/{layer}/mlp/wo", mlp, emb
+        )
+        shapes |= _norm_shapes(f"encoder/{layer}/attention_norm", emb) | _norm_shapes(f"encoder/{layer}/mlp_norm", emb)
+    return shapes | (_dense_shapes("pooler", emb, emb) if config.pooler else {})
+
+
+def _head_shapes(config: PairConfig | DualEncoderConfig) -> dict[str, Shape]:
+    if type(config) is DualEncoderConfig:
+        return {}
+    emb = config.backbone.emb_dim
+    query = {"pair/pooling": (emb,)} if config.pooling == "attention" else {}
+    return _dense_shapes("pair/classes", emb, config.labels) | query
+
+
+def _without_pooler(shapes: dict[str, Shape]) -> dict[str, Shape]:
+    return {name: shape for name, shape in shapes.items() if not name.startswith("pooler/")}
+
+
+def _dense_shapes(name: str, inputs: int, outputs: int) -> dict[str, Shape]:
+    return {f"{name}/kernel": (inputs, outputs), f"{name}/bias": (outputs,)}
+
+
+def _norm_shapes(name: str, width: int) -> dict[str, Shape]:
+    return {f"{name}/scale": (width,), f"{name}/bias": (width,)}
+
+
 def parameter_shapes(config: Model) -> dict:
     """The nested tree of float32 `jax.ShapeDtypeStruct` that `config` has."""
+    import jax
+
     layers = config.backbone.stacks
     if not config.backbone.scan_layers:  # one of each is traced: layers of a stack are alike, and many take a minute
         config = config.replaced(**{f"num_{stack}_layers": min(1, count) for stack, count in layers.items()})

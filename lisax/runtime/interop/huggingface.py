@@ -13,11 +13,10 @@ import numpy as np
 from lisax.models.architectures import EncoderConfig, Model, T5Config
 from lisax.models.fields import shown
 from lisax.records import DataError, LisaxError, write_json
-from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop import huggingface_encoder, huggingface_t5
-from lisax.runtime.interop.architecture import parameter_shapes
+from lisax.runtime.interop.architecture import shapes_of_model
 from lisax.runtime.interop.kinds import HF_CONFIG, Kind
-from lisax.runtime.interop.pieces import Array, Checkpoint, Piece, Shape, Stored, shapes_of
+from lisax.runtime.interop.pieces import Array, Checkpoint, Piece, Stored, shapes_of
 from lisax.runtime.interop.safetensors_files import stored_arrays, write_arrays
 from lisax.runtime.json_file import read_object
 
@@ -84,10 +83,6 @@ def _family(described: dict[str, Any], path: Path) -> ModuleType:
     raise DataError(
         f"a model of another kind than is read here: {known}; found {shown(kind)}", path=path, field="model_type"
     )
-
-
-def shapes_of_model(config: Model) -> dict[str, Shape]:
-    return {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(config)).items()}
 
 
 def _piece(name: str, array: Array, stored: Stored) -> Piece:

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lisax.models.architectures import T5Config
-from lisax.models.attention import RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE
+from lisax.models.architectures import RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE, T5Config
 from lisax.models.fields import FieldError, shown
 from lisax.records import DataError, LisaxError
 from lisax.runtime.interop.kinds import VOCABULARY_NAME

@@ -7,21 +7,23 @@ import os
 from itertools import accumulate
 from pathlib import Path
 
-from lisax.models.architectures import from_description
+from lisax.models.architectures import Model, from_description
 from lisax.models.fields import FieldError
 from lisax.places import exists, fetched, is_remote, place
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import MODEL_JSON, resolve_checkpoint
 from lisax.runtime.interop.adapters import MOST, check_base, with_adapter
+from lisax.runtime.interop.architecture import shapes_of_model
 from lisax.runtime.interop.huggingface import open_huggingface
 from lisax.runtime.interop.kinds import Kind, kind_of, vocabulary_in
-from lisax.runtime.interop.pieces import Checkpoint
+from lisax.runtime.interop.pieces import Checkpoint, shapes_of
 from lisax.runtime.interop.safetensors_files import stored_arrays
 from lisax.runtime.interop.scanned import unrolled
 from lisax.runtime.interop.t5x_native import open_native
 from lisax.runtime.interop.t5x_orbax import open_orbax
 from lisax.runtime.model_card import ModelCard
 from lisax.runtime.pretrained import is_named
+from lisax.runtime.shapes import check_parameters
 
 
 def open_checkpoint(path: str | os.PathLike, *, alone: bool = False, depth: int = 0) -> Checkpoint:
@@ -57,6 +59,16 @@ def open_checkpoint(path: str | os.PathLike, *, alone: bool = False, depth: int 
     if card.get("adapter") is None or alone:
         return checkpoint
     return _with_base(checkpoint, depth)
+
+
+def open_whole(path: str | os.PathLike, kind: type[Model]) -> Checkpoint:
+    """The checkpoint of a model of this kind, which has all its parameters; none of them is read yet."""
+    checkpoint = open_checkpoint(path)
+    model = checkpoint.architecture
+    if type(model) is not kind:
+        raise LisaxError(f"{checkpoint.folder} is no {kind.title} by its model.json")
+    check_parameters(shapes_of_model(model.for_inference()), shapes_of(checkpoint.parameters), checkpoint.folder)
+    return checkpoint
 
 
 def _with_base(checkpoint: Checkpoint, depth: int) -> Checkpoint:

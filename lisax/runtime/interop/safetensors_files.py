@@ -14,7 +14,7 @@ from lisax.records import DataError, LisaxError, atomic_write, write_json
 from lisax.runtime.interop.kinds import SAFETENSORS, SAFETENSORS_INDEX
 from lisax.runtime.interop.pieces import Shape, Stored
 from lisax.runtime.json_file import read_object
-from lisax.runtime.safetensors_file import FRACTIONS, header_of
+from lisax.runtime.safetensors_file import DTYPES, FRACTIONS, header_of
 
 SHARD_BYTES = 5 * 10**9
 
@@ -39,8 +39,6 @@ def stored_arrays(folder: Path) -> dict[str, Stored]:
 
 
 def _of_file(path: Path) -> dict[str, Stored]:
-    from safetensors import safe_open
-
     if not path.is_file():
         raise DataError("no such file: the copy of the checkpoint is not whole", path=path)
     entries = header_of(path)
@@ -48,7 +46,15 @@ def _of_file(path: Path) -> dict[str, Stored]:
     def read(name: str) -> np.ndarray:
         if (dtype := entries[name].dtype) not in FRACTIONS:
             raise DataError(f"'{name}' is of the type {dtype}, expected one of {', '.join(FRACTIONS)}", path=path)
-        # Opened for each array: pages of a file stay in the process's memory while it is open.
+        # Read for each array, not mapped: pages of a file stay in the process's memory while it is open.
+        if dtype in DTYPES:  # of which numpy has the type
+            entry = entries[name]
+            found = np.fromfile(path, DTYPES[dtype], math.prod(entry.shape), offset=entry.begin)
+            if found.size != math.prod(entry.shape):
+                raise DataError(f"'{name}' ends before its header says: the file was changed", path=path)
+            return found.reshape(entry.shape)
+        from safetensors import safe_open
+
         with safe_open(path, "numpy") as file:
             return file.get_tensor(name)
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from lisax.models.architectures import T5Config
-from lisax.runtime.interop.huggingface import shapes_of_model, write_huggingface
+from lisax.runtime.interop.architecture import shapes_of_model
+from lisax.runtime.interop.huggingface import write_huggingface
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.interop.pieces import Checkpoint, Stored, whole
 from lisax.runtime.interop.t5x_native import write_native
