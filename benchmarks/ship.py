@@ -4,8 +4,9 @@
     python -m benchmarks.ship tables --data ../shared/data/tabfact ../shared/data/infotabs --out OUT
     python -m benchmarks.ship parts --data ../shared/data/wtq --out OUT
 
-Each is a run of the gin file that `MODELS` names (seed 0, about half an hour on two cores) and resumes where it was
-interrupted. Its dev figures are in OUT/metrics.json; the model card, which is written by hand, says them.
+Each is a run of the gin file that `MODELS` names (seed 0, about half an hour on two quiet cores, of `parts` an hour) and
+resumes where it was interrupted. Its dev figures are in OUT/metrics.json; the model card, which is written by hand, says
+them.
 """
 
 from __future__ import annotations
