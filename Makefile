@@ -1,4 +1,4 @@
-# make demo [DATA=folder] [OUT=folder]   LisT5 from claims to verdicts, with a report
+# make demo [DATA=folder] [OUT=folder]   the shipped checker, then LisT5 from claims to verdicts, with a report
 # make test                              the tests; those of the page in a browser where one is found
 # make minilm                            the encoder of the shipped checker (91 MB); demo and test do it first
 # make lint                              what CI asks of the code: ruff, and which room imports which
