@@ -131,6 +131,7 @@ def test_what_counts_and_what_is_removed():
     assert sorted(_curve(model_dir)) == list(range(1, 9))
 
 
+@pytest.mark.slow
 def test_sigterm_saves_and_a_second_training_is_refused():
     model_dir = f"{ROOT}/stopped"
     process = _process(model_dir, 100_000)

@@ -154,6 +154,7 @@ def test_a_setting_is_what_its_flags_say(config):
         assert Setting.of(given) == setting == Setting.of(setting.applied(config))
 
 
+@pytest.mark.slow
 def test_searches_a_machine():
     done = plan("--search", "--topology=cpu-1")
     assert done.returncode == 0, done.stderr

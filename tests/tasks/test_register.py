@@ -293,6 +293,7 @@ def test_gaps_of_the_corpus_are_left_out_and_counted(folder, caplog):
     assert "a sentence without text in the corpus" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_new_process_registers_the_files_of_LISAX_TASKS(folder, tmp_path):
     (tmp_path / "task.json").write_text(json.dumps({"name": "mine", "folder": "mine", "vocabulary": "bytes"}))
     environment = {k: v for k, v in os.environ.items() if k not in ("LISAX_DATA", "LISAX_VOCABULARY")}
