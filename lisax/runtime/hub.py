@@ -68,14 +68,10 @@ def _has_weights(folder: Path) -> bool:
 
 
 def _converted(repository: str, cache: Path) -> str | None:
-    """The revision with the weights that the Hub's converter proposes: one that is in the cache, or else one that is open
-    and based on the newest commit. None where there is none, or nobody can be asked."""
+    """The revision with the weights that the Hub's converter proposes: one that is open and based on the newest commit, or,
+    where nobody can be asked, one that is in the cache. None where there is none."""
     from huggingface_hub import HfApi, errors
 
-    known = sorted((cache / "refs" / "refs" / "pr").glob("*"))
-    for reference in known:
-        if _has_weights(cache / "snapshots" / reference.read_text().strip()):
-            return f"refs/pr/{reference.name}"
     api = HfApi()
     try:
         newest = api.list_repo_commits(repository)[0].commit_id
@@ -87,7 +83,9 @@ def _converted(repository: str, cache: Path) -> str | None:
                 if newest in commits[1:2]:
                     return proposed.git_reference
     except (errors.HTTPError, errors.OfflineModeIsEnabled):
-        pass
+        for reference in sorted((cache / "refs" / "refs" / "pr").glob("*")):
+            if _has_weights(cache / "snapshots" / reference.read_text().strip()):
+                return f"refs/pr/{reference.name}"
     return None
 
 
