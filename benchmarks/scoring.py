@@ -138,7 +138,7 @@ def shares_of_time(scorer: LabelScorer, vocabulary: Vocabulary, texts: list[str]
     built = time.perf_counter()
     for _, batch in batches:
         placed = scorer._loop.partitioner.place_batch(batch)["tokens"]
-        jax.block_until_ready(scorer._score(scorer._loop.parameters, placed, scorer._pieces))
+        jax.block_until_ready(scorer._score(scorer._loop.parameters, placed, scorer._answers))
     computed = time.perf_counter()
     size = sum(batch["tokens"].size for _, batch in batches)
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -12,14 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from lisax.models.architectures import T5Config
-from lisax.runtime.batching import by_tokens, padded
-from lisax.runtime.loop import DeviceLoop, HostBatch, Progress, batch_tokens
+from lisax.runtime.batching import Progress, padded
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.scoring import EOS_ID
+from lisax.runtime.scoring import EOS_ID, Scorer
 
 
-class AnswerScorer:
-    """Scores token sequences against the same few answers. Each shape of batch is compiled once and kept."""
+class AnswerScorer(Scorer):
+    """Scores token sequences against whole answers."""
 
     def __init__(
         self,
@@ -30,35 +29,19 @@ class AnswerScorer:
         max_tokens: int,
         source: str | os.PathLike = "the model",
     ):
-        """`answers` without EOS; `max_tokens` is the longest input with its EOS, `source` where the parameters are
-        from."""
-        self._loop = DeviceLoop(parameters, source=source)
-        self._max_tokens, self._tokens_per_batch = max_tokens, batch_tokens()
+        """`answers` without EOS, the others as in `Scorer`."""
         longest = max(map(len, answers)) + 1
-        self._answers = jnp.asarray(padded([[*ids, EOS_ID] for ids in answers], len(answers), longest))
-        self._score = compiled_answers(config, self._loop.partitioner)
+        super().__init__(
+            parameters,
+            jnp.asarray(padded([[*ids, EOS_ID] for ids in answers], len(answers), longest)),
+            functools.partial(compiled_answers, config),
+            max_tokens=max_tokens,
+            source=source,
+        )
 
     def log_likelihoods(self, tokens: Sequence[Sequence[int]], progress: Progress | None = None) -> np.ndarray:
-        """float32 [len(tokens), len(answers)] of inputs that end in EOS: of each answer, with its EOS.
-
-        `progress` is told of each batch's number of inputs."""
-        rows = self._loop.all(
-            tokens,
-            self._batches,
-            lambda parameters, batch: self._score(parameters, batch["tokens"], self._answers),
-            np.asarray,
-            progress,
-        )
-        scores = np.array(rows, np.float32).reshape(len(tokens), len(self._answers))
-        self._loop.check_finite([scores])
-        return scores
-
-    def _batches(self, tokens: Sequence[Sequence[int]]) -> Iterator[tuple[np.ndarray, HostBatch]]:
-        lengths = [len(ids) for ids in tokens]
-        for rows, count, width in by_tokens(lengths, self._max_tokens, self._tokens_per_batch, self._loop.shards):
-            batch = padded([tokens[row] for row in rows], count, width)
-            batch[len(rows) :, 0] = EOS_ID  # empty rows attend to something
-            yield rows, {"tokens": batch}
+        """float32 [len(tokens), len(answers)] of inputs that end in EOS: of each answer, with its EOS; see `Scorer`."""
+        return self._scores(tokens, progress)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 import stages_alone
+from test_list5 import MODEL
 
 from lisax import world
 from lisax.corpora import open_folder
@@ -20,23 +21,6 @@ from lisax.retrieval.recall import recall
 from lisax.retrieval.runs import read_run
 from lisax.runtime.checkpoints import resolve_checkpoint
 from tests.wiki_server import serving, titles
-
-MODEL = """
-include 'experiments/list5/scratch_micro.gin'
-TRAIN_STEPS = 6
-BATCH_SIZE = 8
-EVAL_PERIOD = 3
-EVAL_STEPS = 2
-train.log_period = 1
-utils.SaveCheckpointConfig.period = 2
-network.T5Config:
-  emb_dim = 16
-  num_heads = 2
-  num_encoder_layers = 1
-  head_dim = 8
-  mlp_dim = 32
-"""
-
 
 RECIPE = """
 Recipe.train = {{'rank_entities': '{model}', 'label_pointwise': '{model}', 'label_listwise_infused': '{model}'}}

@@ -406,29 +406,30 @@ class List5(EncoderPipeline, PagePipeline):
         names, selector, balanced = self.recipe.labellers, self.recipe.selector, self.recipe.balanced_labels
         if not names:
             return []
+        lists = self.recipe.infused_lists
         examples = Stage(
             name="examples.label",
             after=[f"select.{selector}.{TRAIN}", f"select.{selector}.{VALIDATION}"],
             reads=[
                 "labelling_window",
                 "weak_sentences",
-                "infused_lists",
                 "seed",
                 "label_seed",
                 *(["balanced_labels"] if balanced else []),
+                *([] if lists is None else ["infused_lists"]),
             ],
             outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
-            work=functools.partial(self._write_label_examples, names, selector, balanced),
+            work=functools.partial(self._write_label_examples, names, selector, balanced, lists),
         )
         return [examples, *(stage for name in names for stage in self._training(name, "examples.label"))]
 
-    def _write_label_examples(self, names: Sequence[str], selector: str, balanced: bool) -> None:
+    def _write_label_examples(self, names: Sequence[str], selector: str, balanced: bool, lists: int | None) -> None:
         recipe, skipped = self.recipe, Counter()
         draws = files.Draws(
             self.seed_of("label"),
             labelling_window=Window(*recipe.labelling_window),
             weak=recipe.weak_sentences,
-            lists=recipe.infused_lists,
+            lists=lists,
         )
         for role in (TRAIN, VALIDATION):
             ranked = self.selected(selector, role)
