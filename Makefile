@@ -2,6 +2,7 @@
 # make test                              the tests; those of the page in a browser where one is found
 # make minilm                            the encoder of the shipped checker (91 MB); demo and test do it first
 # make lint                              what CI asks of the code: ruff, and which room imports which
+# make docs                              the documentation as a site, in site/; a warning is an error
 # make test-slow                         the few that take long
 # make test-browser                      those in a browser; as root it installs Chromium where there is none
 # make peers                             what tests and benchmarks need: torch's T5, the TPU compiler, clusters' clients, buckets
@@ -11,7 +12,7 @@ OUT ?= out
 VENV = .venv
 STAMP = $(VENV)/.installed
 
-.PHONY: demo test minilm lint test-slow test-browser peers beam venv clean
+.PHONY: demo test minilm lint docs test-slow test-browser peers beam venv clean
 
 demo: minilm
 	$(VENV)/bin/lisax demo --out $(OUT) $(if $(DATA),--data $(DATA))
@@ -28,12 +29,16 @@ lint: $(STAMP)
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/lint-imports --no-cache
 
+docs: $(STAMP)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r requirements-docs.txt
+	$(VENV)/bin/python -m sphinx --fresh-env --fail-on-warning --keep-going --quiet --conf-dir docs . site
+
 test-slow: $(STAMP)
 	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -rs -m slow
 
 test-browser: $(STAMP)
 	.ci/browser
-	$(VENV)/bin/python -m pytest tests/serve/test_browser.py -rs
+	$(VENV)/bin/python -m pytest tests/serve/test_browser.py tests/serve/test_looks.py -rs
 
 peers: $(STAMP)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r requirements-peers.txt
@@ -51,4 +56,4 @@ $(STAMP): requirements.txt pyproject.toml
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) out build *.egg-info
+	rm -rf $(VENV) out build site *.egg-info

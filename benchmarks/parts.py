@@ -29,7 +29,7 @@ import numpy as np
 from lisax.corpora import open_folder
 from lisax.formats.parts import TABLE_PARTS, PartExample
 from lisax.formats.presets import PAPER
-from lisax.formats.vocabulary import EOS_ID, train_vocabulary
+from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.t5 import Transformer
 from lisax.predict.part_scorer import PartScorer
 from lisax.predict.table_answers import TableAnswerer
@@ -77,7 +77,7 @@ def plain_loop(model: TextModel, config, weights):
 
     def one(example: PartExample) -> float:
         text = TABLE_PARTS.encode(example, max_tokens=model.max_tokens, count_tokens=model.vocabulary.count)
-        ids = [*model.vocabulary.encode(text.inputs), EOS_ID]
+        ids = model.vocabulary.encode_input(text.inputs)
         batch = np.zeros((1, model.max_tokens), np.int32)
         batch[0, : len(ids)] = ids
         logits = np.asarray(score(placed, batch))[0]

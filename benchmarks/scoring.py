@@ -1,4 +1,5 @@
-"""Label scoring on CPU: our scorer, transformers (torch) and CTranslate2 on the same weights, float32.
+"""Label scoring on CPU: ours by onnxruntime and by JAX, transformers (torch) and CTranslate2 on the same weights, in
+float32, and in 8 bits beside them.
 
     .venv/bin/python -m benchmarks.scoring [--claims 2] [--sentences 200] [--rounds 5] [--model t5_1_0_small]
 
@@ -27,11 +28,13 @@ import numpy as np
 from lisax.corpora import open_folder
 from lisax.formats.examples import Example, Passage
 from lisax.formats.ranking import RANK
-from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.models.architectures import T5Config
 from lisax.models.t5 import initialize
+from lisax.runtime.checkpoints import flatten
 from lisax.runtime.gin_files import parsed
 from lisax.runtime.loop import TOKENS_PER_BATCH
+from lisax.runtime.onnx_scoring import OnnxLabels
 from lisax.runtime.scoring import LabelScorer
 from lisax.world import write
 from tests.models.reference import torch_t5
@@ -93,7 +96,8 @@ def with_torch(model: Any, tokens: Tokens, batches: Callable[[Tokens], Iterator[
     return logits
 
 
-def ctranslate2_translator(model: Any, folder: Path, vocab_size: int, tied: bool) -> Any:
+def ctranslate2_translator(model: Any, folder: Path, vocab_size: int, tied: bool) -> Callable[[str], Any]:
+    """CTranslate2's own conversion; the translator of it for a type of computation."""
     import ctranslate2
     from ctranslate2.converters.transformers import T5Loader
 
@@ -107,8 +111,8 @@ def ctranslate2_translator(model: Any, folder: Path, vocab_size: int, tied: bool
     spec.optimize()
     folder.mkdir()
     spec.save(str(folder))
-    return ctranslate2.Translator(
-        str(folder), device="cpu", compute_type="float32", inter_threads=1, intra_threads=os.cpu_count()
+    return lambda kind: ctranslate2.Translator(
+        str(folder), device="cpu", compute_type=kind, inter_threads=1, intra_threads=os.cpu_count()
     )
 
 
@@ -132,7 +136,7 @@ def with_ctranslate2(translator: Any, tokens: Tokens) -> np.ndarray:
 def shares_of_time(scorer: LabelScorer, vocabulary: Vocabulary, texts: list[str]) -> dict[str, float]:
     """Milliseconds of one pass: tokenising, building the batches, waiting for the device; and padding's share."""
     started = time.perf_counter()
-    tokens = [[*ids, EOS_ID] for ids in vocabulary.encode_batch(texts)]
+    tokens = vocabulary.encode_inputs(texts)
     tokenised = time.perf_counter()
     batches = list(scorer._batches(tokens))
     built = time.perf_counter()
@@ -169,22 +173,28 @@ def main() -> None:
         config: T5Config = gin.get_configurable("T5Config")()
     with tempfile.TemporaryDirectory() as folder:
         texts, vocabulary = pairs(Path(folder), args.claims, args.sentences)
-        tokens = [[*ids, EOS_ID] for ids in vocabulary.encode_batch(texts)]
+        tokens = vocabulary.encode_inputs(texts)
         parameters = initialize(config)
         reference = torch_t5(config, parameters)
-        translator = ctranslate2_translator(
+        translator_of = ctranslate2_translator(
             reference, Path(folder) / "ct2", config.vocab_size, config.logits_via_embedding
         )
         scorer = LabelScorer(config, parameters, PIECES, max_tokens=MAX_TOKENS)
+        translator, translator8 = translator_of("float32"), translator_of("int8")
+        arrays = {name: np.asarray(array) for name, array in flatten(parameters).items()}
+        ours, ours8 = (OnnxLabels(config, arrays, PIECES, max_tokens=MAX_TOKENS, int8=int8) for int8 in (False, True))
         ways = {
-            "lisax": lambda: scorer.logits(tokens),
+            "lisax": lambda: ours.logits(tokens),
+            "lisax, JAX": lambda: scorer.logits(tokens),
             "transformers, sorted": lambda: with_torch(reference, tokens, sorted_batches),
             "ctranslate2": lambda: with_ctranslate2(translator, tokens),
+            "lisax, int8": lambda: ours8.logits(tokens),
+            "ctranslate2, int8": lambda: with_ctranslate2(translator8, tokens),
             "transformers, as given": lambda: with_torch(reference, tokens, given_batches),
         }
         report(ways, args, tokens)
         print(
-            "lisax, one pass: "
+            "lisax, JAX, one pass: "
             + ", ".join(f"{name} {value:.4g}" for name, value in shares_of_time(scorer, vocabulary, texts).items())
         )
     print(

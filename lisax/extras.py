@@ -9,7 +9,7 @@ from lisax.errors import LisaxError
 EXTRAS = dict.fromkeys(
     ("clu", "gin", "optax", "orbax", "seqio", "tensorboard", "tensorflow", "tensorflow_datasets", "tensorstore"),
     "train",
-)
+) | {"mcp": "mcp"}
 
 
 def not_installed(error: ImportError) -> LisaxError | None:

@@ -26,7 +26,7 @@ from lisax.formats.vocabulary import EOS_ID
 from lisax.records import DataError, LisaxError
 
 from . import locations, metrics
-from .vocabularies import default_vocabulary, encoder_of, is_bytes
+from .vocabularies import default_vocabulary, encoder_of, input_encoder_of, is_bytes
 
 # Lines shuffled in the source, before they are encoded: a good shuffle that costs little memory.
 SHUFFLED_LINES = 100_000
@@ -138,8 +138,8 @@ def encode_records(
 
     Documents are shortened to `sequence_length["inputs"]`; without lengths nothing is.
     """
-    wording, to_ids = wording_of(output_features, preset, text_format)
-    ids_of = remembering(to_ids)
+    wording, ids_of = wording_of(output_features, preset, text_format)
+    to_ids = encoder_of(output_features["inputs"].vocabulary)
     max_tokens = (sequence_length or {}).get("inputs")
 
     def one(line: bytes) -> tuple:
@@ -148,7 +148,7 @@ def encode_records(
             example, preset=wording, max_tokens=max_tokens, count_tokens=lambda text: len(ids_of(text))
         )
         return (
-            [*ids_of(text.inputs), EOS_ID],
+            ids_of(text.inputs),
             [*to_ids(text.targets), EOS_ID],
             text.inputs,
             text.targets,
@@ -198,20 +198,20 @@ def encode_records(
 def wording_of(
     output_features: Mapping[str, seqio.Feature], preset: presets.Preset | None, text_format: Format
 ) -> tuple[presets.Preset, Callable[[str], list[int]]]:
-    """The preset in the words of the task's vocabulary, each checked to be one piece, and text -> ids."""
+    """The preset in the words of the task's vocabulary, each checked to be one piece, and text -> ids of an input with
+    its special tokens."""
     vocabulary = output_features["inputs"].vocabulary
-    to_ids = encoder_of(vocabulary)
     wording = preset or chosen_preset()
     if is_bytes(vocabulary):
         wording = wording.with_initials()
     if text_format.has_label_words:
-        single_pieces(text_format.words(wording), to_ids)
-    return wording, to_ids
+        single_pieces(text_format.words(wording), encoder_of(vocabulary))
+    return wording, remembering(input_encoder_of(vocabulary))
 
 
 def remembering(to_ids: Callable[[str], list[int]]) -> Callable[[str], list[int]]:
     """`to_ids`, but the text asked for last is not computed again: the one counted last is nearly always kept."""
-    last: tuple[str, list[int]] = ("", [])
+    last: tuple[str | None, list[int]] = (None, [])
 
     def ids_of(text: str) -> list[int]:
         nonlocal last

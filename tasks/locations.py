@@ -1,7 +1,7 @@
 """Where the tasks' files are: from gin (`lisax_locations.data = ...`) or else from the environment.
 
 Both may be in a bucket, of which the files that are read are copied. `LISAX_DATA` is a folder with `examples/*.jsonl` as `lisax run list5` writes them; `LISAX_VOCABULARY` is a
-SentencePiece model, by default `spiece.model` in that folder. Nothing is looked for before a task is read.
+SentencePiece model or a `tokenizer.json`, by default `spiece.model` in that folder, or `tokenizer.json`. Nothing is looked for before a task is read.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ def data_folder() -> Path:
     return place(data)
 
 
-def vocabulary_path(*, pairs: bool = False) -> Path:
-    """The vocabulary's file: the one that was given, or the data folder's `spiece.model`. Of tasks over `pairs` of texts
-    it may be a `tokenizer.json`, which in the data folder goes before the other."""
+def vocabulary_path(*, either: bool = False) -> Path:
+    """The vocabulary's file: the one that was given, or the data folder's `spiece.model`. With `either` it may be a
+    `tokenizer.json`, which in the data folder goes before the other."""
     data, vocabulary = given()
     if not data and not vocabulary:
         raise LisaxError(
             "the tasks' vocabulary is not set: set LISAX_VOCABULARY (or `lisax_locations.vocabulary` "
             "in gin) to a SentencePiece model, or LISAX_DATA to a folder that holds spiece.model"
         )
-    beside = ("tokenizer.json", "spiece.model") if pairs else ("spiece.model",)
+    beside = ("tokenizer.json", "spiece.model") if either else ("spiece.model",)
     own = next((name for name in beside if data and (place(data) / name).is_file()), beside[-1])
     path = fetched(vocabulary or place(data) / own)
     if not path.is_file():

@@ -21,7 +21,7 @@ from lisax.records import LisaxError
 
 from . import labelling, locations, metrics
 from .example_tasks import CALL_SIZE, LineSource, chosen_preset, encoded, flat, parsed, ragged
-from .vocabularies import Pieces, pair_vocabulary
+from .vocabularies import Pieces, encoder_vocabulary
 
 
 def add(
@@ -50,7 +50,7 @@ def add(
             ),
         ],
         output_features={
-            "inputs": seqio.Feature(vocabulary or pair_vocabulary(), add_eos=False),
+            "inputs": seqio.Feature(vocabulary or encoder_vocabulary(), add_eos=False),
             "targets": seqio.Feature(seqio.PassThroughVocabulary(len(classes) + FIRST), add_eos=False),
         },
         postprocess_fn=with_class,

@@ -1,7 +1,8 @@
 """The example files of a user's questions over tables, for `lisax.tasks.register`: rows and columns of the answering tables.
 
 A question's evidence names the cells that answer it, or a table; then its answers, which are text, are looked for in
-the table's cells (`lisax.corpora.answer_cells`). A question whose answer is no cell is left out, and counted.
+the table's cells (`lisax.corpora.answer_cells`). A question whose answer is no cell is left out, and counted. Tables that
+`table_judgements.jsonl` of the folder says are wrong for a question give it further negative parts.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from pathlib import Path
 from lisax.corpora import answer_cells
 from lisax.corpora.reading import Watch
 from lisax.formats import parts
-from lisax.records import DataError, Question, Table, is_cell, split_cell_id
+from lisax.formats.parts import PartKind
+from lisax.records import DataError, Question, Table, get_field, is_cell, read_json_lines, split_cell_id
 from lisax.sampling import part_examples
 
 from .claim_dataset import ClaimDataset
 
+JUDGEMENTS, JUDGED = "table_judgements.jsonl", (("id", str), ("table", str), ("relevant", bool))
 Placed = tuple[Question, Path, int | None]  # a question with its file and line
 
 
@@ -41,11 +44,16 @@ def read(dataset: ClaimDataset, split: str) -> list[Placed]:
 def build(dataset: ClaimDataset, questions: Mapping[str, list[Placed]], skipped: Counter) -> dict[str, dict[str, int]]:
     """Writes the files of both kinds for every split; returns {"rows" or "columns": {split: examples}}."""
     wanted = {_table_of(unit) for placed in questions.values() for question, *_ in placed for unit in question.evidence}
+    wrong = _wrong_tables(dataset)
+    wanted.update(table for tables in wrong.values() for table in tables)
     tables = {table.id: table for table in dataset.read_tables() if table.id in wanted}
     counts: dict[str, dict[str, int]] = {}
     for split, placed in questions.items():
-        found = [(_with_cells(*of_question, tables), ()) for of_question in placed]
-        written = part_examples.write_all(dataset.out_folder, split, found, tables.get, skipped=skipped)
+        found = [(_with_cells(*one, tables), wrong.get(one[0].id, ())) for one in placed]
+        every = dict.fromkeys(PartKind, part_examples.WINDOW)
+        written = part_examples.write_all(
+            dataset.out_folder, split, found, tables.get, negative_tables=every, skipped=skipped
+        )
         for kind, number in written.items():
             counts.setdefault(f"{kind}s", {})[split] = number
     if not any(number for of_split in counts.values() for number in of_split.values()):
@@ -54,6 +62,17 @@ def build(dataset: ClaimDataset, questions: Mapping[str, list[Placed]], skipped:
             path=next(iter(dataset.claim_files.values())),
         )
     return counts
+
+
+def _wrong_tables(dataset: ClaimDataset) -> dict[str, list[str]]:
+    """Question id -> tables that were judged wrong for it, as the page exports them."""
+    path = None if dataset.folder is None else Path(dataset.folder) / JUDGEMENTS
+    wrong: dict[str, list[str]] = {}
+    for line, row in read_json_lines(path) if path is not None and path.is_file() else ():
+        question, table, relevant = (get_field(row, *field, path=path, line=line) for field in JUDGED)
+        if not relevant:
+            wrong.setdefault(question, []).append(table)
+    return wrong
 
 
 def _table_of(unit: str) -> str:

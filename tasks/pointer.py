@@ -19,12 +19,11 @@ from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.pointing import COLUMNS, POINT_DOCUMENTS, POINT_SENTENCES, PointerExample, pointer_targets
 from lisax.formats.presets import Preset
 from lisax.formats.ranking import RANK
-from lisax.formats.vocabulary import EOS_ID
 from lisax.records import LisaxError
 
 from . import example_tasks, metrics
 from .locations import FileOf, in_data_folder
-from .vocabularies import default_vocabulary
+from .vocabularies import encoder_vocabulary
 
 PAIR_TASKS = {"pointer_titles": RANK, "pointer_labels": LABEL_POINTWISE}
 POINTER_TASKS = {"pointer_documents": POINT_DOCUMENTS, "pointer_sentences": POINT_SENTENCES}
@@ -55,7 +54,7 @@ def add(
             functools.partial(encode_candidates, task=name, text_format=text_format, preset=preset),
         ],
         output_features={
-            "inputs": seqio.Feature(vocabulary or default_vocabulary(), add_eos=False),
+            "inputs": seqio.Feature(vocabulary or encoder_vocabulary(), add_eos=False),
             "targets": seqio.Feature(seqio.PassThroughVocabulary(COLUMNS), add_eos=False),
         },
         postprocess_fn=with_sets,
@@ -81,7 +80,7 @@ def encode_candidates(
 ) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k * COLUMNS], with ids and texts beside.
 
-    The candidates' tokens, each with its EOS and filled with 0 to L, stand end to end, as do their numbers (see
+    The candidates' tokens, each with its special tokens and filled with 0 to L, stand end to end, as do their numbers (see
     `formats.pointing`); both are 0 where a claim has fewer than k candidates. An example with more is an error.
 
     `inputs_pretokenized` (a line a candidate), `targets_pretokenized` (gold places), `claim_id`, `candidate_ids`
@@ -95,8 +94,7 @@ def encode_candidates(
             f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k * {COLUMNS}}} "
             f"for k candidates of L tokens, found {dict(lengths) or None}"
         )
-    wording, to_ids = example_tasks.wording_of(output_features, preset, text_format)
-    ids_of = example_tasks.remembering(to_ids)
+    wording, ids_of = example_tasks.wording_of(output_features, preset, text_format)
 
     def one(line: bytes) -> tuple:
         example = example_tasks.parsed(line, PointerExample, task)
@@ -111,7 +109,7 @@ def encode_candidates(
             example, preset=wording, max_tokens=tokens // k, count_tokens=lambda text: len(ids_of(text))
         )
         for i, text in enumerate(texts):
-            ids = [*ids_of(text.inputs), EOS_ID]
+            ids = ids_of(text.inputs)
             inputs[i, : len(ids)] = ids
         if count:
             targets[:count] = pointer_targets(count, example.label, example.pointers, example.sets)

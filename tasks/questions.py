@@ -17,14 +17,14 @@ import tensorflow as tf
 from lisax.formats import reading
 from lisax.formats.format import Format
 from lisax.formats.reading import POINT, READ, RETRIEVE, QuestionExample
-from lisax.formats.vocabulary import EOS_ID, SentencePieceVocabulary, Vocabulary
+from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.models.dual_encoder import NEGATIVE, POSITIVE, question_room
 from lisax.records import LisaxError
 from lisax.sampling.question_examples import DEPTHS
 
 from . import example_tasks
 from .locations import FileOf, in_data_folder
-from .vocabularies import default_vocabulary
+from .vocabularies import default_vocabulary, encoder_vocabulary, plain_of
 
 RETRIEVE_TASK = "questions_retrieve"
 READ_TASKS = {
@@ -51,7 +51,7 @@ def add(
     vocabulary: seqio.Vocabulary | None = None,
 ) -> seqio.Task:
     """Registers the task `name` over a file of question examples; `passages`: of a reader's question."""
-    vocabulary = vocabulary or default_vocabulary()
+    vocabulary = vocabulary or (default_vocabulary() if kind is READ else encoder_vocabulary())
     # Classes and places are no pieces; of places the size says nothing, they are bounded by the inputs' length.
     targets = vocabulary if kind is READ else seqio.PassThroughVocabulary(POSITIVE + 1)
     task = seqio.TaskRegistry.add(
@@ -84,10 +84,10 @@ def retriever_batch(
     room = question_room(lengths["inputs"], count)
     inputs, targets = np.zeros(lengths["inputs"], np.int32), np.zeros(count, np.int32)
     text = reading.encode_question(example.question, max_tokens=room, count_tokens=vocabulary.count)
-    _put(inputs, 0, vocabulary.encode(text))
+    _put(inputs, 0, vocabulary.encode_input(text))
     for i, view in enumerate(example.passages[:count]):
         text = reading.encode_passage(view.title, view.text, max_tokens=2 * room, count_tokens=vocabulary.count)
-        _put(inputs, room + 2 * room * i, vocabulary.encode(text))
+        _put(inputs, room + 2 * room * i, vocabulary.encode_input(text))
         targets[i] = NEGATIVE if i else POSITIVE
     return inputs, targets
 
@@ -107,20 +107,19 @@ def reader_row(
             found = (places.tokens_of(text.context + begin, text.context + end) for begin, end in view.spans)
             spans += [i * room + place for span in found if span is not None for place in span]
         else:
-            ids = vocabulary.encode(text.inputs)
+            ids = vocabulary.encode_input(text.inputs)
         _put(inputs, i * room, ids)
     targets = np.zeros(lengths["targets"], np.int32)
     if kind is POINT:
         kept = spans[: lengths["targets"]]
         targets[: len(kept)] = kept
     elif example.answers:
-        ids = vocabulary.encode(example.answers[0])[: lengths["targets"] - 1]
-        _put(targets, 0, ids)
+        _put(targets, 0, [*vocabulary.encode(example.answers[0])[: lengths["targets"] - 1], EOS_ID])
     return inputs, targets
 
 
 def _put(row: np.ndarray, start: int, ids: Sequence[int]) -> None:
-    row[start : start + len(ids) + 1] = [*ids, EOS_ID]
+    row[start : start + len(ids)] = ids
 
 
 def _encode_lines(
@@ -135,10 +134,9 @@ def _encode_lines(
     lengths = dict(sequence_length or {})
     if not lengths.get("inputs") or not lengths.get("targets"):
         raise LisaxError(f"task '{task}': TASK_FEATURE_LENGTHS must give a length for inputs and targets")
-    path = getattr(output_features["inputs"].vocabulary, "sentencepiece_model_file", None)
-    if path is None:
-        raise LisaxError(f"task '{task}' reads with a SentencePiece vocabulary")
-    vocabulary = SentencePieceVocabulary(path, output_features["inputs"].vocabulary.extra_ids)
+    vocabulary = plain_of(output_features["inputs"].vocabulary)
+    if vocabulary is None:
+        raise LisaxError(f"task '{task}' reads with a SentencePiece vocabulary or a tokenizer.json, not with bytes")
 
     def many(lines: np.ndarray) -> tuple:
         examples = [example_tasks.parsed(line, QuestionExample, task) for line in lines]

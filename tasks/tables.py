@@ -20,13 +20,12 @@ import tensorflow as tf
 from lisax.formats.labelling import CLAIM_ONLY
 from lisax.formats.presets import Preset
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableClass, TableExample, table_classes
-from lisax.formats.vocabulary import EOS_ID
 from lisax.records import LisaxError
 from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS, file_name
 
 from . import example_tasks, metrics, pairs
 from .locations import FileOf, in_data_folder
-from .vocabularies import default_vocabulary
+from .vocabularies import encoder_vocabulary
 
 CLAIM_ONLY_TASK = "tables_claim_only"
 # The text-to-text tasks, with the stem of the file that each reads.
@@ -82,7 +81,7 @@ def add_fusion(
         source=example_tasks.LineSource(name, file_of, splits),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(encode_fusion, task=name, preset=preset)],
         output_features={
-            "inputs": seqio.Feature(vocabulary or default_vocabulary(), add_eos=False),
+            "inputs": seqio.Feature(vocabulary or encoder_vocabulary(), add_eos=False),
             "targets": seqio.Feature(classes, add_eos=False),
         },
         postprocess_fn=with_tables,
@@ -107,7 +106,7 @@ def encode_fusion(
 ) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k], with ids and texts beside.
 
-    The tables' tokens, each with its EOS and filled with 0 to L, stand end to end; a target is the table's
+    The tables' tokens, each with its special tokens and filled with 0 to L, stand end to end; a target is the table's
     `TableClass`, 0 with no tokens where a claim has fewer than k tables. k is the length of the targets and
     k * L that of the inputs; an example with more than k tables is an error.
 
@@ -121,8 +120,7 @@ def encode_fusion(
             f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k}} for k tables "
             f"of L tokens, found {dict(lengths) or None}"
         )
-    wording, to_ids = example_tasks.wording_of(output_features, preset, TABLE_FUSION)
-    ids_of = example_tasks.remembering(to_ids)
+    wording, ids_of = example_tasks.wording_of(output_features, preset, TABLE_FUSION)
 
     def one(line: bytes) -> tuple:
         example = example_tasks.parsed(line, TableExample, task)
@@ -136,7 +134,7 @@ def encode_fusion(
             example, preset=wording, max_tokens=tokens // k, count_tokens=lambda text: len(ids_of(text))
         )
         for i, text in enumerate(texts):
-            ids = [*ids_of(text.inputs), EOS_ID]
+            ids = ids_of(text.inputs)
             inputs[i, : len(ids)] = ids
         classes = table_classes(example.label, example.gold)
         targets[: len(classes)], gold[: len(classes)] = classes, example.gold

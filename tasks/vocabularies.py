@@ -72,8 +72,8 @@ def _located(path: Path, extra_ids: int) -> SentencePieces:
 
 
 class Pieces(seqio.Vocabulary):
-    """A vocabulary of either kind of file, SentencePiece's or `tokenizer.json`, for tasks over pairs of texts; without a
-    path, the one that `locations` finds."""
+    """A vocabulary of either kind of file, SentencePiece's or `tokenizer.json`, for tasks of what is built on an encoder;
+    without a path, the one that `locations` finds."""
 
     def __init__(self, path: str | os.PathLike | None = None):
         super().__init__()
@@ -81,7 +81,7 @@ class Pieces(seqio.Vocabulary):
 
     @property
     def file(self) -> str:
-        return self._path or str(locations.vocabulary_path(pairs=True))
+        return self._path or str(locations.vocabulary_path(either=True))
 
     @property
     def plain(self) -> Vocabulary:
@@ -99,8 +99,12 @@ class Pieces(seqio.Vocabulary):
         return None
 
     @property
+    def extra_ids(self) -> int:
+        return self.plain.extra_ids
+
+    @property
     def _base_vocab_size(self) -> int:
-        return self.plain.size
+        return self.plain.size - self.extra_ids
 
     def _encode(self, s: str) -> Sequence[int]:
         return self.plain.encode(s)
@@ -137,8 +141,9 @@ def default_vocabulary() -> SentencePieces:
 
 
 @functools.cache
-def pair_vocabulary() -> Pieces:
-    """The vocabulary of every task over pairs of texts that is not given one."""
+def encoder_vocabulary() -> Pieces:
+    """The vocabulary of every task that is not given one and whose model is a head on an encoder, T5's or another: a
+    pair scorer, table fusion, an evidence pointer, a dual encoder, a span reader."""
     return Pieces()
 
 
@@ -147,13 +152,27 @@ def _plain(path: Path, extra_ids: int) -> Vocabulary:
     return open_vocabulary(path, extra_ids)
 
 
-def encoder_of(vocabulary: seqio.Vocabulary) -> Callable[[str], list[int]]:
-    """text -> ids without EOS, in Python."""
+def plain_of(vocabulary: seqio.Vocabulary) -> Vocabulary | None:
+    """The same without TensorFlow; None of bytes, which have no file."""
     if isinstance(vocabulary, Pieces):
-        return vocabulary.plain.encode
+        return vocabulary.plain
     if isinstance(vocabulary, seqio.SentencePieceVocabulary):
-        return _plain(Path(vocabulary.sentencepiece_model_file), vocabulary.extra_ids).encode
-    return vocabulary.encode
+        return _plain(Path(vocabulary.sentencepiece_model_file), vocabulary.extra_ids)
+    return None
+
+
+def encoder_of(vocabulary: seqio.Vocabulary) -> Callable[[str], list[int]]:
+    """text -> ids without special tokens, in Python."""
+    plain = plain_of(vocabulary)
+    return vocabulary.encode if plain is None else plain.encode
+
+
+def input_encoder_of(vocabulary: seqio.Vocabulary) -> Callable[[str], list[int]]:
+    """text -> ids as a model reads them, with special tokens, in Python."""
+    plain = plain_of(vocabulary)
+    if plain is None:
+        return lambda text: [*vocabulary.encode(text), vocabulary.eos_id]
+    return plain.encode_input
 
 
 def is_bytes(vocabulary: seqio.Vocabulary) -> bool:
@@ -162,8 +181,6 @@ def is_bytes(vocabulary: seqio.Vocabulary) -> bool:
 
 def digest_of(vocabulary: seqio.Vocabulary) -> str:
     """What a checkpoint is compared by: sha256 of the file, or the name of the byte vocabulary."""
-    if isinstance(vocabulary, Pieces):
-        return vocabulary.plain.digest
-    if isinstance(vocabulary, seqio.SentencePieceVocabulary):
-        return _plain(Path(vocabulary.sentencepiece_model_file), vocabulary.extra_ids).digest
+    if (plain := plain_of(vocabulary)) is not None:
+        return plain.digest
     return hashlib.sha256(f"{type(vocabulary).__name__} {vocabulary.vocab_size}".encode()).hexdigest()

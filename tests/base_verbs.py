@@ -96,7 +96,7 @@ def check_serve() -> None:
         try:
             address = process.stdout.readline().strip()
             with urllib.request.urlopen(address, timeout=60) as page:
-                assert b"Question or claim" in page.read()
+                assert b"a claim or text" in page.read()
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(60)

@@ -43,3 +43,4 @@ def forget_programs():
     if "jax" in sys.modules:
         sys.modules["jax"].clear_caches()
         gc.collect()
+        gc.freeze()  # or each collection would go through all that every module before it has left

@@ -74,7 +74,20 @@ def test_what_is_declared_goes_down_to_what_is_tested_and_leaves_what_comes_open
         assert bounds == ({"<": "0.11"} if wanted.name in ("jax", "jaxlib") else {}), text
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-peers.txt", "requirements-beam.txt"])
+def test_the_documentations_tools_are_pinned_whole_and_alone():
+    pytest.importorskip("sphinx", reason="make docs installs it")
+    pinned, ours = pins("requirements-docs.txt"), pins("requirements.txt")
+    bounds = closure(PROJECT["optional-dependencies"]["docs"])
+    assert bounds.keys() - pinned.keys() - ours.keys() == set(), "these are installed and not pinned"
+    assert pinned.keys() - bounds.keys() == set(), "nothing needs these"
+    assert pinned.keys() & ours.keys() == set(), "these are pinned twice"
+    misfit = {name: str(bounds[name]) for name in bounds if not bounds[name].contains((ours | pinned)[name])}
+    assert misfit == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["requirements.txt", "requirements-docs.txt", "requirements-peers.txt", "requirements-beam.txt"]
+)
 def test_files_of_requirements_and_extras_name_the_same_versions(name):
     declared = [Requirement(text) for group in PROJECT["optional-dependencies"].values() for text in group]
     declared += [Requirement(text) for text in PROJECT["dependencies"]]

@@ -1,4 +1,5 @@
-"""Conjunction attacks: two claims about one subject are joined, dropping the second subject; labels follow "and"."""
+"""Conjunction attacks: two claims about one subject are joined, dropping the second subject; labels follow "and". Of two
+claims that are both refuted, or both undecided, either would do, so that they are not joined."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from lisax.adversary.attack import Attack, AttackKind, both, random_of
 from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.prose import sentence
 from lisax.adversary.subjects import Subject, subject_of
-from lisax.records import Claim
+from lisax.records import LABELS, Claim, Label
 from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import words
 
@@ -48,11 +49,17 @@ class Conjunction:
             return
         of_page, place = self._of_page[subject.page], self._places[claim.id]
         rng = random_of(self._seed, self.kind, claim.id)
-        others = [other for other in of_page[place + 1 :] if _goes_with(subject, self._subjects[other.id])]
+        others = [
+            other
+            for other in of_page[place + 1 :]
+            if _needs_both(claim, other) and _goes_with(subject, self._subjects[other.id])
+        ]
         if others:
-            # Most pairs are refuted, so the label is drawn first: each possible one is equally likely.
-            wanted = rng.choice(sorted({both(claim, other)[0] for other in others}))
-            other = rng.choice([other for other in others if both(claim, other)[0] == wanted])
+            # Most pairs are refuted, so the label is drawn first, and a claim that cannot have it is left alone.
+            wanted = rng.choice(LABELS)
+            others = [other for other in others if both(claim, other)[0] is wanted]
+        if others:
+            other = rng.choice(others)
             second, (label, sets) = self._subjects[other.id], both(claim, other)
             connective = rng.choice(CONNECTIVES)
             text = sentence(f"{subject.written} {subject.predicate} {connective} {second.predicate}")
@@ -65,6 +72,11 @@ class Conjunction:
                 f"+ {connective} {second.predicate}",
                 f'"{claim.text}" is {claim.label}, "{other.text}" is {other.label}',
             )
+
+
+def _needs_both(first: Claim, second: Claim) -> bool:
+    """Whether neither half alone would do: two refuted or two undecided claims say nothing new together."""
+    return first.label is not second.label or first.label is Label.SUPPORTS
 
 
 def _goes_with(first: Subject, second: Subject) -> bool:

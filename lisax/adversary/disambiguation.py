@@ -1,29 +1,51 @@
 """Entity disambiguation attacks: a claim about another page with the same surface name, which is all that the claim
 gives.
 
-    Kate Hudson is an American actress.   ->   Kate Hudson is a British left wing political activist.
+    Kate Hudson is an American actress.   ->   Kate Hudson is a British political activist.
+                                               Kate Hudson is a British activist who leads a campaign.
 
-The label is SUPPORTS with the other page's sentence, as in all of the authors' examples.
+The claim is in words of its own: a description without some of its modifiers, with or without something else that the
+page says; an event by its year; a work after its maker. It is supported by the other page, as all of the authors'
+examples are. Where the description has a nationality or a year, there is a second attack with a false one, which the page
+refutes (`Falsehoods`).
 """
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import random
 from collections.abc import Iterable, Iterator
 
 from lisax.adversary.attack import Attack, AttackKind, random_of
 from lisax.adversary.corpus import AttackCorpus
-from lisax.adversary.prose import readable, sentence, without_parentheses
+from lisax.adversary.falsehoods import Falsehoods
+from lisax.adversary.multi_hop import ROLES, made_by
+from lisax.adversary.prose import article, readable, sentence, without_parentheses
+from lisax.adversary.statements import nouns_of
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
 
+_VERB_OF = {role: verb for verb, role in ROLES.items()} | {"writer": "wrote"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Said:
+    """`text` is true of a page according to `units`; `false`, if there is one, is refuted by the first of them."""
+
+    text: str
+    units: tuple[str, ...]
+    false: str | None = None
+
 
 class Disambiguation:
-    """Uses each sentence of a namesake once."""
+    """Says nothing of a namesake twice."""
 
     kind = AttackKind.DISAMBIGUATION
 
     def __init__(self, corpus: AttackCorpus, claims: Iterable[Claim], seed: int):
         self._corpus, self._seed = corpus, seed
+        self._falsehoods = Falsehoods(corpus)
         self._used: set[str] = set()
 
     def attack(self, claim: Claim) -> Iterator[Attack]:
@@ -35,20 +57,28 @@ class Disambiguation:
                 if other != page and unqualified(self._corpus.page(other).title)[0] == name
             ]
             for other in rng.sample(namesakes, len(namesakes)):
-                said = self._said(other, name, page)
-                fresh = [(unit, text) for unit, text in said if text not in self._used]
+                fresh = [
+                    said
+                    for said in self._said(other, name, page, rng)
+                    if said.text not in self._used and not self._copies(said)
+                ]
                 if fresh:
-                    unit, text = rng.choice(fresh)
-                    self._used.add(text)
+                    said = rng.choice(fresh)
+                    self._used.add(said.text)
+                    edit, reason = f"{page} -> {other}", f'"{name}" is also the name of {other}, whose page says so'
                     yield Attack(
-                        self.kind,
-                        (claim.id,),
-                        text,
-                        Label.SUPPORTS,
-                        ((unit,),),
-                        f"{page} -> {other}",
-                        f'"{name}" is also the name of {other}, whose page says so',
+                        self.kind, (claim.id,), sentence(said.text), Label.SUPPORTS, (said.units,), edit, reason
                     )
+                    if said.false is not None:
+                        yield Attack(
+                            self.kind,
+                            (claim.id,),
+                            sentence(said.false),
+                            Label.REFUTES,
+                            (said.units[:1],),
+                            edit,
+                            f"{reason}: {said.text}",
+                        )
                     return
 
     def _subjects(self, claim: Claim) -> list[tuple[str, str]]:
@@ -64,13 +94,46 @@ class Disambiguation:
             if (name := unqualified(self._corpus.page(page).title)[0]) in claim.text
         ]
 
-    def _said(self, page: str, name: str, instead: str) -> list[tuple[str, str]]:
-        """Claims about `page` under the shared name, which its own sentences support."""
-        about = self._corpus.about(page)
-        said = [(phrase.unit, sentence(f"{name} {phrase.text}")) for phrase in about.predicates]
-        if about.description is not None:
-            first = without_parentheses(readable(self._corpus.text(about.description.unit)))
-            verb = "was" if f" was {about.description.text}" in first else "is"
-            said.append((about.description.unit, sentence(f"{name} {verb} {about.description.text}")))
-        theirs = {phrase.text for phrase in self._corpus.about(instead).predicates}
-        return [(unit, text) for unit, text in said if text.removeprefix(f"{name} ").rstrip(".") not in theirs]
+    def _copies(self, said: _Said) -> bool:
+        """Whether a sentence says the same in the same words."""
+        return any(said.text in without_parentheses(readable(self._corpus.text(unit))) for unit in said.units)
+
+    def _said(self, page: str, name: str, instead: str, rng: random.Random) -> list[_Said]:
+        """Claims about `page` under the shared name, in other words than its sentences."""
+        about, theirs = self._corpus.about(page), self._corpus.about(instead)
+        excluded = {phrase.text for phrase in theirs.predicates}
+        said = [
+            _Said(f"{maker} {verb} {name}", (unit,))
+            for role, unit, other in made_by(self._corpus, page)
+            if (maker := self._corpus.written(other)) and (verb := _VERB_OF.get(role))
+        ]
+        said += [
+            _Said(f"{name} {event.text} in {event.date.year}", (event.unit,))
+            for event in about.events
+            if event.date.year > 0 and event.text not in {one.text for one in theirs.events}
+        ]
+        if about.description is None:
+            return said
+        unit, told = about.description.unit, about.description.text
+        first = without_parentheses(readable(self._corpus.text(unit)))
+        verb = "was" if f" was {told}" in first else "is"
+        false = self._falsehoods.of_description(page, rng)
+        more = [phrase for phrase in about.predicates if phrase.unit != unit and phrase.text not in excluded]
+        for true, wrong in zip(_shorter(told), _shorter(false) if false else itertools.repeat(None)):
+            for phrase in (None, *more):
+                clause = f" {'who' if about.person else 'that'} {phrase.text}" if phrase else ""
+                units = (unit,) if phrase is None else (unit, phrase.unit)
+                claims = [f"{name} {verb} {text}{clause}" if text else None for text in (true, wrong)]
+                said.append(_Said(claims[0], units, claims[1] if wrong != true else None))
+        return said
+
+
+def _shorter(description: str) -> list[str]:
+    """A description, without what follows its noun, and then without one after another of the words before it."""
+    nouns = nouns_of(description)
+    *modifiers, noun = nouns.split()[1:]
+    texts = [description, nouns]
+    if len(modifiers) > 1:
+        rest = f"{modifiers[0]} {noun}"
+        texts.append(f"{article(rest)} {rest}")
+    return texts

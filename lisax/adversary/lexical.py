@@ -1,8 +1,9 @@
 """Lexical substitution attacks: words are replaced until the attacked model errs, within a bound on fluency.
 
 The effect on the label: a synonym keeps it; a hypernym weakens the claim, which keeps a supported label; a hyponym
-strengthens it, which keeps a refuted label. Under a negation only synonyms are safe. The synonyms of any resource are
-sometimes wrong, so this kind needs review, as the authors did.
+strengthens it, which keeps a refuted label; an antonym of a word that the evidence has turns a supported claim into a
+refuted one. Under a negation only synonyms are safe. The synonyms of any resource are sometimes wrong, so this kind needs
+review, as the authors did.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from lisax.adversary.attack import Attack, AttackKind
 from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.lexicon import Lexicon, Substitute, WordRelation
+from lisax.adversary.opposites import opposites, words_of
 from lisax.adversary.prose import is_negated, sentence
 from lisax.records import LABELS, Claim, Label
 from lisax.text.words import words
@@ -71,6 +73,7 @@ class LexicalSearch:
     ):
         self._corpus, self._lexicon, self._fluency, self._model = corpus, lexicon, fluency, model
         self._bound, self._edits = fluency_bound, edits
+        self._floor: dict[str, float] = {}  # least fluency, by claim id
         # With a model: counts of claims it gets right, of those with replaceable words, and of broken ones.
         self.right = self.changeable = self.broken = 0
 
@@ -80,9 +83,9 @@ class LexicalSearch:
         """(id, attack) of the claims that could be changed so that the model errs (without a model: that could be
         changed)."""
         for start in range(0, len(claims), CLAIMS_AT_A_TIME):
+            self._floor.clear()
             group = [claim for claim in claims[start : start + CLAIMS_AT_A_TIME] if claim.label is not None]
             for claim, text, edits in self._unguided(group) if self._model is None else self._guided(group):
-                sets = () if claim.label is Label.NOT_ENOUGH_INFO else claim.evidence_sets
                 yield (
                     f"{claim.id}-{self.kind}-0",
                     Attack(
@@ -90,7 +93,7 @@ class LexicalSearch:
                         (claim.id,),
                         sentence(text),
                         claim.label,
-                        sets,
+                        claim.evidence_sets,
                         "; ".join(f"{old} -> {edit.new} ({edit.relation})" for old, edit in edits),
                         "; ".join(edit.reason for _, edit in edits),
                     ),
@@ -102,8 +105,8 @@ class LexicalSearch:
         for claim in claims:
             choices = self._choices(claim, claim.text, set())
             if choices:
-                text, edit = max(choices, key=lambda choice: (self._fluency.score(choice[0]), choice[0]))
-                yield claim, text, [(claim.text[edit.start : edit.end], edit)]
+                changed, edit = max(choices, key=lambda choice: (self._fluency.score(choice[0].text), choice[0].text))
+                yield changed, changed.text, [(claim.text[edit.start : edit.end], edit)]
 
     def _guided(self, claims: Sequence[Claim]) -> Iterator[tuple[Claim, str, list]]:
         first = self._gold_shares(claims) if claims else []
@@ -111,27 +114,30 @@ class LexicalSearch:
         state = [(claim, claim.text, [], share) for claim, (share, right) in zip(claims, first) if right]
         self.right += len(state)
         for step in range(self._edits):
-            choices = [self._choices(claim, text, {old for old, _ in edits}) for claim, text, edits, _ in state]
+            choices = [
+                self._choices(claim, text, {word for old, edit in edits for word in (old, edit.new)})
+                for claim, text, edits, _ in state
+            ]
             self.changeable += sum(map(bool, choices)) if step == 0 else 0
-            flat = [_with_text(claim, text) for (claim, *_), options in zip(state, choices) for text, _ in options]
+            flat = [changed for options in choices for changed, _ in options]
             if not flat:
                 return
             judged = iter(self._gold_shares(flat))
             left = []
-            for (claim, text, edits, share), options in zip(state, choices):
+            for (_, text, edits, share), options in zip(state, choices):
                 rows = [
                     (new, changed, edit, right)
                     for (changed, edit), (new, right) in zip(options, [next(judged) for _ in options])
                 ]
                 if not rows:
                     continue
-                new, changed, edit, right = min(rows, key=lambda row: (row[3], row[0], row[1]))
+                new, changed, edit, right = min(rows, key=lambda row: (row[3], row[0], row[1].text))
                 done = [*edits, (text[edit.start : edit.end], edit)]
                 if not right:
                     self.broken += 1
-                    yield claim, changed, done
+                    yield changed, changed.text, done
                 elif new < share:
-                    left.append((claim, changed, done, new))
+                    left.append((changed, changed.text, done, new))
             state = left
 
     def _gold_shares(self, claims: Sequence[Claim]) -> list[tuple[float, bool]]:
@@ -142,75 +148,77 @@ class LexicalSearch:
             shares.append((float(row[gold]), max(range(len(LABELS)), key=row.__getitem__) == gold))
         return shares
 
-    def _choices(self, claim: Claim, text: str, done: set[str]) -> list[tuple[str, Substitute]]:
-        """Texts with one more substitution: outside names, keeping the label, and within the fluency bound."""
+    def _choices(self, claim: Claim, text: str, done: set[str]) -> list[tuple[Claim, Substitute]]:
+        """The claim with one more substitution, its label and the evidence of it: outside names, and within the fluency
+        bound, which is that of the text before any."""
         names = [(named.start, named.end) for named in self._corpus.names_in(text)]
-        floor = self._fluency.score(claim.text) - self._bound
-        found = []
-        for edit in self._lexicon.substitutes(text):
+        negated, found = is_negated(text), []
+        told = words_of(self._corpus.text(unit) for unit in claim.gold_ids)
+        edits = self._lexicon.substitutes(text)
+        if not done:  # an opposite of another exchanged word would be one of nothing that the evidence has
+            edits = [*edits, *opposites(text, told)]
+        floor = self._floor.setdefault(claim.id, self._fluency.score(text) - self._bound)
+        for edit in edits:
+            label = label_after(claim.label, edit.relation, negated)
             if (
-                not survives(claim.label, edit.relation, is_negated(text))
-                or text[edit.start : edit.end] in done
+                label is None
+                or done & {text[edit.start : edit.end], edit.new}
                 or any(edit.start < end and start < edit.end for start, end in names)
             ):
                 continue
             changed = text[: edit.start] + edit.new + text[edit.end :]
             if self._fluency.score(changed) >= floor:
-                found.append((changed, edit))
+                sets = claim.evidence_sets
+                if edit.relation is WordRelation.ANTONYM:
+                    old = text[edit.start : edit.end]
+                    sets = tuple(one for one in sets if old in words_of(self._corpus.text(unit) for unit in one))
+                found.append((Claim(claim.id, changed, label, sets), edit))
         return found
 
 
-def survives(label: Label, relation: WordRelation, negated: bool) -> bool:
-    """Whether a claim keeps its label under a substitution."""
+def label_after(label: Label, relation: WordRelation, negated: bool) -> Label | None:
+    """The label of a claim after a substitution; None where it does not follow."""
     if relation is WordRelation.SYNONYM:
-        return True
-    return not negated and (label, relation) in (
+        return label
+    if negated:
+        return None
+    if relation is WordRelation.ANTONYM:
+        return Label.REFUTES if label is Label.SUPPORTS else None
+    keeps = (label, relation) in (
         (Label.SUPPORTS, WordRelation.HYPERNYM),
         (Label.REFUTES, WordRelation.HYPONYM),
     )
-
-
-def _with_text(claim: Claim, text: str) -> Claim:
-    return Claim(claim.id, text, claim.label, claim.evidence_sets)
+    return label if keeps else None
 
 
 def evidence_model(checkpoint, corpus: AttackCorpus) -> Model:
-    """A trained labeller as the attacked model: each claim is read with its own first evidence set, as the
-    authors did."""
-    import numpy as np
-
-    from lisax.formats.examples import Example, Passage
-    from lisax.formats.format import VERDICT
-    from lisax.formats.labelling import LABEL_POINTWISE
-    from lisax.formats.tables import TABLES
-    from lisax.predict.text_model import TextModel
+    """A labeller as the attacked model, any that `lisax check --model` takes: each claim is read with its own first
+    evidence set, as the authors did."""
+    from lisax.predict.verdicts import Evidence
+    from lisax.predict.verifier import Verifier
     from lisax.records import LisaxError
 
-    model = TextModel.open(checkpoint)
-    if model.format.answer is not VERDICT or model.format is TABLES:
-        raise LisaxError(f"{checkpoint} is of '{model.format}'; an attack on words needs a model that labels sentences")
+    verifier = Verifier.open(checkpoint)
+    if verifier.reads != "sentences":
+        raise LisaxError(f"{checkpoint} reads {verifier.reads}; an attack on words needs a model that labels sentences")
 
-    def passages(claim: Claim) -> tuple[Passage, ...]:
-        return tuple(
-            Passage(unit, corpus.page(unit.rpartition("_")[0]).title, text)
-            for unit in (claim.evidence_sets[0] if claim.evidence_sets else ())
+    def read(claim: Claim) -> list[Evidence]:
+        units = claim.evidence_sets[0] if claim.evidence_sets else ()
+        return [
+            Evidence(unit, text, corpus.page(unit.rpartition("_")[0]).title)
+            for unit in units
             if (text := corpus.text(unit))
-        )
+        ]
 
     def probabilities(claims: Sequence[Claim]) -> Sequence[Sequence[float]]:
-        rows = np.tile(np.array([0.0, 0.0, 1.0]), (len(claims), 1))
-        with_evidence = [(i, read) for i, claim in enumerate(claims) if (read := passages(claim))]
-        pointwise = model.format is LABEL_POINTWISE
-        examples, owner = [], []
-        for i, read in with_evidence:
-            for part in [(one,) for one in read] if pointwise else [read]:
-                examples.append(Example(claims[i].id, claims[i].text, part))
-                owner.append(i)
-        if examples:
-            for i, _ in with_evidence:
-                rows[i] = 0
-            # For a pointwise model the most certain sentence decides each label, like `max` in inference.
-            np.maximum.at(rows, owner, model.probabilities(examples))
-        return rows
+        evidence = [read(claim) for claim in claims]
+        pairs = [pair for pair in zip(claims, evidence) if pair[1]]
+        verdicts = iter(verifier.verify_many(*map(list, zip(*pairs))) if pairs else ())
+        # Without evidence a checker says NOT ENOUGH INFO.
+        return [
+            [next_of.get(label, 0.0) for label in LABELS]
+            for found in evidence
+            for next_of in [next(verdicts).probabilities if found else {Label.NOT_ENOUGH_INFO: 1.0}]
+        ]
 
     return probabilities

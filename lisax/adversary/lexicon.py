@@ -1,4 +1,5 @@
-"""Words and phrases that can replace one another: from WordNet where its data is installed, else from the corpus.
+"""Words and phrases that can replace one another: from WordNet where its data is installed, and from the corpus. By the
+vectors of an encoder, see `encoder_lexicon`; words that exclude each other, see `opposites`.
 
 These relations are extracted from the corpus, each with a reason that can be checked:
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -30,6 +32,7 @@ class WordRelation(enum.StrEnum):
     SYNONYM = "synonym"
     HYPERNYM = "hypernym"
     HYPONYM = "hyponym"
+    ANTONYM = "antonym"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -264,5 +267,12 @@ def _inflected(lemma: str, ending: str) -> str:
     return (lemma[:-1] if lemma.endswith("e") else lemma) + "ing"
 
 
-def best_lexicon(corpus: AttackCorpus, claims: Iterable[Claim]) -> Lexicon:
-    return WordNetLexicon.load() or CorpusLexicon(corpus, claims)
+class Lexicons:
+    """Several lexicons as one."""
+
+    def __init__(self, *parts: Lexicon):
+        self._parts = parts
+
+    def substitutes(self, text: str) -> list[Substitute]:
+        found = itertools.chain.from_iterable(part.substitutes(text) for part in self._parts)
+        return list({(edit.start, edit.end, edit.new): edit for edit in found}.values())

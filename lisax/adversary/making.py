@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lisax.adversary.attack import Attack, AttackKind
 from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.kinds import attackable, attacks
+from lisax.adversary.prose import readable
 from lisax.adversary.writing import NoAttacks, write_folder
 from lisax.corpora import open_folder, read_claims
 from lisax.progress import counting, say
@@ -18,20 +18,23 @@ from lisax.records import Claim, LisaxError
 
 if TYPE_CHECKING:
     from lisax.adversary.lexical import LexicalSearch
+    from lisax.adversary.lexicon import Lexicon
 
 BY_RULE = tuple(kind for kind in AttackKind if kind is not AttackKind.LEXICAL)
 
 
 @dataclasses.dataclass(frozen=True)
 class AttackSettings:
-    """`model`: the labeller that lexical substitution attacks; without one, words are replaced unguided. `fluency`: how
-    much the mean log10 score of word pairs may fall in lexical substitution. The same `seed` gives the same attacks."""
+    """`model`: the one that lexical substitution attacks, None for the shipped labeller; not `guided`, words are replaced
+    without asking any. `fluency`: how much the mean log10 score of word pairs may fall in lexical substitution. The same
+    `seed` gives the same attacks."""
 
     kinds: Sequence[AttackKind] = BY_RULE
     seed: int = 0
     layout: str = "plain"
     with_pages: bool = True
     model: Path | None = None
+    guided: bool = True
     fluency: float = 0.5
 
 
@@ -94,15 +97,29 @@ def read_splits(source: Path, splits: Sequence[str] = ()) -> dict[str, list[Clai
 
 def _lexical(source: Path, corpus: AttackCorpus, settings: AttackSettings) -> LexicalSearch:
     """The search, with a lexicon and a fluency measure from the corpus and every split of the claims."""
+    from lisax import shipped
     from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model
-    from lisax.adversary.lexicon import best_lexicon
 
     claims = [claim for of_split in read_splits(source).values() for claim in of_split]
-    texts = itertools.chain(
-        (line.text for page in corpus.documents() for line in page.sentences), (claim.text for claim in claims)
+    texts = [readable(line.text) for page in corpus.documents() for line in page.sentences]
+    texts += [claim.text for claim in claims]
+    model = evidence_model(settings.model or shipped.labeller(), corpus) if settings.guided else None
+    return LexicalSearch(
+        corpus, best_lexicon(corpus, claims, texts), Fluency(texts), model, fluency_bound=settings.fluency
     )
-    model = evidence_model(settings.model, corpus) if settings.model else None
-    return LexicalSearch(corpus, best_lexicon(corpus, claims), Fluency(texts), model, fluency_bound=settings.fluency)
+
+
+def best_lexicon(corpus: AttackCorpus, claims: Sequence[Claim], texts: Sequence[str]) -> Lexicon:
+    """WordNet where it is installed, otherwise the vectors of MiniLM, which is fetched where it is not there yet; and in
+    either case what the corpus itself and rules tell."""
+    from lisax import shipped
+    from lisax.adversary.encoder_lexicon import EncoderLexicon
+    from lisax.adversary.hypernyms import RuleLexicon
+    from lisax.adversary.lexicon import CorpusLexicon, Lexicons, WordNetLexicon
+    from lisax.predict.sentence_encoder import SentenceEncoder
+
+    general = WordNetLexicon.load() or EncoderLexicon(texts, SentenceEncoder.open(shipped.RANKER).encode)
+    return Lexicons(general, RuleLexicon(), CorpusLexicon(corpus, claims))
 
 
 def _stood(search: LexicalSearch) -> str:

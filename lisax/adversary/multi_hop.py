@@ -1,25 +1,30 @@
-"""Multi-hop attacks: an entity with its own page is described by a phrase from that page.
+"""Multi-hop attacks: an entity with its own page is described by a phrase that its page says, or contradicts.
 
     appositive    X was directed by Rob Letterman.   ->  …, an American film director who co-wrote Shark Tale.
-    wrong birth   X was directed by Rob Letterman.   ->  …, who was born in 1961.        (refuted: 1970)
+                                                         …, a Canadian film director who co-wrote Shark Tale.
+    event         X was directed by Rob Letterman.   ->  …, who was born in 1970.  |  …, who was born in 1961.
     description   X was directed by Rob Letterman.   ->  X was directed by an American film director who ….
     participle    X is a 2016 action comedy film.    ->  … directed by an American screenwriter.
     by its role   Rob Letterman is American.         ->  The director of X is American.
 
-An appositive, a participle and a role keep any label; a description in place of a name weakens the claim, which keeps
-only the label of a supported claim without negation.
+The label depends on the second page. Of all but roles there are two attacks, which differ in one word or year alone
+(`Falsehoods`): of a supported claim one stays supported and needs both pages, and one is refuted; of an undecided one
+one stays undecided, and one is refuted by the second page. Refuted claims, which stay so whatever is said of anybody,
+only take a role in the place of their subject.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from lisax.adversary.attack import Attack, AttackKind, random_of, together
 from lisax.adversary.corpus import AttackCorpus, Named
+from lisax.adversary.falsehoods import Falsehoods, other_year
 from lisax.adversary.prose import body, is_negated, readable, sentence
-from lisax.adversary.statements import Phrase, Statements
+from lisax.adversary.statements import verb_phrase
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
@@ -31,6 +36,7 @@ _BEFORE_NAME = re.compile(
 )
 _IN_NAME = re.compile(r"[A-Z][\w.'-]* (?:of|for|in|and)(?: the)? $")  # `National Stock Exchange of India`
 # `The first song by X` is not the first song by a band.
+_AFTER_NAME = re.compile(r"\.?$| (?:in|on|from|at|for|with|by|during|as|is|was|has|had|starred|stars|appeared|\w+ed) ")
 _UNIQUE = re.compile(r"\b(?:first|second|third|last|only|best|most|every|all|same|\w+est|\w+th)\b")
 ROLES = {
     "directed": "director",
@@ -53,7 +59,17 @@ _WORK_IS = re.compile(
 _AFTER_ONE = re.compile(r"^\s*(?:,|and\b|or\b|&|/|who\b|with\b|\()")
 _GOES_ON = re.compile(r" and (?:star|also|is|was|[a-z]+s )")
 _NOT_OF_SUBJECT = re.compile(r"\b(?:and|or|sequel|based|sister|brother)\b")
-_BIRTH = "was born"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Said:
+    """What a page says of its subject, the same with something false in it, and the sentences that tell: all that are
+    needed for the true phrase, and the one that refutes the false one."""
+
+    true: str
+    false: str
+    units: tuple[str, ...]
+    refuting: str
 
 
 class MultiHop:
@@ -61,38 +77,42 @@ class MultiHop:
 
     def __init__(self, corpus: AttackCorpus, claims: Iterable[Claim], seed: int):
         self._corpus, self._seed = corpus, seed
-        self._makers = (self._appositive, self._wrong_birth, self._description, self._participle, self._role)
+        self._falsehoods = Falsehoods(corpus)
+        self._makers = (self._appositive, self._event, self._description, self._participle, self._role)
 
     def attack(self, claim: Claim) -> Iterator[Attack]:
-        """At most one attack: the first applicable form, tried in random order."""
+        """The attacks of the first applicable form, tried in random order."""
         if claim.label is None:
             return
         rng = random_of(self._seed, self.kind, claim.id)
-        for make in rng.sample(self._makers, len(self._makers)):
-            if (attack := make(claim, rng)) is not None:
-                yield attack
+        makers = (self._role,) if claim.label is Label.REFUTES or is_negated(claim.text) else self._makers
+        for make in rng.sample(makers, len(makers)):
+            if made := make(claim, rng):
+                yield from made
                 return
 
-    # --- An entity named at the end of the claim ------------------------------------------------
+    # --- An entity that the claim names ----------------------------------------------------------
 
-    def _ending_name(self, claim: Claim) -> tuple[Named, str] | None:
-        """The name at the end of the claim and its page, which must not be in the claim's evidence."""
-        text = body(claim.text)
-        names = self._corpus.names_in(text)
-        if len(names) < 2 or text[names[-1].end :] not in ("", ".") or names[0].pages == names[-1].pages:
-            return None
-        page = self._corpus.meant(text, names[-1])
-        known = {split_sentence_id(unit)[0] for unit in claim.gold_ids}
-        before = text[: names[-1].start]
-        if (
-            page is None
-            or page in known
-            or not _BEFORE_NAME.search(before)
-            or _IN_NAME.search(before)
-            or not self._surely_means(claim, names[-1], page)
-        ):
-            return None
-        return names[-1], page
+    def _named(self, claim: Claim) -> list[tuple[Named, str]]:
+        """Names to which a phrase can be added, and their pages, which must not be in the claim's evidence."""
+        names = self._corpus.names_in(claim.text)
+        known = {split_sentence_id(unit)[0] for unit in claim.gold_ids} | (
+            {page for named in names[:1] for page in named.pages} if not claim.evidence_sets else set()
+        )
+        return [
+            (named, page)
+            for named in reversed(names)
+            if (page := self._corpus.meant(claim.text, named)) is not None
+            and page not in known
+            and self._takes_phrase(claim, named)
+            and self._surely_means(claim, named, page)
+        ]
+
+    def _takes_phrase(self, claim: Claim, named: Named) -> bool:
+        before, after = claim.text[: named.start], claim.text[named.end :]
+        if _IN_NAME.search(before) or not _AFTER_NAME.match(after):
+            return False
+        return bool(_BEFORE_NAME.search(before)) or (not before and verb_phrase(after.strip()) is not None)
 
     def _surely_means(self, claim: Claim, named: Named, page: str) -> bool:
         """Whether a name surely means a page. A page with a qualifier has namesakes, in this corpus or beyond: its bare
@@ -107,88 +127,140 @@ class MultiHop:
             or any(written in readable(self._corpus.text(unit)) for unit in claim.gold_ids)
         )
 
-    def _first_name(self, claim: Claim) -> str:
-        named = self._corpus.names_in(claim.text)[0]
-        return claim.text[named.start : named.end]
+    def _appositive(self, claim: Claim, rng: random.Random) -> list[Attack]:
+        for named, page in self._named(claim):
+            if words(claim.text[: named.start])[-1:] == [self._corpus.about(page).noun]:
+                continue  # `the climber Zolia Kresen, a climber` would be redundant
+            if (said := self._described(page, rng, self._others(claim, named))) is not None:
+                return self._inserted(claim, named, page, said)
+        return []
 
-    def _appositive(self, claim: Claim, rng: random.Random) -> Attack | None:
-        if (ending := self._ending_name(claim)) is None:
-            return None
-        about = self._corpus.about(ending[1])
-        if words(claim.text[: ending[0].start])[-1:] == [about.noun]:
-            return None  # `the climber Zolia Kresen, a climber` would be redundant
-        if (described := _described(about, rng, self._first_name(claim))) is None:
-            return None
-        phrase, units = described
-        return self._appended(claim, f", {phrase}", units, f"{about.name} is {phrase}, says its page")
+    def _event(self, claim: Claim, rng: random.Random) -> list[Attack]:
+        for named, page in self._named(claim):
+            if (said := self._one_event(page, rng)) is not None:
+                return self._inserted(claim, named, page, said)
+        return []
 
-    def _wrong_birth(self, claim: Claim, rng: random.Random) -> Attack | None:
-        if claim.label is not Label.SUPPORTS or is_negated(claim.text) or (ending := self._ending_name(claim)) is None:
-            return None
-        about = self._corpus.about(ending[1])
-        born = next((event for event in about.events if event.text == _BIRTH and event.date.year > 0), None)
-        if born is None:
-            return None
-        wrong = born.date.year + rng.choice((-1, 1)) * rng.randint(3, 15)
-        return Attack(
-            self.kind,
-            (claim.id,),
-            sentence(f"{body(claim.text)}, who was born in {wrong}"),
-            Label.REFUTES,
-            ((born.unit,),),
-            f"+ , who was born in {wrong}",
-            f"{about.name} was born in {born.date.year}, not {wrong}",
-        )
+    def _inserted(self, claim: Claim, named: Named, page: str, said: _Said) -> list[Attack]:
+        """The claim with the phrase after a name, between commas."""
+        before, after = claim.text[: named.end], claim.text[named.end :]
+        if not after.strip(" ."):
+            before, after = body(claim.text), ""
+        comma = "," if after else ""
+        texts = (f"{before}, {phrase}{comma}{after}" for phrase in (said.true, said.false))
+        edits = (f"+ , {phrase}" for phrase in (said.true, said.false))
+        return self._pair(claim, texts, edits, self._corpus.about(page).name, said, said.units, (said.refuting,))
 
-    def _description(self, claim: Claim, rng: random.Random) -> Attack | None:
-        if claim.label is not Label.SUPPORTS or is_negated(claim.text) or (ending := self._ending_name(claim)) is None:
-            return None
-        named, page = ending
-        about = self._corpus.about(page)
+    def _description(self, claim: Claim, rng: random.Random) -> list[Attack]:
+        """A description in the place of the name of the one who made the claim's subject: another one's is false."""
         text = body(claim.text)
-        lead = text[: named.start]
-        # `the novelist Faba Sulin` is replaced as a whole, without leaving `the`.
-        lead = re.sub(r" the(?: [a-z]+)? $", " ", lead)
-        if (
-            (described := _described(about, rng, self._first_name(claim))) is None
-            or lead.split()[-1] == "as"
-            or _UNIQUE.search(lead)
-        ):
-            return None
-        phrase, units = described
-        return Attack(
-            self.kind,
-            (claim.id,),
-            sentence(lead + phrase),
-            claim.label,
-            together(claim.evidence_sets, (units,)),
-            f"{text[named.start :]} -> {phrase}",
-            f"{about.name} is {phrase}, says its page",
-        )
+        subject = subject_of(claim.text, self._corpus)
+        made = {} if subject is None else {one: unit for _, unit, one in made_by(self._corpus, subject.page)}
+        for named, page in self._named(claim):
+            # `the novelist Faba Sulin` is replaced as a whole, without leaving `the`.
+            lead = re.sub(r" the(?: [a-z]+)? $", " ", text[: named.start])
+            if claim.label is not Label.SUPPORTS or page not in made or text[named.end :] or _UNIQUE.search(lead):
+                continue
+            if _BY.search(lead) and (said := self._described(page, rng, self._others(claim, named))) is not None:
+                texts = (lead + said.true, lead + said.false)
+                edits = (f"{text[named.start :]} -> {phrase}" for phrase in (said.true, said.false))
+                refuting = (made[page], said.refuting)
+                return self._pair(claim, texts, edits, self._corpus.about(page).name, said, said.units, refuting)
+        return []
 
     # --- An added entity of the evidence ----------------------------------------------------------
 
-    def _participle(self, claim: Claim, rng: random.Random) -> Attack | None:
+    def _participle(self, claim: Claim, rng: random.Random) -> list[Attack]:
         subject = subject_of(claim.text, self._corpus)
         work = subject and _WORK_IS.fullmatch(subject.predicate)
         if not work or " by " in work["noun"]:
-            return None
+            return []
         for role, unit, page in made_by(self._corpus, subject.page):
-            about = self._corpus.about(page)
-            if (described := _described(about, rng, self._corpus.about(subject.page).name)) is None:
+            if (said := self._described(page, rng, [self._corpus.about(subject.page).name])) is None:
                 continue
-            phrase, units = described
             verb = next(verb for verb, noun in ROLES.items() if noun == role)
-            return self._appended(
-                claim, f" {verb} by {phrase}", (unit, *units), f"it was {verb} by {about.name}, {phrase}"
-            )
-        return None
+            phrases = [f"{verb} by {phrase}" for phrase in (said.true, said.false)]
+            texts = (f"{body(claim.text)} {phrase}" for phrase in phrases)
+            edits = (f"+ {phrase}" for phrase in phrases)
+            name = f"it was {verb} by {self._corpus.about(page).name}, who"
+            return self._pair(claim, texts, edits, name, said, (unit, *said.units), (unit, said.refuting))
+        return []
 
-    def _role(self, claim: Claim, rng: random.Random) -> Attack | None:
+    def _pair(
+        self,
+        claim: Claim,
+        texts: Iterable[str],
+        edits: Iterable[str],
+        name: str,
+        said: _Said,
+        units: tuple[str, ...],
+        refuting: tuple[str, ...],
+    ) -> list[Attack]:
+        """The attack with a true phrase, which keeps the label, and the one with a false phrase, which is refuted."""
+        true, false = texts
+        of_true, of_false = edits
+        sets = together(claim.evidence_sets, (units,)) if claim.label is Label.SUPPORTS else ()
+        told = f"{name}: {said.true}, says its page"
+        return [
+            Attack(self.kind, (claim.id,), sentence(true), claim.label, sets, of_true, told),
+            Attack(
+                self.kind,
+                (claim.id,),
+                sentence(false),
+                Label.REFUTES,
+                (refuting,),
+                of_false,
+                f"{told}, not {said.false}",
+            ),
+        ]
+
+    def _others(self, claim: Claim, named: Named) -> list[str]:
+        """The claim's other names, which nothing that is added may speak of."""
+        return [claim.text[one.start : one.end] for one in self._corpus.names_in(claim.text) if one != named]
+
+    def _described(self, page: str, rng: random.Random, subjects: Sequence[str]) -> _Said | None:
+        """A noun phrase, with or without a relative clause. It does not mention the claim's `subjects`, since it would add
+        to the claim."""
+        about = self._corpus.about(page)
+        if about.description is None or any(subject in about.description.text for subject in subjects):
+            return None
+        true, units = about.description.text, (about.description.unit,)
+        false = self._falsehoods.of_description(page, rng)
+        if false is None or rng.random() < 0.2:
+            return self._dated(page, true, units, rng)
+        predicates = [
+            phrase
+            for phrase in about.predicates
+            if not any(subject in phrase.text for subject in subjects) and not _repeats(phrase.text, true)
+        ]
+        if predicates and rng.random() < 0.7:
+            more = rng.choice(predicates)
+            clause = f" {'who' if about.person else 'that'} {more.text}"
+            return _Said(true + clause, false + clause, tuple(dict.fromkeys((*units, more.unit))), units[0])
+        return _Said(true, false, units, units[0])
+
+    def _dated(self, page: str, description: str, units: tuple[str, ...], rng: random.Random) -> _Said | None:
+        """A description with the year of an event: `a novelist who was born in 1872`."""
+        if (event := self._one_event(page, rng)) is None:
+            return None
+        true, false = (f"{description} {phrase}" for phrase in (event.true, event.false))
+        return _Said(true, false, tuple(dict.fromkeys((*units, *event.units))), event.refuting)
+
+    def _one_event(self, page: str, rng: random.Random) -> _Said | None:
+        about = self._corpus.about(page)
+        events = [event for event in about.events if event.date.year > 0]
+        if not events or not about.known:
+            return None
+        event = rng.choice(events)
+        who, year = "who" if about.person else "which", event.date.year
+        true, false = (f"{who} {event.text} in {one}" for one in (year, other_year(year, rng)))
+        return _Said(true, false, (event.unit,), event.unit)
+
+    def _role(self, claim: Claim, rng: random.Random) -> list[Attack]:
         """Replaces the subject by its role in a work, if the work's own page names its maker."""
         subject = subject_of(claim.text, self._corpus)
         if subject is None or subject.number == "p":
-            return None
+            return []
         known = {split_sentence_id(unit)[0] for unit in claim.gold_ids}
         for work in self._works_of(subject.page):
             name = self._corpus.written(work)
@@ -197,34 +269,15 @@ class MultiHop:
             for role, unit, maker in made_by(self._corpus, work):
                 if maker == subject.page and role not in claim.text:
                     the = f"The {role} of {name}"
-                    return Attack(
-                        self.kind,
-                        (claim.id,),
-                        sentence(f"{the} {subject.predicate}"),
-                        claim.label,
-                        together(claim.evidence_sets, ((unit,),)),
-                        f"{subject.written} -> {the}",
-                        f"{subject.written} is t{the[1:]}",
-                    )
-        return None
+                    sets = together(claim.evidence_sets, ((unit,),)) if claim.evidence_sets else ()
+                    text, edit = sentence(f"{the} {subject.predicate}"), f"{subject.written} -> {the}"
+                    reason = f"{subject.written} is t{the[1:]}"
+                    return [Attack(self.kind, (claim.id,), text, claim.label, sets, edit, reason)]
+        return []
 
     def _works_of(self, page: str) -> list[str]:
         """Pages that the subject's page names, in order."""
         return list(dict.fromkeys(meant for line in self._corpus.lines(page) for _, meant in line.names if meant))
-
-    def _appended(self, claim: Claim, phrase: str, units: tuple[str, ...], reason: str) -> Attack:
-        """Appends a true phrase: a refuted claim stays refuted by its own evidence alone."""
-        refuted = claim.label is Label.REFUTES
-        sets = claim.evidence_sets if refuted else together(claim.evidence_sets, (units,))
-        return Attack(
-            self.kind,
-            (claim.id,),
-            sentence(body(claim.text) + phrase),
-            claim.label,
-            sets,
-            f"+ {phrase.strip()}",
-            reason,
-        )
 
 
 def made_by(corpus: AttackCorpus, page: str) -> Iterator[tuple[str, str, str]]:
@@ -232,31 +285,15 @@ def made_by(corpus: AttackCorpus, page: str) -> Iterator[tuple[str, str, str]]:
     about = corpus.about(page)
     subjects = (about.name, f"The {about.noun}", "It ") if about.noun and not about.person else (about.name,)
     for line in corpus.lines(page):
-        if not line.text.startswith(subjects):
-            continue
+        subject = next((one for one in subjects if line.text.startswith(one)), None)
+        if subject is None or (subject != about.name and line.text[len(subject) :].lstrip()[:1].isupper()):
+            continue  # `The album Osk` is another one
         for named, maker in line.names:
             by, rest = _BY.search(line.text[: named.start]), line.text[named.end :]
             if by is None or maker in (None, page) or (_AFTER_ONE.match(rest) and not _GOES_ON.match(rest)):
                 continue
             if not _NOT_OF_SUBJECT.search(line.text[len(about.name) : by.start()]):
                 yield ROLES[by[1]], line.unit, maker
-
-
-def _described(about: Statements, rng: random.Random, subject: str) -> tuple[str, tuple[str, ...]] | None:
-    """A noun phrase, with or without a relative clause, and the sentences that support it. It does not mention the
-    claim's `subject`, since it would add to the claim."""
-    if about.description is None or subject in about.description.text:
-        return None
-    predicates: list[Phrase] = [
-        p for p in about.predicates if subject not in p.text and not _repeats(p.text, about.description.text)
-    ]
-    if predicates and rng.random() < 0.7:
-        said = rng.choice(predicates)
-        units = tuple(dict.fromkeys((about.description.unit, said.unit)))
-        return f"{about.description.text} {'who' if about.person else 'that'} {said.text}", units
-    if len(about.description.text.split()) < 3:
-        return None  # `a country` identifies nothing
-    return about.description.text, (about.description.unit,)
 
 
 def _repeats(predicate: str, description: str) -> bool:

@@ -16,7 +16,11 @@ import threading
 import urllib.parse
 from pathlib import Path
 
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.decisions import DECISIONS, Decision, read_attacks, read_decisions, write_decision
+from lisax.adversary.prose import readable
+from lisax.adversary.writing import LAYOUTS
+from lisax.corpora import read_claims
 from lisax.records import LABELS, Label, LisaxError
 
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Review of attacks</title>
@@ -24,6 +28,7 @@ _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Review of
 textarea,input,select{{font:inherit;width:100%;box-sizing:border-box;margin:.2em 0 .8em}}
 button{{font:inherit;padding:.4em 1.2em;margin-right:.6em}} dt{{color:#666}} dd{{margin:0 0 .7em}}
 progress{{width:100%}}</style><main>{body}</main></html>"""
+_SETS_SHOWN = 5  # of an attack's evidence sets
 _LONGEST_FORM = 100_000
 _PATIENCE = 10.0  # seconds to wait for the rest of a request
 
@@ -31,10 +36,12 @@ _PATIENCE = 10.0  # seconds to wait for the rest of a request
 class Review:
     """The attacks in order and the decisions so far; `page` and `decide` are all there is."""
 
-    def __init__(self, attacks: Path, decisions: Path):
+    def __init__(self, attacks: Path, decisions: Path, corpus: AttackCorpus | None = None):
+        """`corpus` has the text of the evidence; without one its ids are shown."""
         if attacks.resolve() == decisions.resolve():
             raise LisaxError("--out must be another file than --attacks")
-        self.rows, self._path = read_attacks(attacks), decisions
+        self.rows, self._path, self._corpus = read_attacks(attacks), decisions, corpus
+        self._evidence = {claim.id: claim.evidence_sets for claim in read_claims(attacks)}
         self.decided = read_decisions(decisions, self.rows)
         self.token = secrets.token_urlsafe(16)
 
@@ -52,9 +59,9 @@ class Review:
         row, before = self.rows[id], self.decided.get(id)
         told = "".join(
             f"<dt>{name}</dt><dd>{html.escape(shown)}</dd>"
-            for name in ("kind", "attack", "source", "edit", "reason", "evidence")
+            for name in ("kind", "attack", "source", "edit", "reason")
             if (shown := _shown(row.get(name)))
-        )
+        ) + self._evidence_of(id)
         label = before.label if before else row["label"]
         options = "".join(f"<option{' selected' if one == label else ''}>{one}</option>" for one in LABELS)
         buttons = "".join(f'<button name="decision" value="{one}">{one.capitalize()}</button>' for one in DECISIONS)
@@ -66,6 +73,20 @@ class Review:
 <label>Note<input name="note" value="{html.escape(before.note if before else "")}"></label>{buttons}</form>
 <p>Mend keeps the claim as it stands in the box; accept takes it as it was made.</p>"""
         )
+
+    def _evidence_of(self, id: str) -> str:
+        """The sentences of each evidence set, of the first few sets."""
+        sets = self._evidence.get(id, ())
+        shown = "".join(
+            f"<ul>{''.join(f'<li>{html.escape(self._sentence(unit))}</li>' for unit in members)}</ul>"
+            for members in sets[:_SETS_SHOWN]
+        )
+        more = f"<p>and {len(sets) - _SETS_SHOWN} more sets</p>" if len(sets) > _SETS_SHOWN else ""
+        return f"<dt>evidence</dt><dd>{shown}{more}</dd>" if shown else ""
+
+    def _sentence(self, unit: str) -> str:
+        text = self._corpus.text(unit) if self._corpus else ""
+        return f"{unit}: {readable(text)}" if text else unit
 
     def decide(self, form: dict[str, str]) -> str | None:
         """Writes a decision; returns an error in the form, or None. Accepting keeps text and label."""
@@ -151,9 +172,17 @@ def make_server(review: Review, port: int) -> http.server.HTTPServer:
         raise LisaxError(f"cannot serve on port {port}: {error}; --port takes another") from None
 
 
-def serve(attacks: Path, decisions: Path, port: int) -> int:
+def pages_beside(attacks: Path, corpus: Path | None = None) -> AttackCorpus | None:
+    """The pages of `corpus` or, if none is given, those beside the attacks; None where there are none."""
+    if corpus is not None:
+        return AttackCorpus.open(corpus)
+    beside = any((attacks.parent / pages).is_file() for _, pages in LAYOUTS.values())
+    return AttackCorpus.open(attacks.parent) if beside else None
+
+
+def serve(attacks: Path, decisions: Path, port: int, corpus: Path | None = None) -> int:
     """Serves until Ctrl-C, which loses nothing."""
-    review = Review(attacks, decisions)
+    review = Review(attacks, decisions, pages_beside(attacks, corpus))
     with make_server(review, port) as server:
         print(
             f"http://127.0.0.1:{server.server_address[1]}/   {len(review.rows) - len(review.decided)} to decide; "

@@ -177,7 +177,7 @@ def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
         return None, None
     # A short part such as `a British` is cut from an enumeration: `a British, later American, actor`.
     phrase = _ENDS_AS_VERB.sub("", _RELATIVE.sub("", match["phrase"]).strip())
-    nouns = _ENDS_AS_VERB.sub("", _END_OF_NOUNS.sub("", phrase))
+    nouns = nouns_of(phrase)
     if re.match(r"an? \S+ and \S+ \S+", phrase):
         return None, None  # `a large and permanent settlement`: the word before `and` may not be a noun
     head = words(nouns)[-1:]
@@ -196,6 +196,11 @@ def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
     if of_both and of_both[1] in PERSON_NOUNS and head[0] not in PERSON_NOUNS:
         head = [of_both[1]]
     return Phrase(unit, phrase), head[0]
+
+
+def nouns_of(phrase: str) -> str:
+    """A description without what follows its noun: `a film` of `a film directed by Jo Doe`."""
+    return _ENDS_AS_VERB.sub("", _END_OF_NOUNS.sub("", phrase))
 
 
 _PREPOSITIONS = frozenset("of in from for at by with on to about the a an and or as its his her".split())

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import click
+
 from lisax.cli.verbs import Local, Option, Port
 
 Attacks = Annotated[Local, Option("Attacked claims.", "FILE")]
@@ -38,19 +40,32 @@ def make(
     without_pages: Annotated[bool, Option("Do not write the corpus beside the claims.")] = False,
     model: Annotated[
         Local | None,
-        Option("For lexical: the labeller to attack; without one, words are replaced unguided.", "DIR"),
+        Option(
+            "For lexical: the model to attack, any that `lisax check --model` takes for text.",
+            "DIR",
+            default="the shipped labeller over text, an adapter of MiniLM",
+        ),
     ] = None,
+    unguided: Annotated[
+        bool, Option("For lexical: attack no model; each claim takes the most fluent exchange.")
+    ] = False,
     fluency: Annotated[float, Option("For lexical: largest allowed fall of the mean log10 score of word pairs.")] = 0.5,
 ) -> None:
     """Write attacked claims with their evidence and pages.
 
+    Words for lexical come from WordNet where nltk and its data `wordnet` are installed, otherwise from the corpus, by the
+    vectors of MiniLM.
+
     lisax attack make --claims DIR --out ATTACKED --kind date --kind conjunction
+    lisax attack make --claims DIR --out ATTACKED --kind lexical --model RUN/models/label_listwise
     """
+    if unguided and model is not None:
+        raise click.UsageError("--unguided attacks no model: leave --model out")
     from lisax.adversary.attack import AttackKind
     from lisax.adversary.making import BY_RULE, AttackSettings, make_attacks
 
     kinds = tuple(one for one in AttackKind if one in kind) or BY_RULE
-    settings = AttackSettings(kinds, seed, layout, not without_pages, model, fluency)
+    settings = AttackSettings(kinds, seed, layout, not without_pages, model, not unguided, fluency)
     summary = make_attacks(claims, out, corpus, split, settings)
     for name, of_split in summary["counts"].items():
         for one, labels in of_split.items():
@@ -63,6 +78,14 @@ def review(
     *,
     attacks: Attacks,
     out: Annotated[Local, Option("File of decisions; each decision appends a line.", "FILE")],
+    corpus: Annotated[
+        Local | None,
+        Option(
+            "A folder with pages, or an index, for the text of the evidence.",
+            "DIR",
+            "the pages beside --attacks, if any",
+        ),
+    ] = None,
     port: Annotated[Port, Option("Port of the page; 0 picks a free one.")] = 8323,
 ) -> int:
     """Review attacked claims on a local page.
@@ -71,7 +94,7 @@ def review(
     """
     from lisax.adversary.review import serve
 
-    return serve(attacks, out, port)
+    return serve(attacks, out, port, corpus)
 
 
 def accept(

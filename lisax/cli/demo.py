@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated
 
+import click
+
 from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
-from lisax.cli.run import OUT, Data, DryRun, Out, Until
-from lisax.cli.verbs import Count, Option
+from lisax.cli.run import OUT, Data, DryRun, Labeller, Out, Until
+from lisax.cli.verbs import Count, Option, Port
 
 
 def demo(
     *,
     data: Data = None,
+    model: Labeller = None,
     from_nothing: Annotated[
         bool, Option("Train T5 models from random weights, not adapters of the pretrained MiniLM.")
     ] = False,
@@ -22,6 +26,14 @@ def demo(
     out: Out = OUT,
     until: Until = None,
     dry_run: DryRun = False,
+    serve: Annotated[
+        bool,
+        Option(
+            "Instead of training: open the page over the world (200 pages, if --pages says nothing else) or --data, with the "
+            "models that ship."
+        ),
+    ] = False,
+    port: Annotated[Port, Option("With --serve: the port of the page; 0 picks a free one.")] = 8765,
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
@@ -29,24 +41,37 @@ def demo(
     """Check claims of a generated world, or of --data, with the shipped checker; then run LisT5 there: a report.
 
     lisax demo --out out
+    lisax demo --out out --model RUN/models/label_pointwise
+    lisax demo --serve
     """
+    if serve:
+        from lisax.serve import demo as page
+
+        page.serve_demo(data, pages or page.PAGES, seed, out, port)
+        return
+    if from_nothing and model is not None:
+        raise click.UsageError("--from-nothing trains models: leave --model out")
     from lisax.papers.first_verdicts import first_verdicts
-    from lisax.papers.running import RunSettings, WorldSettings, run_paper
+    from lisax.papers.running import RunSettings, WorldSettings, labeller_binding, run_paper
     from lisax.progress import say
     from lisax.records import LisaxError
     from lisax.runtime import pretrained
 
-    if not (from_nothing or dry_run):
+    given = () if model is None else (labeller_binding(model),)
+    if not (from_nothing or dry_run or given):
         try:
             pretrained.get("minilm", say=say)
         except LisaxError as error:
             say(f"training starts from nothing: {error}")
             from_nothing = True
     settings = RunSettings(
-        out, gin_file, (f"Recipe.seed = {seed}", *gin_bindings), split_paths(gin_search_paths), until, dry_run
+        out, gin_file, (f"Recipe.seed = {seed}", *given, *gin_bindings), split_paths(gin_search_paths), until, dry_run
     )
+    first = functools.partial(first_verdicts, model=model)
     if data is None:
         world = WorldSettings(pages or (12_000 if from_nothing else 2_000), seed)
-        run_paper("list5", settings, world, "demo" if from_nothing else "minilm_demo", first=first_verdicts)
+        recipe = "given" if given else "demo" if from_nothing else "minilm_demo"
+        run_paper("list5", settings, world, recipe, first=first)
     else:
-        run_paper("list5", settings, data, None if from_nothing else "minilm", first=first_verdicts)
+        recipe = "given" if given else None if from_nothing else "minilm"
+        run_paper("list5", settings, data, recipe, first=first)

@@ -1,4 +1,4 @@
-"""T5X's flags, shared by `train`, `eval`, `infer`, `plan`, `run` and `demo`.
+"""T5X's flags, shared by `train`, `eval`, `infer`, `plan`, `run`, `reproduce` and `demo`.
 
 `--gin.NAME=value` is read as `--gin_bindings=NAME=value` (`runtime.gin_files.rewrite_gin_flags`).
 """

@@ -21,7 +21,7 @@ Claims = Annotated[Local, Option("Claims in any layout that `lisax data check` r
 Weight = Annotated[
     float | None,
     click.FloatRange(min=0),
-    Option("Weight of vectors beside BM25, where the index has them; 0: BM25 alone.", "X", "1.5"),
+    Option("Weight of vectors beside BM25, where the index has them; 0: BM25 alone.", "X", "the index's own, or 1.5"),
 ]
 Cluster = Annotated[
     str | None, Option("Search BM25 in this cluster's index, filled by `lisax index cluster`.", "URL/NAME")
@@ -188,15 +188,17 @@ def weight(
         Option("Questions with answer cells, for an index of tables: questions.*.jsonl, or a folder.", "PATH"),
     ] = None,
     split: Annotated[str | None, Option("Split of a folder's questions.", default="dev")] = None,
+    keep: Annotated[bool, Option("Search this index with the best weight from now on.")] = False,
 ) -> None:
     """Fit the weight of vectors beside BM25 to claims or questions whose evidence is known, for `--weight`; prints the
     mean average precision of pages or tables for each weight.
 
-    lisax retrieve weight --index INDEX --questions questions.train.jsonl
+    lisax retrieve weight --index INDEX --questions questions.train.jsonl --keep
     """
     from lisax.corpora import read_claims, read_question_split
     from lisax.predict.dense_search import DenseSearch
-    from lisax.retrieval.fusion import fit
+    from lisax.retrieval.dense import keep_weight
+    from lisax.retrieval.fusion import WEIGHT, fit
     from lisax.retrieval.recall import gold_pages
     from lisax.retrieval.table_store import TableStore
     from lisax.retrieval.table_text import gold_tables
@@ -208,7 +210,8 @@ def weight(
     else:
         is_table = TableStore.open(index).__contains__
         judged = {one.text: frozenset(gold_tables(one, is_table)) for one in read_question_split(questions, split)}
-    dense = DenseSearch.open(index, only="tables" if claims is None else "sentences")
+    texts = "tables" if claims is None else "sentences"
+    dense = DenseSearch.open(index, WEIGHT, texts)
     if dense is None:
         raise click.UsageError(f"{index} has no vectors to weigh: make them with `lisax index vectors`")
     judged = {text: gold for text, gold in judged.items() if gold}
@@ -216,6 +219,9 @@ def weight(
     print(f"{len(judged):,} queries with known evidence\n  weight     MAP")
     for tried, precision in precisions.items():
         print(f"{tried:>8.2f}  {precision:.4f}{'  *' if tried == best else ''}")
+    if keep:
+        keep_weight(index, texts, best, len(judged))
+        print(f"{index} is searched with the weight {best:g} from now on")
 
 
 def _up_to(k: int, cutoffs: Sequence[int]) -> list[int]:

@@ -36,6 +36,15 @@ Data = Annotated[
     Fetched | None,
     Option("Claims or questions and corpus, in a layout that `lisax data check` reads.", "DIR", "a generated world"),
 ]
+Labeller = Annotated[
+    Place | None,
+    Option(
+        "The labeller whose verdicts are reported, with nothing trained: a checkpoint, a bundle or a MODEL_DIR, or "
+        "minilm-text, which LisaX ships.",
+        "DIR",
+        "models are trained",
+    ),
+]
 Pages = Annotated[Count, Option("Size of the generated world.")]
 OUT = Path("out")
 
@@ -44,6 +53,7 @@ def list5(
     *,
     data: Annotated[Fetched, Option("Claims and corpus, in a layout that `lisax data check` reads.", "DIR")],
     out: Out = OUT,
+    model: Labeller = None,
     attacks: Annotated[bool, Option("Also verify attacked claims, and report by attack.")] = False,
     until: Until = None,
     dry_run: DryRun = False,
@@ -54,9 +64,17 @@ def list5(
     """LisT5: verdicts over text by listwise ranking. `lisax demo` runs it on a generated world.
 
     lisax run list5 --data FEVER --out OUT
+    lisax run list5 --data FEVER --out OUT --model minilm-text --attacks
     """
-    bindings = (*(["Recipe.attacks = True"] if attacks else []), *gin_bindings)
-    _run("list5", _settings(out, gin_file, bindings, gin_search_paths, until, dry_run), data)
+    from lisax.papers.running import labeller_binding
+
+    bindings = (
+        *([] if model is None else [labeller_binding(model)]),
+        *(["Recipe.attacks = True"] if attacks else []),
+        *gin_bindings,
+    )
+    recipe = None if model is None else "given"
+    _run("list5", _settings(out, gin_file, bindings, gin_search_paths, until, dry_run), data, recipe=recipe)
 
 
 def open_tables(

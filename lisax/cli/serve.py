@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from lisax.cli.verbs import Count, Local, Option, Port, Probability
+from lisax.cli.verbs import Count, Local, Option, Port, Probability, Rate
 
 Indexes = Annotated[
     tuple[Local, ...],
@@ -65,11 +65,36 @@ def serve(
             default="none for claims; for questions over tables as fitted by `lisax run cltr`",
         ),
     ] = None,
+    rate_limit: Annotated[
+        Rate | None,
+        Option(
+            "Calls of the API a second from one address, and five seconds' worth of them at once; what is more gets 429.",
+            "N",
+            default="none",
+        ),
+    ] = None,
+    log_json: Annotated[
+        bool, Option("Log each request, and what goes wrong, as a line of JSON on standard error.")
+    ] = False,
+    mcp: Annotated[
+        bool,
+        Option(
+            "Instead of the page and the API: the same calls as tools for an assistant, by the Model Context Protocol on "
+            "standard input and output (extra `mcp`)."
+        ),
+    ] = False,
 ) -> None:
-    """Serve a web page that answers questions over tables and checks claims.
+    """Serve a web page and an HTTP API that answer questions over tables and check claims.
+
+    The API: POST /v1/check, /v1/ask, /v1/rank and /v1/verify; GET /v1/indexes, /healthz, /readyz, /metrics and
+    /openapi.json, which describes the calls.
 
     lisax serve --index INDEX
+    lisax serve --index INDEX --mcp
     """
-    from lisax.serve.start import ServeSettings, serve
+    from lisax.serve.start import ServeSettings, serve, serve_assistant
 
-    serve(ServeSettings(model, index, state, host, port, name, pool, keep, aggregate, temporal, min_confidence))
+    settings = ServeSettings(
+        model, index, state, host, port, name, pool, keep, aggregate, temporal, min_confidence, rate_limit, log_json
+    )
+    (serve_assistant if mcp else serve)(settings)

@@ -14,7 +14,12 @@ Graphs = Annotated[Local | None, Option("graphs.jsonl, or a folder in such a lay
 
 def verbalize(
     *,
-    model: Annotated[Local, Option("A verbalizer: a MODEL_DIR, one of its checkpoints, or a bundle.", "DIR")],
+    model: Annotated[
+        Local | None,
+        Option(
+            "A verbalizer: a MODEL_DIR, one of its checkpoints, or a bundle.", "DIR", default="plain sentences by rule"
+        ),
+    ] = None,
     tables: Tables = None,
     graphs: Graphs = None,
     out: Annotated[
@@ -25,22 +30,27 @@ def verbalize(
             "FILE",
         ),
     ],
-    beams: Annotated[Count, Option("Hypotheses per input.")] = 10,
+    beams: Annotated[Count, Option("Hypotheses of the model per input.")] = 10,
     pairs: Annotated[
         Count | None,
-        Option("Maximum number of cells or edges per input.", default="as many as the model's inputs hold"),
+        Option(
+            "Maximum number of cells or edges per input of the model.", default="as many as the model's inputs hold"
+        ),
     ] = None,
-    no_check: Annotated[bool, Option("Keep the first hypothesis, faithful or not.")] = False,
+    no_check: Annotated[bool, Option("Keep the model's first hypothesis, faithful or not.")] = False,
 ) -> None:
-    """Write table rows and sub-graphs as sentences with the same content.
+    """Write table rows and sub-graphs as sentences with the same content: by a model, or without one by rule.
 
-    lisax verbalize --model verbalizer --tables tables.jsonl --out sentences.jsonl
+    lisax verbalize --tables tables.jsonl --out sentences.jsonl
     """
     from lisax.predict.file_steps import verbalize_file
 
     if tables is None and graphs is None:
         raise click.UsageError("nothing to verbalize: give --tables, --graphs, or both")
     found = verbalize_file(model, tables, graphs, out, beams=beams, pairs=pairs, check=not no_check)
+    if model is None:
+        print(f"{out}: {found['units']:,} texts, by rule")
+        return
     print(
         f"{out}: {found['units']:,} texts; faithful at once {found['first_choice']:.1%}, by a later hypothesis "
         f"{found['later_hypothesis']:.1%}, by the rule {found['fallback']:.1%}"

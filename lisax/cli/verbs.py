@@ -27,7 +27,7 @@ GROUPS = {
     "Use trained models": ("check", "ask", "serve", "models"),
     "Build, step by step": ("index", "retrieve", "rerank", "verify", "answer", "verbalize"),
     "Train": ("train", "eval", "infer", "plan", "export", "checkpoint"),
-    "Papers": ("demo", "run", "attack"),
+    "Papers": ("demo", "run", "reproduce", "attack"),
     "Data and figures": ("data", "cache", "feedback", "score"),
 }
 NAMES = tuple(name for names in GROUPS.values() for name in names)
@@ -53,6 +53,7 @@ Place = Annotated[Path, PathAt(place)]  # read and written; may be in a bucket
 Count = Annotated[int, click.IntRange(min=1)]
 Port = Annotated[int, click.IntRange(0, 65535)]
 Probability = Annotated[float, click.FloatRange(0, 1)]
+Rate = Annotated[float, click.FloatRange(min=0, min_open=True)]  # a second
 
 
 @dataclasses.dataclass(frozen=True)

@@ -45,7 +45,9 @@ def verify(
     ] = None,
     min_confidence: MinConfidence = None,
     calibrate: Calibrate = False,
-    columns: Annotated[Count, Option("Columns kept per table.")] = 3,
+    columns: Annotated[
+        Count | None, Option("Columns kept per table; the default is as many as the model was trained on, or 3.")
+    ] = None,
     prompt: Prompt = None,
     label_words: LabelWords = None,
 ) -> None:

@@ -1,5 +1,5 @@
-"""Reads one table from a file of separated values: UTF-8 (or UTF-16 or UTF-32 with a byte order mark), header in the
-first row.
+"""Reads one table from a file of separated values: UTF-8 (or UTF-16 or UTF-32 with a byte order mark), or else the
+encoding that it is most likely in, with a warning; header in the first row.
 
 The separator is that of Excel's first line (`sep=;`), or the tab in a `.tsv`, or whichever of comma, tab, semicolon,
 bar and `#` splits the first rows most evenly. Quotes are read as spreadsheets write them; a field may span lines. Blank
@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from lisax.corpora import encodings
 from lisax.corpora.grid import Place, make_table, within_limits
 from lisax.records import DataError, Table
 
@@ -36,28 +37,38 @@ def read_table(name: str, place: Place) -> Table:
         with path.open("rb") as file:
             start = file.read(4)
         encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8-sig")
-        with path.open(encoding=encoding, newline="") as file:
-            sample = file.read(SAMPLE_CHARACTERS)
-            file.seek(0)
-            if said := SEPARATOR_LINE.match(sample):
-                file.readline()
-                delimiter = said[1]
-            else:
-                delimiter = "\t" if path.suffix.lower() == ".tsv" else separator(sample)
-            lines = iter(functools.partial(file.readline, LONGEST_ROW + 1), "")
-            rows = _rows(lines, delimiter, path, 2 if said else 1)
-            header = next(rows, [])
-            header, kept, left_out = within_limits(header, rows, place)
-            if not kept and not any(cell.strip() for cell in header):
-                raise DataError("the file is empty", path=path)
+        return _read(name, place, encoding)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     except UnicodeError as error:
-        raise DataError(
-            f"not {encoding.removesuffix('-sig').upper()} ({error.reason}); if the file is Latin-1, "
-            "convert it with `iconv -f latin1 -t utf-8`",
-            path=path,
-        ) from None
+        with path.open("rb") as file:
+            guessed = None if encoding != "utf-8-sig" else encodings.guess(file.read(encodings.SAMPLE))
+        if guessed is None:
+            raise DataError(
+                f"not {encoding.removesuffix('-sig').upper()} ({error.reason}), nor in another encoding that is known",
+                path=path,
+            ) from None
+        place.warn(f"files that are not UTF-8 (read as {guessed})")
+        return _read(name, place, guessed)
+
+
+def _read(name: str, place: Place, encoding: str) -> Table:
+    path = place.path
+    errors = "strict" if encoding.startswith("utf") else "replace"
+    with path.open(encoding=encoding, errors=errors, newline="") as file:
+        sample = file.read(SAMPLE_CHARACTERS)
+        file.seek(0)
+        if said := SEPARATOR_LINE.match(sample):
+            file.readline()
+            delimiter = said[1]
+        else:
+            delimiter = "\t" if path.suffix.lower() == ".tsv" else separator(sample)
+        lines = iter(functools.partial(file.readline, LONGEST_ROW + 1), "")
+        rows = _rows(lines, delimiter, path, 2 if said else 1)
+        header = next(rows, [])
+        header, kept, left_out = within_limits(header, rows, place)
+        if not kept and not any(cell.strip() for cell in header):
+            raise DataError("the file is empty", path=path)
     return make_table(name, Path(name).stem.replace("_", " "), header, kept, place, rows_left_out=left_out)
 
 

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
+from lisax.corpora.encodings import guess
 from lisax.corpora.grid import LIMITS, Place, join_names, make_table
 from lisax.records import Table, read_file
 
@@ -98,7 +99,7 @@ def read_tables(name: str, place: Place) -> Iterator[Table]:
 
 
 def decode(content: bytes, place: Place) -> str:
-    """The text of a page in its declared encoding or UTF-8; if neither fits, it is read as Latin-1 with a warning."""
+    """The text of a page in its declared encoding or UTF-8; if neither fits, as it is most likely, with a warning."""
     declared = _CHARSET.search(content[:4096])
     encodings = ["utf-8-sig"]
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -112,8 +113,9 @@ def decode(content: bytes, place: Place) -> str:
                 return content.decode(_WIDER.get(name, encoding))
         except (UnicodeError, LookupError):
             continue
-    place.warn("pages that are neither UTF-8 nor what they declare (read as Latin-1)")
-    return content.decode("cp1252", errors="replace")
+    guessed = guess(content) or "cp1252"
+    place.warn(f"pages that are neither UTF-8 nor what they declare (read as {guessed})")
+    return content.decode(guessed, errors="replace")
 
 
 def parse(text: str, row_limit: int, cell_limit: int = LIMITS.cells) -> HtmlPage:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
-from lisax.corpora import html_tables, table_files, titles
+from lisax.corpora import encodings, html_tables, table_files, titles
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.grid import Place
 from lisax.corpora.reading import Watch, told, unique_documents
@@ -116,14 +116,14 @@ def read_page(path: Path, name: str, watch: Watch) -> Document:
         title, blocks = _read_html(html_tables.decode(content, Place(path, None, watch)))
     else:
         try:
-            text = content.decode("utf-8-sig")
+            text, guessed = encodings.decoded(content)
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
             raise DataError(
-                "the page is not UTF-8; if it is Latin-1, convert it with `iconv -f latin1 -t utf-8`",
-                path=path,
-                line=line,
+                "the page is not UTF-8, nor in another encoding that is known", path=path, line=line
             ) from None
+        if guessed is not None:
+            watch.warn(f"pages that are not UTF-8 (read as {guessed})", path)
         title, blocks = _read_markdown(text) if suffix in MARKDOWN else ("", _paragraphs(text.splitlines()))
     page = check_id(titles.page_id(name.removesuffix(path.suffix)), path=path)
     sentences = [sentence for block in blocks for sentence in split_sentences(titles.one_line(block))]
@@ -145,6 +145,16 @@ def split_sentences(text: str) -> list[str]:
         found.append(sentence.strip())
         start = match.end()
     return [sentence for sentence in (*found, text[start:].strip()) if sentence]
+
+
+def split_paragraphs(text: str) -> list[str]:
+    """The sentences of a text whose paragraphs are separated by blank lines, in order.
+
+    >>> split_paragraphs("Velin was born\\nin Tarn. She sang.\\n\\nHer sister too")
+    ['Velin was born in Tarn.', 'She sang.', 'Her sister too']
+    """
+    blocks = _paragraphs(text.splitlines())
+    return [sentence for block in blocks for sentence in split_sentences(titles.one_line(block))]
 
 
 def _paragraphs(lines: list[str]) -> Iterator[str]:

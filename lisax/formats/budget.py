@@ -1,8 +1,8 @@
 """Shortening a document so that the whole input fits: the claim, the entities and the closing word stay.
 
 A text is cut at the end of a word; only where not one word fits is the first word itself cut. Every
-length is counted on the whole text as the model will see it, with one token kept for EOS, so a budget
-holds for any vocabulary, whatever its pieces do at the seams.
+length is counted on the whole text as the model will see it, special tokens included, so a budget holds
+for any vocabulary, whatever its pieces do at the seams.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from lisax.records import LisaxError
 
+# The number of tokens that a model reads of a text, special ones included: `Vocabulary.count`.
 CountTokens = Callable[[str], int]
-EOS_TOKENS = 1
 
 
 def squeeze(text: str) -> str:
@@ -26,8 +26,8 @@ def join(*parts: str) -> str:
 
 
 def fits(text: str, max_tokens: int | None, count_tokens: CountTokens) -> bool:
-    """Whether `text` and its EOS are at most `max_tokens` tokens; None is no limit."""
-    return max_tokens is None or count_tokens(text) + EOS_TOKENS <= max_tokens
+    """Whether `text` is at most `max_tokens` tokens; None is no limit."""
+    return max_tokens is None or count_tokens(text) <= max_tokens
 
 
 def longest_start(text: str, accepts: Callable[[str], bool]) -> str | None:

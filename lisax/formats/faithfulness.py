@@ -12,18 +12,22 @@
 
 What the text says beyond the input is invented: a number in digits or words, a sign, a date of which no part is from
 elsewhere, `⁇` (what a vocabulary cannot write), and, where the words that any text may use are known, every other word.
+Of a text that passes so far, `additions` looks for what is added in words, and `slots` for values in another's place.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Set
 from typing import NamedTuple
 
+from lisax.formats.additions import Additions
 from lisax.formats.budget import squeeze
+from lisax.formats.slots import Slots
 from lisax.formats.triples import Triples
 from lisax.text.dates import MONTH_NUMBERS, Date, find_dates
 from lisax.text.folding import RUN, fold
@@ -69,14 +73,16 @@ class TextFacts(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What the text lost and what it invented, as it is compared."""
+    """What the text lost and what it invented, as it is compared, and which values stand in another's place; the last is
+    looked for in texts that lose nothing."""
 
     lost: tuple[str, ...]
     invented: tuple[str, ...]
+    misplaced: tuple[str, ...] = ()
 
     @property
     def faithful(self) -> bool:
-        return not self.lost and not self.invented
+        return not (self.lost or self.invented or self.misplaced)
 
 
 def find(text: str) -> TextFacts:
@@ -118,6 +124,7 @@ class Facts:
     """What a text about `triples` must hold, and may."""
 
     def __init__(self, triples: Triples):
+        self._triples = triples
         values = [find(value) for _, value in dict.fromkeys(triples.pairs)]
         title, names = find(triples.title), [find(name) for name, _ in triples.pairs]
         everything = (title, *names, *values)
@@ -141,6 +148,15 @@ class Facts:
         small = list(map(_small_words, (triples.title, *(value for _, value in triples.pairs))))
         self.names = self.names.union(*(words for words in small if len(words) <= _PHRASE_WORDS))
         self._phrases = [words for words in small if len(words) > _PHRASE_WORDS]
+        self._additions = Additions(triples, self._words | {run for found in everything for run in found.numbers})
+
+    @functools.cached_property
+    def _slots(self) -> Slots:
+        return Slots(self._triples)
+
+    @functools.cached_property
+    def _by_rule(self) -> Set[str]:
+        return {render(self._triples), " ".join(render_pairs(self._triples))}
 
     def judge(self, text: str, plain_words: Collection[str] | None = None) -> Judgement:
         """`plain_words`: folded words that a text may use though its input has not got them; None: any."""
@@ -172,7 +188,12 @@ class Facts:
             or (plain_words is not None and word not in FUNCTION_WORDS and word not in plain_words)
         )
         invented += [UNKNOWN] * (text.count(UNKNOWN) > self._unknown)
-        return Judgement(tuple(lost), tuple(invented))
+        lost += self._additions.lost(text)
+        if lost or invented:  # it is refused already
+            return Judgement(tuple(lost), tuple(invented))
+        invented = self._additions.invented(text, plain_words)
+        # The rule says every value beside its name, however names and values mix.
+        return Judgement((), tuple(invented), () if text in self._by_rule else tuple(self._slots.misplaced(text)))
 
     def numbers_lost(self, text: str) -> list[str]:
         """The numbers and dates that a text nowhere says: a rough look, at texts that something else has made."""

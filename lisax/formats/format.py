@@ -98,10 +98,11 @@ class Format:
     def encode(
         self, example: Any, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
     ) -> Text:
-        """The input of at most `max_tokens` tokens with EOS (None: no limit), and the target word.
+        """The input of at most `max_tokens` tokens (None: no limit), and the target word.
 
-        `count_tokens` gives the number of pieces of a text without EOS. Raises LisaxError for an example that does not
-        fit the format: another record, a list where one sentence belongs, a verdict where relevance belongs."""
+        `count_tokens` gives the number of tokens of a text; special tokens count in both. Raises LisaxError for an
+        example that does not fit the format: another record, a list where one sentence belongs, a verdict where
+        relevance belongs."""
         if self.each:
             raise LisaxError(f"the format '{self}' has an input for each {self.each}: `encode_each` gives them")
         self._check(example)
@@ -111,7 +112,7 @@ class Format:
     def encode_each(
         self, example: Any, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
     ) -> list[Any]:
-        """The inputs of a format that has several for an example, each of at most `max_tokens` tokens with EOS."""
+        """The inputs of a format that has several for an example, each of at most `max_tokens` tokens; see `encode`."""
         self._check(example)
         return list(self.texts(example, preset=preset, max_tokens=max_tokens, count_tokens=count_tokens))
 
@@ -142,8 +143,8 @@ class Format:
         """What inference must know of the texts that a model was trained on, for its `model.json`:
         {"text": {family, preset, max_tokens, words of the answer, tables or candidates}}.
 
-        `max_tokens`: of an input, with its EOS; of table fusion, of the claim with one table, and of a pointer with one
-        candidate. `depth`: how many tables or candidates are read for a claim."""
+        `max_tokens`: of an input, with its special tokens; of table fusion, of the claim with one table, and of a
+        pointer with one candidate. `depth`: how many tables or candidates are read for a claim."""
         card: dict[str, Any] = {"family": self.name, "preset": preset.name, "max_tokens": max_tokens}
         if self.has_label_words:
             card["words"] = list(self.words(preset))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lisax.formats.budget import EOS_TOKENS, CountTokens, fits, join, longest_start, shorten, squeeze
+from lisax.formats.budget import CountTokens, fits, join, longest_start, shorten, squeeze
 from lisax.formats.examples import Example
 from lisax.formats.format import VERDICT, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
@@ -30,7 +30,7 @@ def encode_pointwise(
     max_tokens: int | None = None,
     count_tokens: CountTokens,
 ) -> str:
-    """The input for one sentence, at most `max_tokens` tokens with its EOS; the sentence is shortened."""
+    """The input for one sentence, at most `max_tokens` tokens with the special ones; the sentence is shortened."""
 
     def render(document: str, query: str, entities: int) -> str:
         return join(preset.claim_slot, query, "sentence:", document, preset.label_closing)
@@ -67,7 +67,7 @@ def encode_listwise(
     """The input for a list of (title, sentence) pairs, best first.
 
     A list that fits is not touched. Otherwise every sentence has the same budget of tokens, and those
-    above it are cut to it: (max_tokens - EOS - tokens of the template with the claim) // L. With T5's
+    above it are cut to it: (max_tokens - tokens of the template with the claim and EOS) // L. With T5's
     vocabulary, the released wording, 512 tokens and L = 5 that is (512 - 2 - |claim| - 3*5 - 1) // 5. If
     the claim leaves no token for evidence the markers stay empty, and a claim still too long is cut.
     """
@@ -84,10 +84,14 @@ def encode_listwise(
     empty = [""] * len(documents)
     if documents:
         budget = sentence_budget(query, len(documents), preset=preset, max_tokens=max_tokens, count_tokens=count_tokens)
+        special = count_tokens("")
         # Cutting each sentence on its own assumes that token counts add up over words; where a vocabulary
         # breaks that by a piece, the budget goes down until the whole input fits.
         while budget > 0:
-            cut = [longest_start(document, lambda start: count_tokens(start) <= budget) or "" for document in documents]
+            cut = [
+                longest_start(document, lambda start: count_tokens(start) - special <= budget) or ""
+                for document in documents
+            ]
             text = render(cut, query)
             if fits(text, max_tokens, count_tokens):
                 return text
@@ -106,7 +110,7 @@ def sentence_budget(query: str, sentences: int, *, preset: Preset, max_tokens: i
     """Tokens that each of `sentences` sentences may have; at most 0 when the claim leaves none."""
     markers = (f"sentence{i}:" for i in range(1, sentences + 1))
     template = join(preset.claim_slot, query, *markers, preset.label_closing)
-    return (max_tokens - EOS_TOKENS - count_tokens(template)) // sentences
+    return (max_tokens - count_tokens(template)) // sentences
 
 
 def _pointwise(example: Example, *, preset: Preset, **budget: Any) -> list[Text]:

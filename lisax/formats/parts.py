@@ -136,7 +136,7 @@ def encode_part(
     max_tokens: int | None = None,
     count_tokens: CountTokens,
 ) -> str:
-    """The input for a question and a part of a table, at most `max_tokens` tokens with its EOS.
+    """The input for a question and a part of a table, at most `max_tokens` tokens with the special ones.
 
     `header` holds the name of every cell of a row, or the one name of a column. What is too long is cut by words:
     all cells to the same number, as many as fit; where not even one word of each fits, cells are dropped from the

@@ -33,7 +33,7 @@ def encode_ranking(
     max_tokens: int | None = None,
     count_tokens: CountTokens,
 ) -> str:
-    """The ranking input, at most `max_tokens` tokens with its EOS, ending in `Relevant:`.
+    """The ranking input, at most `max_tokens` tokens with the special ones, ending in `Relevant:`.
 
     The document (title and sentence) is shortened, never the query or the entities, but for the last
     resorts of `budget.shorten`.

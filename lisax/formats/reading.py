@@ -7,6 +7,7 @@ A dual encoder reads questions as they are and passages as `{title} . {text}`; a
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from lisax.formats.budget import CountTokens, fits, longest_start, squeeze
@@ -80,7 +81,7 @@ def encode_passage(title: str, text: str, *, max_tokens: int | None, count_token
 def encode_reading(
     question: str, title: str, text: str, *, max_tokens: int | None, count_tokens: CountTokens
 ) -> ReadingText:
-    """The text of a question with one of its passages; at most `max_tokens` tokens with EOS."""
+    """The text of a question with one of its passages; at most `max_tokens` tokens, special ones among them."""
     before = f"question: {squeeze(question)} title: {squeeze(title)} context: "
     return ReadingText(_shortened(text, before, max_tokens, count_tokens), len(before))
 
@@ -96,11 +97,18 @@ def _shortened(text: str, before: str, max_tokens: int | None, count_tokens: Cou
     return kept
 
 
+NOWHERE = (0, 0)  # the place of a token that stands for no character
+
+
 class Places(NamedTuple):
-    """Character spans of an input's tokens: the i-th token is `inputs[begins[i]:ends[i]]`."""
+    """Character spans of an input's tokens: the i-th token is `inputs[begins[i]:ends[i]]`, a special one `NOWHERE`."""
 
     begins: list[int]
     ends: list[int]
+
+    @classmethod
+    def of(cls, spans: Sequence[tuple[int, int]]) -> Places:
+        return cls([begin for begin, _ in spans], [end for _, end in spans])
 
     def tokens_of(self, begin: int, end: int) -> tuple[int, int] | None:
         """The first and the last token of the characters from `begin` to `end`, or None where one of them is in no

@@ -9,10 +9,10 @@ in one input, with the wording of LisT5's lists, so that the same label words an
 Rows are numbered from 1 and every row repeats the header. What does not fit is dropped by whole rows from
 the end. A table of which no row is there keeps its header (`header is : {h1} ; … ; {hm} .`).
 
-As a pair, for an encoder of two segments, the claim and the tables, the header once and then the rows, those that share
-most with the claim first: an encoder has few tokens, and what is above them is cut at the end.
+As a pair, for an encoder of two segments, which has few tokens: the claim, and each table's records, best first
+(`table_records`).
 
-    {q}    {caption} . {h1} ; … ; {hm} . {c1} ; … ; {cm} . …
+    {q}    {caption} . {m} rows . {h1} is {c1} ; … ; {hm} is {cm} . …
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from lisax.formats.budget import EOS_TOKENS, CountTokens, fits, join, shorten, squeeze
+from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
 from lisax.formats.format import TABLE_CLASSES, VERDICT, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.ranking import titled
+from lisax.formats.table_records import text_of
 from lisax.records import LABELS, DataError, Label, Table, get_field
-from lisax.text.words import shared_words
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def header_text(header: Sequence[str]) -> str:
 def encode_table(
     claim: str, table: TableView, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
 ) -> TableText:
-    """The input for a claim and one table, at most `max_tokens` tokens with its EOS."""
+    """The input for a claim and one table, at most `max_tokens` tokens with the special ones."""
     return _encode(claim, [table], ["table:"], preset, max_tokens, count_tokens)
 
 
@@ -184,7 +184,7 @@ def encode_tables(
     max_tokens: int | None = None,
     count_tokens: CountTokens,
 ) -> TableText:
-    """The input for a claim and its tables, best first, at most `max_tokens` tokens with its EOS.
+    """The input for a claim and its tables, best first, at most `max_tokens` tokens with the special ones.
 
     Tables share the budget evenly: the next row always goes to the table that has the fewest tokens so far,
     so what a small table leaves is the others'. One table is written as the first of a list, so that a model
@@ -216,7 +216,7 @@ def _encode(
     if max_tokens is None:
         rows = [[row_text(i, table.header, row) for i, row in enumerate(table.rows, start=1)] for table in tables]
     else:
-        room = max_tokens - EOS_TOKENS - count_tokens(render(claim, captions, headers))
+        room = max_tokens - count_tokens(render(claim, captions, headers))
         if room < 0:
             return TableText(_without_rows(render, claim, captions, headers, max_tokens, count_tokens), tuple(sizes))
         rows = _rows_that_fit(tables, headers, room, count_tokens)
@@ -234,14 +234,15 @@ def _rows_that_fit(
 ) -> list[list[str]]:
     """The first rows of each table that `room` tokens hold, beside the headers; only those and the next are read."""
     rows: list[list[str]] = [[] for _ in tables]
+    special = count_tokens("")
     waiting = [(0, i) for i, table in enumerate(tables) if table.rows]  # (tokens so far, table): a heap
     while waiting:
         used, i = heapq.heappop(waiting)
         table, number = tables[i], len(rows[i])
         text = row_text(number + 1, table.header, table.rows[number])
-        cost = count_tokens(" " + text)
+        cost = count_tokens(" " + text) - special
         if number == 0 and headers[i]:
-            cost -= count_tokens(" " + headers[i])  # the first row takes the header's place
+            cost -= count_tokens(" " + headers[i]) - special  # the first row takes the header's place
         if cost > room:
             continue
         room -= cost
@@ -292,16 +293,8 @@ def _tables(example: TableExample, *, preset: Preset, **budget: Any) -> list[Tex
 
 
 def _tables_pair(example: TableExample, *, preset: Preset) -> PairTexts:
-    texts = (titled(table.caption, pair_text(example.claim, table), preset) for table in example.tables)
+    texts = (titled(table.caption, text_of(example.claim, table), preset) for table in example.tables)
     return PairTexts(squeeze(example.claim), join(*texts))
-
-
-def pair_text(claim: str, table: TableView) -> str:
-    """A table's header and rows, those that share most words with the claim first, then in the table's order."""
-    rows = [" ; ".join(row) for row in table.rows]
-    shares = shared_words(claim, rows)
-    first = sorted(range(len(rows)), key=lambda i: -shares[i])
-    return " ".join(squeeze(f"{text} .") for text in (" ; ".join(table.header), *(rows[i] for i in first)))
 
 
 def _each_table(example: TableExample, **budget: Any) -> list[TableText]:

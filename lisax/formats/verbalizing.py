@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lisax.formats.budget import EOS_TOKENS, longest_start, squeeze
+from lisax.formats.budget import longest_start, squeeze
 from lisax.formats.format import SENTENCES, Format
 from lisax.formats.triples import Triples
 from lisax.records import DataError, LisaxError, get_field
@@ -83,7 +83,7 @@ class Encoder:
 
         Of a title only as much is repeated as leaves half of the room to a pair; of a name, a quarter.
         """
-        room = max_tokens - EOS_TOKENS - len(self.to_ids(PREFIXES[self.preset])) * bool(PREFIXES[self.preset])
+        room = max_tokens - 1 - len(self.to_ids(PREFIXES[self.preset])) * bool(PREFIXES[self.preset])
         if room < 16:
             raise LisaxError(
                 f"{max_tokens} tokens are too few for the verbalizer's input; give `inputs` a greater length"

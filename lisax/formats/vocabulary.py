@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from lisax.formats.reading import Places
+from lisax.formats.reading import NOWHERE, Places
 from lisax.records import DataError, LisaxError, atomic_write, check_text
 
 PAD_ID, EOS_ID, UNK_ID = 0, 1, 2
@@ -57,15 +57,19 @@ class Vocabulary(Protocol):
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]: ...
 
-    def count(self, text: str) -> int:
-        """Number of pieces, without special tokens."""
-
-    def encode_with_places(self, text: str) -> tuple[list[int], Places]:
-        """Piece ids as `encode` gives them, with the characters of the text that each stands for."""
-
     def encode_input(self, text: str, max_tokens: int | None = None) -> list[int]:
         """A text as a model reads it, with special tokens, at most `max_tokens` long; what is above is cut at its
         end."""
+
+    def encode_inputs(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode_input` of each text, whole."""
+
+    def count(self, text: str) -> int:
+        """Number of tokens of `encode_input(text)`; of an empty text that of the special tokens."""
+
+    def encode_with_places(self, text: str) -> tuple[list[int], Places]:
+        """`encode_input(text)` with the characters of the text that each token stands for; special tokens stand for
+        none."""
 
     def encode_pair(self, first: str, second: str, max_tokens: int | None = None) -> Pair:
         """Two texts as a model reads them, at most `max_tokens` long: the second is cut at its end, and the first only
@@ -135,20 +139,21 @@ class SentencePieceVocabulary:
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return self._processor.EncodeAsIds(list(map(check_text, texts)))
 
-    def count(self, text: str) -> int:
-        """Number of pieces, without EOS."""
-        return len(self._processor.EncodeAsIds(check_text(text)))
-
-    def encode_with_places(self, text: str) -> tuple[list[int], Places]:
-        """Piece ids as `encode` gives them, with the characters of the text that each stands for."""
-        found = self._processor.EncodeAsOffsetMapping(check_text(text))
-        begins, ends = zip(*found["offsets"]) if found["ids"] else ((), ())
-        return list(found["ids"]), Places(list(begins), list(ends))
-
     def encode_input(self, text: str, max_tokens: int | None = None) -> list[int]:
         """Piece ids and EOS."""
         ids = self.encode(text)
         return [*(ids if max_tokens is None else ids[: max(0, max_tokens - 1)]), EOS_ID]
+
+    def encode_inputs(self, texts: Sequence[str]) -> list[list[int]]:
+        return [[*ids, EOS_ID] for ids in self.encode_batch(texts)]
+
+    def count(self, text: str) -> int:
+        """Number of pieces, and EOS."""
+        return len(self.encode(text)) + 1
+
+    def encode_with_places(self, text: str) -> tuple[list[int], Places]:
+        found = self._processor.EncodeAsOffsetMapping(check_text(text))
+        return [*found["ids"], EOS_ID], Places.of([*found["offsets"], NOWHERE])
 
     def encode_pair(self, first: str, second: str, max_tokens: int | None = None) -> Pair:
         """Each text with its EOS; types are all 0."""

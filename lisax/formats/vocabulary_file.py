@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.formats.reading import Places
+from lisax.formats.reading import NOWHERE, Places
 from lisax.formats.vocabulary import EXTRA_IDS, Pair, SentencePieceVocabulary, Vocabulary, room_of_pair
 from lisax.records import DataError, LisaxError, check_text
 
@@ -91,19 +91,24 @@ class TokenizerVocabulary:
         found = self._tokenizer.encode_batch_fast(list(map(check_text, texts)), add_special_tokens=False)
         return [self.published(encoding.ids) for encoding in found]
 
-    def count(self, text: str) -> int:
-        return len(self._pieces(text))
-
-    def encode_with_places(self, text: str) -> tuple[list[int], Places]:
-        found = self._pieces(text)
-        begins, ends = zip(*found.offsets) if found.ids else ((), ())
-        return self.published(found.ids), Places(list(begins), list(ends))
-
     def encode_input(self, text: str, max_tokens: int | None = None) -> list[int]:
         found = self._pieces(text)
         if max_tokens is not None:
             found.truncate(max(0, max_tokens - self._tokenizer.num_special_tokens_to_add(False)))
         return self.published(self._tokenizer.post_process(found).ids)
+
+    def encode_inputs(self, texts: Sequence[str]) -> list[list[int]]:
+        found = self._tokenizer.encode_batch_fast(list(map(check_text, texts)))
+        return [self.published(encoding.ids) for encoding in found]
+
+    def count(self, text: str) -> int:
+        return len(self._pieces(text)) + self._tokenizer.num_special_tokens_to_add(False)
+
+    def encode_with_places(self, text: str) -> tuple[list[int], Places]:
+        found = self._tokenizer.encode(check_text(text))
+        special = found.special_tokens_mask
+        places = [NOWHERE if is_special else offsets for is_special, offsets in zip(special, found.offsets)]
+        return self.published(found.ids), Places.of(places)
 
     def encode_pair(self, first: str, second: str, max_tokens: int | None = None) -> Pair:
         texts = self._pieces(first), self._pieces(second)

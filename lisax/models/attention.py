@@ -14,8 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models.architectures import RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE
+from lisax.models.architectures import RELATIVE_BUCKETS
 from lisax.models.axes import LORA_A, LORA_B
+from lisax.models.relative_positions import relative_position_bucket
 
 if TYPE_CHECKING:
     from lisax.models.architectures import T5Config
@@ -38,37 +39,6 @@ def constrain(x: Array, *axes: str | None) -> Array:
 def pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) -> Array:
     """[batch, length], [batch, keys] -> bool [batch, 1, length, keys]."""
     return compare(queries[:, None, :, None], keys[:, None, None, :])
-
-
-def relative_position_bucket(
-    relative: np.ndarray,
-    *,
-    bidirectional: bool,
-    buckets: int = RELATIVE_BUCKETS,
-    max_distance: int = RELATIVE_MAX_DISTANCE,
-) -> np.ndarray:
-    """Bucket of each key position minus query position, int32, same shape.
-
-    Half of the buckets are exact, the other half logarithmic up to `max_distance`; with
-    `bidirectional` each sign has half of all, otherwise future keys share bucket 0.
-    """
-    bucket = np.zeros_like(relative, dtype=np.int32)
-    distance = -relative
-    if bidirectional:
-        buckets //= 2
-        bucket += (distance < 0).astype(np.int32) * buckets
-        distance = np.abs(distance)
-    else:
-        distance = np.maximum(distance, 0)
-    exact = buckets // 2
-    # float32 throughout: the reference rounds there, and a bucket's edge depends on it.
-    scaled = (
-        np.log(distance.astype(np.float32) / exact + np.finfo(np.float32).eps)
-        / np.log(max_distance / exact)
-        * (buckets - exact)
-    )
-    far = np.minimum(exact + scaled.astype(np.int32), buckets - 1)
-    return bucket + np.where(distance < exact, distance, far).astype(np.int32)
 
 
 class Dense(nn.Module):

@@ -1,6 +1,8 @@
-"""What the shipped checker says of a run's claims, before anything is trained."""
+"""What the shipped checker, or a given model, says of a run's claims, before anything is trained."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from lisax.papers.base import REPORT
 from lisax.papers.list5.run import List5
@@ -12,9 +14,9 @@ from lisax.records import LABELS, LisaxError
 CLAIMS_PER_LABEL = 2
 
 
-def first_verdicts(run: List5) -> None:
-    """Indexes the corpus, and prints the verdicts on the first reported claims of each label. Where the encoder of the
-    shipped checker cannot be had, says why and does no more."""
+def first_verdicts(run: List5, model: Path | None = None) -> None:
+    """Indexes the corpus, and prints the verdicts on the first reported claims of each label, by `model` or, without one,
+    by the shipped checker; where its encoder cannot be had, says why and does no more."""
     run.make("index")
     claims = [
         claim
@@ -22,10 +24,13 @@ def first_verdicts(run: List5) -> None:
         for claim in [claim for claim in run.claims_of(REPORT).values() if claim.label is label][:CLAIMS_PER_LABEL]
     ]
     try:
-        checker = Checker(Index.open(run.index_folder))
+        checker = Checker(Index.open(run.index_folder), model=model)
     except LisaxError as error:
+        if model is not None:
+            raise
         say(f"the checker that LisaX ships is left out: {error}")
         return
-    say("the checker that LisaX ships, which knows nothing of these pages but what it reads:")
+    name = "the checker that LisaX ships" if model is None else str(model)
+    say(f"{name}, which knows nothing of these pages but what it reads:")
     for claim, verdict in zip(claims, checker.check_many(claims)):
         print(f"{verdict}\n  gold: {claim.label}\n")

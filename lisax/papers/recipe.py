@@ -143,7 +143,7 @@ class WarmUpRecipe(BaseRecipe):
 @dataclasses.dataclass(frozen=True)
 class BackboneRecipe(WarmUpRecipe):
     """Adds a pretrained encoder (a name that `lisax models list` shows, hf:OWNER/NAME@REVISION, a folder) on which every
-    model is a pair scorer, in the place of T5."""
+    model is built, in the place of T5. What answers T5 in words is a pair scorer then."""
 
     backbone: str | None = None
 

@@ -9,6 +9,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lisax.corpora import open_folder
@@ -17,6 +18,7 @@ from lisax.papers.plan import plan_text
 from lisax.papers.stages import Stopped
 from lisax.places import is_remote
 from lisax.progress import say
+from lisax.records import DataError
 from lisax.runtime.gin_files import searching
 from lisax.runtime.run_lock import alone_in
 
@@ -91,13 +93,13 @@ def run_paper(
                 with alone_in(out):
                     print(cross_validate(open_folder(folder), out, read, folds))
                 return
-            finish = importlib.import_module(f"{module}.report").finish
-            _run(pipeline, finish, read, folder, out, settings, mirror, first)
+            report = importlib.import_module(f"{module}.report")
+            _run(pipeline, report, read, folder, out, settings, mirror, first)
 
 
 def _run(
     pipeline: type[Pipeline],
-    finish: Callable[[Any], str],
+    report: ModuleType,
     recipe: Any,
     data: Path,
     out: Path,
@@ -105,7 +107,8 @@ def _run(
     mirror: Mirror | None,
     first: Callable[[Any], None] | None,
 ) -> None:
-    """Runs a pipeline's stages; `finish` writes its report and returns the tables for a terminal."""
+    """Runs a pipeline's stages. The module `report` has `finish`, which writes the report and returns the tables for a
+    terminal, and may have `finish_early`, which does so for what there is when the run stops before its end."""
     dataset = open_folder(data)
     if mirror is not None:
         mirror.push()  # the generated world: the run compares its data's modification times
@@ -122,8 +125,11 @@ def _run(
             run.run()
         except Stopped as stage:
             say(f"stopped after {stage}, as asked")
+            finish_early = getattr(report, "finish_early", None)
+            if finish_early is not None and (told := finish_early(run)):
+                print(told)
             return
-        print(finish(run))
+        print(report.finish(run))
 
 
 @contextlib.contextmanager
@@ -215,3 +221,13 @@ def transfer_binding(models: Mapping[str, Path | None]) -> str:
         name: str(path if is_remote(path) else path.resolve()) for name, path in models.items() if path is not None
     }
     return f"CltrRecipe.models = {named}"
+
+
+def labeller_binding(model: Path) -> str:
+    """The setting of a LisT5 recipe that names a given labeller. Raises DataError where there is none."""
+    from lisax.runtime.pretrained import is_named
+
+    kept = is_remote(model) or (is_named(model) and not model.exists())
+    if not kept and not model.is_dir():
+        raise DataError("no such checkpoint or bundle", path=model)
+    return f"Recipe.labeller = {str(model if kept else model.resolve())!r}"

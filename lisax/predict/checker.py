@@ -99,6 +99,8 @@ class Checker:
                 raise LisaxError(
                     "a verifier of tables takes them as the search finds them: leave ranker and temporal out"
                 )
+            if verifier.columns is not None:
+                self.index = self.index.keeping(verifier.columns)
             candidates = max(LEAST_TABLES, verifier.depth)
         elif ranker is None:
             ranker = InTurn() if isinstance(verifier, PointerVerifier) else Bm25Ranker()
@@ -118,11 +120,17 @@ class Checker:
 
     def find(self, claims: Sequence[str | Claim]) -> list[list[Evidence]]:
         """The ranked evidence of each claim, as `verify` reads it."""
-        texts = [check_text(claim if isinstance(claim, str) else claim.text) for claim in claims]
-        found = self.index.search_many(texts, self.candidates, documents=self.documents, hops=self.hops)
+        return self.rank(claims, self.search(claims))
+
+    def search(self, claims: Sequence[str | Claim]) -> list[list[Evidence]]:
+        """What the index finds for each claim, not yet ranked."""
+        return self.index.search_many(_texts(claims), self.candidates, documents=self.documents, hops=self.hops)
+
+    def rank(self, claims: Sequence[str | Claim], found: list[list[Evidence]]) -> list[list[Evidence]]:
+        """What was found for each claim, ranked."""
         if self.ranker is None:
             return found
-        return list(self.ranker.rank_many(texts, found, spot=self._spot))
+        return list(self.ranker.rank_many(_texts(claims), found, spot=self._spot))
 
     def verify(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> Iterator[Verdict]:
         """The verdict on each claim, from its ranked evidence."""
@@ -143,6 +151,10 @@ class Checker:
 
     def _spot(self, claim: str) -> Sequence[str]:
         return default_spotter(self.index.titles).spot(claim)
+
+
+def _texts(claims: Sequence[str | Claim]) -> list[str]:
+    return [check_text(claim if isinstance(claim, str) else claim.text) for claim in claims]
 
 
 def shipped_for(index: Index, ranker: Ranker | Path | None = None) -> tuple[Path, Ranker | Path | None]:

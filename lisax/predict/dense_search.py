@@ -10,7 +10,7 @@ import numpy as np
 from lisax.records import LisaxError
 from lisax.retrieval import bm25, table_text
 from lisax.retrieval.bm25 import Bm25Index
-from lisax.retrieval.dense import DenseIndex, Encodes, source_of_vectors
+from lisax.retrieval.dense import DenseIndex, Encodes, source_of_vectors, weight_of
 from lisax.retrieval.fusion import WEIGHT, Judged, fused
 from lisax.retrieval.mixed import Hits
 
@@ -42,8 +42,11 @@ class DenseSearch:
         cls, folder: str | os.PathLike, weight: float | None = None, only: str | None = None
     ) -> DenseSearch | None:
         """The search of an index whose vectors' dot products are cosines; None for any other index, and for the weight
-        0. `only`: `sentences` or `tables` of an index that may have both. Opens the model where encoding found it, and
-        searches the inverted file where there is one."""
+        0. `only`: `sentences` or `tables` of an index that may have both. Without a weight it is the one that was fitted to
+        this index, if any. Opens the model where encoding found it, and searches the inverted file where there is one.
+        """
+        if weight is None and only is not None:
+            weight = weight_of(folder, only)
         if weight == 0 or (source := source_of_vectors(folder, only)) is None:
             return None
         vectors = DenseIndex.open(folder, only)
@@ -52,8 +55,8 @@ class DenseSearch:
         from lisax.predict.sentence_encoder import SentenceEncoder
 
         words = Bm25Index.open(folder, table_text.NAME if only == "tables" else bm25.NAME)
-        encoder, weight = SentenceEncoder.open(source), WEIGHT if weight is None else weight
-        return cls(vectors, encoder, words.search, weight=weight, exact=not vectors.is_listed)
+        weight = WEIGHT if weight is None else weight
+        return cls(vectors, SentenceEncoder.open(source), words.search, weight=weight, exact=not vectors.is_listed)
 
     @property
     def digest(self) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lisax.formats.tables import TABLE_FUSION, TableExample, view
-from lisax.formats.vocabulary import EOS_ID
 from lisax.metrics import tables as figures
 from lisax.metrics.temperature import calibrated
 from lisax.models import table_truth
@@ -62,7 +61,7 @@ class FusionModel:
         if not self.tables:
             raise card.error("text.tables", "it reads no tables")
         self.preset, self.decision, self.vocabulary = card.preset, TableDecision.of(card), card.open_vocabulary()
-        self.calibration, self.dropped_rows = card.calibration, 0
+        self.card, self.calibration, self.dropped_rows = card, card.calibration, 0
         self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
 
     def scores(self, examples: Sequence[TableExample], progress: Callable[[int], None] | None = None) -> Scores:
@@ -72,8 +71,8 @@ class FusionModel:
             for example in examples
         ]
         self.dropped_rows = sum(sum(text.dropped) for claim in texts for text in claim)
-        tokens = iter(self.vocabulary.encode_batch([text.inputs for claim in texts for text in claim]))
-        return self._scorer.scores([[[*next(tokens), EOS_ID] for _ in claim] for claim in texts], progress)
+        tokens = iter(self.vocabulary.encode_inputs([text.inputs for claim in texts for text in claim]))
+        return self._scorer.scores([[next(tokens) for _ in claim] for claim in texts], progress)
 
     def sufficiency(self, examples: Sequence[TableExample], probabilities: np.ndarray) -> np.ndarray:
         """How surely one of a claim's tables decides it: float [claims] from [claims, k, classes], higher is surer.

@@ -16,7 +16,6 @@ import numpy as np
 
 from lisax.formats.budget import squeeze
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind, encode_part
-from lisax.formats.vocabulary import EOS_ID
 from lisax.predict.pair_model import PairModel
 from lisax.predict.text_model import TextModel
 from lisax.records import LisaxError, Table
@@ -101,7 +100,7 @@ class PartScorer:
 
     def _inputs(self, question: str, parts: Sequence[_Part]) -> list[np.ndarray]:
         asked = np.array(self.model.vocabulary.encode(" ".join(question.split())), np.int32)
-        slot, end = self._slot, np.array([EOS_ID], np.int32)
+        slot, end = self._slot, np.array(self.model.vocabulary.encode_input(""), np.int32)
         made = []
         for part in parts:
             tokens = self._fitting(part, self.model.max_tokens - len(asked))
@@ -127,7 +126,7 @@ class PartScorer:
 
     def _plainly(self, question: str, part: _Part) -> np.ndarray:
         text = self._text(part.example, question, self.model.max_tokens)
-        return np.array([*self.model.vocabulary.encode(text), EOS_ID], np.int32)
+        return np.array(self.model.vocabulary.encode_input(text), np.int32)
 
 
 class PairPartScorer(PartScorer):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from lisax.formats.examples import Passage
 from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
-from lisax.formats.vocabulary import EOS_ID
 from lisax.metrics.temperature import calibrated
 from lisax.records import LABELS, Label, LisaxError
 from lisax.runtime.checkpoints import resolve_checkpoint
@@ -43,8 +42,8 @@ class PointerModel:
             self.format.encode_each(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
             for example in examples
         ]
-        tokens = iter(self.vocabulary.encode_batch([text.inputs for claim in texts for text in claim]))
-        found = self._scorer.point([[[*next(tokens), EOS_ID] for _ in claim] for claim in texts], progress)
+        tokens = iter(self.vocabulary.encode_inputs([text.inputs for claim in texts for text in claim]))
+        found = self._scorer.point([[next(tokens) for _ in claim] for claim in texts], progress)
         found.labels[[not example.candidates for example in examples]] = [0, 0, 1] if self.labels else 0
         return found
 

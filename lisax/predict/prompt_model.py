@@ -22,6 +22,7 @@ from lisax.records import LABELS, DataError, Label, LisaxError
 from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.public_models import Job, Rule, Use, use_of
+from lisax.runtime.text_scoring import T5Scoring, softmax
 from lisax.runtime.vocabulary_check import check_fits
 
 Progress = Callable[[int], None]
@@ -33,23 +34,18 @@ class PromptModel:
     format = RANK  # the record that `probabilities` takes; a checker is asked by `shares`
     calibration: Calibration | None = None
 
-    def __init__(self, model: T5Config, parameters: dict, vocabulary: Vocabulary, use: Use, source: str | os.PathLike):
-        from lisax.runtime.answer_scoring import AnswerScorer
-        from lisax.runtime.scoring import LabelScorer
-
+    def __init__(self, scoring: T5Scoring, vocabulary: Vocabulary, use: Use, source: str | os.PathLike):
         self.use, self.vocabulary, self.source = use, vocabulary, source
         self.max_tokens = use.max_tokens
-        model, options = model.for_inference(), {"max_tokens": use.max_tokens, "source": source}
         if use.rule is Rule.ANSWERS:
             answers = vocabulary.encode_batch(use.answers)
             if any(len(ids) > 1 for ids in answers):
-                scorer = AnswerScorer(model, parameters, answers, **options)
-                self._raw = scorer.log_likelihoods
+                self._raw = scoring.answers(answers, use.max_tokens).log_likelihoods
                 return
             pieces = [vocabulary.piece_id(word) for word in use.answers]
         else:
             pieces = [vocabulary.id_of(piece) for piece in use.answers]
-        self._raw = LabelScorer(model, parameters, pieces, **options).logits
+        self._raw = scoring.labels(pieces, use.max_tokens).logits
 
     @classmethod
     def open(cls, path: str | os.PathLike, use: Use | None = None) -> PromptModel:
@@ -72,15 +68,11 @@ class PromptModel:
             )
         vocabulary = open_vocabulary(checkpoint.vocabulary)
         check_fits(vocabulary, checkpoint.architecture.backbone, checkpoint.folder)
-        from lisax.runtime.restore import load_model
-
-        return cls(*load_model(path, T5Config), vocabulary, use, path)
+        return cls(T5Scoring(checkpoint), vocabulary, use, path)
 
     def score(self, inputs: Sequence[tuple[str, ...]], progress: Progress | None = None) -> np.ndarray:
         """float32 [inputs, answers]: the share of each answer, or under `Rule.LOGIT` its logit. An input is a claim with
         its text, or with the two texts that are compared."""
-        from lisax.runtime.scoring import softmax
-
         tokens = [
             self.use.prompt.ids(*one, vocabulary=self.vocabulary, max_tokens=self.use.max_tokens) for one in inputs
         ]

@@ -18,7 +18,6 @@ import numpy as np
 
 from lisax.formats import reading
 from lisax.formats.reading import POINT, READ
-from lisax.formats.vocabulary import EOS_ID
 from lisax.metrics.open_qa import answer_spans, normalize
 from lisax.predict.verdicts import Evidence
 from lisax.progress import counting
@@ -132,7 +131,7 @@ class Reader:
 
     def _point(self, questions, texts, count: int, progress) -> Iterator[list[Answer]]:
         encoded = [[self.vocabulary.encode_with_places(text.inputs) for text in of_question] for of_question in texts]
-        ends = iter(self._scorer.ends([[*ids, EOS_ID] for of_question in encoded for ids, _ in of_question], progress))
+        ends = iter(self._scorer.ends([ids for of_question in encoded for ids, _ in of_question], progress))
         for (_, passages), of_question, of_tokens in zip(questions, texts, encoded, strict=True):
             logits = [next(ends) for _ in of_question]
             yield self._added_up(passages, of_question, [places for _, places in of_tokens], logits)[:count]
@@ -174,10 +173,7 @@ class Reader:
     def _generate(self, questions, texts, count: int, progress) -> Iterator[list[Answer]]:
         from lisax.models.decoding import Decoding
 
-        tokens = [
-            [[*ids, EOS_ID] for ids in self.vocabulary.encode_batch([text.inputs for text in of_question])]
-            for of_question in texts
-        ]
+        tokens = [self.vocabulary.encode_inputs([text.inputs for text in of_question]) for of_question in texts]
         decoding = Decoding(beam_size=count, length_penalty=0.0)
         found = self._scorer.answers(tokens, length=self._answer_tokens, decoding=decoding, progress=progress)
         for (_, passages), (hypotheses, scores) in zip(questions, found, strict=True):

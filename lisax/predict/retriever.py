@@ -11,7 +11,6 @@ import numpy as np
 
 from lisax.formats import reading
 from lisax.formats.reading import RETRIEVE
-from lisax.formats.vocabulary import EOS_ID
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import counting
@@ -51,7 +50,7 @@ class Retriever:
     def questions(self, texts: Sequence[str]) -> np.ndarray:
         """Question vectors, float32 [texts, emb]."""
         return self._encoder.questions(
-            self._tokens(
+            self.vocabulary.encode_inputs(
                 [
                     reading.encode_question(text, max_tokens=self._question_tokens, count_tokens=self.vocabulary.count)
                     for text in texts
@@ -62,7 +61,7 @@ class Retriever:
     def passages(self, passages: Sequence[Text], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Passage vectors, float32 [passages, emb]."""
         return self._encoder.passages(
-            self._tokens(
+            self.vocabulary.encode_inputs(
                 [
                     reading.encode_passage(
                         passage.title, passage.text, max_tokens=self._passage_tokens, count_tokens=self.vocabulary.count
@@ -72,9 +71,6 @@ class Retriever:
             ),
             progress,
         )
-
-    def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        return [[*ids, EOS_ID] for ids in self.vocabulary.encode_batch(texts)]
 
 
 def open_encoder(path: str | os.PathLike) -> Encodes:

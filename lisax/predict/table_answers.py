@@ -25,6 +25,8 @@ from lisax.predict.part_scorer import TABLES_KEPT, PartScorer, Progress
 from lisax.predict.text_model import TextModel
 from lisax.records import DataError, LisaxError, Table
 from lisax.retrieval.bm25 import Bm25Index
+from lisax.retrieval.dense import weight_of
+from lisax.retrieval.fusion import WEIGHT
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import POOL, open_index
 
@@ -230,8 +232,8 @@ class TableAnswerer:
 
 
 def search_by_vectors(folder: Path) -> DenseSearch:
-    """The search of an index of tables by BM25 and vectors."""
-    search = DenseSearch.open(folder, only="tables")
+    """The search of an index of tables by BM25 and vectors, which take part even where BM25 alone was found to be best."""
+    search = DenseSearch.open(folder, weight_of(folder, "tables") or WEIGHT, "tables")
     if search is None:
         raise DataError(
             "the model was trained for tables that BM25 and vectors find together, and this index has no vectors: make "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 from collections.abc import Sequence
@@ -38,6 +39,12 @@ class TableIndex(Index):
         self.table = functools.lru_cache(TABLES_KEPT)(self.store.get)
         self.has_cells = "cells" in read_components(self.folder)
 
+    def keeping(self, columns: int) -> TableIndex:
+        """The same index, of whose tables so many columns are kept."""
+        made = copy.copy(self)
+        made.columns = columns
+        return made
+
     @functools.cached_property
     def cells(self) -> CellIndex:
         return CellIndex.open(self.folder)
@@ -56,7 +63,7 @@ class TableIndex(Index):
             raise LisaxError("a second hop follows titles of pages: use an index of `lisax index documents`, or hops=1")
         claims = [Claim(str(number), query) for number, query in enumerate(queries)]
         if self.has_cells:
-            run = by_query(retrieval.retrieve(self.cells, claims, k))
+            run = by_query(retrieval.retrieve(self.cells, claims, k, lookup=self.table))
         else:
             found = self.search_texts(list(queries), k)
             run = {

@@ -6,7 +6,6 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,22 +13,22 @@ from lisax.formats.examples import Example, Passage
 from lisax.formats.format import RELEVANCE, VERDICT
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.tables import TABLES
-from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.formats.vocabulary import Vocabulary
 from lisax.metrics.temperature import calibrated
+from lisax.models.architectures import T5Config
 from lisax.places import fetched, is_remote, place
 from lisax.records import LABELS, DataError, Label, LisaxError
 from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.interop.opening import open_whole
 from lisax.runtime.model_card import ModelCard
-
-if TYPE_CHECKING:
-    from lisax.runtime.scoring import LabelScorer
+from lisax.runtime.text_scoring import JAX, ScoresLabels, T5Scoring, backend_for, softmax
 
 
 class TextModel:
     """Scores examples of one format. `dropped_rows`: how many table rows did not fit into the inputs of the
     last call."""
 
-    def __init__(self, scorer_of: Callable[[list[int], int], LabelScorer], vocabulary: Vocabulary, card: ModelCard):
+    def __init__(self, scorer_of: Callable[[list[int], int], ScoresLabels], vocabulary: Vocabulary, card: ModelCard):
         """`scorer_of(pieces, max_tokens)` builds the scorer for the format's label words."""
         self.card, self.format, self.preset = card, card.format, card.preset
         self.calibration = card.calibration
@@ -45,14 +44,15 @@ class TextModel:
         self._scorer = scorer_of([vocabulary.piece_id(word) for word in words], self.max_tokens)
 
     @classmethod
-    def open(cls, path: str | os.PathLike) -> TextModel:
-        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+    def open(cls, path: str | os.PathLike, *, backend: str | None = None) -> TextModel:
+        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest). `backend`: which
+        library computes, see `text_scoring.backend_for`."""
         folder = fetched(resolve_checkpoint(path)) if is_remote(path) else place(path)
         if not folder.is_dir():
             raise DataError("no such checkpoint or bundle", path=folder)
         folder = resolve_checkpoint(folder)
         card = ModelCard.read(folder)
-        return cls(_scorer_of(folder), card.open_vocabulary(), card)
+        return cls(_scorer_of(folder, backend), card.open_vocabulary(), card)
 
     def probabilities(self, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Softmax over the target words, float32 [len(examples), words].
@@ -64,15 +64,12 @@ class TextModel:
             for example in examples
         ]
         self.dropped_rows = sum(text.dropped_rows for text in texts)
-        tokens = self.vocabulary.encode_batch([text.inputs for text in texts])
-        return self.token_probabilities([[*ids, EOS_ID] for ids in tokens], progress)
+        return self.token_probabilities(self.vocabulary.encode_inputs([text.inputs for text in texts]), progress)
 
     def token_probabilities(
         self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None
     ) -> np.ndarray:
-        """`probabilities` of inputs that are already encoded, each ending in EOS."""
-        from lisax.runtime.scoring import softmax
-
+        """`probabilities` of inputs that are already encoded, with their special tokens."""
         return softmax(self._scorer.logits(tokens, progress))
 
     @functools.cached_property
@@ -103,13 +100,17 @@ class TextModel:
         return dict(zip(LABELS, map(float, shares), strict=True))
 
 
-def _scorer_of(folder: Path) -> Callable[[list[int], int], LabelScorer]:
-    from lisax.runtime import program
+def _scorer_of(folder: Path, backend: str | None) -> Callable[[list[int], int], ScoresLabels]:
+    checkpoint = open_whole(folder, T5Config)
+    if backend_for(checkpoint.architecture.for_inference(), backend) == JAX:
+        from lisax.runtime import program
 
-    return _of_program(folder) if (folder / program.PROGRAM_JSON).is_file() else _of_model(folder)
+        if (folder / program.PROGRAM_JSON).is_file():
+            return _of_program(folder)
+    return T5Scoring(checkpoint, backend=backend).labels
 
 
-def _of_program(folder: Path) -> Callable[[list[int], int], LabelScorer]:
+def _of_program(folder: Path) -> Callable[[list[int], int], ScoresLabels]:
     """The scorer that a bundle holds as StableHLO. It neither imports flax nor traces the model."""
     from lisax.runtime import bundle, program
     from lisax.runtime.scoring import LabelScorer
@@ -135,15 +136,3 @@ def _of_program(folder: Path) -> Callable[[list[int], int], LabelScorer]:
         )
 
     return scorer_of
-
-
-def _of_model(folder: Path) -> Callable[[list[int], int], LabelScorer]:
-    """The scorer of a checkpoint, or of a bundle without a program."""
-    from lisax.models.architectures import T5Config
-    from lisax.runtime.restore import load_model
-    from lisax.runtime.scoring import LabelScorer
-
-    model, parameters = load_model(folder, T5Config)
-    return lambda pieces, max_tokens: LabelScorer(
-        model.for_inference(), parameters, pieces, max_tokens=max_tokens, source=folder
-    )

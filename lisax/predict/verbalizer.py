@@ -190,6 +190,17 @@ class Verbalizer:
         )
 
 
+class RuleVerbalizer:
+    """Writes units by the rule that stands in for a model's unfaithful texts: plain sentences that hold everything as it
+    is written, without a checkpoint."""
+
+    def verbalize(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[Verbalized]:
+        """A text for each unit. `progress` is called once, with the number of units."""
+        if progress is not None:
+            progress(len(units))
+        return [_by_rule(unit, 0) for unit in units]
+
+
 def _by_rule(unit: Triples, rejected: int) -> Verbalized:
     """Renders a row as one sentence, which is a unit of evidence; a sub-graph as one sentence per edge, each a unit."""
     texts = render_pairs(unit)
@@ -205,7 +216,7 @@ def ended(text: str) -> str:
 
 
 def verbalize_to_file(
-    verbalizer: Verbalizer,
+    verbalizer: Verbalizer | RuleVerbalizer,
     units: Iterable[Triples],
     out: Path,
     made_from: str = "",

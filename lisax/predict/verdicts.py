@@ -86,7 +86,8 @@ class Verdict:
     ENOUGH INFO because the most probable one was below the minimum confidence (`Checker`). `ruling` is the temporal
     rules' ruling as plain data, with the verifier's own label. `sufficiency` says how surely one of the tables decides
     the claim (table fusion). `id` is the claim's own id, if any; `reads` is the kind of evidence that the verifier
-    read.
+    read. `decided_by` is the unit that weighed most, where the verifier reads each unit on its own. `sources` are the
+    verdicts that this one was joined from (`joining.join`).
 
     >>> from lisax.records import Label
     >>> evidence = Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 0", 0.98)
@@ -110,6 +111,18 @@ class Verdict:
     sufficiency: float | None = None
     reads: Literal["sentences", "tables"] = "sentences"
     abstained: bool = False
+    decided_by: str | None = None
+    sources: tuple[Verdict, ...] = ()
+
+    @property
+    def deciding(self) -> str | None:
+        """The unit of evidence that decided: the one whose dates a rule compared, else `decided_by`, else the first, which
+        is the best. None where nothing decides."""
+        if self.label is Label.NOT_ENOUGH_INFO or not self.evidence:
+            return None
+        units = [one.unit for one in self.evidence]
+        dated = [one["id"] for one in (self.ruling or {}).get("evidence", ()) if one["id"] in units]
+        return next(iter(dated), self.decided_by or units[0])
 
     @property
     def likeliest(self) -> Label:
@@ -185,15 +198,28 @@ class Verdict:
         """A line of a predictions file, as `lisax verify` writes and `lisax score` reads it: FEVER's fields and our
         own."""
         made, own = self.prediction(), {} if self.id is None else {"id": self.id}
+        if self.sources:
+            parts = [source.submission() for source in self.sources]
+            both = [unit for part in parts for unit in part["predicted_evidence"]]
+            alone = dataclasses.replace(self, sources=(), evidence=()).submission()
+            return alone | {"predicted_evidence": both, "evidence_units": list(made.evidence)}
         if self.reads == "tables":
             return own | table_predictions.prediction_row(TablePrediction(made, self.sufficiency))
         pages = {one.unit.rpartition("_")[0]: one.page for one in self.evidence if one.page}
         return own | fever.prediction_row(made, lambda page: pages.get(page, page))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the `submission` plus the claim, the reason and the texts of the evidence."""
-        texts = {"reason": self.reason, "evidence": [one.to_dict() for one in self.evidence]}
+        """Plain data: the `submission` plus the claim, the reason and the texts of the evidence; of joined verdicts also
+        the unit that decides, and what each source says."""
+        texts: dict[str, Any] = {"reason": self.reason, "evidence": [one.to_dict() for one in self.evidence]}
+        if self.sources:
+            texts |= {"deciding": self.deciding, "sources": [source.summary() for source in self.sources]}
         return {"claim": self.claim} | self.submission() | texts
+
+    def summary(self) -> dict[str, Any]:
+        """The label alone, as one of the `sources` of a joined verdict."""
+        shares = {str(label): share for label, share in self.probabilities.items()}
+        return {"reads": self.reads, "label": str(self.label), "label_probabilities": shares, "reason": self.reason}
 
     def to_json(self) -> str:
         """One line of JSON."""

@@ -172,6 +172,7 @@ class Labeller(Verifier):
         for claim, read, rows in zip(claims, evidence, inputs):
             shares = scores[start : start + len(rows)]
             start += len(rows)
+            decided_by = None
             if not len(shares):
                 # Without evidence a pointwise model has no input: NOT ENOUGH INFO.
                 total = np.array([0.0, 0.0, 1.0])
@@ -179,12 +180,35 @@ class Labeller(Verifier):
                 # A ranker's scores are probabilities. BM25 scores above 1 count as certain, as do missing scores.
                 relevance = np.clip([1.0 if one.score is None else one.score for one in read], 0, 1)
                 total = AGGREGATES[self.aggregate](shares, relevance)
+                decided_by = read[int(np.argmax(shares[:, int(np.argmax(total))] * relevance))].unit
             else:
                 total = shares[0]
             total = total / total.sum()
             if len(shares):
                 total = calibrated(total, self.calibration)
-            yield verdict_of(claim, total, read, reason="" if len(shares) else NOTHING)
+            verdict = verdict_of(claim, total, read, reason="" if len(shares) else NOTHING)
+            yield dataclasses.replace(verdict, decided_by=decided_by)
+
+
+def attributed(verifier: Verifier, verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """The verdicts with `decided_by`. Of a labeller that read several sentences as one input, which does not tell, it is the
+    sentence from which it gives the verdict's label most probably when it reads nothing else."""
+    verdicts = list(verdicts)
+    if not isinstance(verifier, Labeller):
+        return verdicts
+    unknown = [
+        one
+        for one in verdicts
+        if one.decided_by is None and one.label is not Label.NOT_ENOUGH_INFO and len(one.evidence) > 1
+    ]
+    alone = [Example("", one.claim, tuple(_passages([unit]))) for one in unknown for unit in one.evidence]
+    shares = iter(verifier.model.probabilities(alone) if alone else ())
+    found = {}
+    for one in unknown:
+        column = LABELS.index(one.label)
+        best = max([next(shares)[column], -place] for place in range(len(one.evidence)))
+        found[id(one)] = one.evidence[-best[1]].unit
+    return [dataclasses.replace(one, decided_by=found.get(id(one), one.decided_by)) for one in verdicts]
 
 
 def _sentence_examples(claim: str | Claim, read: Sequence[Evidence], pointwise: bool) -> list[Example]:
@@ -253,7 +277,8 @@ class PointerVerifier(Verifier):
 class TableVerifier(Verifier):
     """Table fusion, a labeller that reads tables as one text, or a pair scorer that reads each on its own (`one_by_one`).
 
-    `decision`: the sufficiency at which table fusion says NOT ENOUGH INFO. None: never for a claim that has a table."""
+    `decision`: the sufficiency at which table fusion says NOT ENOUGH INFO. None: never for a claim that has a table.
+    `columns`: how many it was trained to read of a table; None where its checkpoint does not say."""
 
     reads: Reads = "tables"
 
@@ -267,7 +292,7 @@ class TableVerifier(Verifier):
         if depth is not None and depth > model.tables and not singly:
             raise LisaxError(f"this model reads at most {model.tables} tables, found {depth}")
         self.model, self.decision, self.depth = model, decision, depth or (ONE_BY_ONE if singly else model.tables)
-        self.calibration = model.calibration
+        self.calibration, self.columns = model.calibration, model.card.get("columns")
 
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]
@@ -360,7 +385,8 @@ def table_verdicts(
             if not decision.in_data:
                 reason += ", which was chosen on held-out claims and not learned from examples"
         verdict = verdict_of(claim, shares[i], read, reason=reason, reads="tables")
-        yield dataclasses.replace(verdict, sufficiency=sure)
+        best = None if relevance is None or not read else read[int(np.argmax(relevance[i][: len(read)]))].unit
+        yield dataclasses.replace(verdict, sufficiency=sure, decided_by=best)
 
 
 def tell_dropped_rows(model: FusionModel | TextModel, of: str) -> None:

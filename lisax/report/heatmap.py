@@ -95,6 +95,19 @@ def heatmap(scores: HeatmapScores, name: str = "table", tops: Tops | None = None
     )
 
 
+_FILE = re.compile(r"\.(csv|tsv|tab|html?|xlsx?|json)$", re.IGNORECASE)
+
+
+def name_of(table: Table) -> str:
+    """What a table is called where people read it: its caption or title or, if these are only the name of a file, the
+    names of its first columns."""
+    for name in (table.caption, table.title):
+        if re.search(r"[^\W\d_]{2}", name) and not _FILE.search(name):
+            return name
+    columns = [name for name in table.header if name.strip()]
+    return ", ".join(columns[:4]) + (", …" if len(columns) > 4 else "") if columns else table.title or table.id
+
+
 def best_cell(scores: HeatmapScores) -> tuple[int, int] | None:
     """The cell with the highest score, the first among equals; None if all cells score 0."""
     if not scores.cells.size or not scores.cells.max() > 0:
@@ -199,7 +212,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals["step"] = step
-    environment.filters["percent"] = percent
+    environment.filters |= {"percent": percent, "name": name_of}
     return environment
 
 

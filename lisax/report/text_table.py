@@ -11,11 +11,11 @@ def text_tables(report: Report, published: bool = True) -> str:
 
     `*` marks the best row, which the report shows in detail.
     """
-    return "\n\n".join(map(_lay_out, result_tables(report, published)))
+    return "\n\n".join(map(text_table, result_tables(report, published)))
 
 
-def _lay_out(table: ResultTable) -> str:
-    """Names on the left, figures right-aligned under their headings."""
+def text_table(table: ResultTable) -> str:
+    """One table, in percent: names on the left, figures right-aligned under their headings."""
     names = [row.name + (" *" if row.best else "") for row in table.rows]
     wide = max(map(len, (table.name, "published", *names)))
     widths = [max(len(head), 6) for head in table.columns]

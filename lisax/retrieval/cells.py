@@ -3,7 +3,8 @@
 z is scikit-learn's `TfidfVectorizer` (lower case, smooth idf, l2 norm) fitted on all non-blank cells of all tables,
 including headers and captions. `cell_builder.py` describes the files, `cell_blocks.py` how scores are computed. Scores
 are sums of float32 products in a fixed order: they depend neither on threads nor on how the tables are split into
-blocks or were added. Tables with equal scores are returned in indexing order.
+blocks or were added. Tables with equal scores are returned in indexing order; `tables.retrieve` puts them in the order
+of a second signal.
 """
 
 from __future__ import annotations
@@ -238,12 +239,15 @@ class CellIndex:
         return scores, found, sizes
 
     def columns(self, table: Table, entities: Sequence[str], count: int = 3) -> tuple[int, ...]:
-        """The `count` best columns of a table, in table order; among equals the first.
+        """The `count` best columns of a table, in table order; among equals the first. A table of one row keeps all: its
+        cells are different facts on one subject, whose names, and not themselves, are what a claim repeats.
 
         A column is scored like a table of its own cells and header (ours: the paper keeps the columns "in which cells
         received the highest retrieval scores").
         """
         width = len(table.header)
+        if len(table.rows) == 1:
+            return tuple(range(width))
         if width <= count or not entities:
             return tuple(range(min(width, count)))
         scores = self._scores(self._columns_of(table), width, entities)

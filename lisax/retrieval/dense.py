@@ -38,7 +38,7 @@ BLOCK = 1 << 13  # texts encoded between two commits
 SEARCHED = 1 << 18  # vectors compared at once
 PROBES, TRAINED_BY = 64, 64  # lists read per query; vectors per list for training
 RECIPROCAL = 60  # the constant of Cormack et al. 2009
-PREFIX, LISTS = "dense-", "ivf-"
+PREFIX, LISTS, WEIGHT = "dense-", "ivf-", "weight-"
 
 Progress = Callable[[int], None]
 
@@ -103,6 +103,21 @@ def source_of_vectors(folder: str | os.PathLike, only: str | None = None) -> str
             path=folder,
         )
     return next(iter(found), None)
+
+
+def weight_of(folder: str | os.PathLike, name: str) -> float | None:
+    """The weight beside BM25 that was fitted to the vectors of a kind of text; None where `keep_weight` kept none."""
+    components = read_components(folder)
+    kept = components.get(WEIGHT + name, {"settings": {}})["settings"]
+    return kept["weight"] if kept and kept["model"] == _settings(components, name).get("model") else None
+
+
+def keep_weight(folder: str | os.PathLike, name: str, weight: float, queries: int) -> None:
+    """Records the weight that was fitted to so many queries; it counts as long as the vectors are of the same model."""
+    with writing(folder) as state:
+        model = _settings(state.components, name)["model"]
+        settings = {"weight": weight, "queries": queries, "model": model, "over": PREFIX + name, "of": []}
+        state.commit({WEIGHT + name: {"settings": settings, "parts": [], "files": []}})
 
 
 def _done(components: Mapping[str, dict], name: str, model: str) -> int:

@@ -109,8 +109,9 @@ def cells_to_file(
     index = CellIndex.open(folder)
 
     def hits() -> Iterable[Hit]:
-        gold = tables.gold_tables(TableStore.open(folder).get, claims, claims_file) if mode == "linked" else None
-        return tables.retrieve(index, counted(claims, "claims"), k, mode=mode, gold=gold)
+        lookup = TableStore.open(folder).get
+        gold = tables.gold_tables(lookup, claims, claims_file) if mode == "linked" else None
+        return tables.retrieve(index, counted(claims, "claims"), k, lookup=lookup, mode=mode, gold=gold)
 
     made_from = {"index": index.digest, "claims": _sha256(claims_file), "k": k, "mode": mode}
     return _write_once(out, made_from, hits, f"lisax-{index.strategy}-{mode}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import NamedTuple
 
 from lisax.records import Claim, DataError, Hit, LisaxError, Table
 from lisax.retrieval.bm25_builder import Bm25Builder
@@ -13,10 +15,17 @@ from lisax.retrieval.cells import CellIndex, Strategy, cells_of
 from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.linking import link, spans
 from lisax.retrieval.table_store import TEXTS, index_tables, indexed_text
+from lisax.text.folding import RUN, fold
+from lisax.text.stop_words import INDEX_STOP_WORDS
 
 MODES = ("linked", "spans")
 CUTOFFS = (1, 3, 5, 10)
 CLAIMS_AT_A_TIME = 1 << 14
+# Tables per claim among which equal scores are put in order; beyond them equals keep the order of the index.
+EQUALS = 30
+# Equals are put in order where the first of them is among so many: reading more tables costs more than it gains.
+ORDERED = 3
+READ_TABLES = 1 << 14  # tables whose words are kept
 
 
 def build_index(
@@ -76,25 +85,67 @@ def retrieve(
     claims: Iterable[Claim],
     k: int = 10,
     *,
+    lookup: Callable[[str], Table | None],
     mode: str = "spans",
     gold: Mapping[str, Table] | None = None,
     threads: int | None = None,
 ) -> Iterator[Hit]:
-    """Up to `k` tables per claim, in the order of the claims; streaming.
+    """Up to `k` tables per claim, in the order of the claims; streaming. Of tables with equal scores those come first
+    that share more words with the claim, of these the smallest (`by_words`); `lookup` reads them.
 
     `gold` (see `gold_tables`) is needed for `linked`. A whole-query strategy uses the claim as it is, whatever the
     mode.
     """
     if mode not in MODES:
         raise LisaxError(f"expected a mode of {', '.join(MODES)}; found '{mode}'")
-    claims = iter(claims)
+    claims, said = iter(claims), functools.lru_cache(READ_TABLES)(lambda table: said_by(lookup(table)))
     while batch := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
         queries: list[Sequence[str]] = [
             (claim.text,) if index.strategy.whole_query else entities(claim, mode, gold or {}) for claim in batch
         ]
-        for claim, hits in zip(batch, index.search(queries, k, threads=threads), strict=True):
-            for rank, (table, score) in enumerate(hits, start=1):
+        found = index.search(queries, max(k, EQUALS), threads=threads)
+        for claim, hits in zip(batch, found, strict=True):
+            for rank, (table, score) in enumerate(by_words(claim.text, hits, k, said), start=1):
                 yield Hit(claim.id, table, rank, score)
+
+
+class Said(NamedTuple):
+    """The distinct words of a table (caption, title, header, cells), and its number of cells."""
+
+    words: Set[str]
+    cells: int
+
+
+def by_words(
+    claim: str, hits: Sequence[tuple[str, float]], k: int, said: Callable[[str], Said]
+) -> list[tuple[str, float]]:
+    """The first `k` hits, best first: those with equal scores by the number of distinct words that the table shares with
+    the claim, then by the table's size, the smallest first, then as they were. Only tables among equals are read, where
+    one of these can be among the first `ORDERED`."""
+    ordered: list[tuple[str, float]] = []
+    wanted: Set[str] | None = None
+    for _, group in itertools.groupby(hits, key=lambda hit: hit[1]):
+        if len(ordered) >= k:
+            break
+        equals = list(group)
+        if len(equals) > 1 and len(ordered) < ORDERED:
+            wanted = _words(claim) if wanted is None else wanted
+            tables = {table: said(table) for table, _ in equals}
+            equals.sort(key=lambda hit: (-len(wanted & tables[hit[0]].words), tables[hit[0]].cells))
+        ordered += equals
+    return ordered[:k]
+
+
+def said_by(table: Table | None) -> Said:
+    """What `by_words` compares of a table; nothing without one."""
+    if table is None:
+        return Said(frozenset(), 0)
+    text = " ".join((table.caption, table.title, *table.header, *itertools.chain(*table.rows)))
+    return Said(_words(text), len(table.header) * len(table.rows))
+
+
+def _words(text: str) -> Set[str]:
+    return set(RUN.findall(fold(text))) - INDEX_STOP_WORDS
 
 
 def hit_rates(

@@ -92,6 +92,7 @@ class Objective(Protocol):
 
     # Name of a metric -> the two of `sums` whose ratio it is.
     metrics: Mapping[str, tuple[str, str]]
+    writes: bool  # targets are tokens; others' are classes or places
 
     def weights(self, model: Any, batch: Batch) -> Array:
         """Float32 of any shape, one of each target of the batch; what the loss is normalised by."""
@@ -117,6 +118,7 @@ class TextToText:
         "accuracy": ("right_tokens", "target_tokens"),
         "sequence_accuracy": ("right_rows", "rows"),
     }
+    writes = True
 
     def weights(self, model: T5Config, batch: Batch) -> Array:
         return batch["decoder_loss_weights"].astype(jnp.float32)
@@ -143,6 +145,7 @@ class Fusion:
         "accuracy": ("right_verdicts", "decided"),
         "table_accuracy": ("right_tables", "decided"),
     }
+    writes = False
 
     def weights(self, model: FusionConfig, batch: Batch) -> Array:
         return table_fusion.example_weights(model.objective, batch["decoder_target_tokens"])
@@ -216,6 +219,7 @@ class Pointer:
         "accuracy": ("right_labels", "labelled"),
         "score": ("right_claims", "labelled"),
     }
+    writes = False
 
     def weights(self, model: PointerConfig, batch: Batch) -> Array:
         return pointer_loss.example_weights(model, self._gold(model, batch))
@@ -277,6 +281,7 @@ class Contrast:
     (of a microbatch, where there are several). `targets` are the classes of `dual_encoder`, the positive first."""
 
     metrics = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
+    writes = False
 
     def weights(self, model: DualEncoderConfig, batch: Batch) -> Array:
         return (batch["decoder_target_tokens"][:, 0] == POSITIVE).astype(jnp.float32)
@@ -326,6 +331,7 @@ class Classes:
     """The pair scorer's: the cross-entropy of an input's class, the one number of `targets` (see `models.pair`)."""
 
     metrics = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
+    writes = False
 
     def weights(self, model: PairConfig, batch: Batch) -> Array:
         return (batch["decoder_target_tokens"][:, 0] != pair.NO_CLASS).astype(jnp.float32)
@@ -377,6 +383,7 @@ class Pointing:
     """The pointing reader's: any of the places of the answer, which are `targets`, first and last in turn."""
 
     metrics = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
+    writes = False
 
     def weights(self, model: SpanReaderConfig, batch: Batch) -> Array:
         return jnp.any(batch["decoder_target_tokens"] > 0, axis=-1).astype(jnp.float32)
@@ -421,6 +428,7 @@ class Untrained:
     """That of an encoder alone, which learns under what is built on it."""
 
     metrics = {"loss": ("loss", "learned")}
+    writes = False
 
     def weights(self, model: EncoderConfig, batch: Batch) -> Array:
         raise self._nothing_to_learn()

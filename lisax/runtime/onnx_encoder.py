@@ -1,25 +1,15 @@
 """Encoders of the BERT family, and what is scored on them, as graphs for onnxruntime: what `models/encoder.py`,
 `models/pair.py` and `models/dual_encoder.py` compute, of the same parameters, for any number and length of texts.
-
-Operators of the domain com.microsoft do in one pass over a tensor what JAX leaves to XLA to fuse.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 
 from lisax.models.architectures import DualEncoderConfig, Model, PairConfig
 from lisax.runtime.interop.architecture import is_listed
-from lisax.runtime.onnx_file import FLOAT32, INT32, MICROSOFT, Graph
-
-TOKENS, RESULT = "tokens", "result"
-MASKED = -1e10  # a logit whose probability is 0
-LEAST_LENGTH = 1e-12  # of a vector, so that one of zeros stays that
-LARGEST = 127  # of int8; numbers are rounded to multiples of their row's or column's largest divided by it
-
-Parameters = Mapping[str, np.ndarray]  # float32, by their paths
+from lisax.runtime.onnx_file import FLOAT32, INT32
+from lisax.runtime.onnx_graph import LEAST_LENGTH, MASKED, TOKENS, ModelGraph, Parameters
 
 
 def fits(model: Model) -> bool:
@@ -27,30 +17,17 @@ def fits(model: Model) -> bool:
     return type(model) in (PairConfig, DualEncoderConfig) and is_listed(model) and model.backbone.dtype == "float32"
 
 
-class EncoderGraph:
-    """The graph of a model that `fits`: tokens int32 [texts, length], filled with 0, -> float32 [texts, outputs],
-    a pair scorer's probabilities or a dual encoder's vectors.
-
-    `int8`: matrices and what they are multiplied with are rounded to 8 bits, each column and each token by a scale of its
-    own, so that a text's result does not depend on the texts beside it."""
+class EncoderGraph(ModelGraph):
+    """The graph of a model that `fits`: a pair scorer's probabilities, or a dual encoder's vectors."""
 
     def __init__(self, model: PairConfig | DualEncoderConfig, parameters: Parameters, *, int8: bool = False):
-        self._config, self._parameters, self._int8 = model.backbone, parameters, int8
-        self._graph, self._known = Graph(), {}  # rounded states: queries, keys and values are of the same
-        self._one = self._graph.constant(1, "int32")
-        self._mask = self._node("Min", TOKENS, self._one)  # int32 [texts, length], 0 of padding
+        super().__init__(parameters, int8=int8)
+        self._config = model.backbone
         states = self._encoded()
         if type(model) is PairConfig:
-            result, width = self._probabilities(model, states), model.labels
+            self._finish(self._probabilities(model, states), model.labels)
         else:
-            result, width = self._vectors(model, states), model.backbone.emb_dim
-        self._node("Identity", result, names=(RESULT,))
-        self.model = self._graph.model({TOKENS: (INT32, ("texts", "length"))}, {RESULT: (FLOAT32, ("texts", width))})
-
-    @property
-    def weights(self) -> Parameters:
-        """The arrays that the graph names."""
-        return self._graph.weights
+            self._finish(self._vectors(model, states), model.backbone.emb_dim)
 
     # --- The encoder --------------------------------------------------------------------------
 
@@ -117,30 +94,6 @@ class EncoderGraph:
         parts = (f"{layer}/{norm}/scale", f"{layer}/{norm}/bias", f"{layer}/{dense}/bias")
         return self._fused("SkipLayerNormalization", y, x, *map(self._weight, parts), epsilon=self._epsilon)
 
-    def _product(self, x: str, name: str) -> str:
-        """x times a kernel, without the bias."""
-        if not self._int8:
-            return self._node("MatMul", x, self._weight(f"{name}/kernel"))
-        kernel = self._parameters[f"{name}/kernel"]
-        columns = np.maximum(np.abs(kernel).max(axis=0), np.finfo(np.float32).tiny) / LARGEST
-        rounded = np.rint(kernel / columns).astype(np.int8)
-        quantized, rows = self._quantized(x)
-        zero = self._graph.constant(LARGEST + 1, "uint8")
-        product = self._node("MatMulInteger", quantized, self._graph.weight(f"{name}/int8", rounded), zero)
-        scaled = self._node(
-            "DequantizeLinear", product, self._graph.weight(f"{name}/scale", columns / LARGEST), axis=-1
-        )
-        return self._node("Mul", scaled, rows)
-
-    def _quantized(self, x: str) -> tuple[str, str]:
-        """Each token's state as uint8, 128 for 0, and what it was divided by, of its size."""
-        if x not in self._known:
-            largest = self._node("ReduceMax", self._node("Abs", x), axes=[-1], keepdims=1)
-            largest = self._node("Max", largest, self._graph.constant(LEAST_LENGTH, "float32"))
-            steps = self._graph.constant(1 / LARGEST, "float32"), self._graph.constant(LARGEST + 1, "uint8")
-            self._known[x] = self._node("QuantizeLinear", self._node("Div", x, largest), *steps), largest
-        return self._known[x]
-
     # --- Heads --------------------------------------------------------------------------------
 
     def _probabilities(self, model: PairConfig, states: str) -> str:
@@ -173,17 +126,6 @@ class EncoderGraph:
             weights = self._node("Softmax", masked, axis=-1)
         return self._node("Squeeze", self._node("MatMul", self._node("Unsqueeze", weights, axis), states), axis)
 
-    # --- Nodes --------------------------------------------------------------------------------
-
     @property
     def _epsilon(self) -> float:
         return float(self._config.layer_norm_epsilon)
-
-    def _weight(self, name: str) -> str:
-        return self._graph.weight(name, self._parameters[name])
-
-    def _node(self, operator: str, *inputs: str, **attributes) -> str:
-        return self._graph.node(operator, *inputs, **attributes)
-
-    def _fused(self, operator: str, *inputs: str, **attributes) -> str:
-        return self._graph.node(operator, *inputs, domain=MICROSOFT, **attributes)

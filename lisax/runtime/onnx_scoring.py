@@ -1,4 +1,4 @@
-"""Encoders of the BERT family on a CPU without JAX: texts through onnxruntime.
+"""Texts through onnxruntime: encoders of the BERT family, and T5s that score answers, on a CPU without JAX.
 
 It starts faster: nothing is compiled, neither for a model nor for a shape of batch, and JAX is not imported.
 """
@@ -11,15 +11,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from lisax.models.architectures import DualEncoderConfig, PairConfig
+from lisax.models.architectures import DualEncoderConfig, Model, PairConfig, T5Config
 from lisax.records import LisaxError
 from lisax.runtime.batching import Progress, Tokens, by_tokens, padded
 from lisax.runtime.checkpoints import nested
 from lisax.runtime.finite import check_finite
 from lisax.runtime.interop.architecture import shapes_of_model
 from lisax.runtime.interop.pieces import Checkpoint
-from lisax.runtime.onnx_encoder import RESULT, TOKENS, EncoderGraph, Parameters
+from lisax.runtime.onnx_encoder import EncoderGraph
+from lisax.runtime.onnx_graph import RESULT, TOKENS, ModelGraph, Parameters
+from lisax.runtime.onnx_t5 import T5Graph
 
+EOS_ID = 1  # that ends an answer
 TOKENS_PER_BATCH = 1024  # padding included: a batch's states stay in a core's cache
 
 
@@ -28,21 +31,19 @@ class OnnxTexts:
 
     def __init__(
         self,
-        model: PairConfig | DualEncoderConfig,
+        graph: ModelGraph,
         parameters: Parameters,
         *,
         max_tokens: int,
         tokens_per_batch: int | None = None,
         source: str | os.PathLike = "the model",
-        int8: bool = False,
     ):
         """`max_tokens`: of the longest text; a longer one is an error: formats shorten, this does not. `source`: where
-        the parameters are from. `int8`: see `EncoderGraph`."""
+        the `parameters`, of which the graph is, are from."""
         import onnxruntime as ort
 
-        self.model, self.int8, self._max_tokens, self._source = model, int8, max_tokens, source
+        self._parameters, self._max_tokens, self._source = parameters, max_tokens, source
         self._tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH
-        graph = EncoderGraph(model, parameters, int8=int8)
         options = ort.SessionOptions()
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
         # Threads that wait sleep: where others use the machine too, spinning would slow all of them.
@@ -52,21 +53,11 @@ class OnnxTexts:
         self._weights = [ort.OrtValue.ortvalue_from_numpy(array) for array in graph.weights.values()]
         options.add_external_initializers(list(graph.weights), self._weights)
         self._session = ort.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
-        self._parameters = parameters
-
-    @classmethod
-    def read(cls, checkpoint: Checkpoint, model: PairConfig | DualEncoderConfig, **options: Any) -> Self:
-        """Of those parameters of a checkpoint that the model has."""
-        wanted = shapes_of_model(model).keys()
-        pieces = (piece for piece in checkpoint.parameters if piece.shapes.keys() <= wanted)
-        return cls(model, dict(checkpoint.read(pieces)), source=checkpoint.folder, **options)
 
     def results(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
         """float32 [texts, outputs] of the token ids of texts with their special tokens."""
         (width,) = self._session.get_outputs()[0].shape[1:]
-        found, longest = np.zeros((len(texts), width), np.float32), max(map(len, texts), default=0)
-        if longest > (positions := self.model.backbone.max_length):
-            raise LisaxError(f"a text of {longest} tokens, but the model has {positions} positions: shorten the texts")
+        found = np.zeros((len(texts), width), np.float32)
         for rows, _, _ in by_tokens([len(text) for text in texts], self._max_tokens, self._tokens_per_batch, 1):
             some = [texts[row] for row in rows]
             (found[rows],) = self._session.run([RESULT], {TOKENS: padded(some, len(some), max(map(len, some)))})
@@ -76,14 +67,48 @@ class OnnxTexts:
         return found
 
 
-class OnnxPairs(OnnxTexts):
+def read_parameters(checkpoint: Checkpoint, model: Model) -> Parameters:
+    """Those parameters of a checkpoint that the model has."""
+    wanted = shapes_of_model(model).keys()
+    return dict(checkpoint.read(piece for piece in checkpoint.parameters if piece.shapes.keys() <= wanted))
+
+
+# --- Encoders -------------------------------------------------------------------------------
+
+
+class OnnxEncoder(OnnxTexts):
+    """A model on an encoder of the BERT family. `int8`: see `ModelGraph`."""
+
+    def __init__(
+        self,
+        model: PairConfig | DualEncoderConfig,
+        parameters: Parameters,
+        *,
+        int8: bool = False,
+        **options: Any,
+    ):
+        super().__init__(EncoderGraph(model, parameters, int8=int8), parameters, **options)
+        self.model, self.int8 = model, int8
+
+    @classmethod
+    def read(cls, checkpoint: Checkpoint, model: PairConfig | DualEncoderConfig, **options: Any) -> Self:
+        return cls(model, read_parameters(checkpoint, model), source=checkpoint.folder, **options)
+
+    def results(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        longest = max(map(len, texts), default=0)
+        if longest > (positions := self.model.backbone.max_length):
+            raise LisaxError(f"a text of {longest} tokens, but the model has {positions} positions: shorten the texts")
+        return super().results(texts, progress)
+
+
+class OnnxPairs(OnnxEncoder):
     """`text_scoring.ScoresPairs`."""
 
     def probabilities(self, pairs: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
         return self.results(pairs, progress)
 
 
-class OnnxVectors(OnnxTexts):
+class OnnxVectors(OnnxEncoder):
     """`text_scoring.EncodesTexts`; questions and passages have one tower."""
 
     @property
@@ -96,3 +121,32 @@ class OnnxVectors(OnnxTexts):
 
     def passages(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
         return self.results(texts, progress)
+
+
+# --- T5 -------------------------------------------------------------------------------------
+
+
+class OnnxLabels(OnnxTexts):
+    """`text_scoring.ScoresLabels`: what `scoring.LabelScorer` is in JAX. `int8`: see `ModelGraph`."""
+
+    def __init__(
+        self, config: T5Config, parameters: Parameters, pieces: Sequence[int], *, int8: bool = False, **options: Any
+    ):
+        graph = T5Graph(config, parameters, [[piece] for piece in pieces], first_step=True, int8=int8)
+        super().__init__(graph, parameters, **options)
+
+    def logits(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        return self.results(tokens, progress)
+
+
+class OnnxAnswers(OnnxTexts):
+    """`text_scoring.ScoresAnswers`: what `answer_scoring.AnswerScorer` is in JAX. `int8`: see `ModelGraph`."""
+
+    def __init__(
+        self, config: T5Config, parameters: Parameters, answers: Sequence[Tokens], *, int8: bool = False, **options: Any
+    ):
+        graph = T5Graph(config, parameters, [[*ids, EOS_ID] for ids in answers], first_step=False, int8=int8)
+        super().__init__(graph, parameters, **options)
+
+    def log_likelihoods(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        return self.results(tokens, progress)

@@ -109,11 +109,11 @@ def restore_initial(
     that is built on a backbone starts from that alone, the parameters are those that both have. A model
     with a relative bias a layer may start from one whose layers share theirs."""
     folder = checkpoint.folder
-    if BACKBONE_PARTS.issuperset(map(_part, checkpoint.parameters)):
+    if BACKBONE_PARTS.issuperset(map(part_of, checkpoint.parameters)):
         shared = {name: tree for name, tree in expected.parameters.items() if name in BACKBONE_PARTS}
         expected = expected._replace(parameters=shared)
         checkpoint = dataclasses.replace(
-            checkpoint, parameters=tuple(piece for piece in checkpoint.parameters if _part(piece) in shared)
+            checkpoint, parameters=tuple(piece for piece in checkpoint.parameters if part_of(piece) in shared)
         )
     step = np.int32(checkpoint.step or 0)
     stacks = "encoder" in expected.parameters["encoder"]  # the model scans its layers
@@ -124,7 +124,7 @@ def restore_initial(
             slots=with_bias_of_each_layer(checkpoint.slots),
         )
     index = index_of(folder) if checkpoint.kind is Kind.ORBAX else {}
-    parts = set(map(_part, checkpoint.parameters))
+    parts = set(map(part_of, checkpoint.parameters))
     found = {name: tree for name, tree in index.get("target", {}).items() if name in parts}
     as_is = bool(index) and differences(expected.parameters, found) == ""
     shapes, slots = shape_tree(checkpoint.parameters), index.get("state", {}).get("param_states", {})
@@ -165,7 +165,7 @@ def _factored(slots: Any) -> bool:
     return any(name.endswith("/v_row") and len(leaf.shape) == 2 for name, leaf in flatten(slots).items())
 
 
-def _part(piece: Piece) -> str:
+def part_of(piece: Piece) -> str:
     """ "encoder" of a piece that holds encoder/…"""
     return next(iter(piece.shapes)).split("/")[0]
 

@@ -98,12 +98,6 @@ class LabelScorer(Scorer):
         return self._scores(tokens, progress)
 
 
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Probabilities over the last axis."""
-    odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return odds / odds.sum(axis=-1, keepdims=True)
-
-
 @functools.cache
 def compiled_scorer(config: T5Config | None, partitioner: Partitioner, program: Callable | None = None) -> Callable:
     """The compiled (parameters, tokens [rows, width], pieces) -> logits float32 [rows, pieces]."""

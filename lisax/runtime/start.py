@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from lisax.models.architectures import describe
+from lisax.models.architectures import BACKBONE_PARTS, describe
 from lisax.models.lora import Lora, joined
 from lisax.models.t5 import initialize
 from lisax.places import absolute, place
@@ -22,6 +22,7 @@ from lisax.runtime.checkpoints import (
     MODEL_JSON,
     checkpoint_folder,
     complete_steps,
+    flatten,
     native_checkpoints,
     read_card,
     remove_incomplete,
@@ -29,10 +30,10 @@ from lisax.runtime.checkpoints import (
 from lisax.runtime.interop.adapters import check_base, lora_of, weights_digest
 from lisax.runtime.interop.kinds import vocabulary_name
 from lisax.runtime.interop.opening import open_checkpoint
-from lisax.runtime.interop.pieces import Checkpoint
+from lisax.runtime.interop.pieces import Checkpoint, shapes_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.pretrained import is_named
-from lisax.runtime.restore import restore_initial, restore_own
+from lisax.runtime.restore import part_of, restore_initial, restore_own
 from lisax.runtime.train_config import TrainConfig, initial_folder
 from lisax.runtime.train_state import TrainState
 
@@ -71,7 +72,8 @@ def _begin_adapter(
     config: TrainConfig, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
 ) -> Start:
     """Of an adapter beside the initial checkpoint, which is read whether the run is new or continues. Where the initial
-    checkpoint holds an adapter that is made in the same way, that one is trained further."""
+    checkpoint holds an adapter that is made in the same way, that one is trained further, with a fresh head where its own
+    tells other classes apart."""
     tell = (lambda _: None) if complete_steps(config.model_dir) else say
     earlier = _earlier_adapter(config)
     start = _from_initial(
@@ -79,6 +81,11 @@ def _begin_adapter(
     )
     kept, trained = config.adapter.split(start.state.parameters, config.random_seed or 0)
     if earlier is not None:
+        shapes = {name: leaf.shape for name, leaf in flatten(trained).items()}
+        if not shapes_of(earlier.parameters).items() <= shapes.items():
+            of_backbone = (piece for piece in earlier.parameters if part_of(piece) in BACKBONE_PARTS)
+            earlier = dataclasses.replace(earlier, parameters=tuple(of_backbone))
+            tell(f"{earlier.folder} has another head: this one begins fresh")
         wanted = TrainState(start.state.step, jax.eval_shape(lambda: trained), None)
         found, _ = restore_initial(earlier, wanted, partitioner, optimizer=False)
         trained |= found.parameters

@@ -1,7 +1,7 @@
-"""Texts through an encoder: which library computes, and what it is asked for.
+"""Texts through a model that scores or encodes them: which library computes, and what it is asked for.
 
-JAX runs every model on every device. On a CPU, onnxruntime runs those of the BERT family (`onnx_encoder.fits`) without
-JAX, and is taken where it is installed.
+JAX runs every model on every device. On a CPU, onnxruntime runs T5s that score answers and encoders of the BERT family
+(`onnx_t5.fits`, `onnx_encoder.fits`) without JAX, and is taken where it is installed: it is the faster one.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from lisax.models.architectures import DualEncoderConfig, Model, PairConfig
+from lisax.models.architectures import DualEncoderConfig, Model, PairConfig, T5Config
 from lisax.records import LisaxError
-from lisax.runtime import onnx_encoder
+from lisax.runtime import onnx_encoder, onnx_t5
 from lisax.runtime.batching import Progress, Tokens
+from lisax.runtime.checkpoints import nested
 from lisax.runtime.interop.opening import open_whole
 from lisax.runtime.interop.pieces import Checkpoint
 from lisax.runtime.platforms import accelerated
@@ -47,6 +48,22 @@ class EncodesTexts(Protocol):
         """float32 [texts, emb]."""
 
 
+class ScoresLabels(Protocol):
+    def logits(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        """float32 [tokens, label words] of inputs that end in EOS, at the first decoder step."""
+
+
+class ScoresAnswers(Protocol):
+    def log_likelihoods(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        """float32 [tokens, answers] of inputs that end in EOS: of each answer, with its EOS."""
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Probabilities over the last axis."""
+    odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return odds / odds.sum(axis=-1, keepdims=True)
+
+
 def backend_for(model: Model, given: str | None = None) -> str:
     """The one of BACKENDS that computes this model: `given`, else $LISAX_BACKEND, else onnxruntime on a CPU where it is
     installed; JAX for any model that onnxruntime has no graph of. LisaxError where one that is asked for is not known,
@@ -57,7 +74,8 @@ def backend_for(model: Model, given: str | None = None) -> str:
     installed = importlib.util.find_spec("onnxruntime") is not None
     if asked in (ONNX, ONNX_INT8) and not installed:
         raise LisaxError(f"the backend '{asked}' needs onnxruntime, which is not installed: pip install onnxruntime")
-    if asked == JAX or not installed or not onnx_encoder.fits(model) or (not asked and accelerated()):
+    fits = onnx_encoder.fits(model) or onnx_t5.fits(model)
+    if asked == JAX or not installed or not fits or (not asked and accelerated()):
         return JAX
     return asked or ONNX
 
@@ -107,3 +125,46 @@ def encoder_of(
     from lisax.runtime.onnx_scoring import OnnxVectors
 
     return OnnxVectors.read(checkpoint, model, max_tokens=max_tokens, int8=backend == ONNX_INT8)
+
+
+class T5Scoring:
+    """A T5 that scores what it is given: its label words or its answers. `backend`: see `backend_for`."""
+
+    def __init__(self, checkpoint: Checkpoint, *, backend: str | None = None):
+        self.model, self._source = checkpoint.architecture.for_inference(), checkpoint.folder
+        self._backend = backend_for(self.model, backend)
+        if self._backend == JAX:
+            self._parameters: Any = nested(dict(checkpoint.read(checkpoint.parameters)))
+        else:
+            from lisax.runtime.onnx_scoring import read_parameters
+
+            self._parameters = read_parameters(checkpoint, self.model)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike, *, backend: str | None = None) -> Self:
+        """Of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
+        return cls(open_whole(path, T5Config), backend=backend)
+
+    def labels(self, pieces: Sequence[int], max_tokens: int) -> ScoresLabels:
+        """A scorer of label words, given by their vocabulary ids. `max_tokens`: of the longest input; a longer one is an
+        error."""
+        if self._backend == JAX:
+            from lisax.runtime.scoring import LabelScorer
+
+            return LabelScorer(self.model, self._parameters, pieces, max_tokens=max_tokens, source=self._source)
+        from lisax.runtime.onnx_scoring import OnnxLabels
+
+        return OnnxLabels(self.model, self._parameters, pieces, **self._options(max_tokens))
+
+    def answers(self, answers: Sequence[Tokens], max_tokens: int) -> ScoresAnswers:
+        """A scorer of whole answers, given without EOS. `max_tokens`: as of `labels`."""
+        if self._backend == JAX:
+            from lisax.runtime.answer_scoring import AnswerScorer
+
+            return AnswerScorer(self.model, self._parameters, answers, max_tokens=max_tokens, source=self._source)
+        from lisax.runtime.onnx_scoring import OnnxAnswers
+
+        return OnnxAnswers(self.model, self._parameters, answers, **self._options(max_tokens))
+
+    def _options(self, max_tokens: int) -> dict[str, Any]:
+        return {"int8": self._backend == ONNX_INT8, "max_tokens": max_tokens, "source": self._source}

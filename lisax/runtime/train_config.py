@@ -128,7 +128,8 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
 
 def check_batch(batch: data.HostBatch, config: TrainConfig, partitioner: Partitioner, microbatches: int) -> None:
     partitioner.check_batch_size(len(batch["encoder_input_tokens"]), microbatches)
-    for name in ("encoder_input_tokens", "decoder_target_tokens"):
+    written = ["decoder_target_tokens"] if kind_of(config.model).objective.writes else []
+    for name in ("encoder_input_tokens", *written):
         highest = int(batch[name].max())
         if highest >= config.model.backbone.vocab_size:
             raise LisaxError(

@@ -17,7 +17,8 @@ from lisax.records import Claim, Document, Hit, Label
 from lisax.sampling import negatives, noise
 
 LIST_LENGTH = 5  # L, the sentences kept per claim
-VARIED = 0.3  # of several infused lists of a claim, the share whose order and length are varied
+# Of several infused lists of a claim the shares whose order and length are varied, and which are of other pages alone.
+VARIED, FOREIGN = 0.3, 0.1
 
 Ranked = Mapping[str, Sequence[str]]  # claim id -> sentence ids, best first
 
@@ -169,17 +170,22 @@ def infused(
     """One example per gold evidence set: the first `length` reranked sentences, infused with that set.
 
     `lists` (ours) instead makes that many examples of every claim, each infused with one of its sets, drawn; a share
-    `VARIED` of them in another order, and with some sentences left out that are not of the set. A claim without
-    reranked sentences is trained on its gold set alone; without either it is skipped.
+    `VARIED` of them in another order, and with some sentences left out that are not of the set. A share `FOREIGN` are of
+    the first sentences from pages without any gold evidence, which do not say enough: what is said of another subject
+    decides nothing. A claim without reranked sentences is trained on its gold set alone; without either it is skipped.
     """
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         rng = negatives.generator(seed, claim.id, "infusion")
         selected = [passage.id for passage in first_passages(reranked.get(claim.id, ()), lookup, length)]
+        foreign = [] if lists is None else _of_other_pages(claim, reranked.get(claim.id, ()), lookup, length)
         sets: Sequence[Sequence[str]] = claim.evidence_sets if _has_evidence(claim) else ((),)
         if lists is not None:
             sets = [sets[int(rng.integers(len(sets)))] for _ in range(lists)]
         for evidence in sets:
+            if foreign and rng.random() < FOREIGN:
+                yield Example(claim.id, claim.text, tuple(foreign), label=Label.NOT_ENOUGH_INFO)
+                continue
             gold = [p.id for p in _found(evidence, lookup, skipped)]
             units = noise.infuse(selected or gold[:length], gold, claim.label, rng, spare=claim.gold_ids)
             if lists is not None and rng.random() < VARIED:
@@ -188,6 +194,17 @@ def infused(
                 yield Example(claim.id, claim.text, tuple(map(lookup, units)), label=claim.label)
             else:
                 skipped["a claim without sentences"] += 1
+
+
+def _of_other_pages(claim: Claim, reranked: Iterable[str], lookup: Lookup, length: int) -> list[Passage]:
+    """The first `length` sentences that are not from a page with gold evidence of the claim."""
+    gold = {passage.title for passage in map(lookup, claim.gold_ids) if passage is not None}
+
+    def foreign(unit: str) -> Passage | None:
+        passage = lookup(unit)
+        return None if passage is None or passage.title in gold else passage
+
+    return first_found(reranked, foreign, length)
 
 
 def claim_only(claims: Iterable[Claim]) -> Iterator[Example]:

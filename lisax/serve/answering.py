@@ -1,8 +1,9 @@
 """The models and indexes behind the page: which kinds of questions a corpus supports, and their answers as plain data.
 
 A question is answered by tables with a probability for each row and column, or, for an index of passages, by answers
-with their sources, as in `lisax answer`. A claim gets a verdict from text, from tables, or from both; for an index of
-passages one verdict from text, tables and graphs together, as in `lisax rerank` and `lisax verify`.
+with their sources, as in `lisax answer`. A claim gets a verdict from text, from tables, or from both, which are joined
+(`predict.joining`); for an index of passages one verdict from text, tables and graphs together, as in `lisax rerank` and
+`lisax verify`. A search finds evidence without any trained model.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,26 +24,35 @@ from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.reading import POINT, READ, RETRIEVE
-from lisax.records import Label, LisaxError
+from lisax.records import Claim, Label, LisaxError
+from lisax.retrieval.entities import default_spotter
 from lisax.serve.library import ServedCorpus
 
 if TYPE_CHECKING:
+    from lisax.predict.answerer import Answerer
     from lisax.predict.checker import Checker
     from lisax.predict.fusion_model import FusionModel
     from lisax.predict.page_index import PageIndex
     from lisax.predict.passage_index import PassageIndex
-    from lisax.predict.ranker import VectorRanker
-    from lisax.predict.reader import Reader
+    from lisax.predict.ranker import Ranker, VectorRanker
+    from lisax.predict.reader import Answer, Reader
     from lisax.predict.retriever import PassageSearch, Retriever
     from lisax.predict.table_answers import TableAnswerer
     from lisax.predict.table_index import TableIndex
     from lisax.predict.text_model import TextModel
+    from lisax.predict.verdicts import Evidence, Verdict
+    from lisax.predict.verifier import TableVerifier, Verifier
     from lisax.retrieval.table_store import TableStore
 
     Model = TextModel | FusionModel | Reader | Retriever | VectorRanker
 
-QUESTION, CLAIM = "question", "claim"
-KINDS = (QUESTION, CLAIM)
+QUESTION, CLAIM, SEARCH = "question", "claim", "search"
+KINDS = (QUESTION, CLAIM, SEARCH)
+PARAGRAPH = "paragraph"  # a claim of several sentences: an answer that names those of its sentences
+FOUND = 20  # units that a search shows
+EXAMPLES, SEARCHED = 2, 20  # examples of a kind for each corpus, and how many pages are searched for them
+COUNTED = 50_000  # passages; what is in more is not counted
+OWNERS, ORDER = {"text": "page", "table": "table"}, "page table edge"
 WARMED, WARMED_STRIDE = 16, 50  # titles asked about at the start, and the stride between them
 TEXT, TABLES, PASSAGES = "text", "tables", "passages"
 PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = (
@@ -86,23 +96,46 @@ class Depths:
 
 
 class Models:
-    """One model per role, which its format determines; `COLUMNS` if rows and columns have separate models."""
+    """One model per role, which its format determines; `COLUMNS` if rows and columns have separate models. `shipped`:
+    whether they are those that come with LisaX. `missing`: why there is none, where these cannot be had."""
+
+    shipped, missing = False, ""
 
     def __init__(self, models: Mapping[str, Model], paths: Mapping[str, Path] | None = None):
         self._models, self.paths = dict(models), dict(paths or {})
 
     @classmethod
-    def open(cls, paths: Iterable[Path]) -> Models:
-        """Loads bundles or MODEL_DIRs, or, where there are none, the checker that ships. A second model that answers
-        questions is used for columns."""
+    def open(cls, paths: Iterable[Path], tables_alone: bool = False) -> Models:
+        """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns.
+
+        Where there are none, loads what ships: the checker over text, the model of rows and columns and, for claims where
+        there are `tables_alone`, the labeller over tables; nothing where their encoder cannot be had."""
+        paths = tuple(paths)
+        if paths:
+            return cls._of(paths)
+        given = [Path(shipped.RANKER), shipped.labeller(), shipped.parts()]
+        given += [shipped.labeller("tables")] if tables_alone else []
+        try:
+            made = cls._of(path for path in given if path == given[0] or path.is_dir())
+        except LisaxError as error:
+            made = cls({})
+            made.missing = str(error)
+        made.shipped = not made.missing
+        return made
+
+    @classmethod
+    def _of(cls, paths: Iterable[Path]) -> Models:
         models, named = {}, {}
-        for path in tuple(paths) or (Path(shipped.RANKER), shipped.labeller()):
+        for path in paths:
             role, model = _open(path)
             role = COLUMNS if role == PARTS and PARTS in models else role
             if role in models:
                 raise LisaxError(f"{path} is one {role} too many, beside {named[role]}: give one of them")
             models[role], named[role] = model, path
         return cls(models, named)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._models)
 
     def __contains__(self, role: str) -> bool:
         return role in self._models
@@ -146,6 +179,16 @@ def _open(path: Path) -> tuple[str, Model]:
     return ROLES[model.format], model
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Checked:
+    """A verdict from one source, with all evidence that was found, ranked; `note` is for the reader."""
+
+    source: str
+    verdict: Verdict
+    found: Sequence[Evidence]
+    note: str = ""
+
+
 class Engine:
     """Answers questions and checks claims. `ask(corpus, kind, text)` is heavy and runs in one thread only; looking up
     tables and sentences is thread-safe."""
@@ -169,8 +212,8 @@ class Engine:
             raise LisaxError(f"{self.models.paths[RETRIEVER]} finds passages for a reader: give one beside it")
         if READER in self.models and not mixed:
             raise LisaxError(f"{self.models.paths[READER]} reads passages: give an index of `lisax index mixed`")
-        for corpus in mixed:
-            if not self.kinds(corpus):
+        for corpus in (corpus for corpus in mixed if not corpus.uploaded):
+            if not self.models.missing and self.kinds(corpus) == (SEARCH,):
                 raise LisaxError(
                     f"{corpus.index} holds passages, and no model that is given reads them: give a "
                     "labeller, which checks claims, or a reader, which answers questions"
@@ -179,14 +222,30 @@ class Engine:
 
     def kinds(self, corpus: ServedCorpus) -> tuple[str, ...]:
         """The kinds of questions that the models support for a corpus."""
-        asked = ((corpus.has_table_texts and PARTS in self.models) or self._reads(corpus), bool(self.sources(corpus)))
+        answers = self._reads(corpus) or self._scores_cells(corpus)
+        asked = (answers, bool(self.sources(corpus)), self.found_source(corpus) is not None)
         return tuple(kind for kind, can in zip(KINDS, asked) if can)
+
+    def _scores_cells(self, corpus: ServedCorpus) -> bool:
+        from lisax.predict.table_answers import VECTORS
+
+        if not (corpus.has_table_texts and PARTS in self.models):
+            return False
+        return self.models[PARTS].card.content.get("retrieval") != VECTORS or corpus.has_table_vectors
+
+    def lacks(self, corpus: ServedCorpus) -> str:
+        """What a corpus lacks for questions over its tables, and how to make it; empty if nothing."""
+        if not (corpus.has_table_texts and PARTS in self.models) or self._scores_cells(corpus) or corpus.uploaded:
+            return ""
+        return f"Questions need vectors of its tables: lisax index vectors {corpus.index} --retriever minilm"
 
     def sources(self, corpus: ServedCorpus) -> tuple[str, ...]:
         """The sources that a claim can be checked against in a corpus."""
+        # The shipped labeller over tables is for tables alone: where rows are passages, the one over text reads them.
+        reads_rows = self.models.shipped and (corpus.has_passages or corpus.has_pages)
         checked = (
             corpus.has_pages and LABELLER in self.models,
-            corpus.has_cells and TABLE_VERIFIER in self.models,
+            corpus.has_cells and TABLE_VERIFIER in self.models and not reads_rows,
             corpus.has_passages and LABELLER in self.models,
         )
         return tuple(source for source, can in zip((TEXT, TABLES, PASSAGES), checked) if can)
@@ -198,7 +257,13 @@ class Engine:
         if kind not in self.kinds(corpus):
             raise LisaxError(f"'{corpus.name}' cannot be asked a {kind} with the models that are loaded.")
         started = time.perf_counter()
-        result = self._answer(corpus, text) if kind == QUESTION else self._check(corpus, text)
+        if kind == QUESTION:
+            result = self._answer(corpus, text)
+        elif kind == SEARCH:
+            result = self._found(corpus, text)
+        else:
+            checked = (self.check_many(corpus, source, [text]) for source in self.sources(corpus))
+            result = self.claim_result(corpus, itertools.chain.from_iterable(checked))
         return result | {"seconds": time.perf_counter() - started}
 
     def warming(self, corpora: Iterable[ServedCorpus]) -> Iterator[Callable[[], Any]]:
@@ -206,7 +271,7 @@ class Engine:
         are compiled before the first user waits for them."""
         for corpus in corpora:
             titles = self._some_titles(corpus)
-            for kind in self.kinds(corpus):
+            for kind in (kind for kind in self.kinds(corpus) if kind != SEARCH):
                 yield from (functools.partial(self.ask, corpus, kind, f"What is {title}?") for title in titles)
 
     def _some_titles(self, corpus: ServedCorpus) -> list[str]:
@@ -219,9 +284,61 @@ class Engine:
             titles = (table.title or " ".join(table.header) for table in self.tables(corpus))
         return list(itertools.islice(titles, 0, WARMED * WARMED_STRIDE, WARMED_STRIDE))
 
+    # --- What is indexed ------------------------------------------------------------------------
+
+    def contents(self, corpus: ServedCorpus) -> list[tuple[int, str]]:
+        """(count, what) of what a corpus holds: pages, tables, edges of graphs; passages where they are too many to count
+        what is in them."""
+
+        def counted() -> list[tuple[int, str]]:
+            found = {}
+            if corpus.has_pages:
+                found["page"] = len(self.sentences(corpus).index.pages)
+            if corpus.has_cells or corpus.has_table_texts:
+                found["table"] = len(self.tables(corpus))
+            if corpus.has_passages:
+                for source, store in self.search(corpus).index.stores.items():
+                    if len(store) > COUNTED:
+                        found[f"passages of {source}"] = len(store)
+                    elif source == "graph":
+                        found["edge"] = sum(len(passage.leading) for passage in store)
+                    elif OWNERS[source] not in found:
+                        found[OWNERS[source]] = len({passage.id.rpartition(":")[0] for passage in store})
+            return sorted(((count, what) for what, count in found.items()), key=lambda one: ORDER.find(one[1]))
+
+        return self._once("contents", corpus, counted)
+
+    def examples(self, corpus: ServedCorpus) -> list[tuple[str, str]]:
+        """(kind, text) of a few questions and claims to begin with, made of what a corpus holds: the claims are sentences
+        of it."""
+        return self._once("examples", corpus, lambda: list(self._examples(corpus)))
+
+    def _examples(self, corpus: ServedCorpus) -> Iterator[tuple[str, str]]:
+        kinds = self.kinds(corpus)
+        sentences = (text for text in self._some_sentences(corpus) if 5 <= len(text.split()) <= 25)
+        told = list(itertools.islice(sentences, EXAMPLES))
+        if CLAIM in kinds:
+            yield from ((CLAIM, text) for text in told)
+        if QUESTION in kinds and (corpus.has_table_texts or corpus.has_cells):
+            for table in itertools.islice(self.tables(corpus), EXAMPLES):
+                if len(table.header) > 1 and table.rows and table.rows[0][0].strip() and table.header[1].strip():
+                    yield QUESTION, f"What is the {table.header[1].lower()} of {table.rows[0][0]}?"
+        if kinds == (SEARCH,):
+            yield from ((SEARCH, title) for title in dict.fromkeys(self._some_titles(corpus)[:EXAMPLES]))
+
+    def _some_sentences(self, corpus: ServedCorpus) -> Iterator[str]:
+        """A sentence of each of the first pages, or passages."""
+        if corpus.has_pages:
+            index = self.sentences(corpus)
+            for page in map(index.page, itertools.islice(index.index.pages, SEARCHED)):
+                yield from itertools.islice((one.text for one in page.sentences if one.text), 1)
+        elif corpus.has_passages and (store := self.search(corpus).index.stores.get("text")) is not None:
+            for passage in itertools.islice(store, SEARCHED):
+                yield self.evidence(corpus).lookup(passage.leading[0]).text
+
     def use(self, path: Path) -> None:
         self.models.replace(path)
-        self._keep(lambda what, corpus: what != PARTS)
+        self._keep(lambda what, corpus: what not in (PARTS, "examples"))
 
     def forget(self, corpus: ServedCorpus) -> None:
         self._keep(lambda what, other: other != corpus.id)
@@ -259,17 +376,25 @@ class Engine:
 
     def _read(self, corpus: ServedCorpus, question: str) -> list[dict[str, Any]]:
         """`Answer.row()` of each answer, with the characters `marked` in its passage, if it has one."""
-        from lisax.predict.answerer import PassageAnswerer
-
         search = self.search(corpus)
-        answerer = PassageAnswerer(search, self.models[READER], self.depths.passages)
-        answerer.min_confidence = self.min_confidence
-        answers = answerer.ask(question, self.depths.keep)
-        rows = [answer.row() for answer in answers]
+        rows = [answer.row() for answer in self._answerer(corpus).ask(question, self.depths.keep)]
         for row in rows:
             if "passage" in row:
                 row["marked"] = search.index.passage(row["passage"]).text[row["begin"] : row["end"]]
         return rows
+
+    def answer_many(self, corpus: ServedCorpus, questions: Sequence[str], answers: int) -> list[list[Answer]]:
+        """Up to `answers` answers to each question, as of `lisax ask`."""
+        return list(self._answerer(corpus).ask_many(questions, answers))
+
+    def _answerer(self, corpus: ServedCorpus) -> Answerer:
+        from lisax.predict.answerer import CellAnswerer, PassageAnswerer
+
+        if not self._reads(corpus):
+            return CellAnswerer(self.answerer(corpus), pool=self.depths.pool, min_confidence=self.min_confidence)
+        answerer = PassageAnswerer(self.search(corpus), self.models[READER], self.depths.passages)
+        answerer.min_confidence = self.min_confidence
+        return answerer
 
     def answerer(self, corpus: ServedCorpus) -> TableAnswerer:
         from lisax.predict.table_answers import TableAnswerer
@@ -279,55 +404,170 @@ class Engine:
 
         return self._once(PARTS, corpus, opened)
 
+    def titles_for(self, corpus: ServedCorpus, question: str, most: int = 5) -> list[str]:
+        """The titles of the tables or passages that are found first for a question, which is quick."""
+        if self._reads(corpus):
+            search = self.search(corpus)
+            hits = search({"q": question}, self.depths.passages)["q"]
+            found = (search.index.passage(hit).title for hit, _ in hits)
+        else:
+            answerer = self.answerer(corpus)
+            tables = (answerer.table(table) for table, _ in answerer.search(question, self.depths.pool))
+            found = (table.title or table.caption or table.id for table in tables)
+        return list(itertools.islice(dict.fromkeys(found), most))
+
+    # --- Search ---------------------------------------------------------------------------------
+
+    def found_source(self, corpus: ServedCorpus) -> str | None:
+        """The source that a search finds units of: sentences or passages where there are any, else tables."""
+        return self.searched(corpus) or (TABLES if corpus.has_cells or corpus.has_table_texts else None)
+
+    def _found(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
+        source = self.found_source(corpus)
+        if source == TABLES:
+            found = self.table_index(corpus).search(text, FOUND)
+        else:
+            (found,) = self.find_many(corpus, [text])
+        units = [one.unit for one in found[:FOUND]]
+        return {
+            "source": source,
+            "evidence": units,
+            "digests": [self.digest(corpus, source, unit) for unit in units],
+        }
+
     # --- Claims ---------------------------------------------------------------------------------
 
-    def _check(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
-        check = {TEXT: self._check_text, TABLES: self._check_tables, PASSAGES: self._check_passages}
-        verdicts = [check[source](corpus, text) for source in self.sources(corpus)]
-        for row in verdicts:
+    def search_for(self, corpus: ServedCorpus, source: str, claims: Sequence[str]) -> list[list[Evidence]]:
+        """The first step of `check_many`: what the index finds for claims."""
+        return self._checker(corpus, source).search(claims)
+
+    def rank_for(
+        self, corpus: ServedCorpus, source: str, found: Sequence[tuple[str, Sequence[Evidence]]]
+    ) -> list[list[Evidence]]:
+        """The second step: for each (claim, what was found) the evidence, ranked."""
+        return self._checker(corpus, source).rank(*map(list, zip(*found)))
+
+    def verify_for(
+        self, corpus: ServedCorpus, source: str, ranked: Sequence[tuple[str, Sequence[Evidence]]]
+    ) -> list[Checked]:
+        """The third step: for each (claim, ranked evidence) the verdict."""
+        from lisax.predict.verifier import attributed
+
+        claims, found = map(list, zip(*ranked))
+        checker = self._checker(corpus, source)
+        verdicts = attributed(checker.verifier, checker.verify(claims, found))
+        return [Checked(source, one, units, self._note(one)) for one, units in zip(verdicts, found)]
+
+    def check_many(self, corpus: ServedCorpus, source: str, claims: Sequence[str | Claim]) -> list[Checked]:
+        """The verdicts on claims from one of a corpus's `sources`, as of `lisax check`."""
+        found = self._checker(corpus, source).find(claims)
+        return self.verify_for(corpus, source, list(zip(claims, found)))
+
+    def claim_result(self, corpus: ServedCorpus, checked: Iterable[Checked]) -> dict[str, Any]:
+        """A claim's verdicts as the page keeps them."""
+        rows = [self._row(one) for one in checked]
+        for row in rows:
             row["digests"] = [self.digest(corpus, row["source"], unit) for unit in row["evidence"]]
-        return {"verdicts": verdicts}
+        return {"verdicts": rows}
 
-    def _check_text(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
-        return self._check_units(TEXT, self.sentences(corpus), text)
+    def _row(self, checked: Checked) -> dict[str, Any]:
+        verdict = checked.verdict
+        # A text-to-text model gives no scores of single tables, and only a trained ranker's are probabilities.
+        scored = verdict.sufficiency is not None if verdict.reads == "tables" else self._ranks_by_probability
+        return {
+            "source": checked.source,
+            "label": str(verdict.label),
+            "probabilities": list(verdict.probabilities.values()),
+            "evidence": [one.unit for one in verdict.evidence],
+            "scores": [one.score for one in verdict.evidence] if scored else [],
+            "candidates": [one.unit for one in checked.found],
+            **({"deciding": verdict.deciding} if verdict.deciding else {}),
+            **({"read_together": True} if not (verdict.decided_by or verdict.ruling) else {}),
+            **({"calibrated": True} if self._is_calibrated(verdict) else {}),
+            **({"temporal": verdict.ruling} if verdict.ruling else {}),
+            **({"abstained": verdict.reason} if verdict.abstained else {}),
+            **({"note": checked.note} if checked.note else {}),
+        }
 
-    def _check_passages(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
-        return self._check_units(PASSAGES, self.evidence(corpus), text)
+    def _is_calibrated(self, verdict: Verdict) -> bool:
+        verifier = self._table_verifier() if verdict.reads == "tables" else self._labeller()
+        return bool(verdict.probabilities) and verifier.calibration is not None
 
-    def _check_units(self, source: str, index: PageIndex | PassageIndex, text: str) -> dict[str, Any]:
+    def _note(self, verdict: Verdict) -> str:
+        if verdict.reads != "tables" or verdict.label is not Label.NOT_ENOUGH_INFO or verdict.abstained:
+            return ""
+        decision = self._table_verifier().decision
+        return UNLEARNED if decision is not None and not decision.in_data and verdict.evidence else ""
+
+    def _checker(self, corpus: ServedCorpus, source: str) -> Checker:
         from lisax.predict.checker import Checker
-        from lisax.predict.ranker import AsFound, VectorRanker, ranker_of
-        from lisax.predict.verifier import verifier_of
 
-        model = self.models.get(RANKER)
-        ranker = AsFound() if model is None else model if isinstance(model, VectorRanker) else ranker_of(model)
-        checker = Checker(
-            index,
-            ranker,
-            verifier_of(self.models[LABELLER], aggregate=self.aggregate),
+        if source == TABLES:
+            # Users ask what no table decides, whatever the model was trained on, so its threshold always applies.
+            return Checker(
+                self.table_index(corpus), verifier=self._table_verifier(), min_confidence=self.min_confidence
+            )
+        return Checker(
+            self._units(corpus, source),
+            self._ranker(),
+            self._labeller(),
             temporal=self.temporal,
             documents=self.depths.documents,
             candidates=self.depths.sentences,
             min_confidence=self.min_confidence,
         )
-        row = _verdict(source, checker, text)
-        if isinstance(ranker, (AsFound, VectorRanker)):
-            return row | {"scores": []}  # what is no probability is not shown as one
-        return row
 
-    def _check_tables(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
-        from lisax.predict.checker import Checker
+    def _units(self, corpus: ServedCorpus, source: str) -> PageIndex | PassageIndex:
+        return self.evidence(corpus) if source == PASSAGES else self.sentences(corpus)
+
+    def _labeller(self) -> Verifier:
         from lisax.predict.verifier import verifier_of
 
-        # Users ask what no table decides, whatever the model was trained on, so its threshold always applies.
-        verifier = verifier_of(self.models[TABLE_VERIFIER])
-        checker = Checker(self.table_index(corpus), verifier=verifier, min_confidence=self.min_confidence)
-        row = _verdict(TABLES, checker, text)
-        decision = verifier.decision
-        undecided = row["label"] == Label.NOT_ENOUGH_INFO and "abstained" not in row
-        if decision is not None and not decision.in_data and undecided and row["evidence"]:
-            row["note"] = UNLEARNED
-        return row
+        return verifier_of(self.models[LABELLER], aggregate=self.aggregate)
+
+    def _table_verifier(self) -> TableVerifier:
+        from lisax.predict.verifier import verifier_of
+
+        return verifier_of(self.models[TABLE_VERIFIER])
+
+    def _ranker(self) -> Ranker:
+        from lisax.predict.ranker import Bm25Ranker, VectorRanker, ranker_of
+
+        model = self.models.get(RANKER)
+        return Bm25Ranker() if model is None else model if isinstance(model, VectorRanker) else ranker_of(model)
+
+    @property
+    def _ranks_by_probability(self) -> bool:
+        from lisax.predict.ranker import Bm25Ranker, VectorRanker
+
+        return not isinstance(self._ranker(), (Bm25Ranker, VectorRanker))
+
+    # --- Ranking and verifying ------------------------------------------------------------------
+
+    def searched(self, corpus: ServedCorpus) -> str | None:
+        """The source of a corpus whose units can be ranked for a claim, which takes no trained model."""
+        return PASSAGES if corpus.has_passages else TEXT if corpus.has_pages else None
+
+    def find_many(self, corpus: ServedCorpus, claims: Sequence[str]) -> list[list[Evidence]]:
+        """The units that are found for claims, ranked."""
+        index, spot = self._units(corpus, self.searched(corpus)), None
+        found = index.search_many(claims, self.depths.sentences, documents=self.depths.documents)
+        if index.titles is not None:
+            spot = default_spotter(index.titles).spot
+        return list(self._ranker().rank_many(claims, found, spot=spot))
+
+    def rank_many(self, claims: Sequence[str], candidates: Sequence[Sequence[Evidence]]) -> list[list[Evidence]]:
+        """The given candidates of each claim, ranked."""
+        return list(self._ranker().rank_many(claims, candidates))
+
+    def verify_many(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> list[Verdict]:
+        """The verdicts on claims from the evidence that is given for each."""
+        from lisax.predict.verifier import abstain, judge_dates
+
+        verdicts = self._labeller().verify_many(claims, evidence)
+        if self.min_confidence is not None:
+            verdicts = abstain(verdicts, self.min_confidence)
+        return list(judge_dates(verdicts) if self.temporal else verdicts)
 
     # --- Open indexes ---------------------------------------------------------------------------
 
@@ -370,11 +610,13 @@ class Engine:
     def search(self, corpus: ServedCorpus) -> PassageSearch:
         from lisax.predict.retriever import PassageSearch
 
-        retriever = self.models.get(RETRIEVER)
+        retriever = None if corpus.uploaded else self.models.get(RETRIEVER)  # uploads have no vectors of passages
         return self._once(
             "search",
             corpus,
-            lambda: PassageSearch(corpus.index, method="bm25" if retriever is None else "fused", retriever=retriever),
+            lambda: PassageSearch(
+                corpus.passage_index, method="bm25" if retriever is None else "fused", retriever=retriever
+            ),
         )
 
     def evidence(self, corpus: ServedCorpus) -> PassageIndex:
@@ -384,23 +626,7 @@ class Engine:
 
     def _once(self, what: str, corpus: ServedCorpus, opened: Callable[[], Any]) -> Any:
         key = (what, corpus.id)
-        if key not in self._opened:
-            self._opened[key] = opened()
-        return self._opened[key]
-
-
-def _verdict(source: str, checker: Checker, text: str) -> dict[str, Any]:
-    found = checker.find([text])
-    (verdict,) = checker.verify([text], found)
-    # A text-to-text model gives no scores of single tables.
-    scored = verdict.reads == "sentences" or verdict.sufficiency is not None
-    return {
-        "source": source,
-        "label": str(verdict.label),
-        "probabilities": list(verdict.probabilities.values()),
-        "evidence": [one.unit for one in verdict.evidence],
-        "scores": [one.score for one in verdict.evidence] if scored else [],
-        "candidates": [one.unit for one in found[0]],
-        **({"temporal": verdict.ruling} if verdict.ruling else {}),
-        **({"abstained": verdict.reason} if verdict.abstained else {}),
-    }
+        # Read once: another thread may drop it from the mapping meanwhile.
+        if (found := self._opened.get(key)) is None:
+            found = self._opened[key] = opened()
+        return found

@@ -1,7 +1,8 @@
-"""The routes of the page. All pages are rendered from templates; heavy work waits in a queue for one thread."""
+"""The routes of the page, beside those of the API. All pages are rendered from templates; heavy work waits in a queue for one thread."""
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import hashlib
@@ -19,22 +20,24 @@ from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from lisax.records import LisaxError
 from lisax.report import heatmap
 from lisax.report.render import TEMPLATES as REPORT_TEMPLATES
-from lisax.serve import export, forms, training, views
-from lisax.serve.answering import KINDS, QUESTION, Engine
+from lisax.serve import api, asking, export, forms, problems, training, uploads, views
+from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, SEARCH, Engine
 from lisax.serve.guard import HEADERS, Guard, Rules
 from lisax.serve.library import Library, ServedCorpus
+from lisax.serve.observing import ID, Metrics, Observer
+from lisax.serve.service import NotHere, Service
 from lisax.serve.store import Store, StoredAnswer
 from lisax.serve.training import Training
 from lisax.serve.worker import Busy, Worker
 
 STATIC = Path(__file__).parent / "static"
 LISTED = 100  # feedback entries per page
-RECENT = 10
+EXAMPLES = 6
 
 
 @dataclasses.dataclass
@@ -46,10 +49,12 @@ class Page:
     store: Store
     training: Training
     rules: Rules
+    examples: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
 
     def __post_init__(self):
         self.limits = self.rules.limits
-        self.worker = Worker("model", self.limits.waiting)
+        self.worker = Worker("model", self.limits.waiting, self.limits.together, self.limits.together_seconds)
+        self.service = Service(self.engine, self.library, self.worker, self.limits)
         self.loader = Worker("uploads", self.limits.uploads_waiting)
         style = (
             (REPORT_TEMPLATES / "style.css").read_text(encoding="utf-8")
@@ -86,6 +91,20 @@ class Page:
         )
         return HTMLResponse(html, status, headers)
 
+    def form(self, text: str = "", kind: str = "", chosen: str = "") -> dict[str, Any]:
+        """What the form for asking is filled with; by default the first kind that anything can be asked."""
+        able = [one for _, kinds in self.askable() for one in kinds]
+        kinds = [one for one in KINDS if one in able]
+        kind = kind if kind in kinds else next((one for one in (CLAIM, *kinds) if one in able), "")
+        return {"text": text, "kind": kind, "chosen": chosen, "kinds": kinds}
+
+    def all_examples(self) -> list[tuple[str, str, str]]:
+        """(kind, corpus, text) of what can be asked to begin with: what was given, or made of what is indexed."""
+        if self.examples:
+            return self.examples
+        made = [(kind, corpus.id, text) for corpus in self.library for kind, text in self.engine.examples(corpus)]
+        return made[:EXAMPLES]
+
     def askable(self) -> list[tuple[ServedCorpus, tuple[str, ...]]]:
         return [(corpus, kinds) for corpus in self.library if (kinds := self.engine.kinds(corpus))]
 
@@ -121,7 +140,10 @@ def create(page: Page) -> FastAPI:
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.page = page
+    metrics = Metrics(page.worker)
     app.add_middleware(Guard, rules=page.rules)
+    app.add_middleware(Observer, metrics=metrics)  # around the guard
+    app.include_router(api.router(page.service, metrics))
     _add_errors(app, page)
     _add_asking(app, page)
     _add_feedback(app, page)
@@ -139,18 +161,30 @@ def create(page: Page) -> FastAPI:
 
 
 def _add_errors(app: FastAPI, page: Page) -> None:
-    def told(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+    def told(
+        request: Request, status: int, message: str, headers: dict[str, str] | None = None, field: str | None = None
+    ) -> Response:
+        if problems.is_api(request.url.path):
+            return problems.problem(request.scope, status, message, field, headers)
         heading = {404: "Not found", 503: "Busy", 500: "Something went wrong"}.get(status, "That did not work")
         return page.render(request, "message.html", status=status, headers=headers, heading=heading, message=message)
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:
-        detail = "There is no such page." if error.detail == "Not Found" else str(error.detail)
+        words = problems.WORDS if problems.is_api(request.url.path) else {"Not Found": "There is no such page."}
+        detail = words.get(error.detail, str(error.detail))
         return told(request, error.status_code, detail, dict(error.headers or {}))
 
     @app.exception_handler(RequestValidationError)
     async def misspelt(request: Request, error: RequestValidationError) -> Response:
+        if problems.is_api(request.url.path):
+            status, message, field = problems.invalid(error.errors()[0])
+            return told(request, status, message, field=field)
         return told(request, 404, "There is no such page.")
+
+    @app.exception_handler(NotHere)
+    async def not_here(request: Request, error: NotHere) -> Response:
+        return told(request, 404, str(error), field=error.field)
 
     @app.exception_handler(LisaxError)
     async def wrong(request: Request, error: LisaxError) -> Response:
@@ -167,35 +201,37 @@ def _add_errors(app: FastAPI, page: Page) -> None:
             request,
             500,
             "The page could not do that. What it stumbled over is in the log of `lisax serve`.",
-            dict(HEADERS),
-        )  # this response bypasses the guard
+            HEADERS | {ID: problems.request_id(request.scope)},
+        )  # this response bypasses the guard and the observer
 
 
 def _add_asking(app: FastAPI, page: Page) -> None:
     @app.get("/")
     def home(request: Request) -> Response:
+        query = request.query_params
+        chosen, text = query.get("corpus", ""), query.get("text", "")[: page.limits.paragraph_characters]
+        kind = query.get("kind", "")
         return page.render(
             request,
             "home.html",
             corpora=page.askable(),
-            recent=page.store.last_answers(RECENT),
-            text="",
-            kind=QUESTION,
-            chosen="",
+            contents={corpus.id: page.engine.contents(corpus) for corpus in page.library},
+            lacks={corpus.id: page.engine.lacks(corpus) for corpus in page.library},
+            examples=page.all_examples(),
+            about=views.about(page.engine.models),
+            missing=page.engine.models.missing,
+            **page.form(text, kind, chosen),
         )
 
     @app.post("/ask")
     async def ask(form: Form) -> Response:
-        text, kind = forms.text(form, "text", page.limits.text_characters), forms.choice(form, "kind", KINDS)
-        corpus = page.library.get(forms.string(form, "corpus"))
-        if corpus is None:
-            raise LisaxError("There is no such corpus; choose one of the list.")
-        able = [other for other, kinds in page.askable() if kind in kinds]
-        if corpus not in able and len(able) == 1:
-            corpus = able[0]  # the chosen corpus is for the other kind
-        result = await page.worker.run(lambda: page.engine.ask(corpus, kind, text), page.limits.answer_seconds)
-        answer = await run_in_threadpool(page.store.add_answer, corpus.id, kind, text, result)
+        answer = await asking.answered(page, asking.asked(page, form))
         return RedirectResponse(f"/answers/{answer.id}", 303)
+
+    @app.post("/ask/steps")
+    async def ask_in_steps(request: Request, form: Form) -> Response:
+        steps = asking.steps(page, asking.asked(page, form))
+        return StreamingResponse(api.as_lines(request, steps), media_type=api.JSON_LINES)
 
     @app.get("/answers/{answer_id}")
     def shown(request: Request, answer_id: str) -> Response:
@@ -205,19 +241,30 @@ def _add_asking(app: FastAPI, page: Page) -> None:
             "answer": answer,
             "corpus": corpus,
             "corpora": page.askable(),
-            "text": answer.text,
-            "kind": answer.kind,
-            "chosen": answer.corpus,
             "describe": lambda one: views.described(one, corpus, page.engine),
+            **page.form(answer.text, CLAIM if answer.kind == PARAGRAPH else answer.kind, answer.corpus),
         }
+        if answer.kind == PARAGRAPH:
+            return page.render(request, "paragraph.html", parts=views.parts(answer, page.store.answer), **values)
+        if answer.kind == SEARCH:
+            found = [] if corpus is None else views.found(answer, corpus, page.engine)
+            return page.render(request, "search.html", found=found, **values)
         if "answers" in answer.result:
             read = [] if corpus is None else views.read_answers(answer, corpus, page.engine)
             return page.render(request, "answers.html", answers=read, **values)
-        make = views.ranked_tables if answer.kind == QUESTION else views.verdicts
-        made = [] if corpus is None else make(answer, corpus, page.engine, said)
         if answer.kind == QUESTION:
-            return page.render(request, "question.html", tables=made, **values)
-        return page.render(request, "claim.html", verdicts=made, **values)
+            tables = [] if corpus is None else views.ranked_tables(answer, corpus, page.engine, said)
+            return page.render(request, "question.html", tables=tables, **values)
+        made = None if corpus is None else views.verdict(answer, corpus, page.engine, said)
+        return page.render(request, "claim.html", shown=made, **values)
+
+    @app.get("/sources/{corpus_id}/{kind}")
+    def source(request: Request, corpus_id: str, kind: str) -> Response:
+        corpus, unit = page.library.get(corpus_id), request.query_params.get("unit", "")
+        found = None if corpus is None else views.source(unit, kind, corpus, page.engine)
+        if found is None:
+            raise HTTPException(404, "There is no such source; its corpus may have changed, or is gone.")
+        return page.render(request, "source.html", source=found, corpus=corpus)
 
 
 def _add_feedback(app: FastAPI, page: Page) -> None:
@@ -273,22 +320,60 @@ def _add_feedback(app: FastAPI, page: Page) -> None:
 
 
 def _add_corpora(app: FastAPI, page: Page) -> None:
-    @app.get("/corpora")
-    def listed(request: Request) -> Response:
+    def shown(request: Request, status: int = 200, **values: Any) -> Response:
         every = [
-            (corpus, page.engine.kinds(corpus), page.store.answers_with_feedback(corpus.id)) for corpus in page.library
+            (
+                corpus,
+                page.engine.kinds(corpus),
+                page.engine.contents(corpus),
+                page.store.answers_with_feedback(corpus.id),
+            )
+            for corpus in page.library
         ]
-        return page.render(request, "corpora.html", every=every)
+        given = {"every": every, "taken": uploads.TAKEN, "name": "", "problem": "", "loaded": None}
+        return page.render(request, "corpora.html", status=status, **(given | values))
 
-    @app.post("/corpora")
-    async def upload(form: Form) -> Response:
-        name = forms.text(form, "name", page.limits.name_characters)
-        given = [file for file in form.getlist("files") if isinstance(file, UploadFile) and file.filename]
+    async def files_of(form: FormData) -> list[tuple[str, bytes]]:
+        given = [
+            file
+            for field in ("files", "folder")
+            for file in form.getlist(field)
+            if isinstance(file, UploadFile) and file.filename
+        ]
         if not given:
             raise LisaxError("No file was chosen.")
-        files = [(file.filename, await file.read()) for file in given]
-        await page.loader.run(lambda: page.library.add(name, files), page.limits.upload_seconds)
-        return RedirectResponse("/corpora", 303)
+        if len(given) > page.limits.upload_files:
+            raise LisaxError(
+                f"{len(given):,} files were chosen; at most {page.limits.upload_files:,} are taken at once."
+            )
+        # Of a folder, what no reader takes is left out, such as pictures; a file that was chosen itself is refused.
+        chosen = [file for file in given if file in form.getlist("files") or is_taken(file.filename)]
+        return [(file.filename, await file.read()) for file in chosen]
+
+    def is_taken(name: str) -> bool:
+        return Path(name).suffix.lower() in uploads.TAKEN and not Path(name).name.startswith(".")
+
+    @app.get("/corpora")
+    def listed(request: Request) -> Response:
+        return shown(request, loaded=page.library.get(request.query_params.get("loaded", "")))
+
+    @app.post("/corpora")
+    async def upload(request: Request, form: Form) -> Response:
+        try:
+            name = forms.text(form, "name", page.limits.name_characters)
+            files = await files_of(form)
+            add = page.loader.run(lambda: page.library.add(name, files), page.limits.upload_seconds)
+            corpus = await add
+        except LisaxError as error:
+            given = forms.string(form, "name")[: page.limits.name_characters]
+            return await run_in_threadpool(shown, request, 400, name=given, problem=str(error))
+        return RedirectResponse(f"/corpora?loaded={corpus.id}#{corpus.id}", 303)
+
+    @app.post("/corpora/preview")
+    async def preview(request: Request, form: Form) -> Response:
+        files = await files_of(form)
+        found = await page.loader.run(lambda: page.library.preview(files), page.limits.upload_seconds)
+        return page.render(request, "preview.html", found=found)
 
     @app.post("/corpora/{corpus_id}/remove")
     def remove(corpus_id: str, form: Form) -> Response:
@@ -311,6 +396,7 @@ def _add_training(app: FastAPI, page: Page) -> None:
             "running": page.training.is_running,
             "last_lines": page.training.last_lines,
             "bundle": page.training.bundle,
+            "used": collections.defaultdict(str, {role: str(path) for role, path in page.engine.models.paths.items()}),
         }
 
     @app.get("/training")
@@ -356,13 +442,23 @@ def _add_training(app: FastAPI, page: Page) -> None:
         page.training.go_on(number)
         return RedirectResponse("/training", 303)
 
-    @app.post("/training/{number}/use")
-    async def use(number: Number, form: Form) -> Response:
+    async def answer_with(path: Path) -> Response:
+        await page.worker.run(lambda: page.engine.use(path), page.limits.answer_seconds)
+        return RedirectResponse("/training", 303)
+
+    def done(number: int) -> training.Run:
         run = page.training.get(number)
         if run is None or run.state != training.DONE:
             raise LisaxError("That training is not done.")
-        await page.worker.run(lambda: page.engine.use(page.training.bundle(run)), page.limits.answer_seconds)
-        return RedirectResponse("/training", 303)
+        return run
+
+    @app.post("/training/{number}/use")
+    async def use(number: Number, form: Form) -> Response:
+        return await answer_with(page.training.bundle(done(number)))
+
+    @app.post("/training/{number}/back")
+    async def back(number: Number, form: Form) -> Response:
+        return await answer_with(Path(done(number).base))
 
 
 def _answer(page: Page, answer_id: str) -> StoredAnswer:

@@ -24,16 +24,17 @@ REFUSAL = (
 )
 
 
-def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
+def server(app: ASGIApp, limits: Limits, log_config: dict | None = None) -> uvicorn.Server:
+    """The server. When it is stopped, what is being answered is still answered; new connections are refused."""
     return uvicorn.Server(
         uvicorn.Config(
             app,
             access_log=False,
-            log_level="warning",
+            **({"log_level": "warning"} if log_config is None else {"log_config": log_config}),
             server_header=False,
             limit_concurrency=limits.connections,
             timeout_keep_alive=5,
-            timeout_graceful_shutdown=5,
+            timeout_graceful_shutdown=round(limits.answer_seconds),
             http=patient(limits),
             ws="none",
             proxy_headers=False,

@@ -5,7 +5,9 @@
     claims.train.jsonl        claims with the label that a reader gave and the sentences that decide
     pages.jsonl               the pages of those sentences and of all that was retrieved for the claims
     table_claims.train.jsonl  claims with the table that decides
-    table_judgements.jsonl    {"question", "table", "relevant"}: tables judged right or wrong
+    table_judgements.jsonl    {"id", "question", "table", "relevant"}: tables judged right or wrong; those that are wrong
+                              for a question with a right cell are its negative tables in training. A table is wrong too
+                              if a cell of it was, and the right one is in another.
 
 For a verdict from an index of passages, each retrieved sentence, row or edge becomes a page of one sentence, so that
 models read it in training as in inference.
@@ -18,6 +20,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -39,8 +42,9 @@ from lisax.serve import views
 from lisax.serve.answering import PASSAGES, TABLES, Engine, Models
 from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.limits import LIMITS
-from lisax.serve.store import NAME, Feedback, Store
+from lisax.serve.store import NAME, Feedback, Store, StoredAnswer
 
+HELD = 5  # one in so many entries is held out of training
 CANDIDATES = 50  # sentences per claim that training draws its negatives from
 GONE = "said of a corpus that is gone"
 CHANGED = "said of tables or sentences that have changed since, or are gone"
@@ -57,6 +61,20 @@ class Export:
     pages: dict[str, Document] = dataclasses.field(default_factory=dict)
     judgements: list[dict] = dataclasses.field(default_factory=list)
     skipped: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+
+    def divided(self) -> tuple[Export, Export]:
+        """(to learn from, held out): about every fifth entry is held out, the same ones each time; tables and pages are in
+        both."""
+
+        def part(is_held: bool) -> Export:
+            own = {
+                name: {key: one for key, one in getattr(self, name).items() if _is_held(key) is is_held}
+                for name in ("questions", "claims", "table_claims")
+            }
+            judged = [one for one in self.judgements if _is_held(one["id"]) is is_held]
+            return dataclasses.replace(self, **own, judgements=judged)
+
+        return part(False), part(True)
 
     def write(self, folder: str | os.PathLike) -> dict[str, int]:
         """Writes the files that have content. Returns their numbers of lines."""
@@ -100,9 +118,7 @@ def gather(said: Iterable[Feedback], library: Library, engine: Engine) -> Export
         elif one.kind == "cell":
             cells.setdefault(one.answer.id, (corpus, []))[1].append(one)
         elif one.kind == "table":
-            export.judgements.append(
-                {"question": one.answer.text, "table": _own(corpus, one.unit), "relevant": one.value == "right"}
-            )
+            export.judgements.append(_judgement(one.answer, _own(corpus, one.unit), one.value == "right"))
             _add_tables(export, corpus, engine, [one.unit])
         else:
             _add_claim(export, corpus, engine, one)
@@ -123,7 +139,10 @@ def _add_question(export: Export, corpus: ServedCorpus, engine: Engine, said: li
     if not right:
         export.skipped["questions of which no cell is said to be right"] += 1
         return
-    name = f"feedback-{answer.id}"
+    name, judged = _name(answer), {one["table"] for one in export.judgements if one["id"] == _name(answer)}
+    answering = {split_cell_id(unit)[0] for unit in right}
+    wrong = dict.fromkeys(_own(corpus, split_cell_id(one.unit)[0]) for one in said if one.value == "wrong")
+    export.judgements += [_judgement(answer, table, False) for table in wrong if table not in answering | judged]
     export.questions[name] = Question(name, answer.text, tuple(dict.fromkeys(right.values())), tuple(right))
     _add_tables(export, corpus, engine, [split_cell_id(one.unit)[0] for one in said])
     _add_tables(export, corpus, engine, [table["id"] for table in answer.result["tables"]])
@@ -134,7 +153,7 @@ def _add_claim(export: Export, corpus: ServedCorpus, engine: Engine, one: Feedba
     if label is not Label.NOT_ENOUGH_INFO and not units:
         export.skipped["claims said to be true or false without saying by what"] += 1
         return
-    name = f"feedback-{one.answer.id}"
+    name = _name(one.answer)
     result = next(row for row in one.answer.result["verdicts"] if row["source"] == one.unit)
     if not units and not result["candidates"]:
         export.skipped["claims for which nothing was found"] += 1
@@ -186,6 +205,18 @@ def _add_tables(export: Export, corpus: ServedCorpus, engine: Engine, ids: Itera
         own = _own(corpus, table_id)
         if own not in export.tables and (table := store.get(table_id)) is not None:
             export.tables[own] = dataclasses.replace(table, id=own, page=None, original_id=None)
+
+
+def _name(answer: StoredAnswer) -> str:
+    return f"feedback-{answer.id}"
+
+
+def _judgement(answer: StoredAnswer, table: str, relevant: bool) -> dict:
+    return {"id": _name(answer), "question": answer.text, "table": table, "relevant": relevant}
+
+
+def _is_held(name: str) -> bool:
+    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) % HELD == 0
 
 
 def _own(corpus: ServedCorpus, unit: str) -> str:

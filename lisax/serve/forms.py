@@ -32,12 +32,17 @@ def string(form: FormData, field: str) -> str:
 
 def text(form: FormData, field: str, most: int) -> str:
     """A field's text on one line. Raises an error if it is empty or longer than `most` characters."""
-    found = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", string(form, field)).split())
+    found = clean(string(form, field))
     if not found:
         raise LisaxError(f"The {field} is empty.")
     if len(found) > most:
         raise LisaxError(f"The {field} has {len(found):,} characters; at most {most:,} are taken.")
     return found
+
+
+def clean(given: str) -> str:
+    """A text on one line, without control characters."""
+    return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", given).split())
 
 
 def choice(form: FormData, field: str, choices: Collection[str]) -> str:

@@ -6,6 +6,8 @@
 - Requests that change something must come from one of our own forms: same origin, and the session's hidden field.
 - Bodies are limited in size and time, clients in requests per second.
 
+What is refused is told as a sentence, or as JSON where the API was called, whose probes (`/healthz`, `/readyz`) are open.
+
 Not Starlette's middleware, which takes 0.05 ms a request to our 0.2: TrustedHostMiddleware refuses addresses that are
 not listed, RequestBodyLimitMiddleware has one size and no timeout, and there is none for the rest
 (`benchmarks/libraries.py`).
@@ -33,6 +35,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lisax.serve.limits import Limits
+from lisax.serve.problems import PROBES, is_api, problem
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 HEADERS = {
@@ -44,7 +47,9 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+UPLOADS = frozenset({"/corpora", "/corpora/preview"})
 CLIENTS_KEPT = 10_000
+CALLS_BURST_SECONDS = 5  # calls of the API that a client may make at once, in seconds of its rate
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?", re.ASCII)
 
 
@@ -112,6 +117,11 @@ class Rate:
             self._clients.popitem(last=False)
         return 0.0 if granted else (1 - left) / self._per_second
 
+    def give_back(self, client: str) -> None:
+        """Undoes a `wait` that took one."""
+        left, since = self._clients[client]
+        self._clients[client] = (left + 1, since)
+
 
 class Guard:
     """ASGI middleware. Requests that pass have `session` (their form key) in `scope["state"]`."""
@@ -121,6 +131,9 @@ class Guard:
         limits = rules.limits
         self._requests = Rate(limits.requests_burst, limits.requests_per_second)
         self._changes = Rate(limits.changes_burst, limits.changes_per_second)
+        self._tokens = Rate(limits.requests_burst, limits.requests_per_second)
+        rate = limits.calls_per_second
+        self._calls = None if rate is None else Rate(max(1, round(rate * CALLS_BURST_SECONDS)), rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -128,6 +141,9 @@ class Guard:
             return
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["path"] in PROBES:
+            await self.app(scope, receive, send)
             return
         headers, cookies = Headers(scope=scope), _cookies(scope)
         session = cookies.get(self._cookie("session"), "")
@@ -140,7 +156,7 @@ class Guard:
                 given = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     given.setdefault(name, value)
-                if is_new:
+                if is_new and not is_api(scope["path"]):
                     given.append("set-cookie", self._set_cookie("session", session))
             await send(message)
 
@@ -155,36 +171,55 @@ class Guard:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not rules.knows(hosts[0]):
             return _sentence(
+                scope,
                 421,
                 "This page does not answer under that name. Open it by the address that "
                 "`lisax serve` printed, or start it with --name.",
             )
         client = client_of((scope.get("client") or ("",))[0])
-        if seconds := self._requests.wait(client) or (self._changes.wait(client) if changes else 0.0):
-            return _sentence(429, "That was too much at once. Try again in a moment.", seconds)
-        if rules.token is not None and not self._is_let_in(headers, cookies):
+        if seconds := self._wait(scope, client, changes):
+            return _too_much(scope, seconds)
+        if rules.token is not None and (seconds := self._tokens.wait(client)):
+            return _too_much(scope, seconds)  # tokens that come faster than these are not looked at: they are guesses
+        if rules.token is not None and self._is_let_in(headers, cookies):
+            self._tokens.give_back(client)
+        elif rules.token is not None:
+            if is_api(scope["path"]):
+                told = "This needs the token of `lisax serve`, as the header Authorization: Bearer TOKEN."
+                return _sentence(scope, 401, told, {"www-authenticate": "Bearer"})
             query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
             offered = dict(query).get("token", "")
             if changes or not _same(offered, rules.token):
                 return _sentence(
-                    401, "This page needs the token that `lisax serve` printed: open the address that ends in ?token=…"
+                    scope,
+                    401,
+                    "This page needs the token that `lisax serve` printed: open the address that ends in ?token=…",
                 )
             rest = urlencode([pair for pair in query if pair[0] != "token"])
             response = RedirectResponse("/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else ""), 303)
             response.headers.append("set-cookie", self._set_cookie("token", rules.sealed("token", rules.token)))
             return response
         if changes and not _is_own(headers, hosts[0]):
-            return _sentence(403, "That came from another page than this one, and was not done.")
+            return _sentence(scope, 403, "That came from another page than this one, and was not done.")
         return None
 
+    def _wait(self, scope: Scope, client: str, changes: bool) -> float:
+        """Seconds until the client may ask this; the page and the API have rates of their own."""
+        if is_api(scope["path"]):
+            return 0.0 if self._calls is None else self._calls.wait(client)
+        return self._requests.wait(client) or (self._changes.wait(client) if changes else 0.0)
+
     def _is_let_in(self, headers: Headers, cookies: dict[str, str]) -> bool:
-        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        scheme, _, bearer = headers.get("authorization", "").partition(" ")
         expected = self.rules.sealed("token", self.rules.token)
-        return _same(cookies.get(self._cookie("token"), ""), expected) or _same(bearer, self.rules.token)
+        return _same(cookies.get(self._cookie("token"), ""), expected) or (
+            scheme.lower() == "bearer" and _same(bearer.strip(), self.rules.token)
+        )
 
     def _limited(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
         limits = self.rules.limits
-        most = limits.upload_bytes if scope["path"] == "/corpora" else limits.form_bytes
+        path = scope["path"]
+        most = limits.call_bytes if is_api(path) else limits.upload_bytes if path in UPLOADS else limits.form_bytes
         left, until, ended = most, time.monotonic() + limits.body_seconds, False
         length = headers.get("content-length", "0")
         too_large = HTTPException(413, f"That is more than the {most >> 10:,} KiB that are taken here.")
@@ -240,6 +275,15 @@ def _cookies(scope: Scope) -> dict[str, str]:
     return cookies
 
 
-def _sentence(status: int, text: str, retry_after: float | None = None) -> Response:
-    headers = {} if retry_after is None else {"retry-after": str(max(1, round(retry_after + 0.5)))}
+def _sentence(scope: Scope, status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+    if is_api(scope["path"]):
+        return problem(scope, status, text, headers=headers)
     return PlainTextResponse(text + "\n", status, headers)
+
+
+def _too_much(scope: Scope, seconds: float) -> Response:
+    return _sentence(scope, 429, "That was too much at once. Try again in a moment.", {"retry-after": _whole(seconds)})
+
+
+def _whole(seconds: float) -> str:
+    return str(max(1, round(seconds + 0.5)))

@@ -1,7 +1,6 @@
 """The corpora of the page: the index folders given at the start, and uploaded files.
 
-An upload is written under generated file names, read by the readers of `corpora`, indexed in a scratch folder, and
-moved into place as a whole. The client's file name is only used as text.
+An upload is read by `uploads`, indexed in a scratch folder, and moved into place as a whole.
 """
 
 from __future__ import annotations
@@ -10,37 +9,37 @@ import contextlib
 import dataclasses
 import fcntl
 import hashlib
-import itertools
 import json
 import re
 import secrets
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.corpora import csv_tables, html_tables, titles
-from lisax.corpora.grid import Place
-from lisax.corpora.reading import Watch
-from lisax.corpora.table_files import CSV, HTML
-from lisax.records import DataError, LisaxError, Table, write_json
-from lisax.retrieval.folder import read_components
+from lisax.corpora import titles
+from lisax.records import DataError, LisaxError, write_json
+from lisax.retrieval.folder import META, read_components
 from lisax.retrieval.passage_store import has_passages
+from lisax.retrieval.passages import Source
+from lisax.serve import uploads
 from lisax.serve.limits import Limits
 from lisax.serve.store import private_folder
+from lisax.serve.uploads import Upload
 
 CARD = "corpus.json"
 GIVEN = "indexes.json"  # maps ids of given corpora to their indexes; beside the folder of uploads
 REMOVED, UPLOAD, LOCK = ".removed-", ".upload-", "lock"
-_UNWANTED = re.compile(r"[^\w .()-]+")
+INDEX, PASSAGES = "index", "passages"  # folders of an upload: of its tables, and of all as passages
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ServedCorpus:
-    """A corpus of the page. `id` names it in addresses and files; `components` are its index's; `notes` are warnings
-    about an upload, and `digest` is that of the upload."""
+    """A corpus of the page. `id` names it in addresses and files; `components` are those of its indexes; `notes` are
+    warnings about an upload, and `digest` is that of the upload. `passages`: the index of passages of an upload, which is
+    a folder of its own."""
 
     id: str
     name: str
@@ -49,6 +48,20 @@ class ServedCorpus:
     uploaded: bool = False
     notes: tuple[str, ...] = ()
     digest: str | None = None
+    passages: Path | None = None
+
+    @property
+    def made(self) -> float:
+        """When it was indexed, in seconds since 1970."""
+        return (self.index / META).stat().st_mtime
+
+    @property
+    def passage_index(self) -> Path:
+        return self.passages or self.index
+
+    @property
+    def has_table_vectors(self) -> bool:
+        return "dense-tables" in self.components
 
     @property
     def has_table_texts(self) -> bool:
@@ -68,7 +81,10 @@ class ServedCorpus:
 
 
 class Library:
-    """`library[id]` is a corpus. Given ones come first, then uploads in the order of their names."""
+    """`get(id)` is a corpus. Given ones come first, then uploads in the order of their names. `add_vectors`: makes the
+    vectors of an index of uploaded tables, where the model of questions finds tables by them."""
+
+    add_vectors: Callable[[Path], Any] | None = None
 
     def __init__(self, indexes: Iterable[Path], folder: Path, limits: Limits):
         self.folder, self.limits, self._lock = folder, limits, threading.Lock()
@@ -118,12 +134,10 @@ class Library:
         return self._corpora.get(corpus_id)
 
     def add(self, name: str, files: Sequence[tuple[str, bytes]]) -> ServedCorpus:
-        """Adds a corpus of the tables in uploaded files (name, content): all of them, or none with a `LisaxError`.
+        """Adds a corpus of the pages and tables in uploaded files (name, content): all, or none with a `LisaxError`.
 
         The same files under the same name return the existing corpus: forms are easily sent twice."""
-        from lisax.retrieval import table_text, tables
-
-        name = titles.one_line(name)[: self.limits.name_characters] or "Uploaded tables"
+        name = titles.one_line(name)[: self.limits.name_characters] or "Uploaded files"
         with self._lock, _scratch(self.folder) as scratch:
             digest = _digest(name, files)
             if (same := next((corpus for corpus in self if corpus.digest == digest), None)) is not None:
@@ -132,70 +146,37 @@ class Library:
                 raise LisaxError(f"There are {self.limits.corpora} uploaded corpora already: remove one first.")
             made = scratch / "corpus"
             (made / "files").mkdir(parents=True)
-            watch, found, cells, characters = Watch(), [], 0, 0
-            names: dict[str, str] = {}  # generated name -> the user's name of a file
-            for number, (file, content) in enumerate(files):
-                shown = _shown_name(file, self.limits.name_characters)
-                names[str(made / "files" / f"{number}{Path(shown).suffix.lower()}")] = shown
-                for table in self._read(made / "files", number, shown, content, watch):
-                    if not (table.rows and table.header):
-                        watch.warn("tables without a row below their header (left out)", shown)
-                    else:
-                        found.append(table)
-                        # Counted while reading: cells that span many others make a small file large.
-                        cells += len(table.header) * len(table.rows)
-                        characters += sum(map(len, itertools.chain(table.header, *table.rows)))
-                        self._check_size("these files", len(found), cells, characters)
-            if not found:
-                raise LisaxError("There is no table with a row in these files.")
-            table_text.build_index(found, made / "index")
-            tables.build_index(found, made / "index", tables.Strategy.ENTITY_CHAR_23)
-            notes = [_with_names(note, names) for note in watch.warnings]
-            write_json(made / CARD, {"name": name, "tables": len(found), "notes": notes, "digest": digest})
+            found = uploads.read(files, made / "files", self.limits)
+            self._index(found, made)
+            card = {"name": name, "counts": found.counts, "notes": found.notes, "digest": digest}
+            write_json(made / CARD, card)
             corpus_id = _free_id(f"{_slug(name)}-{secrets.token_hex(3)}", self._corpora)
             made.rename(self.folder / corpus_id)
             corpus = _uploaded(self.folder / corpus_id)
             self._corpora[corpus.id] = corpus
         return corpus
 
-    def _read(self, folder: Path, number: int, shown: str, content: bytes, watch: Watch) -> Iterator[Table]:
-        """The tables of one file. Its suffix determines the format; its name becomes part of ids and titles."""
-        suffix = Path(shown).suffix.lower()
-        if suffix not in CSV | HTML:
-            raise LisaxError(
-                f"'{shown}' is not a table that can be read here: expected a name that ends in "
-                f"{', '.join(sorted(CSV | HTML))}."
-            )
-        path = folder / f"{number}{suffix}"
-        path.write_bytes(content)
-        if suffix in HTML:  # counted before parsing, which takes a hundred times their memory
-            tags = html_tables.decode(content, Place(path, None, Watch())).lower()
-            self._check_size(f"'{shown}'", tags.count("<table"), tags.count("<td") + tags.count("<th"))
-        name = f"{number + 1}-{_UNWANTED.sub('_', Path(shown).stem).strip() or 'table'}"
-        place = Place(path, None, watch, self.limits.table)
-        try:
-            if suffix in HTML:
-                yield from html_tables.read_tables(name, place)
-            else:
-                table = csv_tables.read_table(name, place)
-                yield dataclasses.replace(table, title=Path(shown).stem.replace("_", " "))
-        except DataError as error:
-            where = f", line {error.line}" if error.line is not None else ""
-            said = str(error).removeprefix(f"{path}:").removeprefix(f"{error.line}:").strip()
-            raise LisaxError(f"'{shown}'{where}: {said}.") from None
+    def preview(self, files: Sequence[tuple[str, bytes]]) -> Upload:
+        """What files hold, without adding it."""
+        with _scratch(self.folder) as scratch:
+            return uploads.read(files, scratch, self.limits)
 
-    def _check_size(self, what: str, tables: int, cells: int, characters: int = 0) -> None:
-        limits = self.limits
-        if characters > limits.upload_characters:
-            raise LisaxError(
-                f"The cells of {what}, each as often as it spans others, have more than the "
-                f"{limits.upload_characters:,} characters that are taken at once."
-            )
-        if tables > limits.upload_tables or cells > limits.upload_cells:
-            raise LisaxError(
-                f"{tables:,} tables with {cells:,} cells in {what}; at most {limits.upload_tables:,} with "
-                f"{limits.upload_cells:,} are taken at once."
-            )
+    def _index(self, found: Upload, folder: Path) -> None:
+        """Indexes tables as a whole, for questions and models of tables, and all as passages, for models of sentences."""
+        from lisax.retrieval import mixed, passages, table_text, tables
+
+        if found.tables:
+            beside_vectors = {} if self.add_vectors is None else table_text.BESIDE_VECTORS
+            table_text.build_index(found.tables, folder / INDEX, **beside_vectors)
+            if self.add_vectors is not None:
+                self.add_vectors(folder / INDEX)
+            tables.build_index(found.tables, folder / INDEX, tables.Strategy.ENTITY_CHAR_23)
+        sources = {
+            Source.TEXT: (one for page in found.pages for one in passages.of_document(page)),
+            Source.TABLE: (one for table in found.tables for one in passages.of_table(table)),
+        }
+        there = [Source.TEXT] * bool(found.pages) + [Source.TABLE] * bool(found.tables)
+        mixed.build_index({source: sources[source] for source in there}, folder / PASSAGES)
 
     def remove(self, corpus_id: str) -> None:
         """Removes an uploaded corpus and deletes its files; a given one stays."""
@@ -247,36 +228,26 @@ def _read_given(path: Path) -> dict[str, dict]:
 def _uploaded(folder: Path) -> ServedCorpus:
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-        components = frozenset(read_components(folder / "index"))
+        # An upload has tables, passages, or both; one of an earlier version has no passages.
+        own = [path for path in (folder / INDEX, folder / PASSAGES) if path.is_dir()]
+        components = frozenset(name for path in own for name in read_components(path))
         return ServedCorpus(
             folder.name,
             str(card["name"]),
-            folder / "index",
+            own[0],
             components,
             uploaded=True,
             notes=tuple(map(str, card["notes"])),
             digest=card.get("digest"),
+            passages=own[-1] if own[-1].name == PASSAGES else None,
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         raise DataError(f"the uploaded corpus is damaged ({error}); remove its folder", path=folder) from None
 
 
 def _digest(name: str, files: Iterable[tuple[str, bytes]]) -> str:
     parts = [name, *(f"{file} {hashlib.sha256(content).hexdigest()}" for file, content in files)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _shown_name(file: str, most: int) -> str:
-    """The name of an uploaded file on one line; a long name is shortened in the middle, which keeps the suffix."""
-    name = titles.one_line(re.split(r"[/\\]", file)[-1]) or "a file"
-    return name if len(name) <= most else f"{name[: most - 13]}…{name[-12:]}"
-
-
-def _with_names(note: str, names: Mapping[str, str]) -> str:
-    """A warning with the user's file names instead of the generated ones; it ends with a path, or a path and a line."""
-    said, first, place = note.rpartition(", first at ")
-    path = next((path for path in names if place == path or place.startswith(f"{path}:")), "")
-    return f"{said}{first}{names.get(path, '')}{place.removeprefix(path)}"
 
 
 def _slug(name: str) -> str:

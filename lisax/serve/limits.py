@@ -1,4 +1,4 @@
-"""The limits of the page, in one place."""
+"""The limits of the page and the API, in one place."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from lisax.corpora.grid import TableLimits
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """`waiting` requests may queue for the model besides the running one; further ones get 503."""
+    """`waiting` claims and questions may queue for the model besides the running ones; further ones get 503."""
 
     text_characters: int = 500  # per question or claim
+    paragraph_characters: int = 8_000  # of a text whose sentences are checked one by one
+    paragraph_sentences: int = 50
     form_bytes: int = 64 << 10
     upload_bytes: int = 16 << 20
     upload_files: int = 100
@@ -20,7 +22,14 @@ class Limits:
     upload_characters: int = 32 << 20  # in all cells
     corpora: int = 50  # uploaded ones
     name_characters: int = 100
-    waiting: int = 20
+    call_bytes: int = 1 << 20  # of a call of the API
+    call_items: int = 256  # claims or questions of a batch
+    candidates: int = 200  # units of evidence given with a claim
+    evidence_characters: int = 10_000  # of each
+    calls_per_second: float | None = None  # of the API, per client; None: as many as are answered
+    waiting: int = 200
+    together: int = 16  # what several people ask and is computed in one call of the models, at most
+    together_seconds: float = 2.0  # no more than take about so long
     uploads_waiting: int = 2
     answer_seconds: float = 60.0  # queueing and working
     upload_seconds: float = 600.0  # the same for files; the largest take minutes

@@ -1,4 +1,4 @@
-"""Starts the page: opens models and indexes, listens, prints the address, serves until Ctrl-C."""
+"""Starts the page and the API: opens models and indexes, listens, prints the address, serves until Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ import dataclasses
 import os
 import re
 import secrets
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lisax.progress import say
 from lisax.records import LisaxError, atomic_write
 
 if TYPE_CHECKING:
+    from lisax.serve.answering import Engine, Models
     from lisax.serve.app import Page
+    from lisax.serve.library import Library
+    from lisax.serve.limits import Limits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,13 +37,18 @@ class ServeSettings:
     aggregate: str = "any"
     temporal: bool = False
     min_confidence: float | None = None
+    rate_limit: float | None = None  # calls of the API a second from one address
+    log_json: bool = False
+    examples: Sequence[tuple[str, str, str]] = ()  # (kind, corpus, text); none: made of what is indexed
 
 
 def serve(settings: ServeSettings) -> None:
     # Read when JAX is imported: later starts reuse what one start compiled.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str((settings.state / "compiled").resolve()))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    import signal
     import socket
+    import threading
     from urllib.parse import quote
 
     from lisax.serve.app import create
@@ -68,8 +78,33 @@ def serve(settings: ServeSettings) -> None:
                 "ask, load tables and train. Without HTTPS before it, it can be read on the way.",
                 flush=True,
             )
+        log_config = None
+        if settings.log_json:
+            from lisax.serve.observing import JSON_LOGS as log_config
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which uvicorn raises again when it has ended
         with contextlib.suppress(KeyboardInterrupt):  # the normal way to stop
-            server(create(page), page.limits).run(sockets=[listener])
+            server(create(page), page.limits, log_config).run(sockets=[listener])
+
+
+def serve_assistant(settings: ServeSettings) -> None:
+    """Serves the calls as tools on standard input and output, until the input ends. Tables that were uploaded to a page
+    with the same state folder can be asked too; nothing is kept."""
+    import tempfile
+
+    from lisax.serve.assistants import serve_stdio  # which says what to install, before a model is opened
+    from lisax.serve.limits import LIMITS
+    from lisax.serve.service import Service
+    from lisax.serve.worker import Worker
+
+    with tempfile.TemporaryDirectory() as empty:
+        state = settings.state if settings.state.is_dir() else Path(empty)
+        engine, library = open_models(settings, state / "corpora", LIMITS)
+        limits = dataclasses.replace(LIMITS, together=together(LIMITS))
+        worker = Worker("model", limits.waiting, limits.together, limits.together_seconds)
+        with contextlib.suppress(KeyboardInterrupt):
+            serve_stdio(Service(engine, library, worker, limits))
+        worker.close()
 
 
 def _token(host: str) -> tuple[str | None, bool]:
@@ -91,30 +126,66 @@ def _token(host: str) -> tuple[str | None, bool]:
 
 def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
     """Opens everything behind the page. Errors in bundles and indexes are raised before anything is served."""
-    from lisax.serve.answering import Depths, Engine, Models
     from lisax.serve.app import Page
     from lisax.serve.guard import Rules
-    from lisax.serve.library import Library
     from lisax.serve.limits import LIMITS
     from lisax.serve.store import Store
     from lisax.serve.training import Training
 
-    library = Library(settings.indexes, settings.state / "corpora", LIMITS)
+    limits = dataclasses.replace(LIMITS, calls_per_second=settings.rate_limit)
+    engine, library = open_models(settings, settings.state / "corpora", limits)
+    limits = dataclasses.replace(limits, together=together(limits))
+    return Page(
+        engine,
+        library,
+        Store(settings.state, limits.answers_kept),
+        Training(settings.state / "training"),
+        Rules(_secret(settings.state), port, token, frozenset(name.lower() for name in settings.names), limits),
+        list(settings.examples),
+    )
+
+
+def together(limits: Limits) -> int:
+    """How many claims the models that are open compute in one call. On a CPU JAX gains nothing by it, and makes people wait
+    while it compiles a program for each size; where all models run in onnxruntime, it has not been imported."""
+    from lisax.runtime.platforms import accelerated
+
+    return limits.together if "jax" not in sys.modules or accelerated() else 1
+
+
+def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple[Engine, Library]:
+    """The models and the corpora: the given indexes, and what was uploaded to the folder `uploads`."""
+    from lisax.serve.answering import Depths, Engine, Models
+    from lisax.serve.library import Library
+
+    library = Library(settings.indexes, uploads, limits)
+    tables_alone = any(one.has_cells and not (one.has_pages or one.has_passages) for one in library)
+    models = Models.open(settings.models, tables_alone)
+    if models.missing:
+        say(f"search only, without verdicts and answers: {models.missing}")
+    library.add_vectors = _vectors(models)
     engine = Engine(
-        Models.open(settings.models),
+        models,
         Depths(pool=settings.pool, keep=settings.keep),
         settings.aggregate,
         settings.temporal,
         settings.min_confidence,
     )
     engine.check(library)
-    return Page(
-        engine,
-        library,
-        Store(settings.state, LIMITS.answers_kept),
-        Training(settings.state / "training"),
-        Rules(_secret(settings.state), port, token, frozenset(name.lower() for name in settings.names), LIMITS),
-    )
+    return engine, library
+
+
+def _vectors(models: Models) -> Callable[[Path], object] | None:
+    """What makes the vectors of uploaded tables, where the model of rows and columns finds tables by them."""
+    from lisax import shipped
+    from lisax.predict.table_answers import VECTORS
+    from lisax.serve.answering import PARTS
+
+    if PARTS not in models or models[PARTS].card.content.get("retrieval") != VECTORS:
+        return None
+    from lisax.predict.retriever import add_vectors, open_encoder
+
+    return lambda index: add_vectors(index, open_encoder(shipped.RANKER))
 
 
 def _secret(folder: Path) -> bytes:

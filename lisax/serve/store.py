@@ -29,7 +29,7 @@ CREATE INDEX IF NOT EXISTS newest_answers ON answers (created, id);
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """`kind`: question or claim. `result`: the models' output, see `answering`."""
+    """`kind`: question, claim, search or paragraph. `result`: the models' output, see `answering`."""
 
     id: str
     corpus: str
@@ -121,9 +121,6 @@ class Store:
     def answer(self, answer_id: str) -> StoredAnswer | None:
         rows = self._read("SELECT * FROM answers WHERE id = ?", (answer_id,))
         return _answer(rows[0]) if rows else None
-
-    def last_answers(self, count: int) -> list[StoredAnswer]:
-        return list(map(_answer, self._read("SELECT * FROM answers ORDER BY created DESC LIMIT ?", (count,))))
 
     # --- Feedback -------------------------------------------------------------------------------
 

@@ -1,8 +1,10 @@
 """Retrains models from feedback: runs `lisax train`, then `lisax export`, as separate processes, one training at a
 time.
 
-Each training has a folder: `data/` (see `export`), `run.gin` (so that the command can be repeated by hand), `model/`,
-`log.txt`, and at the end `bundle/`. Its state is in `training.json`, so that a reload or a restart loses nothing.
+Each training has a folder: `data/` (see `export`), `held_out/` (the share of it that is not trained on), `run.gin` (so that
+the command can be repeated by hand), `model/`, `log.txt`, and at the end `bundle/` and `held_out.json`, which says how
+many of the held-out entries the model got right before and after. Its state is in `training.json`, so that a reload or a
+restart loses nothing.
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ NAME, DATASET = "feedback", "dataset.json"
 STEPS, MOST_STEPS = 200, 100_000
 # -P: a `token.py` in the page's working folder must not shadow Python's.
 COMMAND = (sys.executable, "-P", "-m", "lisax")
+MEASURE = (sys.executable, "-P", "-m", "lisax.serve.held_out")
+HELD, MEASURED = "held_out", "held_out.json"
 RUNNING, DONE, FAILED, STOPPED = "running", "done", "failed", "stopped"
 
 
@@ -63,7 +67,8 @@ INTERRUPTED = (130, 143, -signal.SIGINT, -signal.SIGTERM)
 
 @dataclasses.dataclass
 class Run:
-    """One training, as stored in `training.json`; `step` and `loss` are read from its log."""
+    """One training, as stored in `training.json`; `step` and `loss` are read from its log, and from `held_out.json` of how
+    many held-out entries, `count`, the model got right `before` and `after`."""
 
     number: int
     role: str
@@ -75,6 +80,12 @@ class Run:
     message: str = ""
     step: int = 0
     loss: float | None = None
+    count: int = 0
+    before: int | None = None
+    after: int | None = None
+
+
+READ = ("step", "loss", "count", "before", "after")  # fields of a run that other files have
 
 
 class Training:
@@ -123,13 +134,16 @@ class Training:
                 row = json.loads(line) if line.endswith("}") else {}
                 if row.get("kind") == "train":
                     run.step, run.loss = row["step"], row["loss"]
+        if (measured := self.folder / str(number) / MEASURED).is_file():
+            found = json.loads(measured.read_text(encoding="utf-8"))
+            run.count, run.before, run.after = found["count"], found["before"], found["after"]
         return run
 
     def _note(self, run: Run, state: str, message: str = "") -> None:
         run.state, run.message = state, message
         write_json(
             self.folder / str(run.number) / CARD,
-            {name: value for name, value in dataclasses.asdict(run).items() if name not in ("step", "loss")},
+            {name: value for name, value in dataclasses.asdict(run).items() if name not in READ},
         )
 
     # --- Starting and stopping ------------------------------------------------------------------
@@ -137,8 +151,7 @@ class Training:
     def start(self, role: str, checkpoint: Path, export: Export, steps: int = STEPS) -> Run:
         """Continues training a role's model from its checkpoint or bundle, on the exported feedback."""
         need = NEEDS[role]
-        examples = len(getattr(export, need.member))
-        if not examples:
+        if not getattr(export, need.member):
             raise LisaxError(f"There are no {need.words} in the feedback yet: the {role} has nothing to learn from.")
         if not 1 <= steps <= MOST_STEPS:
             raise LisaxError(f"A training takes from 1 to {MOST_STEPS:,} steps, not {steps:,}.")
@@ -149,9 +162,15 @@ class Training:
             number = max((int(path.name) for path in self.folder.iterdir() if path.name.isdigit()), default=0) + 1
             folder = self.folder / str(number)
             folder.mkdir()
+            learned, held = export.divided()
+            if not getattr(learned, need.member) or not getattr(held, need.member):
+                learned, held = export, None  # too few to hold any out
+            examples = len(getattr(learned, need.member))
             try:
-                export.write(folder / "data")
-                _prepare(folder, role, checkpoint, export, steps)
+                learned.write(folder / "data")
+                if held is not None:
+                    held.write(folder / HELD)
+                _prepare(folder, role, checkpoint, steps)
             except BaseException:
                 shutil.rmtree(folder)
                 raise
@@ -194,16 +213,21 @@ class Training:
         commands = [["train", "--gin_file", str(folder / "run.gin")]]
         if not self.bundle(run).exists():
             commands.append(["export", "--model", str(folder / "model"), "--out", str(self.bundle(run))])
+        commands = [[*COMMAND, *command] for command in commands]
+        if (folder / HELD).is_dir():
+            paths = (folder / HELD, run.base, self.bundle(run), folder / MEASURED)
+            commands.append([*MEASURE, run.role, *map(str, paths)])
         try:
             for command in commands:
-                if command[0] == "export":
+                if command[len(COMMAND)] == "export":
                     _keep_weights(Path(run.base), folder / "model")
                 code = self._call(folder, command)
                 if self._stopping or code in INTERRUPTED:
                     self._note(run, STOPPED, "It was stopped; it can go on from its last checkpoint.")
                     return
                 if code:
-                    self._note(run, FAILED, f"`lisax {command[0]}` ended with status {code}.")
+                    what = "the check" if command[: len(MEASURE)] == [*MEASURE] else f"`lisax {command[len(COMMAND)]}`"
+                    self._note(run, FAILED, f"{what[:1].upper()}{what[1:]} ended with status {code}.")
                     return
             self._note(run, DONE)
         except (OSError, LisaxError) as error:
@@ -214,7 +238,7 @@ class Training:
         wrappers = [*_tool("nice", "-n", "10"), *_tool("setpriv", "--pdeathsig", "TERM")]
         with (folder / "log.txt").open("ab") as log:
             self._process = subprocess.Popen(
-                [*wrappers, *COMMAND, *command],
+                [*wrappers, *command],
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
@@ -235,7 +259,7 @@ def _tool(*command: str) -> list[str]:
 # --- Training data --------------------------------------------------------------------------
 
 
-def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: int) -> None:
+def _prepare(folder: Path, role: str, checkpoint: Path, steps: int) -> None:
     """Writes `run.gin` and the data of its task."""
     from lisax.models.architectures import from_description
 

@@ -3,30 +3,62 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import textwrap
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from lisax import shipped
+from lisax.predict.joining import join
 from lisax.predict.table_answers import TableScores
-from lisax.records import LABELS, Label, LisaxError, Table, split_cell_id, split_sentence_id
+from lisax.predict.verdicts import Evidence, Verdict
+from lisax.records import LABELS, DataError, Label, LisaxError, Table, split_cell_id, split_sentence_id
 from lisax.report import heatmap as heatmaps
 from lisax.report.render import LABEL_SLUGS, LABEL_WORDS
 from lisax.retrieval.passages import Source
-from lisax.serve.answering import PASSAGES, TABLES, TEXT, Engine
+from lisax.serve.answering import (
+    COLUMNS,
+    LABELLER,
+    PARTS,
+    PASSAGES,
+    RANKER,
+    READER,
+    RETRIEVER,
+    TABLE_VERIFIER,
+    TABLES,
+    TEXT,
+    Engine,
+    Models,
+)
 from lisax.serve.library import ServedCorpus
 from lisax.serve.store import Feedback, StoredAnswer
+from lisax.text.stop_words import FUNCTION_WORDS
+from lisax.text.words import stemmer, word_spans, words
 
 if TYPE_CHECKING:
     from lisax.predict.passage_index import PassageIndex
 
 BY = {TEXT: "text", TABLES: "tables", PASSAGES: "text, tables and graphs"}
+HEADLINES = {
+    Label.SUPPORTS: "Supported",
+    Label.REFUTES: "Refuted",
+    Label.NOT_ENOUGH_INFO: "Not enough evidence",
+}
+ASKS = {  # by kind: what it is called, and what the form does
+    "question": ("a question", "Ask"),
+    "claim": ("a claim or text", "Check"),
+    "search": ("a search", "Search"),
+}
 AROUND = 400  # characters shown of a page
+CONTEXT = 2  # sentences shown before and after one
+ROWS = 6  # of a table that is evidence: those that share most with the claim
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -50,7 +82,7 @@ class RankedTable:
 
     @property
     def title(self) -> str:
-        return self.table.title or self.table.caption or self.table.id
+        return heatmaps.name_of(self.table)
 
     @property
     def best_text(self) -> str:
@@ -70,23 +102,40 @@ class Stands:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a table as evidence: (number from 1, cells with matching words marked) of those shown, of `total`."""
+
+    header: Sequence[str]
+    shown: list[tuple[int, list[Markup]]]
+    total: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class EvidenceView:
-    """A sentence, row or edge (`text`) or a table (`table`) that a verdict was read from. `stands`: its source, for
-    evidence from an index of passages."""
+    """A sentence, row or edge (`text`) or a table (`rows`) that a verdict was read from, with the words marked that it
+    shares with the claim. `context` is what stands before and after it, `stands` its source, for evidence from an index
+    of passages; `kind` is the evidence's source in the corpus."""
 
     id: str
+    kind: str
     title: str
-    text: str
-    table: Table | None
+    text: Markup
+    rows: Rows | None
     score: float | None
+    context: tuple[str, str] = ("", "")
     stands: Stands | None = None
+
+    @property
+    def brief(self) -> str:
+        return textwrap.shorten(self.text.striptags(), 120, placeholder=" …")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictShown:
-    """`evidence` is sorted by score, or in retrieval order if it has no scores. `changed`: how many units are left out
-    because the corpus has changed. `dates`: why dates decided the verdict, and `verifier`: the verifier's own label;
-    both are None if dates did not decide. `note`: a further remark. `abstained`: why no label was sure enough."""
+    """The verdict from one source. `evidence` is sorted by score, or in retrieval order if it has no scores. `changed`:
+    how many units are left out because the corpus has changed. `dates`: why dates decided the verdict, and `verifier`:
+    the verifier's own label; both are None if dates did not decide. `note`: a further remark. `abstained`: why no label
+    was sure enough."""
 
     source: str
     label: Label
@@ -106,6 +155,42 @@ class VerdictShown:
     @property
     def by(self) -> str:
         return BY[self.source]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimShown:
+    """The verdict on a claim, joined from those of its `sources`; the one of them that decides is `decisive`. `share` is
+    the probability of its label, None where it is unknown; `deciding` is the unit that decides, None where nothing does.
+    `conflict` says which sources disagree. `is_of_several`: the model read several units together, of which the one that
+    decides was ranked first."""
+
+    label: Label
+    share: float | None
+    is_calibrated: bool
+    is_of_several: bool
+    decisive: VerdictShown
+    deciding: EvidenceView | None
+    others: list[EvidenceView]
+    sources: list[VerdictShown]
+    conflict: str
+
+    @property
+    def headline(self) -> str:
+        return HEADLINES[self.label]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PartShown:
+    """A sentence of a paragraph with its verdict; `answer` is None where it has been forgotten."""
+
+    text: str
+    answer: StoredAnswer | None
+    label: Label | None = None
+    share: float | None = None
+
+    @property
+    def headline(self) -> str:
+        return HEADLINES[self.label] if self.label else "Forgotten"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -215,52 +300,199 @@ def is_as_it_was(said: Feedback, corpus: ServedCorpus, engine: Engine) -> bool:
     return all(engine.is_as_it_was(corpus, said.unit, unit, row) for unit in said.value["evidence"] or row["evidence"])
 
 
-def verdicts(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: list[Feedback]) -> list[VerdictShown]:
+def joined(rows: Sequence[dict[str, Any]], claim: str) -> tuple[Verdict, int]:
+    """The verdict of the stored ones of each source, and the place of the one that decides."""
+    stored = [_stored(row, claim) for row in rows]
+    whole = join(stored)
+    return whole, next(
+        place
+        for place, one in enumerate(stored)
+        if whole is one or (whole.label, whole.probabilities) == (one.label, one.probabilities)
+    )
+
+
+def _stored(row: dict[str, Any], claim: str) -> Verdict:
+    return Verdict(
+        claim,
+        Label(row["label"]),
+        dict(zip(LABELS, row["probabilities"])),
+        tuple(Evidence(unit, "") for unit in row["evidence"]),
+        ruling=row.get("temporal"),
+        reads="tables" if row["source"] == TABLES else "sentences",
+        abstained="abstained" in row,
+        decided_by=row.get("deciding"),
+    )
+
+
+def verdict(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: list[Feedback]) -> ClaimShown:
+    """A claim's verdict with its evidence, the unit that decides apart."""
+    rows = answer.result["verdicts"]
+    sources = [_of_source(row, answer.text, corpus, engine, said) for row in rows]
+    whole, place = joined(rows, answer.text)
+    decisive = sources[place]
+    ordered = [unit for one in (decisive, *(one for one in sources if one is not decisive)) for unit in one.evidence]
+    # An answer that was stored before units were named has none; the first of its evidence is then the best.
+    deciding = next((unit for unit in ordered if unit.id == whole.deciding and unit.kind == decisive.source), None)
+    return ClaimShown(
+        whole.label,
+        whole.probabilities.get(whole.label),
+        rows[place].get("calibrated", False),
+        rows[place].get("read_together", False) and len(rows[place]["evidence"]) > 1,
+        decisive,
+        deciding,
+        [unit for unit in ordered if unit is not deciding],
+        sources,
+        whole.reason,
+    )
+
+
+def _of_source(
+    row: dict[str, Any], claim: str, corpus: ServedCorpus, engine: Engine, said: list[Feedback]
+) -> VerdictShown:
+    evidence, dates = _evidence(row, claim, corpus, engine), row.get("temporal") or {}
+    return VerdictShown(
+        row["source"],
+        Label(row["label"]),
+        list(zip(LABELS, row["probabilities"])),
+        evidence,
+        len(row["evidence"]) - len(evidence),
+        next((one for one in said if one.kind == "verdict" and one.unit == row["source"]), None),
+        dates.get("reason"),
+        Label(dates["verifier_label"]) if dates else None,
+        row.get("note", ""),
+        row.get("abstained", ""),
+    )
+
+
+def parts(answer: StoredAnswer, find: Callable[[str], StoredAnswer | None]) -> list[PartShown]:
+    """The sentences of a paragraph with their verdicts; `find` looks up an answer."""
     shown = []
-    for row in answer.result["verdicts"]:
-        evidence, dates = _evidence(row, corpus, engine), row.get("temporal") or {}
-        shown.append(
-            VerdictShown(
-                row["source"],
-                Label(row["label"]),
-                list(zip(LABELS, row["probabilities"])),
-                evidence,
-                len(row["evidence"]) - len(evidence),
-                next((one for one in said if one.kind == "verdict" and one.unit == row["source"]), None),
-                dates.get("reason"),
-                Label(dates["verifier_label"]) if dates else None,
-                row.get("note", ""),
-                row.get("abstained", ""),
-            )
-        )
+    for part in answer.result["parts"]:
+        own = find(part["answer"])
+        if own is None:
+            shown.append(PartShown(part["text"], None))
+            continue
+        whole, _ = joined(own.result["verdicts"], own.text)
+        shown.append(PartShown(part["text"], own, whole.label, whole.probabilities.get(whole.label)))
     return shown
 
 
-def _evidence(row: dict[str, Any], corpus: ServedCorpus, engine: Engine) -> list[EvidenceView]:
-    shown = []
+def found(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine) -> list[EvidenceView]:
+    """What a search found, without what has changed since."""
+    return _evidence(answer.result | {"scores": []}, answer.text, corpus, engine)
+
+
+def _evidence(row: dict[str, Any], claim: str, corpus: ServedCorpus, engine: Engine) -> list[EvidenceView]:
+    matching, shown = Matching(claim), []
     for i, unit in enumerate(row["evidence"]):
         score = row["scores"][i] if i < len(row["scores"]) else None
-        if not engine.is_as_it_was(corpus, row["source"], unit, row):
-            continue
-        if row["source"] == TABLES:
-            if (table := engine.tables(corpus).get(unit)) is not None:
-                shown.append(EvidenceView(unit, table.title or unit, table.caption, table, score))
-        elif row["source"] == PASSAGES:
-            evidence = engine.evidence(corpus)
-            if (passage := evidence.passage_of(unit)) is not None:
-                shown.append(
-                    EvidenceView(
-                        unit,
-                        passage.title,
-                        evidence.lookup(unit).text,
-                        None,
-                        score,
-                        _stands(passage.source, unit, evidence),
-                    )
-                )
-        elif (passage := engine.sentences(corpus).lookup(unit)) is not None:
-            shown.append(EvidenceView(unit, passage.title, passage.text, None, score))
+        if engine.is_as_it_was(corpus, row["source"], unit, row):
+            view = evidence_view(unit, row["source"], matching, corpus, engine)
+            shown += [] if view is None else [dataclasses.replace(view, score=score)]
     return sorted(shown, key=lambda evidence: -(evidence.score or 0.0))
+
+
+def evidence_view(
+    unit: str, kind: str, matching: Matching, corpus: ServedCorpus, engine: Engine
+) -> EvidenceView | None:
+    """A unit of a corpus; None where the corpus does not have it."""
+    if kind == TABLES:
+        table = engine.tables(corpus).get(unit)
+        if table is None:
+            return None
+        return EvidenceView(unit, kind, heatmaps.name_of(table), Markup(""), matching.rows(table), None)
+    if kind == PASSAGES:
+        evidence = engine.evidence(corpus)
+        if (passage := evidence.passage_of(unit)) is None:
+            return None
+        text, stands = matching.marked(evidence.lookup(unit).text), _stands(passage.source, unit, evidence)
+        start = passage.starts[passage.provenance.index(unit)]
+        after = next((other for other in passage.starts if other > start), len(passage.text))
+        context = passage.text[:start].strip(), passage.text[after:].strip()
+        return EvidenceView(unit, kind, passage.title, text, None, None, context, stands)
+    if (sentence := engine.sentences(corpus).lookup(unit)) is None:
+        return None
+    page_id, number = split_sentence_id(unit)
+    texts = [one.text for one in engine.sentences(corpus).page(page_id).sentences]
+    around = texts[max(0, number - CONTEXT) : number], texts[number + 1 : number + 1 + CONTEXT]
+    context = tuple(" ".join(filter(None, part)) for part in around)
+    return EvidenceView(unit, kind, sentence.title, matching.marked(sentence.text), None, None, context)
+
+
+class Matching:
+    """Marks the words that texts share with a claim, by their stems; function words are not marked."""
+
+    def __init__(self, claim: str):
+        self._stems = {stemmer()(word) for word in words(claim) if word not in FUNCTION_WORDS}
+
+    def marked(self, text: str) -> Markup:
+        """The text as escaped HTML, matching words within `mark`."""
+        spans: list[tuple[int, int]] = []
+        for word, start, end in word_spans(text):
+            if stemmer()(word) in self._stems:
+                adjoins = spans and not text[spans[-1][1] : start].strip()
+                spans[-1:] = [(spans[-1][0], end)] if adjoins else [*spans[-1:], (start, end)]
+        made, at = [], 0
+        for start, end in spans:
+            made += [escape(text[at:start]), Markup("<mark>%s</mark>") % text[start:end]]
+            at = end
+        return Markup("").join([*made, escape(text[at:])])
+
+    def rows(self, table: Table) -> Rows:
+        """The `ROWS` rows of a table that share most words with the claim, in the table's order."""
+        counts = [sum(stemmer()(word) in self._stems for word in words(" ".join(row))) for row in table.rows]
+        best = sorted(sorted(range(len(counts)), key=lambda i: -counts[i])[:ROWS])
+        shown = [(i + 1, [self.marked(cell) for cell in table.rows[i]]) for i in best]
+        return Rows(table.header, shown, len(table.rows))
+
+
+# --- Sources ---------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SourceShown:
+    """What a unit stands in: a page's or graph's `texts` with their unit ids, or a `table`; `marked` are the ids or the
+    row numbers of what was asked for."""
+
+    title: str
+    where: str
+    texts: list[tuple[str, str]]
+    table: Table | None = None
+    marked: frozenset[str | int] = frozenset()
+
+
+def source(unit: str, kind: str, corpus: ServedCorpus, engine: Engine) -> SourceShown | None:
+    """The page, table or graph of a unit, whole; None where the corpus does not have it."""
+    if kind == TABLES and (corpus.has_cells or corpus.has_table_texts):
+        table = engine.tables(corpus).get(unit)
+        return table and SourceShown(heatmaps.name_of(table), f"table {unit}", [], table)
+    if kind == TEXT and corpus.has_pages:
+        try:
+            page = engine.sentences(corpus).page(split_sentence_id(unit)[0])
+        except DataError:
+            return None
+        texts = [] if page is None else [(one.id, one.text) for one in page.sentences if one.text]
+        return page and SourceShown(page.title, f"page {page.id}", texts, marked=frozenset([unit]))
+    if kind == PASSAGES and corpus.has_passages:
+        return _source_of_passage(unit, corpus, engine)
+    return None
+
+
+def _source_of_passage(unit: str, corpus: ServedCorpus, engine: Engine) -> SourceShown | None:
+    evidence = engine.evidence(corpus)
+    if (first := evidence.passage_of(unit)) is None:
+        return None
+    owner = first.id.partition(":")[2].rpartition(":")[0]
+    if first.source is Source.TABLE and (corpus.has_cells or corpus.has_table_texts):
+        if (table := engine.tables(corpus).get(owner)) is not None:
+            row = int(unit.rpartition("#r")[2])
+            return SourceShown(heatmaps.name_of(table), f"table {owner}", [], table, frozenset([row]))
+    units: dict[str, str] = {}
+    for number in itertools.count():
+        if (passage := evidence.index.passage(f"{first.source}:{owner}:{number}")) is None:
+            break
+        units |= {one: evidence.lookup(one).text for one in passage.leading if one not in units}
+    return SourceShown(first.title, f"{first.source} {owner}", list(units.items()), marked=frozenset([unit]))
 
 
 def described(one: Feedback, corpus: ServedCorpus | None, engine: Engine) -> str:
@@ -281,6 +513,50 @@ def described(one: Feedback, corpus: ServedCorpus | None, engine: Engine) -> str
     return f"{what}{since} is {one.value}"
 
 
+# --- Models ----------------------------------------------------------------------------------
+
+CARD, CARD_FILE = re.compile(r"^- \*\*(.+?)\*\*(.*(?:\n  .*)*)", re.MULTILINE), "MODEL_CARD.md"
+TOLD = ("What it is for", "What it is not for", "Figures", "Limits")  # of a model's card
+DOES = {
+    PARTS: "answers questions from the cells of tables",
+    COLUMNS: "finds the columns of tables that answer questions",
+    RANKER: "orders evidence by what it has to do with a claim",
+    LABELLER: "labels claims from sentences, rows and edges",
+    TABLE_VERIFIER: "labels claims from whole tables",
+    READER: "answers questions from passages",
+    RETRIEVER: "finds passages by their meaning",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ModelShown:
+    """A model: its role, its name, what it does, and what its card says of it."""
+
+    role: str
+    name: str
+    does: str
+    card: list[tuple[str, str]]
+
+
+def about(models: Models) -> list[ModelShown]:
+    """The loaded models, each with what its card says of its use, its figures and its limits."""
+    shown = []
+    for role in models:
+        path = models.paths.get(role, Path(role))
+        name = f"LisaX's own ({path.name})" if path.is_relative_to(shipped.FOLDER) else path.name
+        shown.append(ModelShown(role, name, DOES[role], _card(path)))
+    return shown
+
+
+def _card(folder: Path) -> list[tuple[str, str]]:
+    try:
+        said = dict(CARD.findall((folder / CARD_FILE).read_text(encoding="utf-8")))
+    except (OSError, UnicodeError):
+        return []
+    texts = {name: " ".join(re.sub(r"\[(.+?)\]\(.*?\)|`", r"\1", text).split()) for name, text in said.items()}
+    return [(name, texts[name].removeprefix(":").strip()) for name in TOLD if name in texts]
+
+
 def environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -291,9 +567,11 @@ def environment() -> jinja2.Environment:
     )
     made.filters |= {
         "percent": heatmaps.percent,
+        "name": heatmaps.name_of,
         "word": LABEL_WORDS.__getitem__,
         "slug": LABEL_SLUGS.__getitem__,
+        "headline": HEADLINES.__getitem__,
         "moment": lambda seconds: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)),
     }
-    made.globals["labels"] = LABELS
+    made.globals |= {"labels": LABELS, "asks": ASKS}
     return made

@@ -1,48 +1,120 @@
-"""One thread for heavy work, behind a bounded queue: the model handles one question at a time."""
+"""One thread for heavy work, behind a bounded queue. What several people ask of the same model is computed together: while
+it works, what arrives gathers, and is its next batch."""
 
 from __future__ import annotations
 
 import asyncio
 import collections
 import contextlib
+import dataclasses
+import math
 import threading
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
+WEIGHT = 0.5  # of the last batch in the time that an item takes
 
 
 class Busy(Exception):
     """The queue is full, or the work did not finish in time; try again later."""
 
 
-class Worker:
-    """`await run(work, seconds)` returns the result of `work()`. Raises what it raises, and `Busy`."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Job:
+    """Work, or an `item` of work on several items: jobs with the same `key` may be done in one call."""
 
-    def __init__(self, name: str, waiting: int):
+    future: Future
+    work: Callable
+    key: Hashable = None
+    item: Any = None
+
+
+class Worker:
+    """`await run(work, seconds)` returns the result of `work()`. Raises what it raises, and `Busy`.
+
+    `submit_item(key, work, item)` returns the future of one of the results of `work(items)`, which is called with up to
+    `together` items that wait under the same key, no more than take about `together_seconds`. An error in a batch is
+    raised to those alone whose item fails by itself. `observe` is called with the size and the seconds of each batch.
+    """
+
+    def __init__(self, name: str, waiting: int, together: int = 32, together_seconds: float = 2.0):
         self._most, self._waiting, self._ended = waiting, collections.deque(), False
+        self._together, self._together_seconds = together, together_seconds
+        self._pace: dict[Hashable, float] = {}  # seconds per item of each key
         self._idle: collections.deque[Iterator[Callable[[], object]]] = collections.deque()
         self._changed = threading.Condition()
+        self.observe: Callable[[int, float], None] = lambda size, seconds: None
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
-    def _work(self) -> None:
-        while (job := self._next()) is not None:
-            future, work = job
-            if not future.set_running_or_notify_cancel():
-                continue  # the caller has gone
-            try:
-                future.set_result(work())
-            except BaseException as error:  # raised to the waiting caller
-                future.set_exception(error)
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive() and not self._ended
 
-    def _next(self) -> tuple[Future, Callable[[], object]] | None:
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._waiting) >= self._most
+
+    def _work(self) -> None:
+        while (jobs := self._next()) is not None:
+            # Those whose callers have gone are left out.
+            jobs = [job for job in jobs if job.future.set_running_or_notify_cancel()]
+            if jobs and jobs[0].key is None:
+                self._do(jobs[0].future, jobs[0].work)
+            elif jobs:
+                self._do_together(jobs)
+
+    @staticmethod
+    def _do(future: Future, work: Callable[[], object]) -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # raised to the waiting caller
+            future.set_exception(error)
+
+    def _do_together(self, jobs: Sequence[_Job]) -> None:
+        work, key, started = jobs[0].work, jobs[0].key, time.perf_counter()
+        try:
+            results = list(zip(jobs, work([job.item for job in jobs]), strict=True))
+        except BaseException as error:
+            if len(jobs) == 1:
+                jobs[0].future.set_exception(error)
+            for job in jobs if len(jobs) > 1 else ():
+                self._do(job.future, lambda job=job: work([job.item])[0])
+            return
+        seconds = time.perf_counter() - started
+        before = self._pace.get(key, seconds / len(jobs))
+        self._pace[key] = (1 - WEIGHT) * before + WEIGHT * seconds / len(jobs)
+        self.observe(len(jobs), seconds)
+        for job, result in results:
+            job.future.set_result(result)
+
+    def _next(self) -> list[_Job] | None:
         with self._changed:
             if not self._waiting and not self._ended and self._idle:
-                return Future(), self._work_idly
+                return [_Job(Future(), self._work_idly)]
             self._changed.wait_for(lambda: self._waiting or self._ended)
-            return None if self._ended else self._waiting.popleft()
+            if self._ended:
+                return None
+            key = self._waiting[0].key
+            mates = [job for job in self._waiting if job.key == key]
+            mates = mates[: self._batch_size(key, len(mates))]
+            taken = set(map(id, mates))
+            self._waiting = collections.deque(job for job in self._waiting if id(job) not in taken)
+            return mates
+
+    def _batch_size(self, key: Hashable, waiting: int) -> int:
+        """A power of four, since JAX compiles a program for each size that it meets."""
+        if key is None or key not in self._pace:  # the first of a kind is alone, and says how long one takes
+            return 1
+        most = min(self._together, waiting, int(self._together_seconds / max(self._pace[key], 1e-6)))
+        return 4 ** int(math.log(most, 4) + 1e-9) if most else 1
 
     def _work_idly(self) -> None:
         """Runs the next piece of idle work. Finding it may itself take work and fail, so it is run like any other."""
@@ -59,18 +131,29 @@ class Worker:
             self.submit(lambda: None)  # wakes the thread
 
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
-        future: Future[Result] = Future()
+        return self._submit(_Job(Future(), work))
+
+    def submit_item(self, key: Hashable, work: Callable[[list], Sequence[Result]], item: Any) -> Future[Result]:
+        return self._submit(_Job(Future(), work, key, item))
+
+    def _submit(self, job: _Job) -> Future:
         with self._changed:
             # Drops jobs whose callers gave up, so that they take no places.
-            self._waiting = collections.deque(job for job in self._waiting if not job[0].cancelled())
-            if len(self._waiting) >= self._most:
+            self._waiting = collections.deque(job for job in self._waiting if not job.future.cancelled())
+            if self._ended:
+                raise Busy("the server is stopping")
+            if self.is_full:
                 raise Busy("too many people are asking at this moment")
-            self._waiting.append((future, work))
+            self._waiting.append(job)
             self._changed.notify()
-        return future
+        return job.future
 
     async def run(self, work: Callable[[], Result], seconds: float) -> Result:
-        future = self.submit(work)
+        return await self.result(self.submit(work), seconds)
+
+    @staticmethod
+    async def result(future: Future[Result], seconds: float) -> Result:
+        """The result of submitted work, or `Busy` after `seconds`."""
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
         except TimeoutError:
@@ -82,7 +165,7 @@ class Worker:
         """Stops after the current work; waiting work is dropped."""
         with self._changed:
             self._ended = True
-            for future, _ in self._waiting:
-                future.cancel()
+            for job in self._waiting:
+                job.future.cancel()
             self._changed.notify()
         self._thread.join(seconds)

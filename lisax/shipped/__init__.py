@@ -2,7 +2,8 @@
 
 Sentences are ranked by BM25 and the vectors of the encoder (`RANKER`) and labelled by an adapter (`labeller`). Another one
 labels claims from tables, and a third finds the rows and columns of tables that answer questions (`parts`), where they
-are among what is shipped. The encoder itself is fetched once, see `lisax models get`.
+are among what is shipped. These began from a warm-up on tables (`minilm-warmup` where models are named). The encoder
+itself is fetched once, see `lisax models get`.
 """
 
 from __future__ import annotations

@@ -7,14 +7,18 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.temporal.described import Placed
-from lisax.temporal.events import Event, EventSentence, EventSubject, Predicate, analysed
-from lisax.temporal.expressions import Dates
+from lisax.temporal.events import Event, EventSentence, analysed
+from lisax.temporal.expressions import Dates, Expression
 from lisax.temporal.lexicon import (
     CIRCUMSTANCES,
+    COPULAS,
+    HONORIFICS,
     INDEFINITE,
+    KNOWN,
     LASTING,
     ONCE,
     ORDINALS,
+    OTHERS,
     POSSESSIVES,
     RECURRING,
     RELATIVES,
@@ -25,6 +29,8 @@ from lisax.temporal.lexicon import (
     is_verb,
     stem,
 )
+from lisax.temporal.predicates import Predicate
+from lisax.temporal.subjects import EventSubject
 from lisax.text.stop_words import EVENT_STOP_WORDS
 from lisax.text.tokens import Token, tokens
 
@@ -45,25 +51,36 @@ class Side:
     subject: EventSubject
     said: tuple[Token, ...] = ()  # as in an event
     first: bool = False
+    complement: tuple[str, ...] = ()
+    besides: frozenset[str] = frozenset()  # stems that belong to other events of the claim
+
+    @property
+    def going_on(self) -> bool:
+        """`was being fought`: a state, not the whole of what happened."""
+        return "being" in self.sentence.words
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Aligned:
     """An event of the evidence that matches the claim's. `refutes`: enough words are shared for another date to
-    contradict; `left`: stems of the claim that this sentence lacks."""
+    contradict; `left`: stems of the claim that this sentence lacks; `adds`: stems of the event that the claim lacks."""
 
     passage: Placed
     event: Event
     refutes: bool
     shared: frozenset[str]
     left: frozenset[str]
+    adds: frozenset[str]
     near: int = 0  # least distance of the dates in days: a showing and a release may be two steps of one
     first: bool = False  # one of several, so that only earlier claimed dates are refuted
 
 
-def aligned(side: Side, evidence: Sequence[Placed]) -> list[Aligned]:
+def aligned(
+    side: Side, evidence: Sequence[Placed], dated: type[Expression] = Dates, certain: bool = True
+) -> list[Aligned]:
     """The events of the evidence that match the claim's, in the order of the evidence. Pages that share their name with
-    another page of the evidence give none, unless the claim says which one it means."""
+    another page of the evidence give none, unless the claim says which one it means. `certain`: without those that
+    their sentence weakens."""
     found = []
     titles: dict[str, set[str]] = {}
     for passage in evidence:
@@ -76,26 +93,37 @@ def aligned(side: Side, evidence: Sequence[Placed]) -> list[Aligned]:
         if len(titles[same_name_as(passage.title)]) > 1 and not _says_which(side, passage.title):
             continue
         sentence = analysed(passage.text)
-        for event in sentence.events():
-            usable = isinstance(event.date, Dates) and event.certain
-            if (
-                usable
-                and side.predicate.matches(event.predicate)
-                and _same_subject(side, passage, event.subject, known)
-            ):
-                found.append(_compared(side, passage, sentence, event))
+        events = [
+            event
+            for event in sentence.reports
+            if isinstance(event.date, dated)
+            and (event.certain or not certain)
+            and side.predicate.matches(event.predicate)
+            and _same_subject(side, passage, event.subject, known)
+        ]
+        found += [_compared(side, passage, sentence, event) for event in _meant(side, events)]
     return found
+
+
+def _meant(side: Side, events: Sequence[Event]) -> Sequence[Event]:
+    """Of several dates of one verb those whose own words the claim has: `in Japan in 2002 and in Chile in 2003`."""
+    if len({event.at for event in events}) > 1:
+        return events
+    meant = [event for event in events if event.near and event.near <= side.sentence.content()]
+    return meant if len(events) > 1 and meant else events
 
 
 def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event) -> Aligned:
     # `killed` and `a 2005 novel` say more than that somebody died and that something came out.
     implied = side.predicate.words.split()
-    claimed = side.sentence.content() - {stem(word) for word in implied if SPECIFIC.isdisjoint(implied)}
-    title = {stem(token.word) for token in tokens(passage.title)}
+    claimed = side.sentence.content() - side.besides
+    claimed -= {stem(word) for word in implied if SPECIFIC.isdisjoint(implied)}
+    title = {stem(token.word) for token in tokens(passage.title)} | _described_beside(side, passage)
     shared = claimed & (sentence.content() | title)
     rest = claimed - title
     share = len(rest & shared) / len(rest) if rest else 1.0
     kinds = side.predicate.kinds & event.predicate.kinds
+    first = side.first and event.first  # whatever else is said after the date of the first time
     if kinds & LIVES:
         refutes = all(token.capital or token.word in CIRCUMSTANCES for token in side.said)
     elif kinds & ONCE:
@@ -105,7 +133,7 @@ def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event
         refutes = (
             share >= SHARE
             and _stems(side.said) <= shared | title
-            and _stems(event.said) <= claimed | title
+            and (_stems(event.said) if not first else event.near) <= claimed | title
             and RECURRING.isdisjoint(side.subject.words[-1:])
             and (side.first or LASTING.isdisjoint(side.predicate.words.split()))
         )
@@ -120,7 +148,9 @@ def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event
         event,
         refutes,
         shared,
-        claimed - shared,
+        # `won the cup in 1958 and the title in 1964`: not the cup in 1964.
+        (claimed - shared) | (event.near - side.sentence.content() - title if event.later else frozenset()),
+        _stems(event.said) - side.sentence.content() - title,
         ABOUT if shown != also_shown else 0,
         event.first and not side.first and not kinds & ONCE,
     )
@@ -161,11 +191,16 @@ def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Map
     if claim.relational and not claim.nouns <= subject.nouns:
         return False  # `Mara's brother` is not Mara
     whole = set(title) - EVENT_STOP_WORDS
+    if not whole <= HONORIFICS:
+        whole -= HONORIFICS
+    names = subject.names - HONORIFICS or subject.names
     # `The novel X` on the page `Return to X` is not the page's subject; one of several names, such as a surname, is.
-    own = subject.names == whole or (len(subject.names) == 1 and subject.names <= whole)
+    own = names == whole or (len(names) == 1 and names <= whole)
     foreign = bool(subject.names) and not own
     if foreign and passage.id.endswith("_0") and subject.names & set(title) and not subject.relational:
         foreign = False  # a page begins with the full name
+    if foreign and passage.opens and _is_called_too(subject, passage, title):
+        foreign = False
     if not claim.names <= {*title, *qualifier, *subject.names}:
         return False
     if subject.words[:1] and subject.words[0] in INDEFINITE:
@@ -196,6 +231,20 @@ def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Map
     if not _is_of_page(subject, passage):
         return False
     return _mentions_page(side, passage)
+
+
+def _is_called_too(subject: EventSubject, passage: Placed, title: Name) -> bool:
+    """Whether a page opens with another name of its subject: `Ida Moe (born 1940), known as Lark, is a singer`."""
+    found = tokens(passage.text)
+    verb = next((at for at, token in enumerate(found) if token.word in COPULAS), 0)
+    opening = [token.word for token in found[:verb]]
+    at = _find(opening, title)
+    return (
+        at is not None
+        and not KNOWN.isdisjoint(opening[:at])
+        and all(word not in OTHERS - POSSESSIVES for word in opening)
+        and tuple(opening[: len(subject.words)]) == subject.words
+    )
 
 
 def _is_of_page(subject: EventSubject, passage: Placed) -> bool:
@@ -253,6 +302,20 @@ def _descriptor(side: Side, at: int) -> str:
         side.sentence.words[at - 2 : at - 1] == ["the"] and word.isalpha() and not is_verb(word)
     )
     return word if is_noun and word not in EVENT_STOP_WORDS else ""
+
+
+def _described_beside(side: Side, passage: Placed) -> frozenset[str]:
+    """The stems of the claim's words beside the page's name that describe the page (`the video game Harbour`)."""
+    title, _ = _named(passage.title)
+    words, at = side.sentence.words, _find(side.sentence.words, title)
+    if at is None:
+        return frozenset()
+    begin, end = at, at + len(title)
+    while begin and words[begin - 1] in passage.page.words:
+        begin -= 1
+    while end < len(words) and words[end] in passage.page.words:
+        end += 1
+    return frozenset(map(stem, words[begin:end]))
 
 
 def _find(words: Sequence[str], sought: Sequence[str]) -> int | None:

@@ -11,83 +11,49 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 
-from lisax.temporal import calendar
 from lisax.temporal.attributes import stated
-from lisax.temporal.calendar import Interval
-from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, TemporalRelation
-from lisax.temporal.grammar import parse
+from lisax.temporal.expressions import (
+    Age,
+    Dates,
+    Duration,
+    Expression,
+    Occasions,
+    Period,
+    Reading,
+    TemporalRelation,
+)
 from lisax.temporal.lexicon import (
     ASIDES,
     AUXILIARIES,
-    BEGINNINGS,
     BORN,
     CLAUSE_ENDS,
-    COPULAS,
-    DEMONSTRATIVES,
+    CONTINUING,
     DETERMINERS,
-    HAVING,
-    HELD,
-    INTRANSITIVE,
+    LIGHT,
     NARROWING,
     NOUNS,
+    OF_ANOTHER,
+    OFFICES,
+    ONCE,
     ORDINALS,
-    OTHERS,
-    PASSIVES,
-    PLACES,
     PORTIONS,
     POSSESSIVES,
     PREPOSITIONS,
-    PRONOUNS,
-    QUANTITIES,
-    RELATIVE_PRONOUNS,
-    TO_THE_DATE,
-    TRANSITIVE,
-    TYPES,
     UNCERTAIN,
     WORKS,
     WordKind,
-    is_verb,
     phrases,
     stem,
 )
 from lisax.temporal.periods import AROUND, DASHES, MONTH_NUMBERS
+from lisax.temporal.predicates import Placing, Predicate
+from lisax.temporal.subjects import EventSubject, SubjectSentence
 from lisax.text.numbers import cardinal, ordinal
 from lisax.text.stop_words import EVENT_STOP_WORDS
-from lisax.text.tokens import Token, tokens
+from lisax.text.tokens import Token
 
-LONGEST_PHRASE = max(map(len, phrases()))
-# Without `was`, `X born in 1950` or `X founded in 1990` may refer to any X nearby.
-PARTICIPLES = TRANSITIVE - INTRANSITIVE | {("born",)}
 JOINING = DASHES | {"and", "to", "or", "/"}
-ADVERBS = frozenset("also first later then originally officially initially finally soon eventually only".split())
 OLDER = frozenset({WordKind.BIRTH, WordKind.FOUNDING, WordKind.RELEASE})
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Predicate:
-    """`kinds`: the known kinds of events that the words state; without any, only verbs of the same `stem` match."""
-
-    words: str
-    stem: str
-    kinds: frozenset[WordKind]
-
-    def matches(self, other: Predicate) -> bool:
-        return bool(self.kinds & other.kinds) if self.kinds and other.kinds else self.stem == other.stem
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class EventSubject:
-    """The words of a subject. `names`: words with a capital; `relational`: the nouns of `the father of`, `its rival`;
-    `dated`: there is a date among them (`the 2015 film`)."""
-
-    words: tuple[str, ...] = ()
-    names: frozenset[str] = frozenset()
-    nouns: frozenset[str] = frozenset()
-    relational: bool = False
-    dated: bool = False
-
-
-NOBODY = EventSubject(("?",), frozenset({"?"}))  # matches no page, so that nothing is decided
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,34 +67,14 @@ class Event:
     certain: bool = True  # nothing besides the predicate denies or weakens it
     said: tuple[Token, ...] = ()  # further words about the event, between it and its date or after them
     first: bool = False  # `first aired`: and again later
+    at: int = -1  # position of the predicate
+    near: frozenset[str] = frozenset()  # stems of the words between its date and the one before
+    later: bool = False  # an earlier date is between it and its predicate
+    complement: tuple[str, ...] = ()  # stems of what follows the predicate, up to a preposition: `was mayor of`
 
 
-class EventSentence:
-    """A text's tokens and its time expressions; positions are token indices."""
-
-    def __init__(self, text: str):
-        self.text = text
-        self.tokens = tokens(text)
-        self.words = [token.word for token in self.tokens]
-        self.expressions: list[tuple[int, int, Expression]] = []  # (first position, position after it, expression)
-        starts = {token.start: position for position, token in enumerate(self.tokens)}
-        for expression in parse(text):
-            begin = starts[expression.start]
-            end = next(
-                at
-                for at in range(begin, len(self.tokens) + 1)
-                if at == len(self.tokens) or self.tokens[at].start >= expression.end
-            )
-            self.expressions.append((begin, end, expression))
-        self._of_dates = {at for begin, end, _ in self.expressions for at in range(begin, end)}
-
-    def content(self) -> frozenset[str]:
-        """Stems of the content words, without dates."""
-        return frozenset(
-            stem(word)
-            for at, word in enumerate(self.words)
-            if at not in self._of_dates and word[0].isalnum() and word not in EVENT_STOP_WORDS
-        )
+class EventSentence(SubjectSentence):
+    """A sentence and the events that it dates."""
 
     def events(self) -> list[Event]:
         if (attribute := stated(self.text)) is not None:
@@ -137,13 +83,78 @@ class EventSentence:
                 Event(predicate, EventSubject(), attribute.date, self.text[attribute.date.start : attribute.date.end])
             ]
         found = []
-        for begin, end, expression in self.expressions:
-            if isinstance(expression, (Dates, Age)):
-                for reading in (self._lifespan, self._of_work, self._plain):
-                    if (events := reading(begin, end, expression)) is not None:
-                        found += events
-                        break
+        for run in self.runs:
+            events = [event for item in run for event in self._read(*item)]
+            # Of `in 1974, 1976 and 1979` the first has the verb; what happens once does not happen on several days.
+            if len(run) > 1 and (first := self._read(*run[0])) and not first[0].predicate.kinds & ONCE:
+                text = self.text[run[0][2].start : run[-1][2].end]
+                dates = Occasions(
+                    run[0][2].start, run[-1][2].end, tuple(item[2] for item in run), self._counts(first[0].at, run)
+                )
+                events = [dataclasses.replace(event, date=dates, text=text) for event in first]
+            found += events
         return found
+
+    @functools.cached_property
+    def reports(self) -> list[Event]:
+        """The events of a sentence of the evidence: also what ended a period (`until his death in 1990`, `until 1990,
+        when it moved`)."""
+        return self.events() + [event for item in self.expressions for event in self._ending(*item)]
+
+    def _is_own(self, before: tuple[Predicate, int], begin: int, by_noun: bool, after: int) -> bool:
+        """Whether `his death` and `when it closed` after a period can only refer to the subject of what lasted."""
+        predicate, at = before
+        between = range(at + 1, begin)
+        words = {self.words[place] for place in between}
+        if by_noun:
+            held = predicate.stem in CONTINUING or not OFFICES.isdisjoint(words)
+            return held and OF_ANOTHER.isdisjoint(words)
+        things = DETERMINERS if self.words[after + 1 : after + 2] in (["it"], ["they"]) else frozenset()
+        return OF_ANOTHER.isdisjoint(words) and not any(
+            self.tokens[place].capital or self.words[place] in things for place in between
+        )
+
+    def _read(self, begin: int, end: int, expression: Expression) -> list[Event]:
+        if isinstance(expression, (Dates, Age, Duration)):
+            for reading in (self._lifespan, self._of_work, self._plain):
+                if (events := reading(begin, end, expression)) is not None:
+                    return events
+        return []
+
+    def _counts(self, begin: int, run: Sequence[Placing]) -> bool:
+        """Whether the sentence says between an event and its dates how many these are: `twice`, `three times`, `on four
+        occasions`."""
+        numbers = {"twice": 2, "thrice": 3, "both": 2}
+        for at in range(max(begin, 0), run[0][0]):
+            found = cardinal(self.words, at)
+            is_count = found is not None and self.words[found[1] : found[1] + 1] in (["times"], ["occasions"])
+            if (found[0] if is_count else numbers.get(self.words[at])) == len(run):
+                return True
+        return False
+
+    def _ending(self, begin: int, end: int, expression: Expression) -> list[Event]:
+        if not isinstance(expression, Dates) or expression.period.core is None:
+            return []
+        after = end + (self.words[end : end + 1] == [","])
+        noun = next((at for at in range(begin, end) if self.words[at] in NOUNS), None)
+        if noun is not None:  # `until his death in 1990`
+            found = (self._noun(noun), begin)
+        elif expression.relation is not TemporalRelation.AFTER and self.words[after : after + 1] == ["when"]:
+            found = self.predicate_after(after + 1)
+        else:
+            return []
+        if found is None or not found[0].kinds:
+            return []
+        before = self.copula_before(begin) or self.predicate_before(begin)
+        if before is None or not self._is_own(before, begin, noun is not None, after):
+            return []
+        subject = self.subject(before[1]) if noun is not None else self._whose(*found)
+        if subject is None:
+            return []
+        last = expression.period.ends and expression.period.ends[1]
+        date = expression if last is None else dataclasses.replace(expression, period=Period.exact(last))
+        date = dataclasses.replace(date, relation=TemporalRelation.IN)
+        return [self._event(found[0], found[1], date, subject)]
 
     def _plain(self, begin: int, end: int, expression: Expression) -> list[Event]:
         if self._is_half_read(begin, end, expression):
@@ -151,7 +162,12 @@ class EventSentence:
         if self.words[begin] in ("older", "younger"):
             words = self.words[begin] + " than"
             return [self._event(Predicate(words, words, OLDER), begin, expression)]
-        found = self.predicate_after(end) if self._opens(begin, end) else None
+        if isinstance(expression, Duration) and not self._lasts(begin, end):
+            return []
+        if isinstance(expression, Age) and self.words[end : end + 1] == ["when"]:  # `was over eighty when he died`
+            found, subject = self.predicate_after(end), self.subject(begin)
+            return [self._event(found[0], found[1], expression, subject)] if found else []
+        found = self.predicate_after(end) or self.copula_after(end) if self._opens(begin, end) else None
         if (
             found is None
             and (found := self.predicate_before(begin))
@@ -162,11 +178,35 @@ class EventSentence:
             # comes between.
             last = max(other for _, other, _ in self.expressions if other <= begin)
             found = self.predicate_after(end) or (None if AUXILIARIES.intersection(self.words[last:begin]) else found)
+        state = self.copula_before(begin)
+        if state is not None and (found is None or found[1] < state[1]):
+            found = state
         if found is None:
             return []
-        predicate, at = found
+        predicate, at = self._of_light_verb(*found)
         subject = self._whose(predicate, at)
         return [] if subject is None else [self._event(predicate, at, expression, subject)]
+
+    def _lasts(self, begin: int, end: int) -> bool:
+        """Whether a length says how long something lasted: `for ten years`, `lasted ten years`; not `25 years old`, `for
+        the first time in ten years`."""
+        return self.words[begin - 1 : begin] in (["for"], ["lasted"]) and self.words[end : end + 1] != ["old"]
+
+    def _of_light_verb(self, predicate: Predicate, at: int) -> tuple[Predicate, int]:
+        """`The first ascent of X was made`: an ascent."""
+        if tuple(predicate.words.split()) in LIGHT:
+            begin = at
+            while begin and self.words[begin - 1] not in CLAUSE_ENDS:
+                begin -= 1
+            for noun in range(begin, at):
+                of_name = self.words[noun + 1 : noun + 2] == ["of"] or self.words[noun - 1 : noun] == ["'s"]
+                if self.words[noun] in NOUNS and of_name:
+                    found = self._noun(noun)
+                    return dataclasses.replace(found, words=f"{found.words} {predicate.words}"), noun
+        return predicate, at
+
+    def _noun(self, at: int) -> Predicate:
+        return Predicate(self.words[at], stem(self.words[at]), phrases()[(self.words[at],)])
 
     def _is_half_read(self, begin: int, end: int, expression: Expression) -> bool:
         """Whether the words beside the date change its meaning: `from 5 to 10 June 1990`, `1941/1942`, `the year before
@@ -196,62 +236,6 @@ class EventSentence:
             and (
                 last in MONTH_NUMBERS or (cardinal(self.words, begin - 2) or ordinal(self.words, begin - 2)) is not None
             )
-        )
-
-    def _whose(self, predicate: Predicate, at: int) -> EventSubject | None:
-        """The subject of an event; None if it is unclear."""
-        words = tuple(predicate.words.split())
-        if words[0] in NOUNS:
-            return self._of_noun(at)
-        is_bare = predicate.kinds and words in PARTICIPLES and not self._is_passive(at)
-        return self.subject(at) if not is_bare or self._is_of_opening(at, predicate.kinds) else None
-
-    def _of_noun(self, at: int) -> EventSubject | None:
-        """The named subject X of `X's death`, `the death of X`, or `X had its premiere`."""
-        ends = CLAUSE_ENDS | PREPOSITIONS - {"of"}
-        begin = end = at
-        if self.words[at - 1 : at] == ["'s"]:
-            begin, end = at - 1, at - 1
-            while begin and self.words[begin - 1] not in ends and not self.is_predicate(begin - 1):
-                begin -= 1
-        elif self.words[at + 1 : at + 2] == ["of"]:
-            begin = end = at + 2
-            while end < len(self.words) and not (
-                self.words[end] in ends or end in self._of_dates or self.is_predicate(end)
-            ):
-                end += 1
-        else:
-            while begin and self.words[begin - 1] in ORDINALS | POSSESSIVES | DETERMINERS:
-                begin -= 1
-            is_held = self.words[at] in HELD and not HAVING.isdisjoint(self.words[begin - 1 : begin])
-            return self.subject(begin - 1) if is_held else None
-        found = subject_of(self.tokens[begin:end])
-        return found if found.names else None
-
-    def _is_passive(self, at: int) -> bool:
-        """`was built`, `was planned and built`, `has also been built`."""
-        at -= 1
-        while at > 0:
-            if self.words[at] in ADVERBS or self.words[at].endswith("ly"):
-                at -= 1
-            elif self.words[at] in ("and", ",") and is_verb(self.words[at - 1]):
-                at -= 2
-            else:
-                break
-        return at >= 0 and self.words[at] in PASSIVES
-
-    def _is_of_opening(self, at: int, kinds: frozenset[WordKind]) -> bool:
-        """Whether a participle can only refer to the opening name: `X (born 1950)`, `X is a novel published in
-        1850`."""
-        verbs = [before for before in range(at) if self.is_predicate(before)]
-        if not verbs:
-            return OTHERS.isdisjoint(self.words[:at])
-        described = self.words[verbs[-1] + 1 : at]
-        by = {"by"} if WordKind.RELEASE in kinds else set()  # `is an album by X, released in 1990`
-        return (
-            all(self.words[verb] in COPULAS for verb in verbs)
-            and described[:1] in (["a"], ["an"], ["the"])
-            and (OTHERS | PREPOSITIONS - by).isdisjoint(described)
         )
 
     def _opens(self, begin: int, end: int) -> bool:
@@ -284,7 +268,29 @@ class EventSentence:
             not any(self.is_uncertain(near) for near in range(max(at - 4, 0), min(at + 3, len(self.words)))),
             self._said(at + len(predicate.words.split())),
             not ORDINALS.isdisjoint((*self.words[at - 1 : at], *predicate.words.split())),
+            at,
+            *self._near(at + len(predicate.words.split()), expression),
+            self._complement(at + len(predicate.words.split())),
         )
+
+    def _near(self, begin: int, expression: Expression) -> tuple[frozenset[str], bool]:
+        """`North America` in `was released in Japan in 2002 and in North America in 2003`, and whether there is a date
+        before."""
+        end = next((first for first, _, other in self.expressions if other.start == expression.start), begin)
+        before = [last for _, last, _ in self.expressions if begin < last <= end]
+        words = self.words[max(before, default=begin) : end]
+        return frozenset(stem(word) for word in words if word[0].isalnum() and word not in EVENT_STOP_WORDS), bool(
+            before
+        )
+
+    def _complement(self, begin: int) -> tuple[str, ...]:
+        end = begin
+        while end < len(self.words) and not (
+            end in self._of_dates or self.words[end] in PREPOSITIONS | CLAUSE_ENDS | {"of"}
+        ):
+            end += 1
+        words = [word for word in self.words[begin:end] if word[0].isalnum() and word not in EVENT_STOP_WORDS]
+        return tuple(stem(word) for at, word in enumerate(words) if word not in ORDINALS and ordinal(words, at) is None)
 
     def _said(self, begin: int) -> tuple[Token, ...]:
         """The words after an event in its clause, up to its agent and to what its date is compared with."""
@@ -303,7 +309,8 @@ class EventSentence:
 
     def is_uncertain(self, at: int) -> bool:
         """Whether a word denies, weakens or quantifies; `May` and words of names do not."""
-        return self.words[at] in UNCERTAIN and at not in self._of_dates and not (self.tokens[at].capital and at)
+        denies = self.words[at] in UNCERTAIN or self.words[at].endswith("n't")
+        return denies and at not in self._of_dates and not (self.tokens[at].capital and at)
 
     def _lifespan(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
         """Birth and death in `Name (5 February 1748 – 28 January 1798)` at the beginning of a sentence."""
@@ -313,6 +320,7 @@ class EventSentence:
             or begin < 2
             or self.words[end : end + 1] != [")"]
             or expression.period.core is None
+            or expression.period.ends is None
         ):
             return None
         opening = max((at for at in range(begin) if self.words[at] == "("), default=None)
@@ -330,15 +338,17 @@ class EventSentence:
             )
         ):
             return []
-        span = expression.period.core
+        subject = self.subject(opening)
+        if not subject.names:  # `Ann Lee MC and bar (1900 – 1950)`
+            subject = self._subject(0, opening)
         return [
             Event(
                 Predicate(str(kind), str(kind), frozenset({kind})),
-                self.subject(opening),
+                subject,
                 dataclasses.replace(expression, period=Period.exact(day), reading=Reading.DAY),
                 self.text[expression.start : expression.end],
             )
-            for kind, day in zip((WordKind.BIRTH, WordKind.DEATH), _ends(span))
+            for kind, day in zip((WordKind.BIRTH, WordKind.DEATH), expression.period.ends)
         ]
 
     def _of_work(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
@@ -365,171 +375,7 @@ class EventSentence:
         noun = next((word for word in self.words[begin:end] if word in WORKS or word in CLAUSE_ENDS), None)
         return noun if noun in WORKS else None
 
-    # --- Predicates -------------------------------------------------------------------------
 
-    def predicate_before(self, at: int) -> tuple[Predicate, int] | None:
-        """The predicate nearest before a position: (predicate, its position)."""
-        for end in range(at, 0, -1):
-            if found := self.predicate_ending(end, at):
-                return found
-            word = self.words[end - 1]
-            if (word in (";", ".") and "(" not in self.words[:end]) or self._is_gerund(end - 1):
-                return None  # within brackets a semicolon does not end a sentence: `(born Sarah Ward; 28 June 1951)`
-        return None
-
-    def predicate_after(self, at: int, known: bool = False) -> tuple[Predicate, int] | None:
-        """The first predicate from a position on; with `known`, the first of a known kind."""
-        for end in range(at + 1, len(self.words) + 1):
-            if (found := self.predicate_ending(end, at)) and (found[0].kinds or not known):
-                # `came` in `came out` is not a predicate by itself.
-                for longer in range(min(end + LONGEST_PHRASE - 1, len(self.words)), end, -1):
-                    more = self.predicate_ending(longer, at)
-                    if more and more[1] <= found[1]:
-                        return more
-                return found
-        return None
-
-    def _is_gerund(self, at: int) -> bool:
-        """`premiering`, to which the date may belong."""
-        word = self.words[at]
-        return word.endswith("ing") and len(word) > 5 and not self.tokens[at].capital and at not in self._of_dates
-
-    def is_predicate(self, at: int) -> bool:
-        return self.words[at] in AUXILIARIES or self.predicate_ending(at + 1, len(self.words)) is not None
-
-    def predicate_ending(self, end: int, date: int) -> tuple[Predicate, int] | None:
-        """(predicate, its position) of the longest phrase, or else the verb, that ends before position `end`."""
-        for size in range(min(LONGEST_PHRASE, end), 0, -1):
-            words = tuple(self.words[end - size : end])
-            if words in phrases() and not (words in TO_THE_DATE and date != end):
-                return self._predicate(words, end - size, phrases()[words])
-        if end - 1 not in self._of_dates and is_verb(self.words[end - 1]) and not self.tokens[end - 1].capital:
-            return self._predicate((self.words[end - 1],), end - 1, frozenset())
-        return None
-
-    def _predicate(self, words: tuple[str, ...], at: int, kinds: frozenset[WordKind]) -> tuple[Predicate, int]:
-        after = at + len(words)
-        following, next_one = (*self.words[after : after + 2], "", "")[:2]
-        if words in BEGINNINGS and following.endswith("ing") and after not in self._of_dates:
-            return Predicate(following, stem(following), frozenset()), at
-        has_object = after not in self._of_dates and (
-            (following[:1].isalnum() and following not in PREPOSITIONS)
-            or (
-                after + 1 not in self._of_dates
-                and following in QUANTITIES
-                and (cardinal(self.words, after + 1) is not None or next_one[:1].isdecimal())
-            )
-        )
-        if words in TRANSITIVE and has_object and not self._is_passive(at):
-            kinds = frozenset()  # `released an album`, `killed over 30`: the subject did not come out or die
-        if (words == ("released",) and following == "from") or (at and self.words[at - 1] == "re"):
-            kinds = frozenset()  # released from prison; `re-released`
-        return Predicate(" ".join(words), stem(words[0]) if len(words) == 1 else " ".join(words), kinds), at
-
-    # --- Subjects ---------------------------------------------------------------------------
-
-    def subject(self, predicate: int) -> EventSubject:
-        """The subject of the predicate at a position: in its own clause, or that of the whole sentence."""
-        begin = predicate
-        while begin and self.words[begin - 1] not in CLAUSE_ENDS:
-            begin -= 1
-        end = next((at for at in range(begin, predicate) if self.is_predicate(at)), predicate)
-        local = self._subject(begin, end)
-        if begin == 0 and not local.words:
-            return self._after_participle(predicate)
-        if begin == 0 or local.names or local.nouns or PRONOUNS.intersection(local.words):
-            return local
-        while self.words[begin - 1] == "and" and begin > 1:  # `who was born here and died in 1980`
-            begin -= 1
-            while begin and self.words[begin - 1] not in CLAUSE_ENDS:
-                begin -= 1
-        if begin and self.words[begin - 1] in RELATIVE_PRONOUNS and not self._describes_subject(begin - 1):
-            return self._antecedent(begin - 1)
-        return self._subject(0, self._end_of_subject(predicate))
-
-    def _after_participle(self, predicate: int) -> EventSubject:
-        """The subject after the comma: `Released in 2015, the film won`."""
-        begin = next(
-            (at + 1 for at in range(predicate, len(self.words)) if self.words[at] == "," and at not in self._of_dates),
-            None,
-        )
-        if begin is None:
-            return EventSubject()
-        end = next(
-            (at for at in range(begin, len(self.words)) if self.is_predicate(at) or self.words[at] in CLAUSE_ENDS),
-            len(self.words),
-        )
-        return self._subject(begin, end)
-
-    def _describes_subject(self, pronoun: int) -> bool:
-        """Whether a relative clause refers to the sentence's subject: it follows it, or `is an actor`, `is a town in
-        X`."""
-        verbs = [at for at in range(pronoun) if self.is_predicate(at)]
-        of_another = PREPOSITIONS if self.words[pronoun - 1] == "," else PREPOSITIONS - PLACES
-        return all(self.words[at] in COPULAS for at in verbs) and (
-            not verbs or of_another.isdisjoint(self.words[verbs[-1] : pronoun])
-        )
-
-    def _antecedent(self, pronoun: int) -> EventSubject:
-        """The name just before a relative clause; NOBODY without one."""
-        end = pronoun - (self.words[pronoun - 1] == ",")
-        begin = end
-        while begin and self.tokens[begin - 1].capital:
-            begin -= 1
-        return self._subject(begin, end) if begin < end else NOBODY
-
-    def _end_of_subject(self, limit: int) -> int:
-        """Where the subject that opens the sentence ends: at a verb, or at a word that may be one after a name or a
-        noun."""
-        if self.words[0] in PRONOUNS - DEMONSTRATIVES:
-            return 1
-        named = False
-        for at in range(limit):
-            word = self.words[at]
-            if self.is_predicate(at) or word in CLAUSE_ENDS:
-                return at
-            if word[0].isalnum() and not self.tokens[at].capital and word not in EVENT_STOP_WORDS and at:
-                last = self.words[at - 1]
-                after_noun = last in TYPES or (word.endswith("s") and last not in EVENT_STOP_WORDS)
-                if named or (after_noun and word not in TYPES):
-                    return at
-            named |= (self.tokens[at].capital and at > 0) or (at == 0 and word not in EVENT_STOP_WORDS)
-        return limit
-
-    def _subject(self, begin: int, end: int) -> EventSubject:
-        kept = [
-            at
-            for at in range(begin, end)
-            if (at not in self._of_dates and self.tokens[at].word[0].isalnum()) or self.words[at] == "'s"
-        ]
-        while kept and self.words[kept[-1]] in ADVERBS:
-            kept.pop()
-        found = subject_of([self.tokens[at] for at in kept])
-        is_dated = bool(kept) and not self._of_dates.isdisjoint(range(kept[0], kept[-1]))
-        return dataclasses.replace(found, dated=is_dated)
-
-
-def subject_of(found: Sequence[Token]) -> EventSubject:
-    """Classifies a subject's words; a pronoun alone has neither names nor nouns."""
-    words = tuple(token.word for token in found)
-    names, nouns, relational = set(), set(), bool(words) and words[0] in POSSESSIVES
-    for position, token in enumerate(found):
-        if token.word == "'s" or (token.word == "of" and position and found[position - 1].word in nouns):
-            relational = True
-        if token.word in EVENT_STOP_WORDS | PRONOUNS | POSSESSIVES or not token.word[0].isalnum():
-            continue
-        (names if token.capital or token.word.isdecimal() else nouns).add(token.word)
-    return EventSubject(words, frozenset(names), frozenset(nouns), relational)
-
-
-def _ends(span: Interval) -> tuple[Interval, Interval]:
-    """The first and the last day of a life, as intervals; whole years if only these are known."""
-    first, last = calendar.civil(span.first), calendar.civil(span.last)
-    if first[1:] == (1, 1) and last[1:] == (12, 31):
-        return calendar.year_interval(first[0]), calendar.year_interval(last[0])
-    return Interval(span.first, span.first), Interval(span.last, span.last)
-
-
-@functools.lru_cache(maxsize=1 << 14)
+@functools.lru_cache(maxsize=1 << 12)  # of about 10 KiB each
 def analysed(text: str) -> EventSentence:
     return EventSentence(text)

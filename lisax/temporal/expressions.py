@@ -11,13 +11,17 @@ import enum
 
 from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length, civil, year_interval
 
+OLDEST = 150  # nobody lives longer
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Period:
-    """`core`: days meant in every reading, None if there are none; `outer`: days meant in some reading."""
+    """`core`: days meant in every reading, None if there are none; `outer`: days meant in some reading; `ends`: of a
+    range, what its begin and its end were written as (`from 1990 to May 1995`: a year and a month)."""
 
     core: Interval | None
     outer: Interval
+    ends: tuple[Interval, Interval] | None = dataclasses.field(default=None, compare=False)
 
     @classmethod
     def exact(cls, interval: Interval) -> Period:
@@ -37,7 +41,7 @@ class Period:
     def to(self, end: Period) -> Period:
         """From this period to the other, both included. Raises `LisaxError` if the other ends before this begins."""
         core = Interval(self.core.first, end.core.last) if self.core and end.core else None
-        return Period(core, Interval(self.outer.first, end.outer.last))
+        return Period(core, Interval(self.outer.first, end.outer.last), (self.outer, end.outer))
 
 
 class TemporalRelation(enum.StrEnum):
@@ -109,6 +113,15 @@ class Dates(Expression):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Occasions(Expression):
+    """Several dates of one event, `in 1974, 1976 and 1979`; `complete`: the text says that there are no others
+    (`three times`)."""
+
+    dates: tuple[Dates, ...]
+    complete: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Offset(Expression):
     """A length before (negative) or after something that is not a date: `two decades after the war`. `compared`: more
     or less than that."""
@@ -117,15 +130,25 @@ class Offset(Expression):
     compared: bool = False
 
 
+class Comparison(enum.StrEnum):
+    """How a length is compared with the one that is written."""
+
+    EQUAL = "equal"
+    MORE = "more"  # `over ten years`, `at least`
+    LESS = "less"
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Duration(Expression):
-    """`for ten years`, `six months`."""
+    """`for ten years`, `six months`, `more than a decade`."""
 
     length: Length
+    comparison: Comparison = Comparison.EQUAL
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Age(Expression):
-    """`at the age of 30`, `aged 30`."""
+    """Years from `youngest` to `oldest`: `at the age of 30`, `aged 30`, `in her seventies`, `before he turned thirty`."""
 
-    years: int
+    youngest: int
+    oldest: int

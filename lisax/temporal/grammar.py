@@ -11,9 +11,19 @@ from collections.abc import Callable, Iterator
 
 from lisax.records import LisaxError
 from lisax.temporal.calendar import Length
-from lisax.temporal.expressions import Age, Dates, Duration, Expression, Offset, Reading, TemporalRelation
+from lisax.temporal.expressions import (
+    OLDEST,
+    Age,
+    Comparison,
+    Dates,
+    Duration,
+    Expression,
+    Offset,
+    Reading,
+    TemporalRelation,
+)
 from lisax.temporal.periods import AROUND, Periods, about
-from lisax.text.numbers import cardinal
+from lisax.text.numbers import DECADES, cardinal, is_number, ordinal
 from lisax.text.tokens import tokens
 
 RELATIONS = {
@@ -60,7 +70,18 @@ SIDES = {
     for words, relation in RELATIONS.items()
     if relation in (TemporalRelation.BEFORE, TemporalRelation.AFTER) and words[0] not in ("older", "younger")
 }
-AGES = (("at", "the", "age", "of"), ("at", "age"), ("aged",))
+AGES = (
+    ("at", "the", "age", "of"),
+    ("at", "age"),
+    ("aged",),
+    *(
+        (side, *words)
+        for side in ("before", "after")
+        for words in (("the", "age", "of"), ("turning",), ("reaching",), ("he", "turned"), ("she", "turned"))
+    ),
+)
+LIVED_TO = (("to", "the", "age", "of"), ("to", "be"))
+LIST_ENDS = frozenset("and in at for with as on by to against under alongside when where while".split())
 ADVERBS = {"just", "only", "exactly"}
 NEARLY = AROUND | {"nearly", "almost", "some"}
 
@@ -79,6 +100,9 @@ class _Grammar(Periods):
                 if (found := _valid(rule, at)) is not None:
                     expression, at = found
                     yield expression
+                    while (also := self.also(expression, at)) is not None:
+                        expression, at = also
+                        yield expression
                     break
             else:
                 at += 1
@@ -116,6 +140,26 @@ class _Grammar(Periods):
         elif option == ("from",):
             relation = TemporalRelation.IN  # `dates from 1510`, `a book from 1990`: no end is given
         return self.made(Dates, at, end, relation, period, reading)
+
+    def also(self, before: Expression, at: int) -> tuple[Expression, int] | None:
+        """A further year of a list, `, 1976 and 1979`, unless it counts something (`in 1990, 1500 houses`)."""
+        if not isinstance(before, Dates) or (before.relation, before.reading) != (TemporalRelation.IN, Reading.YEAR):
+            return None
+        begin = at + (self.word(at) == ",")
+        begin += self.word(begin) in ("and", "&")
+        again = self.word(begin) == "again"
+        begin += again
+        with_in = begin > at and self.word(begin) == "in"
+        begin += with_in
+        is_year = self.word(begin).isdecimal() and len(self.word(begin)) == 4
+        if begin == at or not is_year or (found := self.year(begin, True)) is None:
+            return None
+        following = self.word(found[2])
+        if (following[:1].isalnum() and following not in LIST_ENDS) or (
+            with_in and not again and following in (",", "and")
+        ):
+            return None  # `in 1984, 200 people`, `in 1984, and in 1990, he won`
+        return self.made(Dates, begin, found[2], TemporalRelation.IN, *found[:2])
 
     def bare(self, at: int) -> tuple[Expression, int] | None:
         """A period without a preposition; a single year only where it can be nothing else."""
@@ -160,15 +204,53 @@ class _Grammar(Periods):
         return self.made(Dates, at, end, relation, moved, Reading.OFFSET)
 
     def age(self, at: int) -> tuple[Expression, int] | None:
-        option = self.any_of(AGES, at)
-        if option is None or (found := cardinal(self.words, at + len(option))) is None or found[0] > 150:
+        """`aged 30`, `lived to be 90`, `before he turned thirty`, `in her seventies`, `over eighty when he died`."""
+        if self.word(at) == "in" and self.word(at + 1) in ("his", "her", "their"):
+            word = self.word(at + 2)
+            first = (
+                int(word[:-1]) if len(word) == 3 and word.endswith("0s") and is_number(word[:-1]) else DECADES.get(word)
+            )
+            return first and self.made(Age, at, at + 3, first, first + 9)
+        if self.word(at) in ("before", "after") and self.word(at + 1) in ("his", "her", "their"):
+            birthday = ordinal(self.words, at + 2)
+            if birthday is None or self.word(birthday[1]) != "birthday":
+                return None
+            return self.made(
+                Age,
+                at,
+                birthday[1] + 1,
+                *((0, birthday[0] - 1) if self.word(at) == "before" else (birthday[0], OLDEST)),
+            )
+        if self.word(at - 1) == "was" and (found := cardinal(self.words, at)) is not None:
+            end = found[1] + 2 * (self.words[found[1] : found[1] + 2] == ["years", "old"])
+            return self.made(Age, at, end, found[0], found[0]) if self.word(end) == "when" else None
+        option = self.any_of(AGES if self.word(at - 1) != "lived" else LIVED_TO, at)
+        compared = self.any_of(MORE, at) or self.any_of(LESS, at)
+        if (words := option or compared) is None or (found := cardinal(self.words, at + len(words))) is None:
             return None
-        return self.made(Age, at, found[1], found[0])
+        number, end = found
+        if number > OLDEST:
+            return None
+        if option is None:  # `over eighty when he died`, `less than 30 years old when`
+            end += 2 * (self.words[end : end + 2] == ["years", "old"])
+            if self.word(end) != "when":
+                return None
+            sign = 1 if compared in MORE else -1
+            number += {("at", "least"): 0, ("at", "most"): 1}.get(compared, sign > 0)
+        else:
+            sign = {"before": -1, "after": 1}.get(option[0], 0)
+        return self.made(Age, at, end, number if sign >= 0 else 0, (number - 1, number, OLDEST)[sign + 1])
 
     def duration(self, at: int) -> tuple[Expression, int] | None:
-        if self.word(at) in ("a", "an", "one") or (found := self.length(at)) is None:
+        more, less = self.any_of(MORE, at), self.any_of(LESS, at)
+        begin = at + len(more or less or ())
+        is_one = self.word(begin) in ("a", "an", "one") or self.word(begin) == "half"
+        if (is_one and begin == at and self.word(at - 1) not in ("for", "lasted")) or (
+            (found := self.length(begin)) is None
+        ):
             return None
-        return self.made(Duration, at, found[1], found[0])
+        comparison = Comparison.MORE if more else Comparison.LESS if less else Comparison.EQUAL
+        return self.made(Duration, at, found[1], found[0], comparison)
 
     # --- Lengths ----------------------------------------------------------------------------
 

@@ -21,6 +21,16 @@ class WordKind(enum.StrEnum):
     WEDDING = "wedding"
     BUILDING = "building"
     LIFE = "life"
+    OPENING = "opening"
+    DESTRUCTION = "destruction"
+    SINKING = "sinking"
+    COMPLETION = "completion"
+    SIGNING = "signing"
+    DISCOVERY = "discovery"
+    RETIREMENT = "retirement"
+    LAUNCH = "launch"
+    RECORDING = "recording"
+    WRITING = "writing"
 
 
 PHRASES = {
@@ -31,9 +41,10 @@ PHRASES = {
     "dates back | dates to | dates back to | dating | came together | opened its doors | received its "
     "charter | gave a first concert | gave its first concert | gave their first concert | played its "
     "first match | played their first match",
-    WordKind.END: "dissolved | disbanded | abolished | broke up | split up | dissolution | closed down | ceased",
+    WordKind.END: "dissolved | disbanded | abolished | broke up | split up | dissolution | closed down | ceased | ended | came to an end",
     WordKind.RELEASE: "released | published | came out | comes out | premiered | premiere | aired | debuted | issued | "
-    "printed | release | publication | first sold | first shown | put on sale | reached the shops | "
+    "printed | release | publication | first sold | first shown | first performed | first staged | first screened | "
+    "first broadcast | put on sale | reached the shops | "
     "reached shops | reached cinemas | reached the cinemas | reached theaters | hit theaters | hit the "
     "shops | appeared",
     WordKind.OCCURRENCE: "took place | takes place | happened | occurred | fought | broke out | held | dates | dates to "
@@ -41,7 +52,18 @@ PHRASES = {
     WordKind.ASCENT: "climbed | scaled | ascent | conquered | topped | summited",
     WordKind.WEDDING: "married | wed | wedding | marriage",
     WordKind.BUILDING: "built | constructed | erected | construction",
-    WordKind.LIFE: "lived long enough to see | lived to see | was alive | was still alive",
+    WordKind.LIFE: "lived long enough to see | lived to see | was alive | was still alive | lived",
+    WordKind.OPENING: "opened | inaugurated | opened its doors | opened their doors",
+    WordKind.DESTRUCTION: "destroyed | demolished | razed | torn down | pulled down | knocked down | burned down | "
+    "burnt down",
+    WordKind.SINKING: "sank | sunk | foundered | went down",
+    WordKind.COMPLETION: "completed | finished",
+    WordKind.SIGNING: "signed",
+    WordKind.DISCOVERY: "discovered | invented",
+    WordKind.RETIREMENT: "retired",
+    WordKind.LAUNCH: "launched | went live",
+    WordKind.RECORDING: "recorded",
+    WordKind.WRITING: "written | composed | drafted",
 }
 # Nouns that a year before them dates the release of: `is a 2005 American film`.
 WORKS = frozenset(
@@ -74,8 +96,20 @@ NOUNS = frozenset(
     "birth death founding formation dissolution release publication premiere ascent wedding marriage "
     "construction".split()
 )
+# Verbs that say nothing besides such a noun: `the first ascent of X was made`.
+LIGHT = frozenset([("made",), ("took", "place"), ("held",), ("happened",), ("occurred",), ("came",)])
 # Kinds that are unique, so that another date contradicts whatever else the sentences say.
-ONCE = frozenset({WordKind.BIRTH, WordKind.DEATH, WordKind.FOUNDING, WordKind.END})
+ONCE = frozenset(
+    {
+        WordKind.BIRTH,
+        WordKind.DEATH,
+        WordKind.FOUNDING,
+        WordKind.END,
+        WordKind.SINKING,
+        WordKind.SIGNING,
+        WordKind.DISCOVERY,
+    }
+)
 # Last words of the names of recurring events.
 RECURRING = frozenset(
     """
@@ -88,6 +122,24 @@ congress meeting exhibition
 SHOWINGS = frozenset("premiered premiere aired debuted shown".split())
 # Events that extend over years, so that another year contradicts only if the event is said to be the first.
 LASTING = frozenset("aired printed issued".split())
+# Stems of verbs for what lasts; `won between 1990 and 1995` is no state.
+CONTINUING = frozenset(
+    """
+oper live work teach reign rule govern run exist last edit manag coach lead command resid chair serv occupi stand
+direct inhabit employ own
+""".split()
+)
+# Offices, which their holders hold until their own death.
+OFFICES = frozenset(
+    """
+king queen emperor empress pope bishop archbishop abbot abbess president minister mayor governor chairman chairwoman
+chancellor senator duke earl count director professor judge member sultan tsar ruler
+""".split()
+)
+# After these another person follows, whose death may be meant: `lived with Tom until his death`.
+OF_ANOTHER = frozenset("with to under for by beside alongside 's his her their".split())
+# Stems of words that count what happened.
+COUNTING = frozenset("twice thrice both two three four five six seven eight nine ten time occas season".split())
 # Words between `died` and its date that describe how or where; other words may mean that a role is played.
 CIRCUMSTANCES = frozenset(
     """
@@ -95,6 +147,13 @@ action home hospital office battle accident crash childbirth sleep prison custod
 town village illness duel combat house captivity disaster
 """.split()
 )
+# Before a name, with or without which it is the same person's.
+HONORIFICS = frozenset(
+    "king queen emperor empress pope saint sir dame lord lady count countess duke duchess prince princess bishop "
+    "archbishop cardinal baron baroness sultan tsar dr president".split()
+)
+# Before another name of the same: `Ida Moe, known as Lark`.
+KNOWN = frozenset("known called name stylized nicknamed".split())
 RELATIVES = frozenset(
     """
 brother sister father mother son daughter wife husband uncle aunt cousin namesake rival predecessor successor nearby
@@ -111,6 +170,10 @@ write:wrote,written sell:sold hold:held give:gave,given get:got,gotten build:bui
 run:ran speak:spoke,spoken send:sent spend:spent teach:taught tell:told think:thought fight:fought find:found
 grow:grew,grown break:broke,broken choose:chose,chosen draw:drew,drawn fall:fell,fallen fly:flew,flown
 know:knew,known pay:paid rise:rose,risen sing:sang,sung sit:sat stand:stood strike:struck throw:threw,thrown
+sink:sank,sunk steal:stole,stolen drive:drove,driven flee:fled bring:brought catch:caught keep:kept seek:sought
+withdraw:withdrew,withdrawn undergo:underwent,undergone undertake:undertook,undertaken overthrow:overthrew,overthrown
+ride:rode,ridden swim:swam,swum shake:shook,shaken tear:tore,torn hide:hid,hidden freeze:froze,frozen eat:ate,eaten
+hear:heard lend:lent swear:swore,sworn arise:arose,arisen
 wear:wore,worn shoot:shot set:set see:saw,seen
 """.split()
     )
@@ -129,19 +192,25 @@ TRANSITIVE = frozenset(
     for word in """
 released published issued printed founded established formed created started began begins opened set incorporated
 climbed scaled conquered topped killed assassinated executed drowned married built constructed erected held fought
-dissolved disbanded abolished premiered aired debuted ended
+dissolved disbanded abolished premiered aired debuted ended inaugurated destroyed demolished razed sank sunk completed
+finished signed discovered invented retired launched recorded written composed drafted
 """.split()
 ) | {("set", "up")}
 # Verbs among these that also occur without an object: `the show premiered`, `the band formed`.
 INTRANSITIVE = frozenset(
     (word,)
     for word in """
-formed started began begins opened dissolved disbanded premiered aired debuted ended drowned
+formed started began begins opened dissolved disbanded premiered aired debuted ended drowned sank sunk retired launched
 """.split()
 )
-# `began filming` is about filming. `appeared in 1990` is a release; `appeared in a film` or `debuted as Hamlet` is not.
+# Only as passives do these say what happened to their subject: `signed for Chelsea`, `finished in 1990`.
+PASSIVE_ONLY = frozenset(
+    ("signed", "completed", "finished", "discovered", "invented", "recorded", "written", "composed", "drafted")
+)
+# `began filming` is about filming. `appeared in 1990` is a release; `appeared in a film` or `debuted as Hamlet` is not. `lived in 1850`
+# is about a life, `lived in Osk in 1850` is not.
 BEGINNINGS = frozenset([("began",), ("begins",), ("started",)])
-TO_THE_DATE = frozenset([("appeared",), ("debuted",)])
+TO_THE_DATE = frozenset([("appeared",), ("debuted",), ("lived",)])
 PREPOSITIONS = frozenset(
     """
 in on at by from to for with as of into onto under over near through during before after since until till between
@@ -175,6 +244,10 @@ PRONOUNS = frozenset("he she it they this these that who which".split())
 DEMONSTRATIVES = frozenset("this these that those".split())  # alone, or before a noun: `this film`
 POSSESSIVES = frozenset("his her its their our my".split())
 CLAUSE_ENDS = frozenset(", ; ( ) : and but who which that while where when whose".split())
+# Words before a clause with a subject of its own.
+SUBORDINATORS = frozenset("after before until till since once because although though".split())
+# After a span these say that it went on: `from 1956 to 1964 and later`.
+GOING_ON = frozenset("later beyond after afterwards again onwards".split())
 # Claims with these are left to the verifier: they deny, weaken or quantify the dated statement.
 UNCERTAIN = frozenset(
     """
@@ -182,7 +255,7 @@ not no never n't neither nor none nobody nothing without unless except only alle
 apparently probably possibly perhaps maybe may might could should would rumored rumoured claimed believed thought
 planned scheduled expected intended failed refused rejected stopped cannot can't won't isn't wasn't didn't doesn't
 aren't weren't hasn't haven't hadn't almost nearly hardly barely scarcely already yet wrongly falsely false lied
-mistakenly erroneously faked fake annually every each always often usually sometimes again or either
+mistakenly erroneously faked fake partly partially largely mostly temporarily briefly annually every each always often usually sometimes again or either
 """.split()
 )
 

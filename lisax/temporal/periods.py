@@ -5,6 +5,8 @@ Numeric dates are read by dateutil; ambiguous ones (`6/1/2007`) are not dates.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from dateutil import parser as dateutil_parser
 
 from lisax.temporal import calendar
@@ -28,6 +30,15 @@ PARTS = {
     "end": (0.6, 1.0),
 }
 FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "decade": 10}
+FEASTS = {
+    ("new", "year", "'s", "day"): (1, 1),
+    ("valentine", "'s", "day"): (2, 14),
+    ("halloween",): (10, 31),
+    ("christmas", "eve"): (12, 24),
+    ("christmas", "day"): (12, 25),
+    ("boxing", "day"): (12, 26),
+    ("new", "year", "'s", "eve"): (12, 31),
+}
 SEASONS = {"spring", "summer", "autumn", "fall", "winter"}
 DASHES = {"-", "--", "---", "–", "—", "−", "‐", "‑"}
 # After these a bare number is a year.
@@ -63,6 +74,10 @@ BEFORE_YEARS = {
     "late",
     "see",
 }
+POSSESSIVES = {"his", "her", "its", "their"}
+ENDINGS = set(
+    "death retirement resignation abdication dismissal dissolution closure deposition removal assassination".split()
+)
 DETERMINERS = {"a", "an", "the", "his", "her", "its", "their", "'s"}
 # Before these a number is a count: `in 1500 people`.
 COUNTED = set(
@@ -89,6 +104,8 @@ class Periods:
         roughly = self.word(at) in AROUND
         at += roughly
         at += roughly and self.word(at) == "."
+        if not roughly and (shared := self._of_one_year(at, (*DASHES, "to", "until", "till", "through"))) is not None:
+            return shared
         if (found := self.simple(at, preposition or roughly)) is None:
             return None
         period, reading, end = found
@@ -109,11 +126,36 @@ class Periods:
             last = year - year % 100 + int(short)
             if last > year > 999:
                 return begin.to(_year(last)), Reading.RANGE, dash + 2
-        if (end := self.simple(dash + 1)) is None or end[0].outer.last < begin.outer.first:
+        begins = dash + 1
+        if self.word(begins) in POSSESSIVES and self.word(begins + 1) in ENDINGS:  # `until his death in 1713`
+            begins += 2 + (self.word(begins + 2) in ("in", "on"))
+        if (end := self.simple(begins)) is None or end[0].outer.last < begin.outer.first:
             return None
         return begin.to(end[0]), Reading.RANGE, end[2]
 
+    def _of_one_year(self, at: int, joints: Collection[str]) -> Found | None:
+        """`3–5 May 1644`, `3 May to 27 September 1926`, `June to August 1990`: the year is written once."""
+        month, day, end = MONTH_NUMBERS.get(self.word(at), 0), None, at
+        if month:
+            end += 1 + (self.word(at + 1) == ".")
+            day = self._day_of_month(end)
+            end = day[1] if day else end
+        elif (day := self._day_of_month(at)) is not None:
+            end = day[1] + (self.word(day[1]) == "of")
+            month = MONTH_NUMBERS.get(self.word(end), 0)
+            end += bool(month)
+        if end == at or self.word(end) not in joints:
+            return None
+        if (last := self.day(end + 1) if day else self.month(end + 1)) is None:
+            return None
+        year, last_month, _ = calendar.civil(last[0].outer.first)
+        month = month or last_month
+        first = calendar.day_interval(year, month, day[0]) if day else calendar.month_interval(year, month)
+        return Period.exact(first).to(last[0]), Reading.RANGE, last[2]
+
     def between(self, at: int) -> Found | None:
+        if self.word(at) == "between" and (shared := self._of_one_year(at + 1, ("and", "to"))) is not None:
+            return shared
         if self.word(at) != "between" or (first := self.simple(at + 1)) is None:
             return None
         if self.word(first[2]) not in ("and", "to") or (last := self.simple(first[2] + 1)) is None:
@@ -173,6 +215,8 @@ class Periods:
         """`June 1, 2007`, `1st of June 2007`, `2007-06-01`."""
         if (numeric := _numeric_day(self.word(at))) is not None:
             return Period.exact(numeric), Reading.DAY, at + 1
+        if (feast := self._feast(at) or self._end_day(at)) is not None:
+            return feast
         if month := MONTH_NUMBERS.get(self.word(at)):
             end = at + 1 + (self.word(at + 1) == ".")
             end += self.word(end) == "the"
@@ -190,6 +234,25 @@ class Periods:
         if (year := self._year_number(end)) is None:
             return None
         return Period.exact(calendar.day_interval(year[0], month, day[0])), Reading.DAY, year[1]
+
+    def _feast(self, at: int) -> Found | None:
+        """`Christmas Day 1890`, `New Year's Eve, 1999`."""
+        for words, (month, day) in FEASTS.items():
+            end = at + len(words)
+            if tuple(self.words[at:end]) == words:
+                end += self.word(end) in (",", "of", "in")
+                if (year := self._year_number(end)) is not None:
+                    return Period.exact(calendar.day_interval(year[0], month, day)), Reading.DAY, year[1]
+        return None
+
+    def _end_day(self, at: int) -> Found | None:
+        """`the last day of 1850`, `the first day of June 1990`."""
+        if self.word(at) not in ("first", "last") or self.words[at + 1 : at + 3] != ["day", "of"]:
+            return None
+        if (whole := self.month(at + 3) or self.year(at + 3, True)) is None:
+            return None
+        day = whole[0].outer.first if self.word(at) == "first" else whole[0].outer.last
+        return Period.exact(Interval(day, day)), Reading.DAY, whole[2]
 
     def _day_of_month(self, at: int) -> tuple[int, int] | None:
         found = ordinal(self.words, at) or ((int(self.words[at]), at + 1) if is_number(self.word(at)) else None)
@@ -272,6 +335,8 @@ class Periods:
             return False
         if before in BEFORE_YEARS or self.word(at - 2) + before == "c.":
             return True
+        if before == ":":
+            return after in (",", "and", "&")
         if before in DETERMINERS:
             return after[:1].isalpha() and not self.tokens[end].word.isdecimal()
         if before == "(":

@@ -6,18 +6,24 @@ only if every reading of the dates and all evidence agree; otherwise the verifie
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from lisax.records import Label
 from lisax.temporal.alignment import Aligned, Side, aligned
 from lisax.temporal.calendar import Interval
+from lisax.temporal.denial import affirmed, unrestricted
 from lisax.temporal.described import Lookup, Placed, TitledText, placed
 from lisax.temporal.events import Event, EventSentence, analysed
-from lisax.temporal.expressions import Age, Dates, Reading, TemporalRelation
-from lisax.temporal.lexicon import ONCE, ORDINALS, WordKind
+from lisax.temporal.expressions import Age, Dates, Duration, Occasions, Reading, TemporalRelation
+from lisax.temporal.lasting import rule_lasting
+from lisax.temporal.lexicon import ONCE, ORDINALS, WordKind, stem
 from lisax.temporal.ruling import Ruling, TemporalFact, agreed
-from lisax.temporal.two_events import rule_age, rule_life, rule_order
+from lisax.temporal.two_events import DIED, rule_age, rule_life, rule_order
 
+# Bounds on the time that one claim takes, which grows with its dates times those of the evidence.
+LONGEST = 2_000  # characters of a text that is read; the longest sentence of FEVER's sample has 759
+MOST_DATES = 10  # of a claim
 COMPOSED = (Reading.OFFSET, Reading.RANGE, Reading.PART, Reading.DECADE, Reading.CENTURY)
 
 
@@ -26,15 +32,30 @@ def judge(claim: str, evidence: Sequence[TitledText], lookup: Lookup | None = No
 
     `evidence`: sentences with id, title and text, best first. `lookup` finds the first sentences of pages, which say
     what `the film` and `the band` are, where the evidence lacks them. A claim is refuted if one of its dates is; it is
-    supported if all of them are, and the sentence with the date has every other word of the claim.
+    supported if all of them are, and the sentence with the date has every other word of the claim. Texts of more than
+    `LONGEST` characters and claims of more than `MOST_DATES` dates decide nothing.
     """
-    sentence = analysed(claim)
-    if any(map(sentence.is_uncertain, range(len(sentence.words)))):
+    if len(claim) > LONGEST:
         return None
-    events, found = sentence.events(), placed(evidence, lookup)
+    evidence = [passage for passage in evidence if len(passage.text) <= LONGEST]
+    if (denied := affirmed(claim)) is not None:
+        ruling = judge(denied, evidence, lookup)
+        return ruling and ruling.denied()
+    if (wider := unrestricted(claim)) is not None:
+        ruling = judge(wider, evidence, lookup)
+        return ruling if ruling and ruling.label is Label.REFUTES else None
+    sentence = analysed(claim)
+    if len(sentence.expressions) > MOST_DATES or any(map(sentence.is_uncertain, range(len(sentence.words)))):
+        return None
+    events, found = [single for event in sentence.events() for single in _singly(event)], placed(evidence, lookup)
     if not events:
         return rule_order(sentence, found)
-    rulings = [ruling for event in events if (ruling := _rule(sentence, event, found)) is not None]
+    verbs = [set(map(stem, event.predicate.words.split())) for event in events]
+    rulings = []
+    for at, event in enumerate(events):
+        besides = frozenset().union(*(verbs[:at] + verbs[at + 1 :])) - verbs[at]
+        if (ruling := _rule(sentence, event, found, besides)) is not None:
+            rulings.append(ruling)
     refuting = [ruling for ruling in rulings if ruling.label is Label.REFUTES]
     if refuting:
         return refuting[0]
@@ -42,13 +63,28 @@ def judge(claim: str, evidence: Sequence[TitledText], lookup: Lookup | None = No
     return rulings[0] if rulings and len(rulings) == len(sentence.expressions) else None
 
 
-def _rule(sentence: EventSentence, event: Event, evidence: Sequence[Placed]) -> Ruling | None:
-    side = Side(sentence, event.predicate, event.subject, event.said, event.first)
-    if WordKind.LIFE in side.predicate.kinds:
-        return rule_life(side, event, evidence)
-    found = aligned(side, evidence)
+def _singly(event: Event) -> list[Event]:
+    """An event of several dates as one of each."""
+    if not isinstance(event.date, Occasions):
+        return [event]
+    return [dataclasses.replace(event, date=date) for date in event.date.dates]
+
+
+def _rule(sentence: EventSentence, event: Event, evidence: Sequence[Placed], besides: frozenset[str]) -> Ruling | None:
+    """The ruling on one event of a claim. `besides`: stems of its other events' verbs, which are judged by themselves."""
+    side = Side(sentence, event.predicate, event.subject, event.said, event.first, event.complement, besides)
     if isinstance(event.date, Age):
-        return rule_age(side, event, found, evidence)
+        if side.predicate.words == "lived":  # `lived to be 90`
+            side = dataclasses.replace(side, predicate=DIED)
+        return rule_age(side, event, aligned(side, evidence), evidence)
+    if WordKind.LIFE in side.predicate.kinds and isinstance(event.date, Dates):
+        return rule_life(side, event, evidence)
+    if isinstance(event.date, Duration):
+        return rule_lasting(side, event, evidence)
+    return _rule_day(side, event, aligned(side, evidence)) or rule_lasting(side, event, evidence)
+
+
+def _rule_day(side: Side, event: Event, found: Sequence[Aligned]) -> Ruling | None:
     days = agreed(found)
     if days is None:
         return None

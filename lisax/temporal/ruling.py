@@ -33,6 +33,11 @@ class Ruling:
             f"the claim's '{self.predicate} … {self.words}' ({self.days})"
         )
 
+    def denied(self) -> Ruling:
+        """The ruling on the claim that denies this one."""
+        label = Label.REFUTES if self.label is Label.SUPPORTS else Label.SUPPORTS
+        return dataclasses.replace(self, label=label, rules=("not", *self.rules), predicate=f"not {self.predicate}")
+
     def row(self) -> dict[str, Any]:
         """The ruling as JSON for predictions files; days as `Interval.iso`."""
         return {
@@ -66,13 +71,18 @@ def agreed(found: Sequence[Aligned]) -> Interval | None:
     """The days of an event on which all evidence agrees; None if it disagrees, or is about namesakes."""
     if not found or len({match.event.date.relation for match in found}) > 1:
         return None
-    titles = {match.passage.title for match in found}
-    if len({same_name_as(title) for title in titles}) < len(titles):
+    if not are_of_one(found):
         return None
     days: Interval | None = _days(found[0])
     for match in found[1:]:
         days = days and days.intersection(_days(match))
     return days
+
+
+def are_of_one(found: Sequence[Aligned]) -> bool:
+    """Whether no two pages among those of the sentences have the same name."""
+    titles = {match.passage.title for match in found}
+    return len({same_name_as(title) for title in titles}) == len(titles)
 
 
 def _days(match: Aligned) -> Interval:

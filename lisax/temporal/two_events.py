@@ -8,10 +8,12 @@ from lisax.records import Label
 from lisax.temporal.alignment import Aligned, Side, aligned
 from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length, civil
 from lisax.temporal.described import Placed
-from lisax.temporal.events import OLDER, Event, EventSentence, Predicate, subject_of
-from lisax.temporal.expressions import Offset, Period, Reading, TemporalRelation
+from lisax.temporal.events import OLDER, Event, EventSentence
+from lisax.temporal.expressions import OLDEST, Age, Offset, Period, Reading, TemporalRelation
 from lisax.temporal.lexicon import NARROWING, ONCE, WordKind
+from lisax.temporal.predicates import Predicate
 from lisax.temporal.ruling import Ruling, TemporalFact, agreed
+from lisax.temporal.subjects import subject_of
 
 BORN = Predicate("born", "born", frozenset({WordKind.BIRTH}))
 DIED = Predicate("died", "die", frozenset({WordKind.DEATH}))
@@ -23,18 +25,19 @@ TO_SEE = (("lived", "long", "enough", "to", "see"), ("lived", "to", "see"))
 
 def rule_age(side: Side, event: Event, found: Sequence[Aligned], evidence: Sequence[Placed]) -> Ruling | None:
     """`died at the age of 79`: the whole years between the birth and the event."""
-    if not side.predicate.kinds & ONCE:
-        return None  # may happen again: `won an Oscar at the age of 40`
     births = aligned(Side(side.sentence, BORN, side.subject), evidence)
     birth, days = agreed(births), agreed(found)
     if birth is None or days is None or days.first < birth.last:
         return None
     youngest, oldest = _age(birth.last, days.first), _age(birth.first, days.last)
-    claimed = event.date.years
-    if youngest <= claimed <= oldest and youngest != oldest:
-        return None
+    claimed: Age = event.date
+    fits = claimed.youngest <= youngest and oldest <= claimed.oldest
+    apart = max(claimed.youngest - oldest, youngest - claimed.oldest)
+    # Who is over eighty may be eighty.
+    if not fits and (not side.predicate.kinds & ONCE or apart < (2 if claimed.oldest == OLDEST else 1)):
+        return None  # or it may happen again: `won an Oscar at the age of 40`
     return _ruling(
-        youngest == claimed == oldest,
+        fits,
         ("age",),
         event.predicate.words,
         event.text,
@@ -155,7 +158,7 @@ def _ruling(
 ) -> Ruling | None:
     """A ruling, if the sentences together have all words of the claim other than time expressions."""
     left = frozenset.intersection(*(match.left for match, _ in found))
-    if left - {"live", "long", "enough", "see", "older", "younger", "aliv"}:
+    if left - {"live", "long", "enough", "see", "older", "younger", "aliv", "still"}:
         return None
     return Ruling(
         Label.SUPPORTS if fits else Label.REFUTES,

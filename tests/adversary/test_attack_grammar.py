@@ -17,6 +17,7 @@ from lisax.adversary.dates import Date
 from lisax.adversary.kinds import attacks
 from lisax.adversary.statements import statements, verb_phrase
 from lisax.adversary.subjects import subject_of
+from lisax.adversary.unverifiable import Form, form_of
 from lisax.records import Claim, Document, Label, Sentence
 
 
@@ -27,6 +28,14 @@ def page(title: str, *texts: str) -> Document:
 
 def corpus(*pages: Document) -> AttackCorpus:
     return AttackCorpus({one.id: one for one in pages}.__getitem__, pages)
+
+
+# Three of each: a nationality is one that several descriptions have.
+NATIONS = tuple(
+    page(f"{nation} {number}", f"{nation} {number} is a {nation} town .")
+    for nation in ("Danish", "Greek", "German")
+    for number in ("One", "Two", "Three")
+)
 
 
 FILM = page(
@@ -202,32 +211,155 @@ def texts(pages, given_claims, seeds=range(40)):
     return {attack.text for seed in seeds for _, attack in attacks(given_claims, pages, seed=seed)}
 
 
+GIRL = page("Gone Girl", "Gone Girl is a 2014 American thriller film .")
+
+
 def test_golden_multi_hop_and_temporal():
+    linked = page("Shane Black", *(line.text for line in BLACK.sentences), "He made The Nice Guys .")
     found = texts(
-        corpus(FILM, BLACK),
+        corpus(FILM, linked, *NATIONS),
         claims(
-            ("The Nice Guys was made by Shane Black.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
+            ("The Nice Guys was directed by Shane Black.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
             ("The Nice Guys is a comedy film.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
-            ("Shane Black is American.", Label.SUPPORTS, (("Shane_Black_0",),)),
+            ("Shane Black is American.", Label.REFUTES, (("Shane_Black_0",),)),
         ),
     )
     assert found >= {
-        "The Nice Guys was made by Shane Black, an American director.",
-        "The Nice Guys was made by Shane Black, an American director who co-wrote Lethal Weapon.",
-        "The Nice Guys was made by an American director who co-wrote Lethal Weapon.",
-        "The Nice Guys is a comedy film directed by an American director.",
-        "The Nice Guys came out after Shane Black was born.",
-        "The Nice Guys was released before its director was born.",
-        "The Nice Guys was made by Shane Black and also is a comedy film.",
+        "The Nice Guys was directed by Shane Black, who was born in 1961.",
+        "The Nice Guys was directed by Shane Black and also is a comedy film.",
+        "The Nice Guys is a comedy film directed by an American director who was born in 1961.",
+        "The director of The Nice Guys is American.",
     }
+    assert any(re.fullmatch(r"The Nice Guys was directed by an American director who was born in .*", t) for t in found)
+
+
+def test_a_false_phrase_differs_in_its_nationality_or_year():
+    dane = page("Jo Doe", "Jo Doe ( born 1 May 1950 ) is a Danish director .", "He sold red boats .")
+    dusk = page("Dusk", "Dusk is a film directed by Jo Doe .")
+    given = claims(("Dusk was directed by Jo Doe.", Label.SUPPORTS, (("Dusk_0",),)))
+    made = {
+        attack.text: attack
+        for seed in range(60)
+        for _, attack in attacks(given, corpus(dusk, dane, *NATIONS), [AttackKind.MULTI_HOP], seed)
+    }
+    told = made["Dusk was directed by Jo Doe, a Danish director who sold red boats."]
+    assert told.label is Label.SUPPORTS and set(told.evidence_sets[0]) == {"Dusk_0", "Jo_Doe_0", "Jo_Doe_1"}
+    false = made["Dusk was directed by Jo Doe, a Greek director who sold red boats."]
+    assert false.label is Label.REFUTES and false.evidence_sets == (("Jo_Doe_0",),)
+    replaced = made["Dusk was directed by a German director."]
+    assert replaced.label is Label.REFUTES and replaced.evidence_sets == (("Dusk_0", "Jo_Doe_0"),)
+    born = {text for text in made if "born" in text and made[text].label is Label.SUPPORTS}
+    assert born and all("in 1950" in text for text in born)
+    assert any(made[text].label is Label.REFUTES and "born in" in text and "in 1950" not in text for text in made)
+
+
+def test_nationalities_that_a_page_tells_are_not_false_of_it():
+    both = page("Jo Doe", "Jo Doe is a Danish director .", "He is of Greek and of German birth .")
+    dusk = page("Dusk", "Dusk is a film directed by Jo Doe .")
+    given = claims(("Dusk was directed by Jo Doe.", Label.SUPPORTS, (("Dusk_0",),)))
+    assert texts(corpus(dusk, both, *NATIONS), given) == set()
+
+
+def test_refuted_claims_take_nothing_that_leaves_them_refuted():
+    given = claims(("The Nice Guys was directed by Shane Black.", Label.REFUTES, (("The_Nice_Guys_1",),)))
+    assert texts(corpus(FILM, BLACK, *NATIONS), given) == set()
+
+
+def test_events_are_compared_in_both_orders():
+    linked = page("The Nice Guys", *(line.text for line in FILM.sentences), "It followed Gone Girl .")
+    given = claims(("The Nice Guys is a comedy film.", Label.SUPPORTS, (("The_Nice_Guys_0",),)))
+    for seed in range(8):
+        found = [attack for _, attack in attacks(given, corpus(linked, GIRL), [AttackKind.MULTI_HOP_TEMPORAL], seed)]
+        assert [attack.label for attack in found] in (
+            [Label.SUPPORTS, Label.REFUTES],
+            [Label.REFUTES, Label.SUPPORTS],
+        )
+        one, two = (attack.text for attack in found)
+        assert one.replace("The Nice Guys", "_").replace("Gone Girl", "The Nice Guys").replace("_", "Gone Girl") == two
+
+
+def test_nobody_is_compared_with_a_work_by_birth():
+    given = claims(("The Nice Guys is a comedy film.", Label.SUPPORTS, (("The_Nice_Guys_0",),)))
+    assert not any("born" in text for text in texts(corpus(FILM, BLACK), given) if " by " not in text)
 
 
 def test_pages_keep_their_own_articles():
     assert prose.article("SATB teacher") == "a"  # as a word; the page says its letters
-    ann = page("Ann Lee", "Ann Lee is an SATB teacher .")
-    assert "Dusk stars Ann Lee, an SATB teacher." in texts(
+    ann = page("Ann Lee", "Ann Lee ( born 1 May 1950 ) is an SATB teacher .")
+    assert "Dusk stars Ann Lee, an SATB teacher who was born in 1950." in texts(
         corpus(page("Dusk", "Dusk is a film ."), ann), claims(("Dusk stars Ann Lee.", Label.SUPPORTS, (("Dusk_0",),)))
     )
+
+
+def test_conjunctions_need_both_halves():
+    owls = page("The Owls", "The Owls is a club .", "It has a house .")
+
+    def made(first, second):
+        sets = {Label.NOT_ENOUGH_INFO: ()}
+        given = claims(
+            ("The Owls is a club.", first, sets.get(first, (("The_Owls_0",),))),
+            ("The Owls has a house.", second, sets.get(second, (("The_Owls_1",),))),
+        )
+        return {
+            attack.label
+            for seed in range(30)
+            for _, attack in attacks(given, corpus(owls), [AttackKind.CONJUNCTION], seed)
+        }
+
+    s, r, n = Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO
+    assert made(s, s) == {s} and made(s, r) == made(r, s) == made(r, n) == {r} and made(n, s) == {n}
+    assert made(r, r) == made(n, n) == set()
+
+
+@pytest.mark.parametrize(
+    "predicate, expected",
+    [
+        ("is a singer", Form("present", "copula", "s")),
+        ("was directed by Jo", Form("past", "passive", "s")),
+        ("are loved", Form("present", "passive", "p")),
+        ("has been sung", Form("present", "passive", "s")),
+        ("had won a prize", Form("past", "active", "")),
+        ("also sings songs", Form("present", "active", "s")),
+        ("sold tea", Form("past", "active", "")),
+        ("can sing", None),
+    ],
+)
+def test_tense_voice_and_number(predicate, expected):
+    assert form_of(predicate) == expected
+
+
+def test_additions_are_what_others_of_the_kind_did():
+    """In the claim's tense and voice, and nothing that can be true of one alone."""
+    others = (
+        page("Jo Doe", "Jo Doe is a singer .", "He has toured with a circus , and Ann .", "He was born in Osk ."),
+        page("Al Fox", "Al Fox is a poet .", "He sang old songs .", "He wrote Dusk .", "He was praised by nobody ."),
+        page("Osk", "Osk is a town .", "It has seen better times ."),
+    )
+    ann = page("Ann Lee", "Ann Lee is a singer .", "She lost a hat .")
+    pages = corpus(ann, *others)
+
+    def made(text):
+        given = claims((text, Label.SUPPORTS, (("Ann_Lee_0",),)))
+        return {
+            attack.text for seed in range(20) for _, attack in attacks(given, pages, [AttackKind.UNVERIFIABLE], seed)
+        }
+
+    assert made("Ann Lee is a singer.") == {
+        "Ann Lee is a singer and has toured with a circus.",
+        "Ann Lee is a singer who has toured with a circus.",
+    }
+    assert made("Ann Lee lost a hat.") == {"Ann Lee lost a hat and sang old songs."}
+    assert made("Ann Lee was seen by Jo.") == {"Ann Lee was seen by Jo and was praised by nobody."}
+    assert made("Ann Lee did not sing.") == made("Osk is a town.") == set()
+
+
+def test_what_several_have_of_their_own_is_not_added():
+    people = [
+        page(f"Al {name}", f"Al {name} is a poet .", f"He is noted for {art} .")
+        for name, art in (("Fox", "odes"), ("Owl", "songs"), ("Elk", "odes"))
+    ]
+    given = claims(("Ann Lee is a poet.", Label.SUPPORTS, (("Ann_Lee_0",),)))
+    assert texts(corpus(page("Ann Lee", "Ann Lee is a poet ."), *people), given) == set()
 
 
 def test_nothing_is_joined_to_a_relative_clause():
@@ -241,47 +373,39 @@ def test_nothing_is_joined_to_a_relative_clause():
 
 
 def test_names_of_pages_with_namesakes_need_the_evidence():
-    dusk = page("Dusk (novel)", "Dusk is a long novel by Jo Doe .")
+    dusk = page("Dusk (novel)", "Dusk is a long novel by Jo Doe .", "It was published in 1950 .")
     ann = page("Ann Lee", "Ann Lee is an actress .", "She acted in Dusk .")
 
     def made(text, label=Label.SUPPORTS, sets=(("Ann_Lee_1",),)):
         return texts(corpus(dusk, ann), claims((text, label, sets)))
 
-    assert "Ann Lee acted in Dusk, a long novel by Jo Doe." in made("Ann Lee acted in Dusk.")
+    assert "Ann Lee acted in Dusk, a long novel by Jo Doe which was published in 1950." in made(
+        "Ann Lee acted in Dusk."
+    )
     assert made("Ann Lee acted in Dusk.", Label.NOT_ENOUGH_INFO, ()) == set()
-    assert not any("novel" in text for text in made("Ann Lee acted in the film Dusk."))
-    assert "Ann Lee acted in a long novel by Jo Doe." in made("Ann Lee acted in the novel Dusk.")
+    assert not any("published" in text for text in made("Ann Lee acted in the film Dusk."))
 
 
 def test_what_stands_before_a_name_is_not_said_again():
-    pages = corpus(page("Dusk", "Dusk is a film ."), page("Ann Lee", "Ann Lee is a British actress ."))
+    dusk = page("Dusk", "Dusk is a film .")
+    pages = corpus(dusk, page("Ann Lee", "Ann Lee is a Danish actress ."), *NATIONS)
 
     def made(text):
         return texts(pages, claims((text, Label.NOT_ENOUGH_INFO, ())))
 
-    assert made("Dusk stars Ann Lee.") == {"Dusk stars Ann Lee, a British actress."}
+    assert made("Dusk stars Ann Lee.") == {
+        f"Dusk stars Ann Lee, a {nation} actress." for nation in ("Danish", "Greek", "German")
+    }
     assert made("Dusk stars the actress Ann Lee.") == set()
 
 
 def test_what_is_appended_says_nothing_of_the_claims_subject():
-    jo = page("Jo Doe", "Jo Doe is an old diver .", "He taught Ann Lee .", "He sold red boats .")
+    jo = page("Jo Doe", "Jo Doe is a Danish diver .", "He taught Ann Lee .", "He sold red boats .")
     found = texts(
-        corpus(jo, page("Ann Lee", "Ann Lee is a diver .")),
+        corpus(jo, page("Ann Lee", "Ann Lee is a diver ."), *NATIONS),
         claims(("Ann Lee was taught by Jo Doe.", Label.NOT_ENOUGH_INFO, ())),
     )
-    assert "Ann Lee was taught by Jo Doe, an old diver." in found and not any("taught Ann" in text for text in found)
-
-
-def test_who_was_born_later_did_not_live_to_see_it():
-    ann = page("Ann Lee", "Ann Lee ( 5 February 1748 -- 28 January 1798 ) was a poet .", "She loved Osk .")
-
-    def made(year):
-        osk = page("Osk", "Osk is a town .", f"Osk was founded in {year} .")
-        return texts(corpus(osk, ann), claims(("Ann Lee was a poet.", Label.SUPPORTS, (("Ann_Lee_0",),))))
-
-    assert "Ann Lee lived to see the founding of Osk." in made(1780)
-    old = made(1700)
-    assert "Ann Lee died after the founding of Osk." in old and not any("to see" in text for text in old)
+    assert "Ann Lee was taught by Jo Doe, a Danish diver." in found and not any("taught Ann" in text for text in found)
 
 
 def test_agreement_of_joined_predicates():

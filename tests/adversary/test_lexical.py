@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import types
 
 import numpy as np
 import pytest
 
+from lisax.adversary import encoder_lexicon
 from lisax.adversary.corpus import AttackCorpus
-from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model, survives
+from lisax.adversary.encoder_lexicon import EncoderLexicon
+from lisax.adversary.hypernyms import RuleLexicon
+from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model, label_after
 from lisax.adversary.lexicon import CorpusLexicon, Substitute, WordNetLexicon, WordRelation
+from lisax.adversary.making import best_lexicon
+from lisax.adversary.opposites import opposites
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
-from lisax.predict.text_model import TextModel
+from lisax.predict import verifier
+from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import LABELS, Claim, Document, Sentence
+from lisax.runtime.pretrained import MODELS
 
 S, R, N = LABELS
 PAGE = Document("Ann", "Ann", (Sentence("Ann", 0, "Ann is a great singer of old songs ."),))
@@ -103,18 +111,125 @@ def test_names_are_left_alone():
 @pytest.mark.parametrize(
     "label, relation, negated, expected",
     [
-        (S, WordRelation.SYNONYM, True, True),
-        (S, WordRelation.HYPERNYM, False, True),
-        (S, WordRelation.HYPERNYM, True, False),
-        (S, WordRelation.HYPONYM, False, False),
-        (R, WordRelation.HYPONYM, False, True),
-        (R, WordRelation.HYPERNYM, False, False),
-        (N, WordRelation.SYNONYM, False, True),
-        (N, WordRelation.HYPERNYM, False, False),
+        (S, WordRelation.SYNONYM, True, S),
+        (S, WordRelation.HYPERNYM, False, S),
+        (S, WordRelation.HYPERNYM, True, None),
+        (S, WordRelation.HYPONYM, False, None),
+        (R, WordRelation.HYPONYM, False, R),
+        (R, WordRelation.HYPERNYM, False, None),
+        (N, WordRelation.SYNONYM, False, N),
+        (N, WordRelation.HYPERNYM, False, None),
+        (S, WordRelation.ANTONYM, False, R),
+        (S, WordRelation.ANTONYM, True, None),
+        (R, WordRelation.ANTONYM, False, None),
+        (N, WordRelation.ANTONYM, False, None),
     ],
 )
-def test_what_a_label_survives(label, relation, negated, expected):
-    assert survives(label, relation, negated) is expected
+def test_what_a_label_becomes(label, relation, negated, expected):
+    assert label_after(label, relation, negated) is expected
+
+
+@pytest.mark.parametrize(
+    "text, evidence, expected",
+    [
+        ("Ann won three prizes.", "won three prizes", {"three > four", "three > five", "won > lost"}),
+        ("Ann won three prizes.", "won prizes", {"won > lost"}),
+        ("Ann won at least three prizes.", "three", set()),
+        ("Ann won three prizes.", "three of four", set()),
+        ("It is her first album.", "the first album", {"first > second", "first > last"}),
+        ("It was first sung.", "first sung", set()),
+        ("It lies to the north-east.", "north-east", set()),
+    ],
+)
+def test_opposites_of_what_the_evidence_says(text, evidence, expected):
+    found = {f"{text[edit.start : edit.end]} > {edit.new}" for edit in opposites(text, set(evidence.split()))}
+    assert expected <= found and bool(expected) == bool(found)
+    assert "three > two" not in found  # who won three won two
+
+
+def test_an_opposite_refutes_what_was_supported():
+    page = Document("Ann", "Ann", (Sentence("Ann", 0, "Ann has three prizes ."), Sentence("Ann", 1, "Ann won .")))
+    corpus = AttackCorpus({"Ann": page}.__getitem__, [page])
+
+    def sure(claims):
+        return [(0.9, 0.1, 0.0) for _ in claims]
+
+    made = LexicalSearch(corpus, Words(), Fluency(["Ann has four prizes"]), sure, fluency_bound=9)
+    ((_, attack),) = made.attacks([Claim("c", "Ann has three prizes.", S, (("Ann_0",), ("Ann_1",)))])
+    assert re.fullmatch(r"Ann has (?!three)\w+ prizes\.", attack.text) and "(antonym)" in attack.edit
+    assert attack.label is R and attack.evidence_sets == (("Ann_0",),)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("Ann is an actress from Osk.", {("a performer", "hypernym"), ("a person", "hypernym")}),
+        ("Ann is an actress and a singer of songs.", {("a performer", "hypernym"), ("a person", "hypernym")}),
+        ("Ann is a novelist.", {("a person", "hypernym")}),
+        ("Ann is a parent.", {("a father", "hyponym"), ("a mother", "hyponym")}),
+        ("It is a Danish film.", {("a European ", "hypernym")}),
+        ("It is an American football club.", set()),
+        ("Ann won three prizes.", {("more than two ", "hypernym")}),
+        ("Ann won more than three prizes.", set()),
+        ("Ann has two hats.", set()),
+    ],
+)
+def test_general_words_by_rule(text, expected):
+    found = RuleLexicon().substitutes(text)
+    assert {(edit.new, str(edit.relation)) for edit in found} == expected
+    changed = {text[: edit.start] + edit.new + text[edit.end :] for edit in found}
+    assert not any("  " in one for one in changed)
+
+
+VECTORS = {
+    "film": 0,
+    "movie": 5,
+    "films": 3,
+    "novel": 80,
+    "singer": 120,
+    "vocalist": 124,
+    "actor": 200,
+    "actress": 204,
+    "year": 300,
+}
+
+
+def encode(texts):
+    """Words of known angles; a claim's vector moves with the words in it, a little."""
+    angles = [
+        VECTORS[text] if text in VECTORS else sum(VECTORS.get(word, 0) for word in text.rstrip(".").split()) / 10
+        for text in texts
+    ]
+    return np.array([[np.cos(np.radians(angle)), np.sin(np.radians(angle))] for angle in angles])
+
+
+@pytest.fixture
+def near():
+    words = ("film", "movie", "films", "novel", "singer", "vocalist", "actor", "actress")
+    texts = [f"Ann saw the {word} of the year ." for word in words for _ in range(4)] + ["A singer ."] * 3
+    return EncoderLexicon(texts, encode)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("Ann saw a film.", {("movie", "synonym")}),
+        ("Ann is a singer.", {("vocalist", "hyponym")}),
+        ("Ann is a vocalist.", {("singer", "hypernym")}),
+        ("Ann is an actress.", set()),
+        ("Ann read a novel.", set()),
+        ("Osk (1999 film) is old.", set()),
+        ("Ann has a film-maker.", set()),
+    ],
+)
+def test_words_of_near_vectors(near, text, expected):
+    found = {(edit.new.split()[-1], str(edit.relation)) for edit in near.substitutes(text)}
+    assert found == expected
+
+
+def test_words_that_change_a_claims_vector_are_left_out(near, monkeypatch):
+    monkeypatch.setattr(encoder_lexicon, "IN_CLAIM", 0.999999)
+    assert near.substitutes("Ann saw a film.") == []
 
 
 def test_modifiers_are_left_out_and_articles_follow():
@@ -151,22 +266,47 @@ def test_common_nouns_of_pages_give_hypernyms():
 
 
 @pytest.mark.parametrize(
-    "text_format, expected", [(LABEL_POINTWISE, [0.6, 0.3, 0.9]), (LABEL_LISTWISE, [0.2, 0.3, 0.5])]
+    "text_format, expected", [(LABEL_POINTWISE, [4 / 9, 2 / 9, 3 / 9]), (LABEL_LISTWISE, [0.2, 0.3, 0.5])]
 )
 def test_a_labeller_reads_a_claim_with_its_own_evidence(monkeypatch, text_format, expected):
     read = []
 
-    def probabilities(examples):
+    def probabilities(examples, progress=None):
         read.extend(tuple(passage.text for passage in example.sentences) for example in examples)
         return np.array([[0.2, 0.3, 0.5], [0.6, 0.1, 0.9]])[: len(examples)]
 
     labeller = types.SimpleNamespace(format=text_format, probabilities=probabilities)
-    monkeypatch.setattr(TextModel, "open", lambda path: labeller)
+    labeller.calibration = None
+    monkeypatch.setattr(verifier, "open_model", lambda path, use=None: labeller)
     page = Document("P", "P", (Sentence("P", 0, "One ."), Sentence("P", 1, ""), Sentence("P", 2, "Two .")))
     model = evidence_model("somewhere", AttackCorpus({"P": page}.__getitem__, [page]))
     rows = model([Claim("a", "c", S, (("P_0", "P_1", "P_2"), ("P_2",))), Claim("b", "d", N)])
     np.testing.assert_allclose(rows, [expected, [0, 0, 1]])
     assert read == ([("One .",), ("Two .",)] if text_format is LABEL_POINTWISE else [("One .", "Two .")])
+
+
+def test_words_come_from_wordnet_where_it_is_installed(monkeypatch):
+    """And otherwise from MiniLM; from rules and the corpus in either case."""
+    opened = []
+    encoder = types.SimpleNamespace(encode=encode)
+    monkeypatch.setattr(SentenceEncoder, "open", staticmethod(lambda name: opened.append(name) or encoder))
+    for there, expected in ((WordNetLexicon(None), []), (None, ["minilm"])):
+        monkeypatch.setattr(WordNetLexicon, "load", classmethod(lambda cls, there=there: there))
+        lexicon = best_lexicon(CORPUS, [], ["Ann is a singer ."])
+        assert opened == expected
+    assert {edit.new for edit in lexicon.substitutes("Ann is an American actor.")} == {"an actor", "a North American "}
+    assert {edit.new for edit in lexicon.substitutes("Ann is an actor.")} == {"a performer", "a person"}
+
+
+def test_minilm_knows_films_as_movies():
+    if not MODELS["minilm"].is_there:
+        pytest.skip("needs MiniLM's weights: lisax models get minilm")
+    words = ("film", "movie", "river", "singer", "vocalist", "novelist")
+    texts = [f"Ann saw the {word} of the year , a good {word} ." for word in words for _ in range(3)]
+    lexicon = EncoderLexicon(texts, SentenceEncoder.open().encode)
+    (edit,) = lexicon.substitutes("Ann Lee is the director of a film from Osk.")
+    assert (edit.new, edit.relation) == ("a movie", WordRelation.SYNONYM)
+    assert lexicon.substitutes("Ann Lee is the explorer of a river in Osk.") == []
 
 
 class Sense:

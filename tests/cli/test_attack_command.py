@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import http.client
 import json
 import socket
@@ -13,10 +14,11 @@ import urllib.parse
 import click
 import pytest
 
-from lisax import world
-from lisax.adversary import decisions
+from lisax import shipped, world
+from lisax.adversary import decisions, making
 from lisax.adversary.attack import AttackKind
-from lisax.adversary.review import Review, make_server
+from lisax.adversary.lexicon import CorpusLexicon
+from lisax.adversary.review import Review, make_server, pages_beside
 from lisax.cli import attack as command
 from lisax.cli import invoke
 from lisax.cli.verbs import Verb
@@ -172,6 +174,7 @@ def test_a_model_that_never_errs_is_told(folder, tmp_path, monkeypatch):
         return lambda claims: [[float(claim.label is label) for label in LABELS] for claim in claims]
 
     monkeypatch.setattr(lexical, "evidence_model", sure)
+    monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims, texts: CorpusLexicon(corpus, claims))
     with pytest.raises(LisaxError, match=r"of [\d,]+ claims that the model gets right .* errs on 0"):
         attack(
             "--claims",
@@ -186,6 +189,26 @@ def test_a_model_that_never_errs_is_told(folder, tmp_path, monkeypatch):
             tmp_path,
         )
     assert not any((tmp_path / "out").glob("*"))
+
+
+def test_words_are_exchanged_unguided_or_until_the_shipped_labeller_errs(folder, tmp_path, monkeypatch):
+    from lisax.adversary import lexical
+
+    asked = []
+
+    def never_right(checkpoint, corpus):
+        asked.append(checkpoint)
+        return lambda claims: [[1 / 3] * 3 for _ in claims]
+
+    monkeypatch.setattr(lexical, "evidence_model", never_right)
+    monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims, texts: CorpusLexicon(corpus, claims))
+    args = ["--claims", folder / "world", "--kind", "lexical", "--without-pages", "--fluency", 5]
+    attack(*args, "--out", tmp_path / "unguided", "--unguided")
+    assert asked == [] and list(open_folder(tmp_path / "unguided").claims("train"))
+    attack(*args, "--out", tmp_path / "guided")
+    assert asked == [shipped.labeller()]
+    with pytest.raises(click.UsageError, match="--unguided attacks no model"):
+        attack(*args, "--out", tmp_path / "none", "--unguided", "--model", tmp_path)
 
 
 def test_decided_claims_without_evidence_at_hand_are_left_out_and_counted(tmp_path, capsys):
@@ -270,6 +293,26 @@ def test_a_claim_mended_to_undecided_reads_back_in_fevers_layout(folder, tmp_pat
     assert row["verifiable"] == "NOT VERIFIABLE" and row["evidence"] == []
     (claim,) = read_claims(tmp_path / "dev.jsonl")
     assert claim.label is Label.NOT_ENOUGH_INFO and claim.text == "Mended text."
+
+
+@pytest.mark.parametrize("layout", ["plain", "fever"])
+def test_the_page_shows_the_text_of_the_evidence(folder, tmp_path, layout):
+    file = folder / layout / ("claims.dev.jsonl" if layout == "plain" else "dev.jsonl")
+    corpus = pages_beside(file)
+    claims = {claim.id: claim for claim in read_claims(file)}
+    review = Review(file, tmp_path / "d", corpus)
+    id = next(id for id, claim in claims.items() if claim.evidence_sets)
+    for unit in claims[id].evidence_sets[0]:
+        assert corpus.text(unit) and f"<li>{html.escape(f'{unit}: {corpus.text(unit)}')}</li>" in review.page(id)
+    undecided = next(id for id, claim in claims.items() if not claim.evidence_sets)
+    assert "<li>" not in review.page(undecided)
+    assert f"<li>{html.escape(claims[id].evidence_sets[0][0])}</li>" in Review(file, tmp_path / "d").page(id)
+
+
+def test_evidence_is_looked_up_beside_the_attacks_or_where_it_is_said_to_be(folder, tmp_path):
+    (tmp_path / "claims.dev.jsonl").write_bytes((folder / "plain" / "claims.dev.jsonl").read_bytes())
+    assert pages_beside(tmp_path / "claims.dev.jsonl") is None
+    assert len(pages_beside(tmp_path / "claims.dev.jsonl", folder / "world")) == 150
 
 
 def test_wrong_forms_are_refused(attacks_file, tmp_path):

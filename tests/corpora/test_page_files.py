@@ -68,7 +68,7 @@ def test_text_markdown_and_html(tmp_path):
 
 
 def test_what_cannot_be_read(tmp_path):
-    (tmp_path / "a.txt").write_bytes(b"fine\n\xff\xfe bad")
+    (tmp_path / "a.txt").write_bytes(b"fine\n\xff\0 bad")
     with pytest.raises(DataError, match=r"a\.txt:2: the page is not UTF-8"):
         list(page_files.read_pages(tmp_path))
     (tmp_path / "a.txt").write_text("One.")

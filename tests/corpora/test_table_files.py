@@ -110,7 +110,8 @@ def test_large_tables_are_ordinary(tmp_path):
         (b"\n \n", "a.csv: the file is empty"),
         (b",,\n", "a.csv: the file is empty"),
         (b'sep=;\na;b\n1;"x\n2;y', "a.csv:3: .* a quote of this row"),
-        (b"a,b\n\xe9,2\n", "a.csv: not UTF-8 .*iconv -f latin1"),
+        (b"a,b\n\xe9\0,2\n", "a.csv: not UTF-8 .*nor in another encoding"),
+        (b"\xff\xfea", "a.csv: not UTF-16"),
         (b'a,b\n1,"x"\n2,"x\n3,y\n4,z', "a.csv:3: not separated values: a quote of this row is never closed"),
         (b'a,b\n"' + b"x" * (1 << 24) + b"x", "a.csv:2: not separated values: the row has more"),
     ],
@@ -118,6 +119,11 @@ def test_large_tables_are_ordinary(tmp_path):
 def test_files_that_hold_no_table(tmp_path, content, said):
     with pytest.raises(DataError, match=said):
         read_csv(tmp_path / "a.csv", content)
+
+
+def test_a_table_in_another_encoding_is_read_with_a_warning(tmp_path):
+    table, warnings = read_csv(tmp_path / "a.csv", "name,city\nJosé,Zürich\n".encode("cp1252"))
+    assert table.rows == (("José", "Zürich"),) and "files that are not UTF-8 (read as cp1252)" in str(warnings)
 
 
 # --- HTML -----------------------------------------------------------------------------------
@@ -228,7 +234,7 @@ def test_odd_spans_encodings_and_empty_tables(tmp_path):
     declared = "<meta charset=iso-8859-1><table><tr><td>é</table>".encode("latin-1")
     assert grid(read_html(tmp_path / "p.html", declared)[0][0]) == [("é",)]
     (table,), warnings = read_html(tmp_path / "p.html", declared[declared.index(b"<table") :])
-    assert grid(table) == [("é",)] and "read as Latin-1" in warnings[0]
+    assert grid(table) == [("é",)] and "read as cp1252" in warnings[0]
     (table,), _ = read_html(tmp_path / "p.html", "<table><tr><td>שלום</td><td>🦁</table>")
     assert grid(table) == [("שלום", "🦁")]
 

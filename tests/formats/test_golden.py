@@ -12,7 +12,7 @@ from lisax.records import Label, LisaxError
 
 
 def words(text: str) -> int:
-    return len(text.split())
+    return len(text.split()) + 1
 
 
 ONE = Passage("Tirol_Harbour_0", "Tirol Harbour", "It was\topened  in 1921 .")

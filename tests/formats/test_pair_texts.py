@@ -26,6 +26,8 @@ ROW = PartExample(
 COLUMN = PartExample("q", QUESTION, "t#c1", PartKind.COLUMN, ("club",), ("Tirol United", "", "Varn", "Varn"), False)
 CUP = TableView("cup", "Cup", ("year", "club"), (("1920", "Varn"), ("1922", "Tirol"), ("1921", " Tirol ")))
 EMPTY = TableView("empty", "", ("year",), ())
+BOX = TableView("box", "Varn", ("Born", "Club", "Won", ""), (("1901", "Tirol United ", "1921,  1922", "x"),))
+TOLD = TableExample("1", "Varn won with Tirol", (BOX,), Label.SUPPORTS, (True,))
 WON = TableExample("1", "Tirol  won in 1921", (CUP, EMPTY), Label.SUPPORTS, (True, False))
 
 
@@ -39,7 +41,17 @@ WON = TableExample("1", "Tirol  won in 1921", (CUP, EMPTY), Label.SUPPORTS, (Tru
         (TABLE_PARTS, ROW, ("Which club won in 1921?", "year : 1921 * club : Tirol United * : 54")),
         (TABLE_PARTS, COLUMN, ("Which club won in 1921?", "club * Tirol United * Varn * Varn")),
         # The row with both words first, then the one that has the word of two, then the others.
-        (TABLES, WON, ("Tirol won in 1921", "Cup . year ; club . 1921 ; Tirol . 1922 ; Tirol . 1920 ; Varn . year .")),
+        (
+            TABLES,
+            WON,
+            (
+                "Tirol won in 1921",
+                "Cup . 3 rows . year is 1921 ; club is Tirol , in 2 rows . year is 1922 ; club is Tirol , in 2 rows . "
+                "year is 1920 ; club is Varn .",
+            ),
+        ),
+        # Of a table of one row the cells, those first that share words with the claim.
+        (TABLES, TOLD, ("Varn won with Tirol", "Varn . Club is Tirol United . Won is 1921, 1922 . Born is 1901 . x .")),
         (CLAIM_ONLY, WON, ("Tirol won in 1921", "")),
     ],
 )
@@ -58,7 +70,7 @@ def test_ids_in_minilms_vocabulary():
         pair = vocabulary.encode_pair(*TABLE_PARTS.pair(example))
         assert pair.ids == [*asked, *known] and pair.types == [0] * len(asked) + [1] * len(known)
     # What does not fit goes from the end of the tables.
-    cut = [101, 14841, 13153, 2180, 1999, 4885, 102, 2452, 1012, 2095, 1025, 2252, 1012, 4885, 1025, 102]
+    cut = [101, 14841, 13153, 2180, 1999, 4885, 102, 2452, 1012, 1017, 10281, 1012, 2095, 2003, 4885, 102]
     assert vocabulary.encode_pair(*TABLES.pair(WON), 16).ids == cut
 
 

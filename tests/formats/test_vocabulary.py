@@ -30,8 +30,9 @@ def test_required_words_are_single_pieces(vocabulary):
 def test_words_survive_the_round_trip(vocabulary):
     text = "Anna opened the harbour in 1907 ."
     ids = vocabulary.encode(text)
-    assert vocabulary.decode([*ids, 1, 5, 5]) == text and vocabulary.count(text) == len(ids)
+    assert vocabulary.decode([*ids, 1, 5, 5]) == text and vocabulary.count(text) == len(ids) + 1
     assert vocabulary.encode_batch([text, text]) == [ids, ids]
+    assert vocabulary.encode_inputs([text, ""]) == [[*ids, 1], [1]] == [vocabulary.encode_input(t) for t in (text, "")]
     assert vocabulary.size <= 200 + 100 and vocabulary.sentinel_id(0) == vocabulary.size - 1
     assert vocabulary.decode([vocabulary.sentinel_id(3), *ids]) == f"<extra_id_3> {text}"
     with pytest.raises(LisaxError, match="extra_id_100"):
@@ -76,6 +77,7 @@ def test_half_of_a_surrogate_pair_is_told_and_not_encoded(vocabulary):
         vocabulary.count,
         vocabulary.encode_with_places,
         lambda text: vocabulary.encode_batch(["a", text]),
+        lambda text: vocabulary.encode_inputs(["a", text]),
     ):
         with pytest.raises(LisaxError, match=r"half of a surrogate pair .*; replace it: 'a\\ud800'"):
             read("a\ud800")

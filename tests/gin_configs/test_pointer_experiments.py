@@ -41,6 +41,18 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(model, size)
         assert objective.text_length(config.model, lengths) == (64 if model == "documents" else 128)
 
 
+@pytest.mark.parametrize("model", ["documents", "evidence", "evidence_set"])
+def test_a_pointer_on_minilm_is_an_adapter_of_it(model):
+    recipe = PointerRecipe.read([FOLDER / "minilm.gin"])
+    assert recipe.train.keys() == recipe.initial.keys() == {"documents", "evidence", "evidence_set"}
+    given = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = 'minilm'", "MIXTURE_OR_TASK_NAME = 'given'"]
+    given += ["TASK_FEATURE_LENGTHS = {'inputs': 96, 'targets': 16}"]
+    with configured("train", [recipe.train[model]], given) as config:
+        relation = {"documents": "none", "evidence": "sequence", "evidence_set": "set"}[model]
+        assert (config.model.backbone.emb_dim, config.model.relation, config.adapter.rank) == (384, relation, 8)
+        assert config.checkpoint.save.best_metric in kind_of(config.model).objective.metrics
+
+
 @pytest.mark.parametrize("name", ["world", "scratch", "paper_base"])
 def test_a_recipes_files_exist(name):
     recipe = PointerRecipe.read([FOLDER / f"{name}.gin"], ["T5_CHECKPOINT = 'a'"] if name == "paper_base" else [])

@@ -58,6 +58,19 @@ def test_a_recipes_files_exist_and_agree_with_it(name):
         assert config.model.passages == recipe.passages
 
 
+@pytest.mark.parametrize(("name", "vectors"), [("minilm_zero_shot", False), ("minilm", True)])
+def test_models_on_minilm_are_adapters_of_it(name, vectors):
+    recipe = QuestionRecipe.read([FOLDER / f"{name}.gin"])
+    assert recipe.backbone == "minilm" and ("retriever" in recipe.train) == vectors
+    given = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = 'minilm'", "MIXTURE_OR_TASK_NAME = 'x'"]
+    given += ["TASK_FEATURE_LENGTHS = {'inputs': 960, 'targets': 2}"]
+    for model, path in recipe.train.items():
+        with configured("train", [path], given) as config:
+            assert type(config.model) is (SpanReaderConfig if model == "reader" else DualEncoderConfig)
+            assert config.model.backbone.emb_dim == 384 and config.adapter.rank == 8
+            assert model != "reader" or config.model.passages == recipe.passages
+
+
 def test_a_users_data_is_used_whole():
     """What the world's recipe withholds and leaves out is the world's."""
     recipe, world = (QuestionRecipe.read([FOLDER / f"{name}.gin"]) for name in ("scratch", "world"))

@@ -10,8 +10,8 @@ from lisax.runtime.model_kinds import kind_of
 
 FOLDER = GIN_CONFIGS / "experiments" / "open_tables"
 SHARED = ("fusion_common_large", "fusion_common_micro", "tables_common_large", "scratch_micro", "world_micro")
-RECIPES = ("minilm", "paper_large", "scratch", "world", "world_closed")
-ENCODERS = ("minilm_closed", "minilm_claim_only")
+RECIPES = ("minilm", "minilm_fusion", "paper_large", "scratch", "world", "world_closed")
+ENCODERS = {"minilm_closed": "pair", "minilm_claim_only": "pair", "minilm_fusion_joint": "table_fusion"}
 SENTENCES = "sentences_first"  # a recipe of LisT5
 MODELS = sorted(
     path.stem for path in FOLDER.glob("*.gin") if path.stem not in (*SHARED, *RECIPES, *ENCODERS, SENTENCES)
@@ -57,7 +57,8 @@ def test_an_encoders_file_trains_an_adapter_of_it(name):
         "TASK_FEATURE_LENGTHS = {'inputs': 96, 'targets': 1}",
     ]
     with configured("train", [FOLDER / f"{name}.gin"], given) as config:
-        assert (config.model.kind, config.model.labels, config.model.backbone.emb_dim) == ("pair", 3, 384)
+        assert (config.model.kind, config.model.backbone.emb_dim) == (ENCODERS[name], 384)
+        assert config.model.labels == (3 if ENCODERS[name] == "pair" else None)
         assert config.adapter.rank == 8 and config.total_steps
 
 

@@ -11,7 +11,7 @@ from applying import applied
 from flax.traverse_util import flatten_dict
 
 from lisax.models.architectures import T5Config
-from lisax.models.attention import relative_position_bucket
+from lisax.models.relative_positions import relative_position_bucket
 from lisax.models.t5 import initialize
 
 T5X = Path(__file__).parents[3] / "shared" / "data" / "t5x"

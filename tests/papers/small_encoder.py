@@ -1,8 +1,9 @@
-"""A small encoder of the BERT family with its tokenizer, and what of a gin file makes a model's of that size."""
+"""A small encoder of the BERT family with its tokenizer, and a paper's run on it: recipe, models and world."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -10,8 +11,12 @@ sys.path[:0] = [str(TESTS / name) for name in ("formats", "runtime/interop")]
 import small_tokenizers
 from checkpoint_files import in_memory
 
+from lisax import world
+from lisax.corpora import open_folder
 from lisax.models.architectures import EncoderConfig
 from lisax.models.t5 import initialize
+from lisax.papers.base import Pipeline
+from lisax.papers.recipe import BaseRecipe
 from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.huggingface import write_huggingface
 
@@ -43,3 +48,22 @@ def write_model(folder: Path, name: str, of: str, *lines: str) -> Path:
     path = folder / f"{name}.gin"
     path.write_text("\n".join([f"include 'experiments/{of}.gin'", STEPS, *lines]))
     return path
+
+
+def prepare(folder: Path, recipe: str, pages: int, models: Mapping[str, Sequence[str]]) -> Path:
+    """Writes a world, the encoder, gin files of models (name: experiment, further lines), and `recipe.gin`, in which
+    their names stand for their paths."""
+    world.write(folder / "world", pages, seed=1)
+    paths = {name: write_model(folder, name, *given) for name, given in models.items()}
+    (folder / "recipe.gin").write_text(recipe.format(encoder=write(folder), **paths))
+    return folder
+
+
+def finished(
+    paper: type[Pipeline], recipe: type[BaseRecipe], finish: Callable[[Pipeline], str], folder: Path
+) -> Pipeline:
+    """A paper's run on a prepared folder, with its report."""
+    run = paper(open_folder(folder / "world"), folder / "out", recipe.read([folder / "recipe.gin"]))
+    run.run()
+    print(finish(run))
+    return run

@@ -21,8 +21,9 @@ from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, tr
 from lisax.papers.base import REPORT
 from lisax.papers.cltr import report as cltr_report
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
+from lisax.papers.cltr.questions import by_id
 from lisax.papers.cltr.recipe import CltrRecipe
-from lisax.papers.cltr.run import Cltr, by_id
+from lisax.papers.cltr.run import Cltr
 from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.table_answers import TableAnswerer
 from lisax.records import DataError, LisaxError, Operation, Question, is_cell, split_cell_id
@@ -334,6 +335,7 @@ class Hashing:
 
 def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     folder, _ = finished
+    monkeypatch.setenv("LISAX_BACKEND", "jax")
     monkeypatch.setattr("lisax.runtime.scoring.LabelScorer", Hashing)
     out = folder / "aggregated"
     command = [

@@ -10,7 +10,7 @@ import pytest
 import small_encoder
 import stages_alone
 
-from lisax import Answerer, shipped, world
+from lisax import Answerer, shipped
 from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.papers.base import REPORT
@@ -46,22 +46,13 @@ CltrRecipe.fuse_bm25 = True
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("cltr")
-    world.write(folder / "world", 100, seed=1)
-    names = {
-        "encoder": small_encoder.write(folder),
-        "parts": small_encoder.write_model(folder, "parts", "cltr/minilm_parts"),
-    }
-    (folder / "recipe.gin").write_text(RECIPE.format(**names))
-    return folder
+    models = {"parts": ("cltr/minilm_parts",)}
+    return small_encoder.prepare(tmp_path_factory.mktemp("cltr"), RECIPE, 100, models)
 
 
 @pytest.fixture(scope="module")
 def run(folder) -> Cltr:
-    run = Cltr(open_folder(folder / "world"), folder / "out", CltrRecipe.read([folder / "recipe.gin"]))
-    run.run()
-    print(finish(run))
-    return run
+    return small_encoder.finished(Cltr, CltrRecipe, finish, folder)
 
 
 def test_a_run_leaves_an_adapter_with_weights_for_tables_found_by_vectors(run, folder):

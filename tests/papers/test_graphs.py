@@ -20,6 +20,7 @@ RECIPES = [
         (List5, f"list5/{name}", [])
         for name in ("demo", "minilm_demo", "minilm", "scratch", "label_variants", "warm_up")
     ),
+    (List5, "list5/given", ["Recipe.labeller = 'minilm-text'"]),
     (List5, "list5/paper_xl", ["MSMARCO_CHECKPOINT = 'b'", T5]),
     (List5, "list5/demo", ["Recipe.attacks = True", "Recipe.attacked_share = 0.2", "Recipe.hops = 2"]),
     (List5, "list5/demo", ["Recipe.fuse_bm25 = True", "Recipe.temporal = True"]),

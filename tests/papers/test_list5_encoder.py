@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import types
 from pathlib import Path
 
 import pytest
 import small_encoder
 import stages_alone
 
-from lisax import Checker, Index, world
+from lisax import Checker, Index, cli
 from lisax.corpora import open_folder
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import List5
+from lisax.papers.running import labeller_binding
+from lisax.predict.verifier import Verifier
 from lisax.records import LisaxError
 from lisax.retrieval.runs import read_run
 from lisax.runtime.checkpoints import read_card
@@ -32,23 +35,13 @@ Recipe.ranking_window = (1, 12)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("list5")
-    world.write(folder / "world", 60, seed=1)
-    names = {
-        "encoder": small_encoder.write(folder),
-        "model": small_encoder.write_model(folder, "model", "list5/minilm_label"),
-        "ranker": small_encoder.write_model(folder, "ranker", "list5/minilm_label", "LABELS = 2"),
-    }
-    (folder / "recipe.gin").write_text(RECIPE.format(**names))
-    return folder
+    models = {"model": ("list5/minilm_label",), "ranker": ("list5/minilm_label", "LABELS = 2")}
+    return small_encoder.prepare(tmp_path_factory.mktemp("list5"), RECIPE, 60, models)
 
 
 @pytest.fixture(scope="module")
 def run(folder) -> List5:
-    run = List5(open_folder(folder / "world"), folder / "out", Recipe.read([folder / "recipe.gin"]))
-    run.run()
-    print(finish(run))
-    return run
+    return small_encoder.finished(List5, Recipe, finish, folder)
 
 
 def test_a_run_leaves_adapters_verdicts_and_figures(run, folder):
@@ -74,6 +67,45 @@ def test_the_checker_selects_and_labels_as_the_run(run, folder):
     for claim, verdict in zip(claims, checker.check_many(claims)):
         assert [one.unit for one in verdict.evidence] == [hit.id for hit in selected[claim.id]][:5]
         assert list(verdict.probabilities.values()) == pytest.approx(verdicts[claim.id].probabilities, abs=1e-5)
+
+
+@pytest.fixture
+def given(run, folder, tmp_path):
+    """A run with the trained labeller of another, which trains nothing."""
+    (tmp_path / "data").symlink_to(folder / "world")
+    bindings = [
+        labeller_binding(run.model_dir("label_listwise_infused")),
+        f"Recipe.backbone = '{folder / 'encoder'}'",
+        "Recipe.documents = 6",
+        "Recipe.candidates = 12",
+    ]
+    recipe = Recipe.read(["experiments/list5/given.gin"], bindings)
+    return List5(open_folder(tmp_path / "data"), tmp_path / "out", recipe)
+
+
+def test_a_given_labeller_says_what_it_said_where_it_was_trained(run, given):
+    given.run()
+    assert "given labeller, not trained here" in finish(given)
+    assert not (given.out / "models").exists()
+    figures = json.loads((given.out / "metrics.json").read_text())
+    assert figures["best_variant"] == "given" and figures["calibration"] == {}
+    said, expected = given.verdicts("given", "test"), run.verdicts("infused", "test")
+    assert said.keys() == expected.keys()
+    for id, verdict in said.items():
+        assert verdict.probabilities == pytest.approx(expected[id].probabilities, abs=1e-5)
+
+
+def test_a_given_labeller_has_to_read_sentences(given, monkeypatch):
+    monkeypatch.setattr(Verifier, "open", staticmethod(lambda source: types.SimpleNamespace(reads="tables")))
+    with pytest.raises(LisaxError, match="label_listwise_infused labels claims from tables, not sentences"):
+        given.run()
+
+
+@pytest.mark.parametrize("command", [["demo"], ["run", "list5", "--data", "."]])
+def test_a_labeller_that_is_not_there_is_told_before_all_else(tmp_path, command, capsys):
+    assert cli.main([*command, "--model", str(tmp_path / "none"), "--out", str(tmp_path / "out")]) == 1
+    assert f"{tmp_path / 'none'}: no such checkpoint or bundle" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

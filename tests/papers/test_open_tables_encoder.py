@@ -10,7 +10,7 @@ import pytest
 import small_encoder
 import stages_alone
 
-from lisax import Checker, Index, shipped, world
+from lisax import Checker, Index, shipped
 from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.formats.examples import read_examples
@@ -18,7 +18,8 @@ from lisax.formats.tables import TableExample
 from lisax.papers.base import REPORT
 from lisax.papers.open_tables.recipe import TableRecipe
 from lisax.papers.open_tables.report import finish
-from lisax.papers.open_tables.run import RETRIEVED, OpenTables
+from lisax.papers.open_tables.run import ORACLE, RETRIEVED, OpenTables
+from lisax.predict.fusion_model import FusionModel
 from lisax.predict.pair_model import PairModel
 from lisax.predict.verifier import ONE_BY_ONE, Verifier, any_decides, table_shares
 from lisax.records import Label, LisaxError
@@ -29,8 +30,8 @@ from lisax.runtime.checkpoints import read_card
 
 RECIPE = """
 TableRecipe.backbone = '{encoder}'
-TableRecipe.train = {{'claim_only': '{closed}', 'closed': '{closed}'}}
-TableRecipe.initial = {{'claim_only': '{encoder}', 'closed': '{encoder}'}}
+TableRecipe.train = {{'claim_only': '{closed}', 'closed': '{closed}', 'joint_top3': '{fusion}'}}
+TableRecipe.initial = {{'claim_only': '{encoder}', 'closed': '{encoder}', 'joint_top3': '{encoder}'}}
 TableRecipe.table_tokens = 96
 TableRecipe.claim_max_tokens = 40
 TableRecipe.wrong_tables = 0.5
@@ -42,31 +43,36 @@ TableRecipe.report_claims = 12
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("tables")
-    world.write(folder / "world", 100, seed=1)
-    names = {
-        "encoder": small_encoder.write(folder),
-        "closed": small_encoder.write_model(folder, "closed", "open_tables/minilm_closed"),
-    }
-    (folder / "recipe.gin").write_text(RECIPE.format(**names))
-    return folder
+    models = {"closed": ("open_tables/minilm_closed",), "fusion": ("open_tables/minilm_fusion_joint",)}
+    return small_encoder.prepare(tmp_path_factory.mktemp("tables"), RECIPE, 100, models)
 
 
 @pytest.fixture(scope="module")
 def run(folder) -> OpenTables:
-    run = OpenTables(open_folder(folder / "world"), folder / "out", TableRecipe.read([folder / "recipe.gin"]))
-    run.run()
-    print(finish(run))
-    return run
+    return small_encoder.finished(OpenTables, TableRecipe, finish, folder)
 
 
 def test_a_run_leaves_adapters_and_verdicts_on_given_and_on_found_tables(run, folder):
     figures = json.loads((run.out / "metrics.json").read_text())
-    assert set(figures["models"]) == {"claim_only", "closed", RETRIEVED} and figures["best_model"] == "closed"
+    assert (
+        set(figures["models"]) == {"claim_only", "closed", "joint_top3", ORACLE, RETRIEVED}
+        and figures["best_model"] == "closed"
+    )
     card = read_card(run.model_dir("closed"))
     assert card["adapter"]["base"] == str(folder / "encoder") and card.calibration.claims == 12
     assert (card["text"]["family"], card["text"]["tables"]) == ("tables", 1)
     assert "labels of each of 3 tables" in (run.out / "report.html").read_text()
+
+
+def test_table_fusion_is_an_adapter_with_a_head(run, folder):
+    card = read_card(run.model_dir("joint_top3"))
+    assert card["adapter"]["base"] == str(folder / "encoder") and card["vocabulary"]["file"] == "tokenizer.json"
+    model, examples = FusionModel(run.model_dir("joint_top3")), run.examples("tables_top3", REPORT)
+    expected = run.scores("joint_top3", REPORT)["probabilities"]
+    np.testing.assert_allclose(model.scores(examples).probabilities, expected, atol=1e-5)
+    assert [len(one.tables) for one in examples].count(3) > 6 and run.verdicts("joint_top3").keys() == {
+        one.claim_id for one in examples
+    }
 
 
 def test_wrong_tables_are_learned_from_as_too_little(run):
@@ -127,7 +133,7 @@ def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, fol
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("TableRecipe.train = {'joint_top3': 'a.gin'}", "names joint_top3, which is for T5"),
+        ("TableRecipe.vocabulary = 'spiece.model'", "backbone brings its own vocabulary"),
         ("TableRecipe.wrong_tables = 2", "wrong_tables must lie between 0 and 1, found 2"),
     ],
 )

@@ -24,6 +24,7 @@ from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import DataError, Document, LisaxError, Sentence, Table
 from lisax.retrieval import dense, documents, few_texts, fusion, mixed, table_text, tables
 from lisax.retrieval.cells import Strategy
+from lisax.retrieval.dense import keep_weight
 from lisax.retrieval.passages import Passage, Source
 from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.huggingface import write_huggingface
@@ -263,6 +264,21 @@ def test_the_weight_is_fitted_to_judged_claims(pages, tmp_path, capsys):
         1 + [hit for hit, _ in hits].index(gold[text]) for text, hits in zip(gold, dense_search.search(list(gold), 12))
     ]
     assert np.mean(1 / np.array(ranks)) == pytest.approx(table[best], abs=1e-4)
+
+    assert DenseSearch.open(pages, only="sentences").weight == fusion.WEIGHT
+    assert cli.main(["retrieve", "weight", "--index", str(pages), "--claims", str(claims), "--keep"]) == 0
+    assert f"{pages} is searched with the weight {best:g} from now on" in capsys.readouterr().out
+    assert cli.main(["index", "check", str(pages)]) == 0
+
+
+def test_a_kept_weight_is_of_one_models_vectors(pages, tmp_path):
+    keep_weight(pages, "sentences", 0.25, 12)
+    assert DenseSearch.open(pages, only="sentences").weight == 0.25
+    assert DenseSearch.open(pages, 3, "sentences").weight == 3 and DenseSearch.open(pages, 0, "sentences") is None
+    keep_weight(pages, "sentences", 0, 12)
+    assert DenseSearch.open(pages, only="sentences") is None
+    add_vectors(pages, open_encoder(write_encoder(tmp_path / "other", 1)))
+    assert DenseSearch.open(pages, only="sentences").weight == fusion.WEIGHT
 
 
 def test_a_weight_is_the_least_of_the_best_and_misses_count():

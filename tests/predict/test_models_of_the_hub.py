@@ -78,6 +78,7 @@ def test_the_list_and_a_model_of_it_say_job_and_licence(hub):
     assert "'predict: {text}</s>{claim}'" in shown and "encoder/layers_0/attention/query/kernel" in shown
 
 
+@pytest.mark.slow
 def test_a_published_model_is_where_training_starts(hub):
     folder, variables = hub
     sizes = {name: getattr(V1_1, name) for name in ("vocab_size", "emb_dim", "num_heads", "head_dim", "mlp_dim")}

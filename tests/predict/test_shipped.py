@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))
+from benchmarks.ship import MODELS as TRAINED
 from benchmarks.ship import data_of
 from lisax import Answerer, Checker, Index, cli, shipped
 from lisax.corpora import open_folder
@@ -30,7 +31,7 @@ from lisax.runtime.pretrained import MODELS
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 FEVER, TABFACT, INFOTABS, WTQ = (DATA / name for name in ("fever", "tabfact", "infotabs", "wtq"))
-FOLDERS = [folder for folder in (shipped.labeller(), shipped.labeller("tables"), shipped.parts()) if folder.is_dir()]
+FOLDERS = [one.folder for one in TRAINED.values() if one.folder.is_dir()]
 of_tables = pytest.mark.skipif(shipped.labeller("tables") not in FOLDERS, reason="no labeller over tables is shipped")
 of_parts = pytest.mark.skipif(shipped.parts() not in FOLDERS, reason="no model of rows and columns is shipped")
 PAGES = {
@@ -101,9 +102,11 @@ def described(ids):
 
 @of_tables
 @pytest.mark.skipif(not (TABFACT.is_dir() and INFOTABS.is_dir()), reason="needs ../shared/data/tabfact and infotabs")
-def test_the_labeller_over_tables_was_trained_on_the_training_splits_alone(tmp_path):
-    training = json.loads((shipped.labeller("tables") / "training.json").read_text())
-    run = OpenTables(data_of([TABFACT, INFOTABS], tmp_path), tmp_path, TableRecipe.read([training["recipe"]]))
+@pytest.mark.parametrize("name", ["warmup", "tables"])
+def test_labellers_over_tables_were_trained_on_the_training_splits_alone(name, tmp_path):
+    training = json.loads((TRAINED[name].folder / "training.json").read_text())
+    data = data_of([TABFACT, INFOTABS], tmp_path, TRAINED[name].most)
+    run = OpenTables(data, tmp_path, TableRecipe.read([training["recipe"]]))
     theirs = [open_folder(folder, wording="written") for folder in (TABFACT, INFOTABS)]
     for role, name in ((TRAIN, "trained"), (VALIDATION, "held_out")):
         ids = run.claims_of(role).keys()
@@ -177,6 +180,15 @@ def test_claims_over_tables(minilm, tables):
     verdict = Checker(Index.build(tables, kind="cells")).check("Tarn United won in 1921.")
     assert verdict.reads == "tables" and verdict.evidence[0].unit == "cups.csv"
     assert sum(verdict.probabilities.values()) == pytest.approx(1, abs=1e-5)
+
+
+@of_tables
+def test_as_many_columns_are_read_as_in_training(minilm, tmp_path):
+    (tmp_path / "clubs.csv").write_text("a,b,c,d,e,f,g,Club\n1,2,3,4,5,6,7,Tirol United\n8,9,10,11,12,13,14,Varn\n")
+    index = Index.build(tmp_path, kind="cells")
+    (found,) = Checker(index).find(["Tirol United has 6 fans."])
+    assert TableRecipe.read(["experiments/open_tables/minilm.gin"]).columns == len(found[0].table.header) == 6
+    assert found[0].table.header[-1] == "Club" and len(index.search_many(["Tirol United"], 1)[0][0].table.header) == 3
 
 
 def test_a_temperature_is_not_fitted_to_it(pages, tmp_path, capsys):

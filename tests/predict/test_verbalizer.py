@@ -26,7 +26,7 @@ from lisax.predict.verbalizer import (
     shares,
     verbalize_to_file,
 )
-from lisax.records import DataError, LisaxError
+from lisax.records import DataError, LisaxError, write_json_lines
 from lisax.runtime.generating import Hypothesis
 from lisax.sampling.verbal_examples import kept_curve, rouge_of, sample
 
@@ -94,10 +94,10 @@ EDGES = ((0, "Ada Lovelace: the born is 1815."), (1, "Ada Lovelace: the papers i
 def test_the_closest_hypothesis_that_is_faithful_is_taken():
     first, second = (
         "ada lovelace, born in 1815, wrote 9",
-        "she, ada lovelace, was born in 1815 and wrote no more than 7 papers",
+        "she, ada lovelace, was born in 1815 and wrote as many as 7 papers",
     )
     assert saying(second, first).verbalize([ADA]) == [
-        Verbalized("g", "Ada Lovelace", "She, Ada Lovelace, was born in 1815 and wrote no more than 7 papers.", 0, 1)
+        Verbalized("g", "Ada Lovelace", "She, Ada Lovelace, was born in 1815 and wrote as many as 7 papers.", 0, 1)
     ]
     assert saying(second, first, check=False).verbalize([ADA])[0].text == "Ada Lovelace, born in 1815, wrote 9."
 
@@ -450,3 +450,15 @@ def test_data_that_cannot_be_reported_is_told_before_anything_is_trained(tmp_pat
 def test_wrong_usage(tmp_path, capsys, extra, code, said):
     assert main(["verbalize", "--model", str(tmp_path), "--out", str(tmp_path / "o"), *extra]) == code
     assert said in capsys.readouterr().err
+
+
+def test_without_a_model_the_rule_writes_the_sentences(tmp_path, capsys):
+    write_json_lines(
+        tmp_path / "graphs.jsonl",
+        [{"id": "g", "subject": "Torimoor", "edges": [["mayor", "Minell"], ["river", "Orm"]]}],
+    )
+    out = tmp_path / "sentences.jsonl"
+    assert main(["verbalize", "--graphs", str(tmp_path / "graphs.jsonl"), "--out", str(out)]) == 0
+    (written,) = read_verbalized(out)
+    assert written.text == "Torimoor: the mayor is Minell. Torimoor: the river is Orm." and written.fallback
+    assert "1 texts, by rule" in capsys.readouterr().out

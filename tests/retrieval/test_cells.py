@@ -199,6 +199,12 @@ def test_columns_are_the_best_scoring_in_the_order_of_the_table(tmp_path):
     assert index.columns(one, ["x"], 9) == (0, 1, 2, 3, 4)
 
 
+def test_a_table_of_one_row_keeps_all_columns(tmp_path):
+    box = table(0, "Fitzroy", ("founded", "ground", "colours", "members"), [("1883", "Brunswick", "red", "900")])
+    index = build([box], tmp_path / "index", Strategy.ENTITY_CHAR_23)
+    assert index.columns(box, ["fitzroy", "members"], 2) == index.columns(box, [], 1) == (0, 1, 2, 3)
+
+
 def test_what_goes_wrong_is_said_and_changes_nothing(tmp_path):
     one = table(0, "Games", ("day",), [("1 May",)])
     index = build([one], tmp_path / "index", Strategy.ENTITY_WORD)

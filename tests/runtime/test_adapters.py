@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
 import shutil
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 
 from lisax import cli
+from lisax.formats.examples import write_examples
 from lisax.models.lora import Lora
 from lisax.predict.pair_model import PairModel
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.records import DataError, LisaxError
+from lisax.records import DataError, Label, LisaxError
 from lisax.runtime import sharing
 from lisax.runtime.checkpoints import flatten, read_card
 from lisax.runtime.gin_files import configured, run_gin
@@ -134,6 +136,20 @@ def test_another_training_starts_from_it(trained, data, tmp_path):
     fully = run_gin(FILES, [*given, "AdamW.weight_decay = 0.0"])  # without an adapter: all of it is trained
     other = flatten(load_parameters(fully.model_dir))
     for name in one:
+        np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
+
+
+def test_a_training_for_other_classes_takes_the_adapter_without_its_head(trained, data, tmp_path, capsys):
+    for split in ("train", "dev"):
+        judged = [dataclasses.replace(one, label=one.label is Label.SUPPORTS) for one in examples(2, 24)]
+        write_examples(data / f"examples/rank.{split}.jsonl", judged)
+    values = {"INITIAL_CHECKPOINT_PATH": str(trained.model_dir), "MIXTURE_OR_TASK_NAME": "list5_pair_rank", "LABELS": 2}
+    values |= {"TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2, "LEARNING_RATE": 0.0}
+    ranker = train(tmp_path / "ranker", data, **values)
+    assert "has another head: this one begins fresh" in capsys.readouterr().err
+    one, other = (flatten(load_parameters(run.model_dir)) for run in (trained, ranker))
+    assert (one["pair/classes/kernel"].shape[1], other["pair/classes/kernel"].shape[1]) == (3, 2)
+    for name in one.keys() - HEAD:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
 
 

@@ -22,9 +22,11 @@ from lisax.runtime.checkpoints import (
 from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.objectives import Loss
 from lisax.runtime.optimizers import AdamW
+from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer, VectorEncoder
 from lisax.runtime.schedules import Schedule
 from lisax.runtime.train import TrainConfig, Trainer, train
+from lisax.runtime.train_config import check_batch
 from lisax.runtime.train_state import TrainState
 
 T5 = T5Config(
@@ -186,3 +188,17 @@ def test_lengths_that_do_not_fit_are_named(model, lengths, message):
     with pytest.raises(LisaxError, match="PACK"):
         kind_of(model).objective.check(model, Loss(z_loss=0.0), good, True)
     assert kind_of(model).objective.text_length(model, good) == (32 if model is DUAL else 40)
+
+
+def test_the_targets_of_a_reader_that_points_are_no_tokens():
+    """Places and classes may be above the vocabulary, tokens not."""
+    partitioner, batch = Partitioner.over_all_devices(), pointer_batch(1)
+    high = {"decoder_target_tokens": batch["decoder_target_tokens"] + 64}
+
+    def check(model, batch):
+        check_batch(batch, TrainConfig(model=model, model_dir="out", total_steps=1, train_data=None), partitioner, 1)
+
+    check(POINTER, batch | high)
+    for model, wrong in ((READER, high), (POINTER, {"encoder_input_tokens": batch["encoder_input_tokens"] + 64})):
+        with pytest.raises(LisaxError, match="but the model's vocabulary has 64 entries"):
+            check(model, batch | wrong)

@@ -14,7 +14,8 @@ from lisax.models.architectures import T5Config
 from lisax.models.t5 import Transformer, initialize
 from lisax.records import LisaxError
 from lisax.runtime.answer_scoring import AnswerScorer
-from lisax.runtime.scoring import LabelScorer, softmax
+from lisax.runtime.scoring import LabelScorer
+from lisax.runtime.text_scoring import softmax
 from tests.references import recorded
 
 TINY = T5Config(

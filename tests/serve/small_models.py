@@ -153,7 +153,7 @@ class _Batches:
         rows: dict[str, list[list[int]]] = {}
         for example in examples:
             text = text_format.encode(example, max_tokens=MAX_TOKENS, count_tokens=vocabulary.count)
-            rows.setdefault(text.targets, []).append([*vocabulary.encode(text.inputs), EOS_ID])
+            rows.setdefault(text.targets, []).append(vocabulary.encode_input(text.inputs))
         self._rows = {vocabulary.piece_id(word): inputs for word, inputs in rows.items()}
 
     def __call__(self, skip: int) -> Iterator[dict[str, np.ndarray]]:

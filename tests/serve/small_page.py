@@ -26,7 +26,7 @@ from lisax.serve.app import Page, create
 from lisax.serve.guard import Rules
 from lisax.serve.library import Library
 from lisax.serve.limits import Limits
-from lisax.serve.store import Store
+from lisax.serve.store import Store, StoredAnswer
 from lisax.serve.training import Training
 
 
@@ -90,6 +90,12 @@ def open_page(folder: Path, index: Path, made: Models, limits: Limits = Limits()
         Training(folder / "training"),
         Rules(b"secret", 8000, limits=limits, **rules),
     )
+
+
+def last_answers(store: Store, count: int) -> list[StoredAnswer]:
+    """The newest answers, newest first."""
+    rows = store._read("SELECT id FROM answers ORDER BY created DESC LIMIT ?", (count,))
+    return [store.answer(row["id"]) for row in rows]
 
 
 class Browser(TestClient):

@@ -157,32 +157,75 @@ def test_feedback_on_a_clicked_cell_is_there_after_a_reload(tab):
 def test_a_claim_by_keyboard_alone(tab):
     tab.goto("/")
     assert tab.evaluate("document.activeElement.id") == "text"
-    tab.keyboard.type("Mara Velin lived in Tarn .")
-    tab.keyboard.press("Tab")
-    tab.keyboard.press("ArrowRight")  # from question to claim
-    tab.keyboard.press("Tab")
-    tab.keyboard.press("Tab")
+    tab.keyboard.type("Mara Velin lived")
+    tab.keyboard.press("Shift+Enter")
+    assert tab.url.endswith("/")  # a new line, and no question yet
+    tab.keyboard.type("in Tarn .")
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/answers/*")
-    tab.get_by_role("heading", name="By text").wait_for()
-    tab.get_by_label("this decides it").first.check()
-    tab.get_by_role("radio", name="Refutes").check()
-    tab.get_by_role("button", name="Keep this").click()
+    tab.get_by_role("heading", name="%").wait_for()  # the label with its probability
+    choice = tab.locator("#v-text")
+    choice.get_by_text("Which evidence decides it?").focus()
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Space")
+    choice.get_by_role("radio", name="Refutes").focus()
+    tab.keyboard.press("Space")
+    choice.get_by_role("button", name="Keep this").focus()
+    tab.keyboard.press("Enter")
     tab.get_by_text("should be: refutes").wait_for()
-    assert tab.get_by_role("radio", name="Refutes").is_checked()
-    assert tab.get_by_label("this decides it").first.is_checked()
+    assert choice.get_by_role("radio", name="Refutes").is_checked()
+    assert choice.get_by_role("checkbox").first.is_checked()
+
+
+def test_what_is_known_is_told_before_the_answer_is_whole(tab):
+    """The last line is held back: what came before it is on the page already."""
+    lines = [
+        {"step": "found", "seconds": 0.01, "count": 3, "titles": ["Mara <b>Velin</b>"], "best": []},
+        {"step": "ranked", "seconds": 0.02, "count": 3, "titles": [], "best": [{"source": "S", "text": "<i>x</i>"}]},
+        {"error": {"message": "the models are gone"}},
+    ]
+    body = "".join(json.dumps(line) + "\n" for line in lines)
+    tab.route("**/ask/steps", lambda route: route.fulfill(body=body, content_type="application/x-ndjson"))
+    tab.goto("/")
+    tab.get_by_label("Question or claim").fill("Mara Velin lived in Tarn .")
+    tab.get_by_role("button", name="Ask").click()
+    tab.get_by_role("alert").wait_for()
+    assert tab.get_by_role("alert").text_content() == "the models are gone"
+    told = tab.locator("#working li").all_text_contents()
+    assert told == ["Found 3 in Mara <b>Velin</b>0.01 s", "Ranked 30.02 sS: <i>x</i>"]
+    assert tab.get_by_label("Question or claim").input_value() == "Mara Velin lived in Tarn ."  # nothing is lost
+
+
+def test_what_was_asked_before_is_kept_in_this_browser_alone(tab, chromium, address):
+    ask(tab, "Mara Velin lived in Tarn. Olin Keld was a baker.", "claim")
+    assert tab.locator(".painted a").count() == 2
+    tab.goto("/")
+    link = tab.get_by_role("link", name="Mara Velin lived in Tarn. Olin Keld was a baker.")
+    link.click()
+    tab.wait_for_url("**/answers/*")
+    with chromium.new_context(base_url=address) as other:
+        stranger = other.new_page()
+        stranger.goto("/")
+        assert not stranger.get_by_text("Asked before").is_visible()
+    tab.goto("/")
+    tab.get_by_role("button", name="Forget").click()
+    tab.reload()
+    assert not tab.get_by_text("Asked before").is_visible()
 
 
 def test_hostile_text_does_not_run(tab, tmp_path):
     tab.goto("/corpora")
     (tmp_path / "x.csv").write_text('"<img src=x onerror=alert(1)>",b\n"<script>alert(2)</script>",2\n')
     tab.get_by_label("Name").fill("<svg onload=alert(3)>")
-    tab.get_by_label("CSV files").set_input_files(tmp_path / "x.csv")
+    tab.get_by_label("Files", exact=True).set_input_files(tmp_path / "x.csv")
+    tab.get_by_role("heading", name="1 table").wait_for()  # its preview
     tab.on("dialog", lambda dialog: pytest.fail(f"it ran: {dialog.message}"))
     tab.get_by_role("button", name="Load").click()
-    tab.get_by_text("<svg onload=alert(3)>").wait_for()
+    tab.get_by_role("status").get_by_text("<svg onload=alert(3)>").wait_for()
     tab.goto("/")
     tab.get_by_label("Question or claim").fill("<script>alert(4)</script> b 2")
+    tab.get_by_label("a question").check()
     tab.get_by_label("Corpus").select_option(tab.locator("option", has_text="svg").get_attribute("value"))
     tab.get_by_role("button", name="Ask").click()
     tab.wait_for_url("**/answers/*")

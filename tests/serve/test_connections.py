@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 import socket
 import threading
 import time
@@ -110,3 +112,45 @@ def test_an_answer_that_nobody_takes_is_given_up():
     with served(application, limits) as port, opened(port, "127.0.0.2", WHOLE) as lazy:
         time.sleep(2)
         assert len(received(lazy)) < 64 << 20
+
+
+def test_what_is_being_answered_when_the_server_stops_is_answered():
+    began = threading.Event()
+
+    async def application(scope, receive, send):
+        if scope["type"] != "http":
+            raise RuntimeError("there is no lifespan")
+        began.set()
+        await asyncio.sleep(1)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    with served(application, Limits()) as port:
+        asked = opened(port, "127.0.0.2", WHOLE)
+        assert began.wait(20)
+    with asked:  # the server has stopped
+        assert received(asked).endswith(b"ok")
+
+
+def test_a_client_that_leaves_a_batch_leaves_no_work(tmp_path, parts, monkeypatch):
+    page, begun, left, seen = open_page(tmp_path, *parts), threading.Event(), threading.Event(), []
+    answered = page.engine.check_many
+
+    def counted(corpus, source, claims):
+        seen.extend(claims)
+        begun.set()
+        assert left.wait(20)
+        return answered(corpus, source, claims)
+
+    monkeypatch.setattr(page.engine, "check_many", counted)
+    body = json.dumps({"claims": ["Mara Velin lived in Tarn ."] * 200}).encode()
+    head = b"POST /v1/check HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    with served(create(page), Limits()) as port:
+        client = opened(port, "127.0.0.1", head % len(body) + body)
+        assert begun.wait(20)
+        client.close()
+        time.sleep(0.2)  # until the server has seen it
+        left.set()
+        while page.worker.waiting:
+            time.sleep(0.01)
+    assert len(seen) < 50

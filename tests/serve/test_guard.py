@@ -8,7 +8,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_page import Browser, build_index, models, open_page
+from small_page import Browser, build_index, last_answers, models, open_page
 
 from lisax.serve.guard import Guard, Rate, Rules, client_of, is_loopback
 from lisax.serve.limits import Limits
@@ -95,11 +95,13 @@ def test_a_token_lets_in_once_it_was_shown(opened):
         ("/?token=", {}),
         ("/answers/x", {}),
         ("/", {"authorization": "Bearer wrong"}),
+        ("/", {"authorization": "Basic right-token"}),
         ("/", {"cookie": "lisax_token_8000=right-token"}),
     ):
         response = browser.get(address, headers=headers)
         assert response.status_code == 401 and "right-token" not in response.text
-    assert browser.get("/", headers={"authorization": "Bearer right-token"}).status_code == 200
+    for scheme in ("Bearer", "bearer"):
+        assert browser.get("/", headers={"authorization": f"{scheme} right-token"}).status_code == 200
     entered = browser.get("/feedback?page=1&token=right-token")
     assert entered.status_code == 303 and entered.headers["location"] == "/feedback?page=1"
     assert "right-token" not in entered.headers["set-cookie"] and "HttpOnly" in entered.headers["set-cookie"]
@@ -134,7 +136,7 @@ def test_a_form_needs_the_key_of_its_own_session(opened):
     for key in ("", "x", "é", other.key()):
         response = one.post("/ask", data={"form_key": key, **fields})
         assert response.status_code == 403 and "another session" in response.text
-    assert one.ask("what?").status_code == 200 and len(page.store.last_answers(10)) == 1
+    assert one.ask("what?").status_code == 200 and len(last_answers(page.store, 10)) == 1
     for address in (
         "/corpora",
         "/corpora/index/remove",
@@ -167,6 +169,18 @@ def test_too_many_requests_wait(opened):
     assert statuses == [200, 200, 429]
     refused = browser.fill("/ask")
     assert int(refused.headers["retry-after"]) > 10 and browser.get("/").status_code == 200
+
+
+def test_tokens_cannot_be_guessed_quickly(opened):
+    """Nor by the API, whose calls have no rate of their own unless one is asked for."""
+    browser = Browser(opened(limits=Limits(requests_burst=5, requests_per_second=0.01), token="right-token"))
+
+    def status(token):
+        return browser.get("/v1/indexes", headers={"authorization": f"Bearer {token}"}).status_code
+
+    assert [status("right-token") for _ in range(10)] == [200] * 10
+    assert [status("wrong") for _ in range(6)] == [401] * 5 + [429]
+    assert status("right-token") == 429
 
 
 @given(st.lists(st.floats(0, 100), max_size=50))

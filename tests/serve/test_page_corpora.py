@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from markup import Page as Markup
 from small_page import Browser, open_page, shown, words
 
 from lisax.corpora.grid import make_table
@@ -132,19 +133,94 @@ def test_what_was_odd_of_an_upload_is_told_by_the_names_of_its_files(browser, pa
     assert [table.id for table in page.engine.tables(list(page.library)[-1])] == [f"2-{'l' * 87}_{'l' * 8}", "3-ok"]
 
 
+def test_pages_and_tables_of_all_kinds_are_counted_before_and_after_and_asked(browser, page):
+    """Of an HTML page the text and the tables; what is not UTF-8 is guessed, and said."""
+    both = b"<title>Rivers</title><p>The Ode is a river. It is long.<table><tr><th>river<th>length<tr><td>Ode<td>120</table>"
+    files = [
+        ("files", ("rivers.html", both)),
+        ("files", ("notes.txt", "Jos\u00e9 Velin was born in Tarn.".encode("cp1252"))),
+        ("files", ("lakes.csv", "lake;country\nMira;Bj\u00f6rkland\n".encode("cp1252"))),
+        ("folder", ("mine/town.md", b"# Tarn\nTarn is a town.")),
+        ("folder", ("mine/picture.png", b"\x89PNG")),
+        ("folder", ("mine/.hidden.txt", b"nothing")),
+    ]
+    before = len(list(page.library))
+    seen = browser.fill("/corpora/preview", files=files)
+    found = words(Markup(seen.text))
+    assert seen.status_code == 200 and "3 pages, 4 sentences, 2 tables, 2 rows" in found and "Bj\u00f6rkland" in found
+    assert "read as cp1252" in found and len(list(page.library)) == before
+    assert not list(page.library.folder.glob(".upload-*"))
+    loaded = browser.fill("/corpora", name="Mine", files=files)
+    corpus = list(page.library)[-1]
+    found = words(shown(loaded))
+    assert f"Loaded: {corpus.name}. Ask it" in found and "Mine 3 pages, 2 tables Ask it" in found
+    assert f'href="/?corpus={corpus.id}"' in loaded.text and "notes.txt" in found
+    assert page.engine.sources(corpus) == ("tables", "passages")
+    found = words(shown(browser.ask("Jos\u00e9 Velin was born in Tarn.", "claim", corpus.id)))
+    assert "(of tables and text, tables and graphs)" in found and "Jos\u00e9 Velin was born in Tarn." in found
+    rivers = words(shown(browser.ask("The Ode is long.", "search", corpus.id)))
+    assert "row 1 of the table 1-rivers:0" in rivers and "sentence 1 of the page 1-rivers" in rivers
+
+
+def test_pages_alone_are_a_corpus_for_claims(browser, page, index, made, tmp_path):
+    browser.fill("/corpora", name="Notes", files=[("files", ("town.txt", b"Tarn is a town. Mara lived there."))])
+    corpus = list(page.library)[-1]
+    assert page.engine.kinds(corpus) == ("claim", "search") and page.engine.contents(corpus) == [(1, "page")]
+    answer = browser.ask("Tarn is a town.", "claim", corpus.id)
+    link = re.search(r'href="(/sources/[^"]+)"', answer.text)[1]
+    assert re.search("<mark id=.marked.>Tarn is a town.</mark> *<span>Mara lived there.", browser.get(link).text)
+    again = open_page(tmp_path / "state", index, made)
+    assert again.library.get(corpus.id) == corpus
+    again.close()
+
+
+def test_a_pdf_is_read_as_text(browser, page, tmp_path):
+    pypdf = pytest.importorskip("pypdf", reason="no pypdf: pip install 'lisax[pdf]'")
+    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, TextStringObject
+
+    writer = pypdf.PdfWriter()
+    sheet = writer.add_blank_page(300, 300)
+    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    named = DictionaryObject({NameObject(key): NameObject(value) for key, value in font.items()})
+    sheet[NameObject("/Resources")] = DictionaryObject(
+        {NameObject("/Font"): DictionaryObject({NameObject("/F1"): named})}
+    )
+    text = DecodedStreamObject()
+    text.set_data(b"BT /F1 12 Tf 20 200 Td (Mara Velin was an archi-) Tj 0 -14 Td (tect. She lived in Tarn.) Tj ET")
+    sheet[NameObject("/Contents")] = writer._add_object(text)
+    action = {NameObject("/S"): NameObject("/JavaScript"), NameObject("/JS"): TextStringObject("never run")}
+    writer.root_object[NameObject("/OpenAction")] = DictionaryObject(action)
+    writer.write(tmp_path / "mara_velin.pdf")
+    content = (tmp_path / "mara_velin.pdf").read_bytes()
+    response = browser.fill("/corpora", name="PDF", files=[("files", ("mara_velin.pdf", content))])
+    assert response.status_code == 200, words(shown(response))
+    corpus = list(page.library)[-1]
+    found = words(shown(browser.ask("Mara Velin was an architect", "search", corpus.id)))
+    assert "mara velin" in found and "Mara Velin was an architect." in found and "never run" not in found
+    encrypted = pypdf.PdfWriter(clone_from=tmp_path / "mara_velin.pdf")
+    encrypted.encrypt("secret")
+    encrypted.write(tmp_path / "locked.pdf")
+    content = (tmp_path / "locked.pdf").read_bytes()
+    refused = browser.fill("/corpora", name="PDF", files=[("files", ("locked.pdf", content))])
+    assert refused.status_code == 400 and "'locked.pdf': it cannot be read" in words(shown(refused))
+
+
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
-        ("x.exe", b"MZ", "not a table that can be read"),
+        ("x.exe", b"MZ", "'x.exe' cannot be read here"),
         ("x.csv", b"", "empty"),
         ("x.csv", b"a,b\n", "no table with a row"),
         ("x.csv", b"a,b\n\xff\xfe\x00", "'x.csv': not UTF-8"),
-        ("x.html", b"<p>nothing", "no table"),
+        ("x.html", b"<p>", "no table with a row and no page with text"),
+        ("x.txt", b"\xff\xfe\x00", "'x.txt', line 1: the page is not UTF-8"),
+        ("x.pdf", b"%PDF-1.7 and no more", "'x.pdf': it cannot be read"),
     ],
 )
 def test_files_that_are_no_tables_are_told_in_a_sentence_and_leave_nothing(browser, page, name, content, complaint):
     response = browser.fill("/corpora", name="bad", files=[("files", (name, content))])
     assert response.status_code == 400 and complaint in words(shown(response))
+    assert 'name="name" value="bad"' in response.text  # what was typed is not lost
     assert str(page.library.folder) not in response.text
     assert list(page.library.folder.iterdir()) == [] and len(list(page.library)) == 1
 

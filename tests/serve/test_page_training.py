@@ -11,14 +11,17 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from small_models import label_bundle, pages, tables
 
 import lisax
+from lisax.corpora import open_folder
+from lisax.formats.parts import PartKind
 from lisax.records import Claim, Label, LisaxError, Question, write_json
 from lisax.runtime.checkpoints import read_card
 from lisax.runtime.gin_files import parsed
-from lisax.serve import training
+from lisax.serve import held_out, training
 from lisax.serve.answering import LABELLER, PARTS
 from lisax.serve.export import Export
 from lisax.serve.training import DONE, FAILED, RUNNING, STOPPED, Run, Training
@@ -103,6 +106,68 @@ def test_one_at_a_time_to_the_end(stand_in, checkpoint):
     assert (stand_in / "calls").read_text().split() == ["train", "export"]
     gin = (stand_in / "training/1/run.gin").read_text()
     assert "emb_dim = 8" in gin and "'feedback_parts'" in gin and str(checkpoint) in gin
+
+
+def many(count: int = 12) -> Export:
+    made = tables(min(count, 12))
+    name = "q{}".format
+    asked = [(name(i), made[i % len(made)]) for i in range(count)]
+    return Export(
+        questions={
+            one: Question(one, f"What is the city of {table.rows[0][0]}?", ("x",), (f"{table.id}#r0c1",))
+            for one, table in asked
+        },
+        judgements=[{"id": name(i), "question": "?", "table": "t", "relevant": False} for i in range(count)],
+        tables={table.id: table for table in made},
+    )
+
+
+def test_about_a_fifth_is_held_out_and_measured_before_and_after(stand_in, checkpoint, monkeypatch):
+    export = many(40)
+    learned, held = export.divided()
+    assert learned.questions.keys() | held.questions.keys() == export.questions.keys()
+    assert not learned.questions.keys() & held.questions.keys() and 3 < len(held.questions) < 16
+    for part in (learned, held):
+        assert {one["id"] for one in part.judgements} == part.questions.keys() and part.tables == export.tables
+    measure = stand_in / "measure.py"
+    measure.write_text(
+        "import json, sys\nrole, folder, before, after, out = sys.argv[1:]\n"
+        "count = len(open(folder + '/questions.train.jsonl').readlines())\n"
+        "open(out, 'w').write(json.dumps({'count': count, 'before': 1, 'after': 2}))"
+    )
+    monkeypatch.setattr(training, "MEASURE", (sys.executable, str(measure)))
+    (stand_in / "go").touch()
+    trainings = Training(stand_in / "training")
+    run = trainings.start(PARTS, checkpoint, export, 10)
+    until(lambda: not trainings.is_running)
+    done = trainings.get(1)
+    assert done.state == DONE and run.examples == len(learned.questions)
+    assert (done.count, done.before, done.after) == (len(held.questions), 1, 2)
+    assert len((stand_in / "training/1/data/questions.train.jsonl").read_text().splitlines()) == len(learned.questions)
+
+
+def test_what_a_model_gets_right_is_counted(tmp_path):
+    """A model that finds the column `city` and the row of the name that is asked for, and one that finds neither."""
+    export = many(6)
+    export.write(tmp_path / "held")
+    held = open_folder(tmp_path / "held")
+
+    class Scorer:
+        sign = 1
+
+        def scores(self, question, kind, shown):
+            asked = question.removeprefix("What is the city of ").removesuffix("?")
+            for table in shown:
+                parts = table.header if kind is PartKind.COLUMN else [row[0] for row in table.rows]
+                found = np.array([part in (asked, table.header[1]) for part in parts], np.float32)
+                yield found if self.sign > 0 else 1 - found
+
+    scorer = Scorer()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lisax.predict.part_scorer.PartScorer.of", lambda model: scorer)
+        assert held_out.right(PARTS, None, held) == [True] * 6
+        scorer.sign = -1
+        assert held_out.right(PARTS, None, held) == [False] * 6
 
 
 def test_no_file_of_the_current_folder_is_run(tmp_path):
@@ -236,7 +301,7 @@ def test_a_page_that_is_killed_leaves_no_training_running(stand_in, checkpoint):
             f"""if True:
         import sys, time
         from pathlib import Path
-        from lisax.serve import training
+        from lisax.serve import held_out, training
         training.COMMAND = (sys.executable, {str(stand_in / "lisax.py")!r})
         training.Training(Path({str(stand_in / "training")!r})).go_on(1)
         time.sleep(600)""",

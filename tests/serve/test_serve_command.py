@@ -142,6 +142,7 @@ def test_outside_of_loopback_a_token_is_asked_for_and_silence_ends(made, tmp_pat
             str(tmp_path),
             "--port",
             "0",
+            "--log-json",
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -156,15 +157,30 @@ def test_outside_of_loopback_a_token_is_asked_for_and_silence_ends(made, tmp_pat
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/")
             request = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Authorization": f"Bearer {token}"})
             with urllib.request.urlopen(request) as response:
-                assert response.status == 200 and b"claim to check" in response.read()
+                assert response.status == 200 and b"a claim or text" in response.read()
             with socket.create_connection(("127.0.0.1", int(port))) as silent:
                 silent.settimeout(30)
                 silent.send(b"GET / HTTP/1.1\r\n")
                 assert silent.recv(100) == b""  # closed without an answer
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
             process.wait(60)
-        assert process.returncode == 0 and "Traceback" not in process.stderr.read()
+        assert process.returncode == 0
+        logged = [json.loads(line) for line in process.stderr.read().splitlines()]
+        assert [(row["path"], row["status"]) for row in logged if row["message"] == "request"] == [
+            ("/", 401),
+            ("/", 200),
+        ]
+        assert token not in json.dumps(logged) and not any("exception" in row for row in logged)
+
+
+def test_claims_are_computed_together_where_that_saves_time(monkeypatch):
+    limits = Limits(together=16)
+    for jax, accelerated, size in ((True, False, 1), (True, True, 16), (False, False, 16)):
+        monkeypatch.setattr("lisax.runtime.platforms.accelerated", lambda: accelerated)
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, "jax", sys) if jax else patch.delitem(sys.modules, "jax", raising=False)
+            assert command.together(limits) == size
 
 
 def test_the_secret_is_kept_and_for_its_owner_alone(tmp_path):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from small_page import Browser, open_page
+from small_page import Browser, open_page, shown, words
 
 from lisax import Index
+from lisax.records import LisaxError
 from lisax.runtime.pretrained import MODELS
-from lisax.serve import training
+from lisax.serve import start, training
 from lisax.serve.answering import LABELLER, RANKER, Models
 
 PAGES = [{"title": "Mara Velin", "text": "Mara Velin is a painter. She was born in Tarn in 1951."}]
@@ -20,7 +21,42 @@ def test_it_checks_claims_with_the_shipped_models(tmp_path):
     models = Models.open(())
     assert RANKER in models and LABELLER in models
     assert not any(training.is_trainable(models[role]) for role in (RANKER, LABELLER))
-    browser = Browser(open_page(tmp_path, index, models))
+    page = open_page(tmp_path, index, models)
+    browser = Browser(page)
+    assert "The probability is calibrated on held-out claims" in browser.ask("Mara Velin sings.", "claim").text
+    home = words(shown(browser.get("/")))
+    assert "Labeller labels claims from sentences, rows and edges LisaX's own (text)" in home
+    assert "What it is for: a first answer on claims in English about pages of text" in home
     answer = browser.ask("Mara Velin was born in Tarn.", "claim").text
     assert "Supports" in answer and "She was born in Tarn in 1951." in answer
     assert browser.fill("/training", role=LABELLER, steps=1).status_code == 400
+
+
+@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
+def test_it_answers_questions_over_tables_that_have_vectors_and_says_what_others_lack(tmp_path):
+    lakes = [{"id": "lakes", "title": "Lakes", "header": ["lake", "depth"], "rows": [["Mira", "40 m"], ["Ode", "9 m"]]}]
+    Index.build(lakes, tmp_path / "with", kind="tables", vectors="minilm")
+    Index.build(lakes, tmp_path / "without", kind="tables")
+    page = open_page(tmp_path, tmp_path / "with", Models.open(()))
+    browser = Browser(page)
+    assert "40 m" in words(shown(browser.ask("What is the depth of Mira?", corpus="with")))
+    page.close()
+    page = open_page(tmp_path / "other", tmp_path / "without", Models.open(()))
+    (corpus,) = page.library
+    assert page.engine.kinds(corpus) == ("search",)
+    assert "lisax index vectors" in words(shown(Browser(page).get("/")))
+    page.close()
+
+
+def test_without_the_encoder_it_searches_and_says_why(tmp_path, monkeypatch):
+    def cannot(*_, **__):
+        raise LisaxError("MiniLM cannot be fetched")
+
+    monkeypatch.setattr("lisax.serve.answering._open", cannot)
+    Index.build(PAGES, tmp_path / "index")
+    page = start.open_page(start.ServeSettings((), (tmp_path / "index",), tmp_path / "state"), 8000, None)
+    browser = Browser(page)
+    home = words(shown(browser.get("/")))
+    assert "Search only: the model that labels claims cannot be had. MiniLM cannot be fetched" in home
+    assert "She was born in Tarn in 1951." in words(shown(browser.ask("born in Tarn", "search")))
+    page.close()

@@ -14,7 +14,7 @@ import small_tokenizers
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.records import LisaxError
-from lisax.tasks.vocabularies import Pieces, digest_of, encoder_of, pair_vocabulary
+from lisax.tasks.vocabularies import Pieces, digest_of, encoder_of, encoder_vocabulary
 
 TEXT = "Anna opened the harbour"
 
@@ -36,10 +36,10 @@ def test_the_located_one_is_the_data_folders_tokenizer(tmp_path, monkeypatch):
     monkeypatch.delenv("LISAX_VOCABULARY", raising=False)
     monkeypatch.setenv("LISAX_DATA", str(tmp_path))
     with pytest.raises(LisaxError, match="there is no vocabulary at .*spiece.model"):
-        pair_vocabulary().encode(TEXT)
+        encoder_vocabulary().encode(TEXT)
     train_vocabulary(small_tokenizers.TEXTS, tmp_path / "spiece.model", 200)
-    assert pair_vocabulary().file.endswith("spiece.model")
+    assert encoder_vocabulary().file.endswith("spiece.model")
     small_tokenizers.wordpiece(tmp_path / "tokenizer.json")
-    assert pair_vocabulary().file.endswith("tokenizer.json")
+    assert encoder_vocabulary().file.endswith("tokenizer.json")
     monkeypatch.setenv("LISAX_VOCABULARY", str(tmp_path / "spiece.model"))
-    assert pair_vocabulary().file.endswith("spiece.model")
+    assert encoder_vocabulary().file.endswith("spiece.model")

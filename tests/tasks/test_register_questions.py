@@ -50,6 +50,19 @@ def folder(tmp_path):
     return folder
 
 
+def test_tables_that_were_judged_wrong_give_negative_parts(folder):
+    judged = [
+        {"id": 0, "question": "?", "table": "T5", "relevant": False},
+        {"id": 0, "question": "?", "table": "T4", "relevant": True},
+        {"id": 1, "question": "?", "table": "T1", "relevant": False},  # it has the right cell: that counts
+    ]
+    write_json_lines(folder / "table_judgements.jsonl", [one | {"id": str(one["id"])} for one in judged])
+    mine = register("mine", folder=folder, vocabulary="train")
+    assert mine.counts == {"rows": {"train": 15, "dev": 6}, "columns": {"train": 15, "dev": 6}}
+    rows = [(row["sentence_ids"].decode(), bool(row["relevant"])) for row in read("mine_rows")]
+    assert [row for row in rows if row[0].startswith("T5")] == [(f"T5#r{i}", False) for i in range(3)]
+
+
 def read(name, split="train"):
     dataset = seqio.get_mixture_or_task(name).get_dataset(
         {"inputs": 128, "targets": 2}, split=split, shuffle=False, seed=0

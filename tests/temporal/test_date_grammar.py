@@ -51,6 +51,13 @@ EXACT = [
     ("less than 4 years after 2005", "in", "2005-01-01", "2009-12-31"),
     ("in the 4 years before 2005", "in", "2001-01-01", "2005-12-31"),
     ("within two years of 1990", "in", "1988-01-01", "1992-12-31"),
+    ("on Christmas Day 1890", "in", "1890-12-25", "1890-12-25"),
+    ("on New Year's Eve , 1999", "in", "1999-12-31", "1999-12-31"),
+    ("on the last day of February 2000", "in", "2000-02-29", "2000-02-29"),
+    ("from 1694 until his death in 1713", "in", "1694-01-01", "1713-12-31"),
+    ("on 3–5 May 1644", "in", "1644-05-03", "1644-05-05"),
+    ("between 4 April and 19 June 1552", "in", "1552-04-04", "1552-06-19"),
+    ("from February to April 1998", "in", "1998-02-01", "1998-04-30"),
     ("in 44 BC", "in", "-0044-01-01", "-0044-12-31"),
     ("in the 60s BC", "in", "-0069-01-01", "-0060-12-31"),
     ("during the 770s BC", "in", "-0779-01-01", "-0770-12-31"),
@@ -126,7 +133,7 @@ def test_what_is_no_date(text):
 def test_lengths_ages_and_what_they_lean_on():
     assert only("two decades after") == Offset(0, 17, Length(years=20))
     assert only("two years and six months") == Duration(0, 24, Length(years=2, months=6))
-    assert only("at the age of thirty-two") == Age(0, 24, 32)
+    assert only("at the age of thirty-two") == Age(0, 24, 32, 32)
     duration, dates = parse("ruled for ten years from 1990")
     assert duration.length == Length(years=10) and str(dates.period.core) == "1990"
 

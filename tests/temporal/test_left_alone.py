@@ -6,6 +6,7 @@ import pytest
 from lisax.formats.examples import Passage
 from lisax.records import Label
 from lisax.temporal import judge
+from lisax.temporal.rules import LONGEST, MOST_DATES
 
 LIFE = "Ann Lee ( 5 May 1955 -- 6 June 2005 ) was an American actress ."
 OF_OTHERS = [
@@ -29,7 +30,9 @@ OF_OTHERS = [
     "drowned her husband in 1990",
     "was wrongly said to have died in 1990",
     "was not yet born in 1990",
-    "died in her nineties",
+    "died in her early fifties",
+    "lived in Oslo in 1990",
+    "was over ninety when she won",
     "won at the age of 40",
     "was elected at the age of 40",
 ]
@@ -89,6 +92,33 @@ CASES = [
     ("Foo was released in Japan in 1990.", "Foo", "Foo was released in North America in 1991 ."),
     ("Foo premiered in 2010.", "Foo", "Foo was released in theaters in 2011 ."),
     ("Acme was founded in 1636.", "Acme", "Acme was established as a corporation in 1650 ."),
+    # Not all of what lasted, or of what happened several times.
+    ("John Foo was mayor in 1960.", "John Foo", "Foo was deputy mayor from 1956 to 1964 ."),
+    ("John Foo was mayor in 1970.", "John Foo", "Foo was mayor of Osk from 1956 to 1964 ."),
+    ("John Foo was mayor in 1970.", "John Foo", "Foo was mayor since 1975 ."),
+    ("John Foo was mayor in 1960.", "John Foo", "Foo was mayor in 1958 ."),
+    ("John Foo was mayor until 1960.", "John Foo", "Foo was mayor from 1956 to 1964 ."),
+    ("John Foo was the first mayor in 1960.", "John Foo", "Foo was mayor from 1956 to 1964 ."),
+    ("John Foo was mayor for three years.", "John Foo", "Foo was mayor from February 2014 to December 2016 ."),
+    ("John Foo visited Osk in 1960.", "John Foo", "Foo visited Osk between 1956 and 1964 ."),
+    ("John Foo won the Oak Cup in 1977.", "John Foo", "Foo won the Oak Cup in 1974 and 1979 ."),
+    ("John Foo won the Oak Cup in 1976.", "John Foo", "Foo won the Oak Cup in 1974 and in 1976 the Elm Cup ."),
+    ("John Foo won the Oak Cup in 1976.", "John Foo", "Foo won the Oak Cup in 1974, and in 1976, he retired ."),
+    ("John Foo won the Oak Cup in 1977.", "John Foo", "Foo , who twice lost , won the Oak Cup in 1974 and 1979 ."),
+    ("Foo came out in 2003.", "Foo", "Foo was released in Japan in 2002 and in Chile in 2003 ."),
+    ("Foo Hall was founded in 1900.", "Foo Hall", "Foo Hall was sold in 1990 to a firm from Osk , founded in 1900 ."),
+    ("John Foo won silver in 1964.", "John Foo", "Foo won silver in 1958 and 1960 and gold in 1964 ."),
+    ("John Foo was mayor of Osk in 1960.", "John Foo", "Foo was mayor of a town near Osk from 1956 to 1964 ."),
+    ("John Foo was mayor in 1970.", "John Foo", "Foo was mayor from 1956 to 1964 and later ."),
+    ("John Foo was mayor in 1970.", "John Foo", "Foo was mayor from 1956 to 1964 , the first of two terms ."),
+    ("John Foo was mayor in 1980.", "John Foo", "Foo was mayor from 1956 to 1964 and a judge from 1964 to 1990 ."),
+    ("John Foo died in 1950.", "John Foo", "Foo was the king 's cook from 1930 until his death in 1950 ."),
+    ("John Foo died in 1960.", "John Foo", "Foo moved to Osk after his father died in 1950 ."),
+    ("Acme was dissolved in 1955.", "Acme", "Acme supplied the Red Army until 1950 , when it was dissolved ."),
+    ("The Foo was opened in 1955.", "The Foo", "The second stage of the Foo was opened in 1950 ."),
+    ("John Foo signed for Osk in 1955.", "John Foo", "Foo signed for Osk in 1950 ."),
+    ("John Foo was born in 1598.", "John Foo", "John Foo ( 1590s -- 1660 ) was a painter ."),
+    ("John Foo was born on 20 May 1955.", "John Foo", "John Foo ( May 1955 -- June 2005 ) was a painter ."),
     # Another of the name.
     ("Savages was released in 2012.", "Savages (2007 film)", "Savages is a 2007 American drama film ."),
 ]
@@ -145,8 +175,22 @@ def test_a_namesake_without_a_date_leaves_it_open_which_is_meant():
         ("Ann Lee was born in the 1950s.", Label.SUPPORTS),
         ("Ann Lee's death was in 1990.", Label.REFUTES),
         ("Ann Lee died at home in 2001.", Label.REFUTES),
+        ("Ann Lee died in her nineties.", Label.REFUTES),
     ],
 )
 def test_what_is_hers_is_decided(claim, label):
     ruling = judge(claim, [Passage("Ann_Lee_0", "Ann Lee", LIFE)])
     assert (ruling and ruling.label) is label
+
+
+@pytest.mark.parametrize("dates", [MOST_DATES, MOST_DATES + 1])
+def test_claims_of_very_many_dates_decide_nothing(dates):
+    claim = "Ann Lee died in 1990" + "".join(f" and was in Oslo in {1950 + i}" for i in range(dates - 1)) + "."
+    assert (judge(claim, [Passage("Ann_Lee_0", "Ann Lee", LIFE)]) is None) is (dates > MOST_DATES)
+
+
+@pytest.mark.parametrize("characters", [LONGEST, LONGEST + 1])
+def test_very_long_texts_are_not_read(characters):
+    text, claim = f"{LIFE:{characters}}", "Ann Lee died in 1990."
+    assert (judge(claim, [Passage("Ann_Lee_0", "Ann Lee", text)]) is None) is (characters > LONGEST)
+    assert (judge(f"{claim:{characters}}", [Passage("Ann_Lee_0", "Ann Lee", LIFE)]) is None) is (characters > LONGEST)

@@ -18,8 +18,9 @@ from lisax.metrics.ranking import answer_measures, table_measures
 from lisax.papers import reporting
 from lisax.papers.base import REPORT, TRAIN, is_of_warm_up
 from lisax.papers.cltr import report as cltr_report
+from lisax.papers.cltr.questions import by_id
 from lisax.papers.cltr.recipe import OWN, CltrRecipe
-from lisax.papers.cltr.run import CELLS, TABLES, Cltr, by_id
+from lisax.papers.cltr.run import CELLS, TABLES, Cltr
 from lisax.papers.recipe import WARM_UP
 from lisax.progress import say
 from lisax.records import LisaxError, Question
@@ -122,6 +123,7 @@ def _figures(runs: list[Cltr]) -> dict:
         "questions": len(tables),
         "answered_by_cells": sum(any(units.values()) for units in cells.values()),
         "tables": each[0]["tables"],
+        "vectors": each[0]["vectors"],
         "folds": each,
     }
 

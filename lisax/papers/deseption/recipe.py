@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from lisax.papers.attack_recipe import AttackRecipe
+from lisax.papers.recipe import BackboneRecipe
 from lisax.records import LisaxError
 
 # Model -> task. The first and third train the encoder on single pairs; the pointers start from them.
@@ -20,11 +21,12 @@ TASKS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class PointerRecipe(AttackRecipe):
+class PointerRecipe(BackboneRecipe, AttackRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/deseption/scratch.gin`.
 
     `train` maps a model to its gin file: `documents` and `evidence` are the two pointers; `evidence_set` lacks the
-    joint loss; `titles` and `labels` are trained on single pairs. `warm_up` is a recipe of LisT5.
+    joint loss; `titles` and `labels` are trained on single pairs. `warm_up` is a recipe of LisT5. With a `backbone`, the
+    pointers start from it, and nothing is trained on single pairs.
     """
 
     gin_module: ClassVar[str] = "deseption"
@@ -53,6 +55,10 @@ class PointerRecipe(AttackRecipe):
         super().__post_init__()
         if missing := {"documents", "evidence"} - self.train.keys():
             raise LisaxError(f"PointerRecipe.train must name a gin file for '{min(missing)}'")
+        if self.backbone is not None and (pairs := sorted({"titles", "labels"} & self.train.keys())):
+            raise LisaxError(
+                f"PointerRecipe.train names {', '.join(pairs)}, which is for T5: leave it out with a backbone"
+            )
         if self.hops not in (1, 2):
             raise LisaxError(f"PointerRecipe.hops must be 1 or 2, found {self.hops}")
         if not 0 < self.documents <= self.candidates:

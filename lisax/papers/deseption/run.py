@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.pointing import COLUMNS, PointerExample
-from lisax.papers.base import TRAIN, VALIDATION, Pipeline, tell
+from lisax.papers.base import TRAIN, VALIDATION, EncoderPipeline, Pipeline, tell
 from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5.recipe import WORLD_SHARES
 from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
@@ -63,7 +63,7 @@ PAGE_EXAMPLES = ("pointer_titles", "pointer_documents")
 SENTENCE_EXAMPLES = ("pointer_labels", "pointer_sentences")
 
 
-class Deseption(PagePipeline):
+class Deseption(EncoderPipeline, PagePipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
     recipe_class = PointerRecipe

@@ -15,6 +15,7 @@ from lisax.sampling import negatives
 STARTS = ("pretrain", "base")  # models that others start from
 RANKERS = ("rank_entities", "rank")
 METHODS = ("bm25", "titles", "both", "mediawiki")
+GIVEN = "given"  # the verdicts of a given labeller, which is not trained here
 ZERO_SHOT = "zero_shot"  # the selection of a given ranker, which is not trained here
 VECTORS = "vectors"  # selects sentences by a sentence encoder and BM25, without training
 # Shares of claim kinds in the generated worlds that models are trained on. One hop dominates, as in FEVER: a ranker
@@ -77,6 +78,9 @@ class Recipe(BackboneRecipe, AttackRecipe):
     # A ranker that is reported beside those trained here: a name or folder that `--ranker` takes, such as
     # hf:castorini/monot5-3b-msmarco-10k.
     zero_shot: str | None = None
+    # A labeller that is reported beside those trained here: a checkpoint, or a name that `lisax check --model` takes, such
+    # as minilm-text.
+    labeller: str | None = None
     # Select sentences by the ranker and BM25 together, weighted on held-out claims; the paper selects by the ranker.
     fuse_bm25: bool = False
     # 2: also retrieve and select pages that the first pages and sentences name (DeSePtion, section 4).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.metrics import calibration
@@ -11,12 +12,22 @@ from lisax.metrics.ranking import complete_sets, sentence_selection
 from lisax.papers import reporting
 from lisax.papers.attack_report import attack_figures, attack_tables, attacked_scores
 from lisax.papers.base import REPORT, TRAIN
-from lisax.papers.list5.recipe import ZERO_SHOT
+from lisax.papers.list5.recipe import GIVEN, ZERO_SHOT
 from lisax.papers.list5.run import VARIANTS, List5, aggregate_of
 from lisax.papers.over_pages import ATTACKED
-from lisax.records import Claim, Hit, Prediction
+from lisax.records import Claim, Hit, Prediction, write_json
 from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
-from lisax.report.report import ClaimView, EvidenceView, Heatmap, Report, SelectionRow, VerdictRow
+from lisax.report.report import (
+    ClaimView,
+    EvidenceView,
+    Heatmap,
+    Report,
+    ResultRow,
+    ResultTable,
+    SelectionRow,
+    VerdictRow,
+)
+from lisax.report.text_table import text_table
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import Lookup, first_passages
@@ -43,6 +54,7 @@ ROWS = {
     "listwise": "listwise",
     "infused": "listwise, noise infused",
     "infused_without_entities": "listwise infused, ranker without entities",
+    GIVEN: "given labeller, not trained here",
 }
 
 
@@ -59,8 +71,42 @@ def finish(run: List5) -> str:
     return reporting.write(run.out, figures, _report(run, claims, selections, verdicts, figures))
 
 
-def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping) -> dict:
+def finish_early(run: List5) -> str:
+    """For a run that stopped before its end: writes recall of pages and the majority's score to `metrics.json`, unless that
+    has a whole run's, and returns them as a table for a terminal. Empty if nothing is retrieved yet."""
+    if not run.documents_file(REPORT).exists():
+        return ""
+    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    found = {
+        "retrieval": _document_recall(run, claims),
+        "majority": _majority(run, claims),
+        "claims": {role: len(of_role) for role, of_role in run.claims.items()},
+        "reported_split": run.reported_split,
+        **reporting.facts(run),
+    }
+    recalls = {
+        key.removeprefix("recall_complete@"): value for key, value in found["retrieval"].items() if "complete" in key
+    }
+    rows = (ResultRow("all pages of an evidence set", tuple(recalls.values())),)
+    told = text_table(ResultTable("Page retrieval", tuple(f"R@{k}" for k in recalls), rows))
+    out = run.out / "metrics.json"
+    if out.exists() and "variants" in json.loads(out.read_text(encoding="utf-8")):
+        return told
+    write_json(out, found)
+    return f"{told}\n\n{out}"
+
+
+def _document_recall(run: List5, claims: Mapping[str, Claim]) -> dict:
     documents = read_run(run.documents_file(REPORT))
+    return document_recall(claims.values(), {i: [hit.id for hit in hits] for i, hits in documents.items()})
+
+
+def _majority(run: List5, claims: Mapping[str, Claim]) -> dict:
+    train = [claim for claim in run.claims[TRAIN].values() if claim.label]
+    return fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims))
+
+
+def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping) -> dict:
     evaluated = {variant: fever_metrics.evaluate(claims, found) for variant, found in verdicts.items()}
     best = best_variant(evaluated)
     selection = {name: sentence_selection(claims, hits) for name, hits in selections.items()}
@@ -68,21 +114,20 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
         name: fever_metrics.oracle_score(claims, {i: _read_of(hits.get(i, ()), run.lookup) for i in claims})
         for name, hits in selections.items()
     }
-    train = [claim for claim in run.claims[TRAIN].values() if claim.label]
-    majority = fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims))
     return {
-        "retrieval": document_recall(claims.values(), {i: [hit.id for hit in hits] for i, hits in documents.items()}),
+        "retrieval": _document_recall(run, claims),
         "ranking": selection[run.recipe.selector],
         "fever": evaluated[best] if best else None,
         "best_variant": best,
         **({"grid": run.grid} if run.grid else {}),
         "variants": evaluated,
-        "majority": majority,
+        "majority": _majority(run, claims),
         "selection": {name: selection[name] | {"oracle_fever_score": oracle[name]} for name in selection},
         "calibration": {
             variant: found
             for variant in evaluated
-            if (found := run.calibration_figures(claims, variant, VARIANTS[variant][0], aggregate_of(variant)))
+            if variant != GIVEN
+            and (found := run.calibration_figures(claims, variant, VARIANTS[variant][0], aggregate_of(variant)))
         },
         "attacks": attack_figures(run, list(evaluated)),
         "differences": _differences(run, claims, selections, verdicts, best),
@@ -119,8 +164,9 @@ def _read_of(hits: Iterable[Hit], lookup: Lookup) -> list[str]:
 
 
 def best_variant(evaluated: Mapping[str, Mapping]) -> str | None:
-    """The variant that the report shows: listwise infused, as in the paper; without it, pointwise by any sentence."""
-    return next((variant for variant in ("infused", "any") if variant in evaluated), None)
+    """The variant that the report shows: listwise infused, as in the paper; without it, pointwise by any sentence, or the
+    given one."""
+    return next((variant for variant in ("infused", "any", GIVEN) if variant in evaluated), None)
 
 
 def _report(

@@ -23,7 +23,7 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
     `train` maps a model to its gin file. Text-to-text models: `claim_only`; `closed`, on the gold table; `one`, `top3`,
     `top5`, `top10`, on the first retrieved. Table fusion: `joint_top5`, `ternary_top5`, `uniform_top5`, each also as
     `…_no_attention`, with 1, 3, 5 or 10 tables. `report_claims` limits reported verification; retrieval is reported for
-    all claims. With a `backbone` there are no fusion models, and `closed` reads retrieved tables too, one by one.
+    all claims. With a `backbone`, `closed` reads retrieved tables too, one by one.
     """
 
     gin_module: ClassVar[str] = "open_tables"
@@ -64,10 +64,6 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
             raise LisaxError(
                 f"TableRecipe.strategy '{self.strategy}' matches the whole claim: TableRecipe.entities is for "
                 "strategies of entities, leave it 'spans'"
-            )
-        if self.backbone is not None and self.fusion:
-            raise LisaxError(
-                f"TableRecipe.train names {', '.join(self.fusion)}, which is for T5: leave it out with a backbone"
             )
         if not 0 <= self.wrong_tables <= 1:
             raise LisaxError(f"TableRecipe.wrong_tables must lie between 0 and 1, found {self.wrong_tables}")

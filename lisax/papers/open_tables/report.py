@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,10 +18,11 @@ from lisax.papers.open_tables.recipe import depth_of, is_fusion
 from lisax.papers.open_tables.run import NO_UNDECIDED, ORACLE, RETRIEVED, OpenTables
 from lisax.predict import calibrating
 from lisax.predict.verifier import ONE_BY_ONE
-from lisax.records import LABELS, Claim, Hit, Label, Prediction
+from lisax.records import LABELS, Claim, Hit, Label, Prediction, write_json
 from lisax.report import charts
 from lisax.report.published import TABLE_RERANKING, TABLE_RETRIEVAL, TABLE_VERDICTS
 from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultRow, ResultTable
+from lisax.report.text_table import text_table
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import read_run
 from lisax.runtime.checkpoints import read_card
@@ -45,16 +47,43 @@ def finish(run: OpenTables) -> str:
     return reporting.write(run.out, found, _report(run, found))
 
 
+def finish_early(run: OpenTables) -> str:
+    """For a run that stopped before its models: writes the retrieval's figures to `metrics.json`, unless that has a whole
+    run's, and returns them as a table for a terminal. Empty if nothing is retrieved yet or no claim has a gold table."""
+    reported = {claim.id: claim for claim in run.read_claims(run.reported_split)}
+    if not run.main_run.exists() or not any(claim.gold_ids for claim in reported.values()):
+        return ""
+    found = {
+        "retrieval": _retrieval(run, reported),
+        "claims": {"retrieval": len(reported)},
+        "reported_split": run.reported_split,
+        "entities": run.recipe.entities,
+        **reporting.facts(run),
+    }
+    out = run.out / "metrics.json"
+    told = text_table(_retrieval_table(run, found))
+    if out.exists() and "models" in json.loads(out.read_text(encoding="utf-8")):
+        return told
+    write_json(out, found)
+    return f"{told}\n\n{out}"
+
+
+def _retrieval(run: OpenTables, reported: Mapping[str, Claim]) -> dict[str, dict]:
+    """The figures of all runs over the reported claims that there are, by strategy and entities."""
+    retrieval: dict[str, dict] = {}
+    for strategy, mode in run.compared_pairs:
+        if (file := run.run_file(strategy, mode, REPORT)).exists():
+            hits = read_run(file)
+            retrieval.setdefault(str(strategy), {})[mode] = figures.hits(reported, hits) | {
+                "among_equals": figures.hits_among_equals(reported, hits)
+            }
+    return retrieval
+
+
 def _figures(run: OpenTables) -> dict:
     recipe = run.recipe
     reported = {claim.id: claim for claim in run.read_claims(run.reported_split)}
     claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
-    retrieval: dict[str, dict] = {}
-    for strategy, mode in run.compared_pairs:
-        hits = read_run(run.run_file(strategy, mode, REPORT))
-        retrieval.setdefault(str(strategy), {})[mode] = figures.hits(reported, hits) | {
-            "among_equals": figures.hits_among_equals(reported, hits)
-        }
     right: dict[str, dict[str, float]] = {}  # of each claim, by model
     hits = read_run(run.main_run)
     models = {}
@@ -69,7 +98,7 @@ def _figures(run: OpenTables) -> dict:
         models[model] = figures.evaluate(judged, verdicts, hits)
         right[model] = fever_metrics.claim_scores(judged, verdicts)["label_accuracy"]
     return {
-        "retrieval": retrieval,
+        "retrieval": _retrieval(run, reported),
         "tables": models.get(recipe.main),
         "best_model": recipe.main,
         "models": models,
@@ -182,8 +211,8 @@ def _retrieval_table(run: OpenTables, found: Mapping) -> ResultTable:
         "Table retrieval",
         tuple(f"H@{k}" for k in CUTOFFS),
         (*rows, *TABLE_RETRIEVAL),
-        "Gold table among the first k, in percent. Equal scores stand in the collection's order; "
-        + _among_equals(found, run.recipe.strategy, run.recipe.entities),
+        "Gold table among the first k, in percent. Of equal scores those tables come first that share more words "
+        "with the claim, then the smallest; " + _among_equals(found, run.recipe.strategy, run.recipe.entities),
         "The paper's own figures, TabFact's validation claims with linked entities: for orientation.",
     )
 

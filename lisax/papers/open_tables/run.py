@@ -37,7 +37,7 @@ from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
 from lisax.progress import counting, say
-from lisax.records import LABELS, Claim, Label, Table, atomic_write
+from lisax.records import LABELS, Claim, Label, LisaxError, Table, atomic_write
 from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
 from lisax.retrieval.runs import read_run, write_run
@@ -60,7 +60,24 @@ class OpenTables(EncoderPipeline):
     indexed = ("tables",)
     settings_of_texts = (*EncoderPipeline.settings_of_texts, "validation_share", "validation_claims")
     recipe_class = TableRecipe
+    roles: Sequence[str] = ROLES  # those for which tables are retrieved
     world_settings = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
+
+    def check_data(self) -> None:
+        """As for every paper; retrieval alone needs no more than one split, of claims with gold tables."""
+        splits = self.claim_splits
+        if self.runner.until not in self._stages_of_retrieval or {"train"} < set(splits):
+            super().check_data()
+        elif not splits:
+            raise LisaxError(f"{self.data.folder}: claims about tables are needed, found none")
+        else:
+            self.reported_split = "dev" if "dev" in splits else splits[0]
+            self.roles = (REPORT,)
+
+    @property
+    def _stages_of_retrieval(self) -> set[str]:
+        """The stages that train nothing and read no labels."""
+        return {"tables", "retrieve", "compare", *(f"index.{strategy}" for strategy in self.recipe.strategies)}
 
     @property
     def claim_splits(self) -> Sequence[str]:
@@ -158,7 +175,7 @@ class OpenTables(EncoderPipeline):
             name="retrieve",
             after=[f"index.{recipe.strategy}"],
             reads=["strategy", "entities", "train_claims", "validation_share", "validation_claims"],
-            outputs=[self.run_file(recipe.strategy, recipe.entities, role) for role in ROLES],
+            outputs=[self.run_file(recipe.strategy, recipe.entities, role) for role in self.roles],
             work=self._retrieve,
         )
         compared = [pair for pair in self.compared_pairs if pair != (recipe.strategy, recipe.entities)]
@@ -186,7 +203,7 @@ class OpenTables(EncoderPipeline):
 
     def _retrieve(self) -> None:
         strategy, mode = Strategy(self.recipe.strategy), self.recipe.entities
-        for role in ROLES:
+        for role in self.roles:
             claims = self.read_claims(self.reported_split) if role == REPORT else self.limited(role)
             self._search(strategy, mode, list(claims), self.run_file(strategy, mode, role))
 
@@ -212,7 +229,9 @@ class OpenTables(EncoderPipeline):
 
     def _search(self, strategy: Strategy, mode: str, claims: Sequence[Claim], out: Path) -> None:
         index = CellIndex.open(self.index_folder(strategy))
-        hits = table_retrieval.retrieve(index, claims, DEPTH, mode=mode, gold=self._gold(claims, mode))
+        hits = table_retrieval.retrieve(
+            index, claims, DEPTH, lookup=self.lookup, mode=mode, gold=self._gold(claims, mode)
+        )
         write_run(out, hits, str(strategy))
 
     def texts(self) -> Iterator[str]:
@@ -270,7 +289,7 @@ class OpenTables(EncoderPipeline):
         return self.training(model, after=["examples"], reads=[*seeds, *tokens])
 
     def task_of(self, model: str) -> str:
-        if self.recipe.backbone is None:
+        if self.recipe.backbone is None or is_fusion(model):
             return task_of(model)
         task = CLOSED_AND_WRONG if model == "closed" else task_of(model)
         return task.replace("tables_", "tables_pair_")
@@ -319,7 +338,9 @@ class OpenTables(EncoderPipeline):
                 tell_dropped_rows(scorer, f"{role}'s tables")
             if role == VALIDATION:
                 calibration = _temperature(model, examples, shares, LABELS)
-        write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(calibration)})
+        write_fitted(
+            self.model_dir(model), {"calibration": dataclasses.asdict(calibration), "columns": self.recipe.columns}
+        )
         if model == "claim_only":  # it reads no table
             examples = [dataclasses.replace(example, tables=(), gold=()) for example in examples]
         self._write(model, examples, calibration.apply(shares))
@@ -346,7 +367,11 @@ class OpenTables(EncoderPipeline):
             if role == VALIDATION:
                 calibration = _temperature(model, examples, table_truth.truth(scores.probabilities), LABELS[:2])
         decision = self.decision(model)
-        fitted = {"decision": decision and decision._asdict(), "calibration": dataclasses.asdict(calibration)}
+        fitted = {
+            "decision": decision and decision._asdict(),
+            "calibration": dataclasses.asdict(calibration),
+            "columns": self.recipe.columns,
+        }
         write_fitted(self.model_dir(model), fitted)
         tell_open(scorer, decision if self.undecided_claims else None)
         self._write(

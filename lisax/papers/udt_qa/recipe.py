@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from lisax.papers.recipe import GIN_FILE, MODEL, ClaimsRecipe
+from lisax.papers.recipe import GIN_FILE, MODEL, BackboneRecipe, ClaimsRecipe
 from lisax.records import LisaxError
 from lisax.sampling.question_examples import DEPTHS
 
@@ -15,7 +15,7 @@ INDEXES = ("text", "raw", "verbalized")
 
 
 @dataclasses.dataclass(frozen=True)
-class QuestionRecipe(ClaimsRecipe):
+class QuestionRecipe(BackboneRecipe, ClaimsRecipe):
     """Defaults are the paper's sizes; a recipe for small machines is `experiments/udt_qa/scratch.gin`.
 
     `train` maps a model to its gin file: `retriever` (trained against BM25's negatives), `retriever_second` (starting
@@ -27,7 +27,8 @@ class QuestionRecipe(ClaimsRecipe):
 
     `verbalizer`: MODEL_DIR or bundle of a trained verbalizer; None: the rule that replaces unfaithful verbalizations.
     `claims`: a LisT5 recipe (gin file) whose models check claims against every index; None: no claims. `warm_up`: a
-    LisT5 recipe. `validation_claims` and `report_claims` limit questions here.
+    LisT5 recipe. `validation_claims` and `report_claims` limit questions here. With a `backbone`, readers point, and where
+    no `retriever` is trained, its own vectors of passages and questions are searched (zero-shot).
     """
 
     gin_module: ClassVar[str] = "udt_qa"
@@ -62,9 +63,11 @@ class QuestionRecipe(ClaimsRecipe):
                 )
         if "text" not in self.indexes or not set(self.learned_from) <= set(self.indexes):
             raise LisaxError("QuestionRecipe.indexes must hold 'text' and all of learned_from")
-        if "reader" not in self.train or (self.method != "bm25" and "retriever" not in self.train):
+        vectors = self.backbone is not None or "retriever" in self.train
+        if "reader" not in self.train or (self.method != "bm25" and not vectors):
             raise LisaxError(
-                "QuestionRecipe.train must name a gin file for 'reader' and, unless method is 'bm25', for 'retriever'"
+                "QuestionRecipe.train must name a gin file for 'reader' and, unless method is 'bm25' or there is a "
+                "backbone, for 'retriever'"
             )
         if self.passages not in DEPTHS:
             raise LisaxError(

@@ -19,18 +19,19 @@ from lisax.formats import faithfulness
 from lisax.formats.examples import write_examples
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.models.architectures import SpanReaderConfig
-from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, EncoderPipeline, Pipeline, tell
 from lisax.papers.settings import fact
 from lisax.papers.stages import Stage
 from lisax.papers.udt_qa.claims import ClaimChecks
 from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.predict.reader import Reader, answer_to_file
 from lisax.predict.retriever import Retriever, retrieve
+from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import counting, say
 from lisax.records import Document, LisaxError, Question, write_json_lines
 from lisax.retrieval import mixed
 from lisax.retrieval.corpus_passages import passages_of
-from lisax.retrieval.dense import encode_index
+from lisax.retrieval.dense import Encodes, encode_index
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.passages import Source
 from lisax.runtime.gin_files import model_class_of
@@ -41,10 +42,10 @@ LEARNED = (TRAIN, VALIDATION)
 SETTINGS_OF_LEARNED = ("train_questions", "validation_share", "validation_claims")
 
 
-class UdtQa(Pipeline):
+class UdtQa(EncoderPipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
-    settings_of_texts = (*Pipeline.settings_of_texts, "indexes", "validation_share", "validation_claims")
+    settings_of_texts = (*EncoderPipeline.settings_of_texts, "indexes", "validation_share", "validation_claims")
     asked = "questions"
     recipe_class = QuestionRecipe
     # More claims than in other worlds need two pages, one of which may be withheld; questions mostly ask for facts.
@@ -61,6 +62,13 @@ class UdtQa(Pipeline):
             raise LisaxError(
                 f"{data.folder}: pages are needed (in our own layout pages.jsonl), to which tables and "
                 "graphs are added; there are none"
+            )
+
+        readers = [name for name in self.recipe.train if name.startswith("reader")]
+        if self.recipe.backbone is not None and not all(map(self._points, readers)):
+            raise LisaxError(
+                "QuestionRecipe.train has a reader that generates answers, which is for T5: with a backbone name one that "
+                "points to them (models/span_reader.gin)"
             )
 
     @property
@@ -271,7 +279,7 @@ class UdtQa(Pipeline):
         examples = Stage(
             name=f"examples.{model}",
             after=[f"index.{learned}", *([f"train.{retriever}"] if retriever else [])],
-            reads=["method", "retrieved", *passages, *SETTINGS_OF_LEARNED],
+            reads=["method", "retrieved", "backbone", *passages, *SETTINGS_OF_LEARNED],
             outputs=self._example_files(model, "reader"),
             work=functools.partial(self._write_reader_examples, model, learned, retriever),
         )
@@ -329,7 +337,7 @@ class UdtQa(Pipeline):
         self, questions: dict[str, Question], learned: str, index: str, k: int, model: str | None, method: str
     ) -> dict[str, Hits]:
         folder = self.index_folder(index, learned)
-        retriever = None if model is None or method == "bm25" else self._retriever(model)
+        retriever = None if method == "bm25" else self._retriever(model)
         if retriever is not None:
             with counting(len(MixedIndex.open(folder)), "passages") as advance:
                 encode_index(folder, retriever, advance)
@@ -338,8 +346,9 @@ class UdtQa(Pipeline):
         )
 
     @functools.lru_cache(2)
-    def _retriever(self, model: str) -> Retriever:
-        return Retriever.open(self.model_dir(model))
+    def _retriever(self, model: str | None) -> Encodes:
+        """A retriever of the run; None: the backbone as published."""
+        return SentenceEncoder.open(self.recipe.backbone) if model is None else Retriever.open(self.model_dir(model))
 
     # --- Answers ----------------------------------------------------------------------------
 
@@ -352,7 +361,7 @@ class UdtQa(Pipeline):
         answer = Stage(
             name=f"answer.{learned}.{index}",
             after=[f"train.reader_{learned}", built, *([f"train.{retriever}"] if retriever else [])],
-            reads=["method", "retrieved", "passages", "report_claims"],
+            reads=["method", "retrieved", "backbone", "passages", "report_claims"],
             outputs=[self.answers_file(learned, index)],
             work=functools.partial(self._answer, learned, index, retriever),
         )
@@ -360,7 +369,7 @@ class UdtQa(Pipeline):
 
     def _answer(self, learned: str, index: str, retriever: str | None) -> None:
         recipe, questions = self.recipe, self.questions(REPORT)
-        methods = ["bm25", *(["dense", "fused"] if retriever else [])]
+        methods = ["bm25", *(["dense", "fused"] if retriever or recipe.backbone is not None else [])]
         runs = {
             method: self._ranked(questions, learned, index, recipe.retrieved, retriever, method) for method in methods
         }

@@ -1,13 +1,20 @@
 """What a T5 is made of, told from its parameters' shapes, and the shapes that an architecture has.
 
-Those of the BERT family, and of what is scored on it, are listed here, so that such a model is opened without JAX; of
-any other model the network is traced for them."""
+Those of T5 and of the BERT family, and of what is scored on the latter, are listed here, so that such a model is opened
+without JAX; of any other model the network is traced for them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lisax.models.architectures import DualEncoderConfig, EncoderConfig, Model, PairConfig, T5Config
+from lisax.models.architectures import (
+    RELATIVE_BUCKETS,
+    DualEncoderConfig,
+    EncoderConfig,
+    Model,
+    PairConfig,
+    T5Config,
+)
 from lisax.models.fields import FieldError
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import flatten
@@ -59,14 +66,40 @@ def _layers(shapes: Mapping[str, Shape], stack: str) -> int:
 def shapes_of_model(config: Model) -> dict[str, Shape]:
     """The shape of each parameter that `config` has, by its path."""
     if is_listed(config) and not config.backbone.scan_layers:
+        if type(config) is T5Config:
+            return t5_shapes(config)
         shapes = encoder_shapes(config.backbone)
         return shapes if type(config) is EncoderConfig else _without_pooler(shapes) | _head_shapes(config)
     return {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(config)).items()}
 
 
+# What a T5 of the list is described by.
+T5_FIELDS = (
+    "vocab_size",
+    "dtype",
+    "emb_dim",
+    "num_heads",
+    "num_encoder_layers",
+    "num_decoder_layers",
+    "head_dim",
+    "mlp_dim",
+    "mlp_activations",
+    "dropout_rate",
+    "logits_via_embedding",
+    "relative_bias_per_layer",
+    "float32_attention_logits",
+    "attention_init",
+    "scan_layers",
+    "remat",
+    "attention_chunk",
+)
+
+
 def is_listed(config: Model) -> bool:
-    """Whether its parameters are listed here: it has the BERT family's backbone, and nothing on it that is not known
-    here, such as a field that a kind of model was given since."""
+    """Whether its parameters are listed here: it is a T5, or has the BERT family's backbone, and has nothing on it that is
+    not known here, such as a field that a kind of model was given since."""
+    if type(config) is T5Config:
+        return config == T5Config(**{name: getattr(config, name) for name in T5_FIELDS})
     backbone = config.backbone
     if type(backbone) is not EncoderConfig:
         return False
@@ -78,6 +111,30 @@ def is_listed(config: Model) -> bool:
         fields = {name: getattr(config, name) for name in ("pooling", "normalized", "temperature")}
         return config == DualEncoderConfig(backbone, **fields)
     return type(config) is EncoderConfig
+
+
+def t5_shapes(config: T5Config) -> dict[str, Shape]:
+    """`shapes_of_model` of a T5, its layers one by one."""
+    emb, joined, mlp = config.emb_dim, config.num_heads * config.head_dim, config.mlp_dim
+    attention = {"query": (emb, joined), "key": (emb, joined), "value": (emb, joined), "out": (joined, emb)}
+    gates = len(config.mlp_activations)
+    feed_forward = {"wi" if gates == 1 else f"wi_{i}": (emb, mlp) for i in range(gates)} | {"wo": (mlp, emb)}
+    shapes: dict[str, Shape] = {"token_embedder/embedding": (config.vocab_size, emb)}
+    for stack, count in config.stacks.items():
+        parts = ("attention",) if stack == "encoder" else ("self_attention", "encoder_decoder_attention")
+        norms = ("pre_attention", "pre_mlp")
+        if stack == "decoder":
+            norms = ("pre_self_attention", "pre_cross_attention", "pre_mlp")
+        shapes[f"{stack}/{stack}_norm/scale"] = (emb,)
+        for layer in (f"{stack}/layers_{i}" for i in range(count)):
+            for part, kernels in [*((part, attention) for part in parts), ("mlp", feed_forward)]:
+                shapes |= {f"{layer}/{part}/{name}/kernel": shape for name, shape in kernels.items()}
+            shapes |= {f"{layer}/{norm}_layer_norm/scale": (emb,) for norm in norms}
+        biased = [f"{stack}/layers_{i}" for i in range(count)] if config.relative_bias_per_layer else [stack]
+        shapes |= {f"{name}/relpos_bias/rel_embedding": (config.num_heads, RELATIVE_BUCKETS) for name in biased}
+    if not config.logits_via_embedding:
+        shapes["decoder/logits_dense/kernel"] = (emb, config.vocab_size)
+    return shapes
 
 
 def encoder_shapes(config: EncoderConfig) -> dict[str, Shape]:

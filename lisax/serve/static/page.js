@@ -1,9 +1,140 @@
 "use strict";
-// The page works without this: it adds a sign of life while waiting, clicks on cells, and progress without reloading.
+// The page works without this. It adds: answers step by step, Enter to ask, what was asked before (kept in this browser),
+// best cells brought into view, clicks on cells, uploads with progress, and training without reloading.
 
-const ask = document.getElementById("ask");
-ask?.addEventListener("submit", () => { document.getElementById("working").hidden = false; });
-window.addEventListener("pageshow", () => { if (ask) document.getElementById("working").hidden = true; });
+const make = (tag, text, inside) => {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  inside?.append(made);
+  return made;
+};
+
+// --- Asking -----------------------------------------------------------------------------------
+
+const ask = document.getElementById("ask"), working = document.getElementById("working");
+
+const STEPS = {
+  found: (line) => `Found ${line.count} in ${line.titles.join(", ")}`,
+  ranked: (line) => `Ranked ${line.count}`,
+  sentence: (line) => `${line.done} of ${line.of}: ${line.label} ${line.share}`,
+  verdict: (line) => `${line.label} ${line.share}`,
+};
+
+function tell(line) {
+  if (!STEPS[line.step]) return;
+  const item = make("li", line.count === 0 ? "Nothing found" : STEPS[line.step](line), working.querySelector("ol"));
+  make("small", `${line.seconds.toFixed(2)} s`, item);
+  for (const one of line.best ?? []) make("small", `${one.source}: ${one.text}`, item);
+  if (line.text) make("small", line.text, item);
+}
+
+async function* linesOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    const lines = (rest + (value ?? "")).split("\n");
+    rest = lines.pop();
+    for (const line of lines) yield JSON.parse(line);
+    if (done) return;
+  }
+}
+
+// The sentence of a page that says what is wrong, or of a refusal in plain text.
+async function complaintOf(response) {
+  const text = await response.text();
+  const html = new DOMParser().parseFromString(text, "text/html");
+  return html.querySelector("[role=alert]")?.textContent ?? text.slice(0, 500);
+}
+
+function complain(form, message) {
+  form.querySelector("[role=alert]")?.remove();
+  if (message) make("p", message, form).setAttribute("role", "alert");
+}
+
+ask?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  if (!working.hidden) return;
+  working.querySelector("ol").replaceChildren();
+  working.hidden = false;
+  complain(ask);
+  try {
+    const response = await fetch("/ask/steps", { method: "POST", body: new FormData(ask) });
+    if (!response.ok) throw new Error(await complaintOf(response));
+    for await (const line of linesOf(response)) {
+      if (line.error) throw new Error(line.error.message);
+      if (line.step === "answer") return location.assign(line.address);
+      tell(line);
+    }
+    throw new Error("The answer did not arrive whole. Ask again.");
+  } catch (error) {
+    working.hidden = true;
+    complain(ask, error.message);
+  }
+});
+document.getElementById("text")?.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  ask.requestSubmit();
+});
+// What ends in a question mark is a question, until somebody says what it is.
+let said = false;
+ask?.addEventListener("change", (event) => { said ||= event.target.name === "kind"; });
+ask?.addEventListener("input", (event) => {
+  if (said || event.target.id !== "text") return;
+  const kind = ask.querySelector(`[value=${event.target.value.trim().endsWith("?") ? "question" : "claim"}]`);
+  if (kind) kind.checked = true;
+});
+window.addEventListener("pageshow", () => { if (working) working.hidden = true; });
+
+// --- What was asked before, in this browser alone -----------------------------------------------
+
+const KEPT = "lisax-asked", MOST = 20;
+
+function askedBefore() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEPT) ?? "[]");
+    return Array.isArray(kept) ? kept.filter((one) => /^\/answers\/[0-9a-f]+$/.test(one.address)) : [];
+  } catch {
+    return []; // what another page of this address has left there, or storage that is switched off
+  }
+}
+
+function keep(asked) {
+  try { localStorage.setItem(KEPT, JSON.stringify(asked.slice(0, MOST))); } catch { /* storage is switched off */ }
+}
+
+const { answer: address, kind } = document.getElementById("main").dataset;
+if (address) {
+  const text = document.getElementById("text")?.value ?? document.title;
+  keep([{ address, kind, text }, ...askedBefore().filter((one) => one.text !== text || one.kind !== kind)]);
+}
+
+const asked = document.getElementById("asked");
+if (asked && askedBefore().length) {
+  for (const one of askedBefore()) {
+    const item = make("li", "", asked.querySelector("ul"));
+    make("a", String(one.text).slice(0, 200), item).href = one.address;
+    item.append(" ");
+    make("small", String(one.kind), item);
+  }
+  asked.hidden = false;
+  asked.querySelector("button").addEventListener("click", () => { keep([]); asked.hidden = true; });
+}
+
+// --- Tables -----------------------------------------------------------------------------------
+
+// Scrolls within the table alone: its best cell beside the columns that stay, in the middle of its height.
+function bringIntoView(best) {
+  const area = best.closest(".scroll"), row = best.closest("tr");
+  const key = row.children[1]; // which stays where it is, as the row's number does
+  area.scrollLeft = best === key || best === row ? 0 : best.offsetLeft - key.offsetLeft - key.offsetWidth - 8;
+  area.scrollTop = row.offsetTop - (area.clientHeight - row.offsetHeight) / 2;
+}
+for (const best of document.querySelectorAll(".heatmap td.best, .whole #marked")) {
+  bringIntoView(best);
+  best.closest("details")?.addEventListener("toggle", () => bringIntoView(best));
+}
 
 for (const fields of document.querySelectorAll("[data-cells]")) {
   const map = document.getElementById(fields.dataset.cells);
@@ -16,6 +147,62 @@ for (const fields of document.querySelectorAll("[data-cells]")) {
     event.target.closest("td").classList.add("chosen");
   });
 }
+
+// --- Uploads ----------------------------------------------------------------------------------
+
+const upload = document.getElementById("upload"), sending = document.getElementById("sending");
+
+// XMLHttpRequest, since fetch does not say how much has been sent. The form stays as it is: a refusal loses nothing.
+function send(address) {
+  const request = new XMLHttpRequest(), bar = sending.querySelector("progress"), said = sending.querySelector("span");
+  return new Promise((resolve, reject) => {
+    request.upload.addEventListener("progress", (event) => { if (event.lengthComputable) bar.value = event.loaded / event.total; });
+    request.upload.addEventListener("load", () => { said.textContent = "Reading"; bar.removeAttribute("value"); });
+    request.addEventListener("load", () => resolve(request));
+    request.addEventListener("error", () => reject(new Error("The files did not arrive. Try again.")));
+    said.textContent = "Sending";
+    bar.value = 0;
+    request.open("POST", address);
+    request.send(new FormData(upload));
+  });
+}
+
+async function sent(address, done) {
+  if (!sending.hidden) return;
+  complain(upload);
+  sending.hidden = false;
+  try {
+    const request = await send(address);
+    const html = new DOMParser().parseFromString(request.responseText, "text/html");
+    if (request.status !== 200) throw new Error(html.querySelector("[role=alert]")?.textContent ?? request.responseText.slice(0, 500));
+    done(request, html);
+  } catch (error) {
+    complain(upload, error.message);
+  } finally {
+    sending.hidden = true;
+  }
+}
+
+if (upload) {
+  upload.addEventListener("submit", (event) => {
+    event.preventDefault();
+    sent("/corpora", (request) => location.assign(request.responseURL));
+  });
+  const preview = document.getElementById("preview"), previewed = document.getElementById("previewed");
+  const show = () => sent("/corpora/preview", (_, html) => previewed.replaceChildren(html.getElementById("seen")));
+  preview.hidden = false;
+  preview.addEventListener("click", show);
+  for (const chosen of upload.querySelectorAll("[type=file]")) {
+    chosen.addEventListener("change", () => {
+      const name = document.getElementById("name"), file = chosen.files[0];
+      if (!file) return;
+      name.value ||= (file.webkitRelativePath.split("/")[0] || file.name.replace(/\.[^.]*$/, "")).slice(0, name.maxLength);
+      show();
+    });
+  }
+}
+
+// --- Training ---------------------------------------------------------------------------------
 
 const training = document.querySelector("[data-training=running]");
 async function follow() {

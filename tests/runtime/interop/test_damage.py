@@ -180,7 +180,7 @@ def _edit(folder, **changes):
     ("changes", "message"),
     [
         ({"model_type": "bart"}, "'model_type': a model of another kind than is read here"),
-        ({"model_type": "umt5"}, "missing decoder.block.1.layer.0.SelfAttention.relative_attention_bias"),
+        ({"model_type": "umt5"}, "missing .*decoder.block.1.layer.0.SelfAttention.relative_attention_bias"),
         ({"vocab_size": 100}, r"of another shape: .*shared.weight is \[96, 24\], expected \[100, 24\]"),
         ({"num_layers": 200}, "too few for the 202 layers"),
         ({"num_layers": 10**9}, "'num_layers': must be a whole number from 0 to 256, found 1000000000"),

@@ -1,0 +1,122 @@
+"""Words that exclude each other, by rule: an exchange within a group turns a supported claim into a refuted one.
+
+A supported claim says `three` because its evidence does; with `four` it is refuted. Only words that the evidence has, and
+whose substitutes it has not, are exchanged, and of numbers only for greater ones: who won three won two as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+
+from lisax.adversary.lexicon import Substitute, WordRelation
+from lisax.text.words import words
+
+NUMBERS = tuple("two three four five six seven eight nine ten eleven twelve".split())
+_ORDINALS = frozenset("first second third fourth fifth sixth seventh eighth ninth tenth last".split())
+# Words of a line exclude one another.
+GROUPS = (
+    NUMBERS,
+    *(
+        tuple(line.split())
+        for line in """first second third fourth fifth sixth seventh eighth ninth tenth
+first last
+north south east west northeast northwest southeast southwest
+northern southern eastern western northeastern northwestern southeastern southwestern
+days weeks months years decades centuries
+thousand million billion
+winter spring summer autumn
+male female
+man woman
+men women
+boy girl
+boys girls
+husband wife
+brother sister
+father mother
+son daughter
+king queen
+prince princess
+dead alive
+before after
+early late
+largest smallest
+biggest smallest
+highest lowest
+longest shortest
+oldest youngest
+best worst
+large small
+larger smaller
+older younger
+high low
+hundreds thousands millions billions
+football soccer basketball baseball tennis
+rich poor
+won lost
+wins loses
+bought sold
+opened closed
+succeeded failed
+increased decreased
+success failure
+convicted acquitted
+often rarely
+often never
+usually rarely
+frequently rarely
+many few
+several few
+all none
+always never
+public private
+urban rural
+land sea""".splitlines()
+    ),
+)
+# Of two kinds that exclude one another, or of which neither is the other, as vectors of words do not show.
+_UNLIKE = (
+    frozenset((*NUMBERS, *_ORDINALS)),
+    *(frozenset(group) for group in GROUPS),
+    frozenset("several many some few most all numerous various".split()),
+    frozenset("often usually typically generally occasionally rarely sometimes".split()) - {"typically", "generally"},
+    frozenset("actor actress".split()),
+    frozenset("actors actresses".split()),
+    frozenset("city town village state country county region".split()),
+    frozenset("book novel story play poem film song album series".split()),
+    frozenset("film cinema theater theatre stage".split()),
+    frozenset("died killed murdered".split()),
+    frozenset("sentenced convicted".split()),
+    frozenset("failed attempted".split()),
+    frozenset("married divorced engaged".split()),
+    frozenset("defeated destroyed".split()),
+    frozenset("cat dog horse bird animal pet".split()),
+)
+_DETERMINER = re.compile(r"(?:\b(?:the|his|her|its|their)|'s?) $")
+_AT_LEAST = re.compile(r"\b(?:least|most|than|over|under|about|around|nearly|almost|up to|only|of) $")
+
+
+def are_unlike(one: str, two: str) -> bool:
+    """Whether two words are known not to mean the same, however near their vectors are."""
+    return any(one in group and two in group for group in _UNLIKE)
+
+
+def opposites(text: str, evidence: Container[str]) -> Iterator[Substitute]:
+    """Exchanges after which a claim that its evidence supports is refuted; `evidence` has its words."""
+    for match in re.finditer(r"(?<![\w'-])[a-z]+(?![\w'-])", text):
+        word = match[0]
+        if word in _ORDINALS and not _DETERMINER.search(text[: match.start()]):
+            continue  # `was first given` is not `was second given`
+        if word not in evidence or _AT_LEAST.search(text[: match.start()]):
+            continue
+        for group in GROUPS:
+            if word not in group or sum(one in evidence for one in group) > 1:
+                continue
+            others = group[group.index(word) + 1 :] if group is NUMBERS else [one for one in group if one != word]
+            for other in others[:4]:
+                reason = f'the evidence says "{word}", which excludes "{other}"'
+                yield Substitute(match.start(), match.end(), other, WordRelation.ANTONYM, reason)
+
+
+def words_of(texts: Iterator[str]) -> set[str]:
+    return {word for text in texts for word in words(text)}

@@ -1,0 +1,48 @@
+"""The encoding of a text that does not say it."""
+
+from __future__ import annotations
+
+SAMPLE = 1 << 18  # bytes that a guess is made from
+# What spreadsheets and editors save beside UTF-8. The first of equally good ones counts: a few accented letters do not
+# tell the encodings of Windows apart.
+COMMON = (
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "shift_jis",
+    "gb18030",
+    "big5",
+    "euc_kr",
+)
+
+
+def guess(content: bytes) -> str | None:
+    """The encoding that a text which is not UTF-8 is most likely in; None for what looks like no text."""
+    from charset_normalizer import from_bytes  # imported here: most texts are UTF-8
+
+    sample = content[:SAMPLE]
+    if b"\0" in sample:
+        return None
+    found = from_bytes(sample, cp_isolation=list(COMMON), preemptive_behaviour=False, enable_fallback=False)
+    best = found.best()
+    if best is None:
+        return None
+    # Western European where it is as free of oddities as the best.
+    western = next((one for one in found if "cp1252" in one.could_be_from_charset), None)
+    return "cp1252" if western is not None and western.chaos <= best.chaos else best.encoding
+
+
+def decoded(content: bytes) -> tuple[str, str | None]:
+    """(text, encoding): UTF-8 (encoding None), or as it is most likely. Raises UnicodeDecodeError for what looks like no
+    text."""
+    try:
+        return content.decode("utf-8-sig"), None
+    except UnicodeDecodeError:
+        encoding = guess(content)
+        if encoding is None:
+            raise
+        return content.decode(encoding, errors="replace"), encoding

@@ -1,0 +1,90 @@
+"""A table as records, for readers of few tokens: what each row says, and what only the whole table shows.
+
+A record is a row, `{h1} is {c1} ; … ; {hm} is {cm}`; of a table of one row, which says many things of one subject, each
+cell is one. Empty cells are left out. The records that share most words with the claim come first.
+
+A reader of single rows sees neither which number is the highest nor how often a value occurs, which many claims are
+about. So the extremes of a column of numbers are marked, and a value that the claim names is counted:
+
+    12 rows . team is Lund ; points is 31 , the highest . team is Orm ; country is Varn , in 3 rows .
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
+
+from lisax.formats.budget import squeeze
+from lisax.text.words import shared_words, words
+
+MOST = 16  # records that are written; a reader of few tokens has room for two or three
+HIGHEST, LOWEST = "highest", "lowest"
+_SUPERLATIVES = {
+    HIGHEST: {"highest", "most", "largest", "biggest", "greatest", "longest", "tallest", "best", "top", "maximum"},
+    LOWEST: {"lowest", "least", "fewest", "smallest", "shortest", "worst", "minimum"},
+}
+_NUMBER = re.compile(r"[^\w-]*(-?\d[\d,]*(?:\.\d+)?)\s*(?:%|[a-z]{1,3})?\W*")
+_YEAR = re.compile(r"(1\d|20|21)\d\d")
+
+
+class Rows(Protocol):
+    """A table's header and rows, as wide as it."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def records(claim: str, table: Rows) -> list[str]:
+    """The records of a table, those that share most words with the claim first, `MOST` at most; then in its order."""
+    if len(table.rows) == 1:
+        made = [_said(name, cell) for name, cell in zip(table.header, table.rows[0], strict=True) if squeeze(cell)]
+    else:
+        made = _rows(claim, table)
+    asked = set(words(claim))
+    query = " ".join([claim, *(name for name, others in _SUPERLATIVES.items() if asked & others)])
+    shares = shared_words(query, made)
+    order = sorted(range(len(made)), key=lambda i: -shares[i])
+    return [squeeze(made[i]) for i in order[:MOST]]
+
+
+def text_of(claim: str, table: Rows) -> str:
+    """The records, each ended by a full stop, after the number of rows if there are several."""
+    size = [f"{len(table.rows)} rows"] if len(table.rows) > 1 else []
+    return " ".join(f"{said} ." for said in (*size, *records(claim, table)))
+
+
+def _rows(claim: str, table: Rows) -> list[str]:
+    asked = set(words(claim))
+    marks = [_marks(asked, [squeeze(row[j]) for row in table.rows]) for j in range(len(table.header))]
+    return [
+        " ; ".join(
+            _said(name, cell) + marked[i]
+            for name, cell, marked in zip(table.header, row, marks, strict=True)
+            if squeeze(cell)
+        )
+        for i, row in enumerate(table.rows)
+    ]
+
+
+def _said(name: str, cell: str) -> str:
+    return f"{name} is {cell}" if squeeze(name) else cell
+
+
+def _marks(asked: set[str], cells: Sequence[str]) -> list[str]:
+    """What is said of each cell of a column beyond its value."""
+    counts = Counter(cells)
+    named = {cell for cell, count in counts.items() if count > 1 and cell and asked.issuperset(words(cell))}
+    marks = [f" , in {counts[cell]} rows" if cell in named else "" for cell in cells]
+    values = [_NUMBER.fullmatch(cell.lower()) for cell in cells if cell]
+    if len(values) < 3 or not all(values) or all(_YEAR.fullmatch(value[1]) for value in values):
+        return marks
+    numbers = [float(value[1].replace(",", "")) for value in values]
+    # What many rows share marks none of them.
+    extremes = {end: mark for end, mark in ((min(numbers), LOWEST), (max(numbers), HIGHEST)) if numbers.count(end) < 3}
+    places = iter(numbers)
+    for i, cell in enumerate(cells):
+        if cell and (mark := extremes.get(next(places))):
+            marks[i] += f" , the {mark}"
+    return marks

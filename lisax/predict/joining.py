@@ -1,0 +1,60 @@
+"""Joins the verdicts on one claim from several sources, such as text and tables, into one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from lisax.predict.verdicts import Verdict
+from lisax.records import Label
+
+SOURCES = {"sentences": "text", "tables": "tables"}  # what a verdict was read from, in words
+
+
+def join(verdicts: Sequence[Verdict]) -> Verdict:
+    """One verdict from those of several sources on the same claim, by this rule:
+
+    1. A verdict that dates decided (`Verdict.ruling`) comes before all others.
+    2. Otherwise the surest of the verdicts that are not NOT ENOUGH INFO decides: the one whose label is most probable,
+       the first among equals. Probabilities of different models are compared as they are, so they should be calibrated.
+    3. If no source decides, the verdict is NOT ENOUGH INFO, with the probabilities of the source that comes nearest to
+       deciding.
+
+    The label, the probabilities and the ruling are those of the source that decides; the evidence is that of all
+    sources, its own first. Where one source supports what another refutes, `reason` says so. `sources` holds the
+    verdicts that were joined. A single verdict is returned as it is."""
+    if len(verdicts) == 1:
+        return verdicts[0]
+    sure = [verdict for verdict in verdicts if verdict.label is not Label.NOT_ENOUGH_INFO]
+    chosen = max(sure, key=_rank) if sure else min(verdicts, key=_no_information)
+    others = [verdict for verdict in verdicts if verdict is not chosen]
+    reasons = [chosen.reason, _conflict(chosen, sure)]
+    return dataclasses.replace(
+        chosen,
+        evidence=tuple(one for verdict in (chosen, *others) for one in verdict.evidence),
+        reason="; ".join(filter(None, reasons)),
+        sources=tuple(verdicts),
+    )
+
+
+def _rank(verdict: Verdict) -> tuple[bool, float]:
+    return verdict.ruling is not None, verdict.probabilities.get(verdict.label, 0.0)
+
+
+def _no_information(verdict: Verdict) -> float:
+    return verdict.probabilities.get(Label.NOT_ENOUGH_INFO, 1.0)
+
+
+def _conflict(chosen: Verdict, sure: Sequence[Verdict]) -> str:
+    """Which sources say the opposite of the one that decides; empty if none does."""
+    opposed = [verdict for verdict in sure if verdict.label is not chosen.label]
+    if not opposed:
+        return ""
+    why = "what dates decide counts" if chosen.ruling is not None else "the surer one counts"
+    return f"the sources disagree ({', '.join(map(_said, (chosen, *opposed)))}); {why}"
+
+
+def _said(verdict: Verdict) -> str:
+    share = verdict.probabilities.get(verdict.label)
+    by = ", by its dates" if verdict.ruling is not None else "" if share is None else f" {share:.3f}"
+    return f"{SOURCES[verdict.reads]}: {verdict.label}{by}"

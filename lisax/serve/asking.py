@@ -1,0 +1,162 @@
+"""Answers what the form of the page asks: at once, or step by step while it is worked on."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+
+from lisax.corpora.page_files import split_paragraphs
+from lisax.records import LisaxError
+from lisax.report.heatmap import percent
+from lisax.serve import forms, views
+from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, Checked
+from lisax.serve.library import ServedCorpus
+from lisax.serve.store import StoredAnswer
+
+if TYPE_CHECKING:
+    from lisax.predict.verdicts import Evidence
+    from lisax.serve.app import Page
+
+SHOWN, LETTERS = 3, 300  # titles or sentences of a step, and of each sentence
+Event = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a corpus; `sentences` are the claims of a paragraph, empty for all else."""
+
+    corpus: ServedCorpus
+    kind: str
+    text: str
+    sentences: tuple[str, ...] = ()
+
+
+def asked(page: Page, form: FormData) -> Asked:
+    """Reads and checks the form. A claim of several sentences is a paragraph."""
+    limits, kind = page.limits, forms.choice(form, "kind", KINDS)
+    corpus = page.library.get(forms.string(form, "corpus"))
+    if corpus is None:
+        raise LisaxError("There is no such corpus; choose one of the list.")
+    able = [other for other, kinds in page.askable() if kind in kinds]
+    if corpus not in able and len(able) == 1:
+        corpus = able[0]  # the chosen corpus is for another kind
+    if kind not in page.engine.kinds(corpus):
+        raise LisaxError(f"'{corpus.name}' cannot be asked a {kind} with the models that are loaded.")
+    if kind != CLAIM:
+        return Asked(corpus, kind, forms.text(form, "text", limits.text_characters))
+    text, sentences = forms.text(form, "text", limits.paragraph_characters), ()
+    found = tuple(filter(None, map(forms.clean, split_paragraphs(forms.string(form, "text")))))
+    if len(found) > 1:
+        sentences = found
+        if len(sentences) > limits.paragraph_sentences:
+            raise LisaxError(
+                f"The text has {len(sentences):,} sentences; at most {limits.paragraph_sentences:,} are checked at once."
+            )
+    for sentence in sentences or (text,):
+        if len(sentence) > limits.text_characters:
+            raise LisaxError(
+                f"A claim has {len(sentence):,} characters; at most {limits.text_characters:,} are taken. A claim ends "
+                "with its sentence."
+            )
+    return Asked(corpus, kind, text, sentences)
+
+
+async def answered(page: Page, asked: Asked) -> StoredAnswer:
+    """Answers, and stores the answer."""
+    started = time.perf_counter()
+    if asked.sentences:
+        parts = [part async for part in _parts(page, asked)]
+        return await _store_paragraph(page, asked, parts, started)
+    if asked.kind == CLAIM:
+        (checked,) = [checked async for checked in page.service.checked(asked.corpus, [asked.text])]
+        return await _store_claim(page, asked, asked.text, checked, started)
+    work = page.worker.run(lambda: page.engine.ask(asked.corpus, asked.kind, asked.text), page.limits.answer_seconds)
+    return await _store(page, asked, asked.kind, asked.text, await work, started)
+
+
+async def steps(page: Page, asked: Asked) -> AsyncIterator[Event]:
+    """What is known so far, as it comes, each with the `seconds` since the start; at last the `address` of the answer.
+
+    A claim: what was found, the best of it, the verdict. A question: what was found. A paragraph: each sentence with its
+    verdict."""
+    started = time.perf_counter()
+
+    def event(step: str, **values: Any) -> Event:
+        return {"step": step, "seconds": round(time.perf_counter() - started, 3), **values}
+
+    if asked.sentences:
+        parts = []
+        async with contextlib.aclosing(_parts(page, asked)) as found:
+            async for text, answer in found:
+                parts.append((text, answer))
+                done = {"done": len(parts), "of": len(asked.sentences)}
+                yield event("sentence", text=text, **done, **_headline(answer))
+        answer = await _store_paragraph(page, asked, parts, started)
+    elif asked.kind == CLAIM:
+        async with contextlib.aclosing(page.service.steps(asked.corpus, asked.text)) as steps:
+            async for step, made in steps:
+                if step == "checked":
+                    answer = await _store_claim(page, asked, asked.text, made, started)
+                    yield event("verdict", **_headline(answer))
+                else:
+                    yield event(step, **_units(made, step == "ranked"))
+    else:
+        if asked.kind == QUESTION:
+            look = page.worker.run(lambda: page.engine.titles_for(asked.corpus, asked.text), page.limits.answer_seconds)
+            titles = await look
+            yield event("found", count=len(titles), titles=titles, best=[])
+        answer = await answered(page, asked)
+    yield event("answer", address=f"/answers/{answer.id}")
+
+
+def _units(made: Sequence[Sequence[Evidence]], with_texts: bool) -> Event:
+    """How many units each source has given, the titles of the first and, if wanted, their texts."""
+    units = [one for found in made for one in found]
+    titles = list(dict.fromkeys(one.source or one.unit for one in units))[:SHOWN]
+    best = [one for found in made for one in found[:SHOWN]] if with_texts else []
+    return {
+        "count": len(units),
+        "titles": titles,
+        "best": [{"source": one.source, "text": one.text[:LETTERS]} for one in best],
+    }
+
+
+def _headline(answer: StoredAnswer) -> Event:
+    whole, _ = views.joined(answer.result["verdicts"], answer.text)
+    share = whole.probabilities.get(whole.label)
+    return {"label": views.HEADLINES[whole.label], "share": "" if share is None else percent(share)}
+
+
+async def _parts(page: Page, asked: Asked) -> AsyncIterator[tuple[str, StoredAnswer]]:
+    """The sentences of a paragraph with their stored answers, as they are done."""
+    started = time.perf_counter()
+    waiting = iter(asked.sentences)
+    async with contextlib.aclosing(page.service.checked(asked.corpus, asked.sentences)) as every:
+        async for checked in every:
+            text = next(waiting)
+            yield text, await _store_claim(page, asked, text, checked, started)
+
+
+async def _store_claim(page: Page, asked: Asked, text: str, checked: list[Checked], started: float) -> StoredAnswer:
+    result = await run_in_threadpool(page.engine.claim_result, asked.corpus, checked)
+    return await _store(page, asked, CLAIM, text, result, started)
+
+
+async def _store_paragraph(
+    page: Page, asked: Asked, parts: list[tuple[str, StoredAnswer]], started: float
+) -> StoredAnswer:
+    result = {"parts": [{"text": text, "answer": answer.id} for text, answer in parts]}
+    return await _store(page, asked, PARAGRAPH, asked.text, result, started)
+
+
+async def _store(
+    page: Page, asked: Asked, kind: str, text: str, result: dict[str, Any], started: float
+) -> StoredAnswer:
+    timed = {"seconds": time.perf_counter() - started} | result
+    return await run_in_threadpool(page.store.add_answer, asked.corpus.id, kind, text, timed)

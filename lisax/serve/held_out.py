@@ -1,0 +1,95 @@
+"""How many of the held-out entries of feedback a model gets right: measured before and after a training, in a process of its
+own (`python -m lisax.serve.held_out ROLE FOLDER BEFORE AFTER OUT`), which writes {"count", "before", "after"}.
+
+What is right depends on the role: of questions the best cell of the tables that answer them is one that was said to be
+right; of a ranker the sentence that it puts first is one of those that decide; a labeller and a table verifier give the
+label that was said, from the evidence that was said to decide or, where nothing does, from what was found.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lisax.corpora import Dataset, open_folder
+from lisax.predict.opening import open_model
+from lisax.predict.ranker import ranker_of
+from lisax.predict.verdicts import Evidence
+from lisax.predict.verifier import verifier_of
+from lisax.records import Label, is_cell, split_cell_id, write_json
+from lisax.serve.answering import LABELLER, PARTS, RANKER
+
+READ = 5  # sentences that a labeller reads where nothing decides
+
+
+def right(role: str, model: Any, held: Dataset) -> list[bool]:
+    """Whether the model is right, for each held-out entry that can be measured."""
+    return list({PARTS: _questions, RANKER: _ranked, LABELLER: _labelled}.get(role, _by_tables)(model, held))
+
+
+def _questions(model: Any, held: Dataset) -> Iterator[bool]:
+    import numpy as np
+
+    from lisax.formats.parts import PartKind
+    from lisax.predict.part_scorer import PartScorer
+    from lisax.predict.table_answers import TableScores
+
+    scorer, tables = PartScorer.of(model), {table.id: table for table in held.tables()}
+    for question in held.questions("train"):
+        places = {split_cell_id(unit) for unit in filter(is_cell, question.evidence)}
+        shown = [tables[name] for name in dict.fromkeys(place[0] for place in places) if name in tables]
+        rows, columns = (scorer.scores(question.text, kind, shown) for kind in (PartKind.ROW, PartKind.COLUMN))
+        scores = [TableScores(table, 0.0, *parts) for table, *parts in zip(shown, rows, columns)]
+        if scores:
+            best = scores[int(np.argmax([one.score() for one in scores]))]
+            yield (best.table.id, *best.best) in places
+
+
+def _sentences(held: Dataset) -> dict[str, Evidence]:
+    return {
+        sentence.id: Evidence(sentence.id, sentence.text, page.title)
+        for page in held.documents()
+        for sentence in page.sentences
+    }
+
+
+def _ranked(model: Any, held: Dataset) -> Iterator[bool]:
+    ranker, sentences = ranker_of(model), _sentences(held)
+    for claim in held.claims("train"):
+        gold = {unit for units in claim.evidence_sets for unit in units}
+        # By id: in the file those that decide come first.
+        candidates = [sentences[unit] for unit in sorted(claim.candidates) if unit in sentences]
+        if gold and candidates:
+            yield ranker.rank(claim.text, candidates)[0].unit in gold
+
+
+def _labelled(model: Any, held: Dataset) -> Iterator[bool]:
+    verifier, sentences = verifier_of(model), _sentences(held)
+    for claim in held.claims("train"):
+        units = [unit for units in claim.evidence_sets for unit in units] or claim.candidates[:READ]
+        evidence = [sentences[unit] for unit in units if unit in sentences]
+        yield verifier.verify(claim.text, evidence).label is claim.label
+
+
+def _by_tables(model: Any, held: Dataset) -> Iterator[bool]:
+    from lisax.formats.tables import view
+
+    verifier, tables = verifier_of(model), {table.id: table for table in held.tables()}
+    for claim in held.table_claims("train"):
+        units = [unit for units in claim.evidence_sets for unit in units] or list(tables)[:READ]
+        shown = [tables[unit] for unit in units if unit in tables][: verifier.depth]
+        evidence = [Evidence(one.id, "", one.title, table=view(one, range(len(one.header)))) for one in shown]
+        if claim.label is not Label.NOT_ENOUGH_INFO:
+            yield verifier.verify(claim.text, evidence).label is claim.label
+
+
+def main(role: str, folder: str, before: str, after: str, out: str) -> None:
+    held = open_folder(Path(folder))
+    found = [right(role, open_model(path), held) for path in (before, after)]
+    write_json(Path(out), {"count": len(found[0]), "before": sum(found[0]), "after": sum(found[1])})
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

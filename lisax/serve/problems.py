@@ -1,0 +1,64 @@
+"""Errors of the API as JSON. The page's own errors are pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import Scope
+
+from lisax.errors import printable
+from lisax.serve.schema import field_of
+
+PROBES = frozenset({"/healthz", "/readyz"})  # asked by machines without a token; they say nothing of the content
+API = frozenset({"/openapi.json", "/metrics", *PROBES})
+PREFIX = "/v1/"
+WORDS = {  # what Starlette, FastAPI and pydantic say, as it reads here
+    "Not Found": "there is no such address; GET /openapi.json lists them",
+    "Method Not Allowed": "another method is meant; the header Allow names it",
+    "There was an error parsing the body": "the body is not JSON: it is not UTF-8, nested too deeply, or has "
+    "a number of thousands of digits",
+    "missing": "the field is missing",
+    "extra_forbidden": "there is no such field",
+    "model_type": "expected an object",
+    "model_attributes_type": "expected an object",
+    "string_pattern_mismatch": "the text is empty",
+    "string_unicode": "the text holds half of a surrogate pair, which is no character",
+}
+
+
+def is_api(path: str) -> bool:
+    return path.startswith(PREFIX) or path in API
+
+
+def request_id(scope: Scope) -> str:
+    return scope.get("state", {}).get("request_id", "")
+
+
+def problem(
+    scope: Scope, status: int, message: str, field: str | None = None, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    return JSONResponse({"error": described(scope, status, message, field)}, status, headers)
+
+
+def described(scope: Scope, status: int, message: str, field: str | None = None) -> dict[str, Any]:
+    named = {} if field is None else {"field": printable(field)}
+    return {"status": status, "message": printable(message), **named, "request_id": request_id(scope)}
+
+
+def invalid(first: Mapping[str, Any]) -> tuple[int, str, str | None]:
+    """Status, message and field of a validation error."""
+    if first["type"] == "json_invalid":
+        return 400, f"the body is not JSON: {first['ctx']['error']} at character {first['loc'][-1]}", None
+    place = first["loc"][1:] if first["loc"][:1] == ("body",) else first["loc"]
+    message = WORDS.get(first["type"], first["msg"][:1].lower() + first["msg"][1:])
+    return 422, message, field_of(place) or None
+
+
+class Unusable(HTTPException):
+    """415: the body is of another type."""
+
+    def __init__(self, found: str):
+        super().__init__(415, f"expected a body of application/json, found {found or 'no content-type'!r:.100}")

@@ -1,0 +1,318 @@
+"""What the service takes and returns, for HTTP and for assistants: these models check the input and make the OpenAPI
+document.
+
+A call takes one object (`claim`) or a batch (`claims`). Of a verdict, an answer and a unit of evidence the fields are
+those of `Verdict.to_dict`, `Answer.to_dict` and `Evidence.to_dict`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    FiniteFloat,
+    StringConstraints,
+    Tag,
+)
+
+from lisax.serve.limits import LIMITS
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def one_line(text: str) -> str:
+    """`text` without control characters and repeated blanks. Raises ValueError if nothing is left."""
+    found = " ".join(_CONTROLS.sub(" ", text).split())
+    if not found:
+        raise ValueError("the text is empty")
+    return found
+
+
+def _is_whole(given: Any) -> bool:
+    return isinstance(given, float) and given.is_integer()
+
+
+SAYS_SOMETHING = r"[^\s\x00-\x1f\x7f]"  # at least one character that is neither a blank nor a control character
+Line = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=LIMITS.text_characters, pattern=SAYS_SOMETHING),
+    AfterValidator(one_line),
+]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=LIMITS.evidence_characters, pattern=SAYS_SOMETHING)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=LIMITS.text_characters, pattern=SAYS_SOMETHING)]
+WHOLE = BeforeValidator(lambda given: int(given) if _is_whole(given) else given)  # to JSON 5.0 is an integer
+IndexId = Annotated[
+    str | None,
+    Field(default=None, description="An id of `GET /v1/indexes`; by default the first index that can be asked this."),
+]
+Reads = Annotated[
+    Literal["sentences", "tables"] | None,
+    Field(
+        default=None,
+        description="What the claim is checked against, where an index has both; default: both, joined into one verdict.",
+    ),
+]
+Label = Literal["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
+
+
+# Which form of an input is meant is seen from the input, so that errors are of that form alone; their places have these
+# tags, which `field_of` leaves out.
+_ONE, _MANY, _STRING, _NUMBER, _OBJECT = TAGS = ("(one)", "(many)", "(string)", "(number)", "(object)")
+
+
+def field_of(place: Sequence[int | str]) -> str:
+    """The place of a validation error as a user writes it: `claims[2].evidence`."""
+    parts = (part for part in place if part not in TAGS)
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
+
+
+def _form(given: Any) -> str:
+    return _STRING if isinstance(given, str) else _OBJECT
+
+
+Id = Annotated[
+    Annotated[
+        Annotated[int, WHOLE, Tag(_NUMBER)] | Annotated[str, Tag(_STRING)],
+        Discriminator(lambda given: _STRING if isinstance(given, str) else _NUMBER),
+    ]
+    | None,
+    Field(default=None, description="Returned with the result."),
+]
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+# --- What comes back --------------------------------------------------------------------------
+
+
+class Evidence(Model):
+    """A unit of evidence. `unit` is its id, `source` the title of its page, table or graph."""
+
+    unit: str
+    text: str
+    source: str = ""
+    place: str = ""
+    score: FiniteFloat | None = None
+    url: str = ""
+    revision_url: str = ""
+
+
+class SourceVerdict(Model):
+    """The label from one source, of a verdict that was joined from several."""
+
+    reads: Literal["sentences", "tables"]
+    label: Label
+    label_probabilities: dict[Label, float] = {}
+    reason: str = ""
+
+
+class Verdict(Model):
+    """A claim's label with its evidence, best first: what `lisax check --json` prints, and FEVER's fields in it."""
+
+    claim: str
+    id: int | str | None = None
+    predicted_label: Label
+    predicted_evidence: list[tuple[str, int] | str]
+    label_probabilities: dict[Label, float] = {}
+    evidence_scores: list[float] = []
+    evidence_units: list[str] = []
+    abstained: bool = False
+    temporal: dict[str, Any] | None = None
+    sufficiency: float | None = None
+    reason: str
+    evidence: list[Evidence]
+    deciding: str | None = Field(default=None, description="Of a joined verdict: the unit of evidence that decides.")
+    sources: list[SourceVerdict] = Field(default=[], description="The verdicts that were joined, if there are several.")
+
+
+class Answer(Model):
+    """An answer with its evidence. `begin` and `end` are characters of the `passage` that a reader found it in."""
+
+    answer: str
+    probability: float
+    abstained: bool = False
+    passage: str | None = None
+    unit: str | None = None
+    begin: int | None = None
+    end: int | None = None
+    evidence: Evidence | None
+    reason: str
+
+
+class Answers(Model):
+    """The answers to a question, likeliest first."""
+
+    question: str
+    id: int | str | None = None
+    answers: list[Answer]
+
+
+class Ranking(Model):
+    """The evidence for a claim, best first."""
+
+    claim: str
+    id: int | str | None = None
+    evidence: list[Evidence]
+
+
+Result = TypeVar("Result", Verdict, Answers, Ranking)
+
+
+class Results(Model, Generic[Result]):
+    """The results of a batch, in its order."""
+
+    results: list[Result]
+
+
+class Index(Model):
+    """An index, and the calls that the loaded models answer from it."""
+
+    id: str
+    name: str
+    calls: list[Literal["check", "ask", "rank"]]
+
+
+class Indexes(Model):
+    indexes: list[Index]
+
+
+class Problem(Model):
+    """What is wrong, and with which field."""
+
+    status: int
+    message: str
+    field: str | None = None
+    request_id: str
+
+
+class Error(Model):
+    error: Problem
+
+
+# --- What comes in ----------------------------------------------------------------------------
+
+
+class GivenEvidence(Evidence):
+    """A unit of evidence; what `/v1/rank` returns can be given to `/v1/verify`. `unit`, its id, may be left out."""
+
+    unit: Name | None = None
+    text: Text
+    source: Annotated[str, StringConstraints(max_length=LIMITS.text_characters)] = ""
+
+
+class Claim(Model):
+    claim: Line
+    id: Id
+
+
+class Question(Model):
+    question: Line
+    id: Id
+
+
+ClaimOrText = Annotated[
+    Annotated[Line, Tag(_STRING)] | Annotated[Claim, Tag(_OBJECT)],
+    Discriminator(_form),
+]
+QuestionOrText = Annotated[
+    Annotated[Line, Tag(_STRING)] | Annotated[Question, Tag(_OBJECT)],
+    Discriminator(_form),
+]
+EvidenceOrText = Annotated[
+    Annotated[Text, Tag(_STRING)] | Annotated[GivenEvidence, Tag(_OBJECT)],
+    Discriminator(_form),
+]
+Given = Annotated[list[EvidenceOrText], Field(min_length=1, max_length=LIMITS.candidates)]
+Items = Field(min_length=1, max_length=LIMITS.call_items)
+
+
+class ClaimToRank(Claim):
+    candidates: Annotated[Given | None, Field(default=None, description="Searched for in an index where left out.")]
+
+
+class ClaimToVerify(Claim):
+    evidence: Annotated[Given, Field(description="Best first; as many are read as the labeller reads.")]
+
+
+ToRankOrText = Annotated[
+    Annotated[Line, Tag(_STRING)] | Annotated[ClaimToRank, Tag(_OBJECT)],
+    Discriminator(_form),
+]
+
+
+class _Searches(Model):
+    index: IndexId
+
+
+class _Checks(_Searches):
+    reads: Reads
+
+
+class _Asks(_Searches):
+    answers: Annotated[int, Field(default=5, ge=1, le=100, description="How many to return at most."), WHOLE]
+
+
+class _Ranks(_Searches):
+    k: Annotated[
+        int, Field(default=10, ge=1, le=LIMITS.candidates, description="How many units to return at most."), WHOLE
+    ]
+
+
+class CheckOne(Claim, _Checks):
+    """A claim to check against an index."""
+
+
+class CheckMany(_Checks):
+    """Claims to check against an index."""
+
+    claims: Annotated[list[ClaimOrText], Items]
+
+
+class AskOne(Question, _Asks):
+    """A question to answer from an index."""
+
+
+class AskMany(_Asks):
+    """Questions to answer from an index."""
+
+    questions: Annotated[list[QuestionOrText], Items]
+
+
+class RankOne(ClaimToRank, _Ranks):
+    """A claim, and the candidates to order by relevance to it; without candidates, those that an index has for it."""
+
+
+class RankMany(_Ranks):
+    """Claims, each with candidates to order by relevance to it, or without: then an index is searched for them."""
+
+    claims: Annotated[list[ToRankOrText], Items]
+
+
+class VerifyOne(ClaimToVerify):
+    """A claim to label from the evidence that is given with it."""
+
+
+class VerifyMany(Model):
+    """Claims to label, each from the evidence that is given with it."""
+
+    claims: Annotated[list[ClaimToVerify], Items]
+
+
+def _one_or_many(field: str) -> Discriminator:
+    return Discriminator(lambda given: _MANY if isinstance(given, dict) and field in given else _ONE)
+
+
+Check = Annotated[Annotated[CheckOne, Tag(_ONE)] | Annotated[CheckMany, Tag(_MANY)], _one_or_many("claims")]
+Ask = Annotated[Annotated[AskOne, Tag(_ONE)] | Annotated[AskMany, Tag(_MANY)], _one_or_many("questions")]
+Rank = Annotated[Annotated[RankOne, Tag(_ONE)] | Annotated[RankMany, Tag(_MANY)], _one_or_many("claims")]
+Verify = Annotated[Annotated[VerifyOne, Tag(_ONE)] | Annotated[VerifyMany, Tag(_MANY)], _one_or_many("claims")]

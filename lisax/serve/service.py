@@ -1,0 +1,232 @@
+"""The calls of the service, for HTTP, for assistants and for the page: a call becomes items of work, which the worker
+computes together with what others ask of the same models."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import functools
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from lisax.predict.joining import join
+from lisax.predict.verdicts import Evidence
+from lisax.records import Claim, LisaxError
+from lisax.serve import schema
+from lisax.serve.answering import LABELLER, PASSAGES, QUESTION, TABLES, TEXT, Checked, Engine
+from lisax.serve.library import Library, ServedCorpus
+from lisax.serve.limits import Limits
+from lisax.serve.worker import Busy, Worker
+
+
+class NotHere(LisaxError):
+    """There is no index or no model for a call; `field` is the field that asked for it."""
+
+    def __init__(self, message: str, field: str):
+        super().__init__(message)
+        self.field = field
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Items that `work` takes to as many results; batches of equal `key` may be computed together. `row` makes a result
+    plain data."""
+
+    key: Hashable
+    items: Sequence[Any]
+    work: Callable[[list], Sequence[Any]]
+    row: Callable[[Any], dict[str, Any]]
+
+
+class Service:
+    """`rows` runs a batch, which `check`, `ask`, `rank` and `verify` make of a request."""
+
+    def __init__(self, engine: Engine, library: Library, worker: Worker, limits: Limits):
+        self.engine, self.library, self.worker, self.limits = engine, library, worker, limits
+
+    async def rows(self, batch: Batch) -> AsyncIterator[dict[str, Any]]:
+        """The results as plain data, in order and as they are ready. Raises `Busy` where the queue is full, or where one
+        takes too long."""
+        waiting: collections.deque[Future] = collections.deque()
+        items = collections.deque(batch.items)
+        try:
+            while items or waiting:
+                # No more at a time than fits one call of the models: others wait no longer because of a large batch.
+                while items and len(waiting) < self.limits.together:
+                    try:
+                        waiting.append(self.worker.submit_item(batch.key, batch.work, items[0]))
+                    except Busy:
+                        if not waiting:
+                            raise
+                        break
+                    items.popleft()
+                yield batch.row(await self.worker.result(waiting[0], self.limits.answer_seconds))
+                waiting.popleft()
+        finally:
+            _cancel(waiting)
+
+    async def checked(self, corpus: ServedCorpus, claims: Sequence[str]) -> AsyncIterator[Sequence[Checked]]:
+        """For each claim the verdict from each source of a corpus, for the page."""
+        batch = self._check(corpus, self.engine.sources(corpus), claims)
+        async with contextlib.aclosing(self.rows(dataclasses.replace(batch, row=lambda checked: checked))) as rows:
+            async for checked in rows:
+                yield checked
+
+    async def steps(self, corpus: ServedCorpus, claim: str) -> AsyncIterator[tuple[str, list[Any]]]:
+        """The steps of checking a claim as they are done, with what each source of a corpus gives: ("found", evidence),
+        ("ranked", evidence), ("checked", verdicts)."""
+        engine, sources = self.engine, self.engine.sources(corpus)
+
+        async def each(step: Callable[[ServedCorpus, str, list], Sequence[Any]], items: Sequence[Any]) -> list[Any]:
+            futures: list[Future] = []
+            try:
+                for source, item in zip(sources, items):
+                    work = functools.partial(step, corpus, source)
+                    futures.append(self.worker.submit_item((step.__name__, corpus.id, source), work, item))
+                return [await self.worker.result(future, self.limits.answer_seconds) for future in futures]
+            finally:
+                _cancel(futures)
+
+        found = await each(engine.search_for, [claim] * len(sources))
+        yield "found", found
+        ranked = await each(engine.rank_for, [(claim, units) for units in found])
+        yield "ranked", ranked
+        yield "checked", await each(engine.verify_for, [(claim, units) for units in ranked])
+
+    # --- Calls ----------------------------------------------------------------------------------
+
+    def check(self, request: schema.CheckOne | schema.CheckMany) -> Batch:
+        wanted = {None: (TEXT, TABLES, PASSAGES), "tables": (TABLES,), "sentences": (TEXT, PASSAGES)}[request.reads]
+
+        def sources_of(corpus: ServedCorpus) -> tuple[str, ...]:
+            return tuple(source for source in self.engine.sources(corpus) if source in wanted)
+
+        corpus = self._corpus(request.index, sources_of, "checks claims")
+        given = [request] if isinstance(request, schema.CheckOne) else request.claims
+        return self._check(corpus, sources_of(corpus), [_claim(one) for one in given])
+
+    def _check(self, corpus: ServedCorpus, sources: tuple[str, ...], claims: Sequence[str | Claim]) -> Batch:
+        """Checks claims against each of the sources; a row is the verdict that is joined from theirs."""
+
+        def work(claims: list[str | Claim]) -> list[tuple[Checked, ...]]:
+            return list(zip(*(self.engine.check_many(corpus, source, claims) for source in sources), strict=True))
+
+        return Batch(
+            ("check", corpus.id, sources),
+            claims,
+            work,
+            lambda checked: join([one.verdict for one in checked]).to_dict(),
+        )
+
+    def ask(self, request: schema.AskOne | schema.AskMany) -> Batch:
+        corpus = self._corpus(request.index, lambda corpus: QUESTION in self.engine.kinds(corpus), "answers questions")
+        given = [request] if isinstance(request, schema.AskOne) else request.questions
+        questions = [schema.Question(question=one) if isinstance(one, str) else one for one in given]
+
+        def work(asked: list[schema.Question]) -> list[tuple[schema.Question, list]]:
+            texts = [one.question for one in asked]
+            return list(zip(asked, self.engine.answer_many(corpus, texts, request.answers), strict=True))
+
+        return Batch(("ask", corpus.id, request.answers), questions, work, _answers_row)
+
+    def rank(self, request: schema.RankOne | schema.RankMany) -> Batch:
+        given = [request] if isinstance(request, schema.RankOne) else request.claims
+        claims = [schema.ClaimToRank(claim=one) if isinstance(one, str) else one for one in given]
+        searches = request.index is not None or any(claim.candidates is None for claim in claims)
+        corpus = self._corpus(request.index, self.engine.searched, "finds evidence") if searches else None
+
+        def work(asked: list[schema.ClaimToRank]) -> list[tuple[schema.ClaimToRank, list[Evidence]]]:
+            searched = [one.claim for one in asked if one.candidates is None]
+            found = iter(self.engine.find_many(corpus, searched) if searched else ())
+            given = [one for one in asked if one.candidates is not None]
+            candidates = [_evidence(one.candidates) for one in given]
+            ranked = iter(self.engine.rank_many([one.claim for one in given], candidates) if given else ())
+            return [(one, next(found if one.candidates is None else ranked)) for one in asked]
+
+        return Batch(("rank", corpus and corpus.id), claims, work, lambda ranked: _ranking_row(*ranked, most=request.k))
+
+    def verify(self, request: schema.VerifyOne | schema.VerifyMany) -> Batch:
+        if LABELLER not in self.engine.models:
+            raise NotHere("no model that is loaded labels claims from given evidence", "evidence")
+        given = [request] if isinstance(request, schema.VerifyOne) else request.claims
+
+        def work(asked: list[schema.ClaimToVerify]) -> list[Any]:
+            return self.engine.verify_many([_claim(one) for one in asked], [_evidence(one.evidence) for one in asked])
+
+        return Batch(("verify",), given, work, lambda verdict: verdict.to_dict())
+
+    def can(self, call: str) -> bool:
+        """Whether the loaded models answer a call, from an index if it takes one."""
+        if call == "verify":
+            return LABELLER in self.engine.models
+        return call == "rank" or any(call in self._calls(corpus) for corpus in self.library)
+
+    def indexes(self) -> dict[str, Any]:
+        return {"indexes": [{"id": one.id, "name": one.name, "calls": self._calls(one)} for one in self.library]}
+
+    def _calls(self, corpus: ServedCorpus) -> list[str]:
+        can = {
+            "check": self.engine.sources(corpus),
+            "ask": QUESTION in self.engine.kinds(corpus),
+            "rank": self.engine.searched(corpus),
+        }
+        return [call for call, found in can.items() if found]
+
+    def _corpus(self, index: str | None, can: Callable[[ServedCorpus], Any], does: str) -> ServedCorpus:
+        """The index with this id, or the first that `can`."""
+        if index is not None:
+            corpus = self.library.get(index)
+            if corpus is None:
+                raise NotHere("there is no such index; GET /v1/indexes lists them", "index")
+            if not can(corpus):
+                raise NotHere(f"no model that is loaded {does} from the index '{index}'", "index")
+            return corpus
+        found = next(filter(can, self.library), None)
+        if found is None:
+            raise NotHere(f"no model that is loaded {does} from an index that is given", "index")
+        return found
+
+
+def _cancel(futures: Iterable[Future]) -> None:
+    """Drops the work that waits; what is done already stays as it is."""
+    for future in futures:
+        future.cancel()
+
+
+def _claim(given: str | schema.Claim) -> str | Claim:
+    if isinstance(given, str) or given.id is None:
+        return given if isinstance(given, str) else given.claim
+    return Claim(str(given.id), given.claim, original_id=given.id)
+
+
+def _evidence(given: Iterable[str | schema.GivenEvidence]) -> list[Evidence]:
+    """The evidence of a request. Scores count if every unit has one."""
+    units = [schema.GivenEvidence(text=one) if isinstance(one, str) else one for one in given]
+    scored = all(one.score is not None for one in units)
+    return [
+        Evidence(
+            f"evidence_{i}" if one.unit is None else one.unit,
+            one.text,
+            one.source,
+            one.place,
+            one.score if scored else None,
+            url=one.url,
+            revision_url=one.revision_url,
+        )
+        for i, one in enumerate(units)
+    ]
+
+
+def _with_id(row: dict[str, Any], given: schema.Claim | schema.Question) -> dict[str, Any]:
+    return row if given.id is None else row | {"id": given.id}
+
+
+def _answers_row(answered: tuple[schema.Question, list]) -> dict[str, Any]:
+    asked, answers = answered
+    return _with_id({"question": asked.question, "answers": [one.to_dict() for one in answers]}, asked)
+
+
+def _ranking_row(claim: schema.ClaimToRank, evidence: Sequence[Evidence], most: int) -> dict[str, Any]:
+    return _with_id({"claim": claim.claim, "evidence": [one.to_dict() for one in evidence[:most]]}, claim)

@@ -1,0 +1,31 @@
+"""Texts that do not say their encoding."""
+
+from __future__ import annotations
+
+import pytest
+
+from lisax.corpora.encodings import decoded
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "name,city\nJosé,Zürich\n"),
+        ("cp1252", "“Quoted” – dash, façade\nL’été à la plage\n"),
+        ("cp1251", "имя,город\nИван,Москва\nОльга,Тверь\n"),
+        ("cp1253", "Όνομα,πόλη\nΓιώργος,Αθήνα\n"),
+        ("shift_jis", "名前,都市\n太郎,東京\n花子,大阪府の町\n"),
+        ("gb18030", "姓名,城市\n王伟,北京\n李娜,上海市\n"),
+    ],
+)
+def test_common_encodings_are_found(encoding, text):
+    assert decoded(text.encode(encoding)) == (text, encoding)
+
+
+def test_utf8_is_no_guess():
+    assert decoded("\ufeffé".encode()) == ("é", None) and decoded(b"plain") == ("plain", None)
+
+
+def test_what_looks_like_no_text_is_refused():
+    with pytest.raises(UnicodeDecodeError):
+        decoded(b"\xff\xfe\x00\x81")

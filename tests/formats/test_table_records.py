@@ -1,0 +1,72 @@
+"""Tables as records: golden strings, and rules that hold for any table."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lisax.formats.table_records import MOST, records, text_of
+from lisax.formats.tables import TableView
+
+
+def table(header: str, *rows: str) -> TableView:
+    return TableView("t", "", tuple(header.split("|")), tuple(tuple(row.split("|")) for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("claim", "of", "text"),
+    [
+        # A column of numbers has extremes; years and columns with other values have none.
+        (
+            "Orm scored the most",
+            table("team|points|year", "Orm|31 pts|1990", "Lund|1,204|1991", "Tarn|-2|1992", "Ilm|31|1993"),
+            "4 rows . team is Lund ; points is 1,204 , the highest ; year is 1991 . "
+            "team is Orm ; points is 31 pts ; year is 1990 . "
+            "team is Tarn ; points is -2 , the lowest ; year is 1992 . team is Ilm ; points is 31 ; year is 1993 .",
+        ),
+        # Two may share an extreme; more do not stand out.
+        (
+            "x",
+            table("n", "1", "1", "2", "2", "2"),
+            "5 rows . n is 1 , the lowest . n is 1 , the lowest . n is 2 . n is 2 . n is 2 .",
+        ),
+        ("x", table("n", "1", "1", "1"), "3 rows . n is 1 . n is 1 . n is 1 ."),
+        ("x", table("n", "1", "2"), "2 rows . n is 1 . n is 2 ."),
+        ("x", table("n", "1", "2", "?"), "3 rows . n is 1 . n is 2 . n is ? ."),
+        # A value that the claim names is counted; empty cells are left out; the best records come first.
+        (
+            "Three come from Varn",
+            table("team|country", "Orm|Lund", "Ilm|Varn", "Tarn|", "Sel|Varn"),
+            "4 rows . team is Ilm ; country is Varn , in 2 rows . team is Sel ; country is Varn , in 2 rows . "
+            "team is Orm ; country is Lund . team is Tarn .",
+        ),
+        # Of a table of one row each cell is a record.
+        ("Born in Tarn", table("Name|Born|Note|", "Mara|in  Tarn||x"), "Born is in Tarn . Name is Mara . x ."),
+        ("x", table("a|b"), ""),
+    ],
+)
+def test_golden_texts(claim, of, text):
+    assert text_of(claim, of) == text
+
+
+def test_the_row_with_the_extreme_that_the_claim_is_about_comes_first():
+    of = table("team|points", *(f"team {i}|{i * 7 % 20}" for i in range(20)))
+    assert records("The fewest points were zero", of)[0] == "team is team 0 ; points is 0 , the lowest"
+    assert records("the largest number", of)[0].endswith("19 , the highest")
+
+
+cells = st.text("ab1 29.,-", max_size=4)
+
+
+@given(st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(cells, min_size=n, max_size=n), max_size=20)), cells)
+def test_each_row_has_its_record_with_its_cells(rows, claim):
+    of = TableView("t", "", tuple("wxyz"[: len(rows[0]) if rows else 1]), tuple(map(tuple, rows)))
+    found = records(claim, of)
+    said = [[f"{name} is {' '.join(cell.split())}" for name, cell in zip("wxyz", row) if cell.strip()] for row in rows]
+    if len(rows) == 1:
+        assert sorted(found) == sorted(said[0])
+    else:
+        assert len(found) == min(len(rows), MOST)
+        for one in found:
+            assert any(all(part in one for part in parts) for parts in said)

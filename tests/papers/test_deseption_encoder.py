@@ -1,0 +1,70 @@
+"""DeSePtion on a pretrained encoder: both pointers start from it, and label claims end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import small_encoder
+import stages_alone
+
+from lisax.corpora import open_folder
+from lisax.papers.deseption.recipe import PointerRecipe
+from lisax.papers.deseption.report import finish
+from lisax.papers.deseption.run import Deseption
+from lisax.predict.verifier import Verifier
+from lisax.records import LisaxError
+from lisax.runtime.checkpoints import read_card
+
+RECIPE = """
+PointerRecipe.backbone = '{encoder}'
+PointerRecipe.train = {{'documents': '{documents}', 'evidence': '{evidence}'}}
+PointerRecipe.initial = {{'documents': '{encoder}', 'evidence': '{encoder}'}}
+PointerRecipe.attacks = False
+PointerRecipe.hops = 1
+PointerRecipe.candidates = 8
+PointerRecipe.documents = 3
+PointerRecipe.sentences = 10
+PointerRecipe.title_tokens = 48
+PointerRecipe.sentence_tokens = 64
+PointerRecipe.train_claims = 40
+PointerRecipe.validation_claims = 10
+PointerRecipe.report_claims = 12
+"""
+POINTER = "evidence_pointer.PointerConfig:\n  hidden = 16\n  hops = 1\n  beam_size = 2\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    models = {name: (f"deseption/minilm_{name}", POINTER) for name in ("documents", "evidence")}
+    return small_encoder.prepare(tmp_path_factory.mktemp("deseption"), RECIPE, 80, models)
+
+
+@pytest.fixture(scope="module")
+def run(folder) -> Deseption:
+    return small_encoder.finished(Deseption, PointerRecipe, finish, folder)
+
+
+@pytest.mark.slow
+def test_a_run_leaves_adapters_with_pointers_verdicts_and_figures(run, folder):
+    figures = json.loads((run.out / "metrics.json").read_text())
+    assert set(figures["variants"]) == {"joint", "joint_temporal", "joint_without_ranking"}
+    for name in ("documents", "evidence"):
+        card = read_card(run.model_dir(name))
+        assert card["adapter"]["base"] == str(folder / "encoder") and card["vocabulary"]["file"] == "tokenizer.json"
+    verdicts = [json.loads(line) for line in run.predictions_of("joint", "test").read_text().splitlines()]
+    assert len(verdicts) == 12 and all(sum(one["label_probabilities"].values()) == pytest.approx(1) for one in verdicts)
+    shares = Verifier.open(run.model_dir("evidence")).model.verify("A claim.", ["A sentence.", "Two."])
+    assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_pairs_are_for_a_t5(folder):
+    line = "PointerRecipe.train = {'titles': 'a.gin', 'documents': 'b.gin', 'evidence': 'c.gin'}"
+    with pytest.raises(LisaxError, match="names titles, which is for T5: leave it out with a backbone"):
+        PointerRecipe.read([folder / "recipe.gin"], [line])
+
+
+@pytest.mark.slow
+def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, folder, monkeypatch):
+    stages_alone.check(lambda: Deseption(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)

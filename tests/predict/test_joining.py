@@ -1,0 +1,96 @@
+"""One verdict from those of several sources."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from lisax.formats.labelling import LABEL_LISTWISE
+from lisax.predict.joining import join
+from lisax.predict.verdicts import Evidence, Verdict
+from lisax.predict.verifier import Labeller, attributed
+from lisax.records import LABELS, Label
+
+S, R, N = LABELS
+
+
+def verdict(label: Label, share: float, reads: str = "sentences", **fields) -> Verdict:
+    rest = (1 - share) / 2
+    shares = {one: share if one is label else rest for one in LABELS}
+    unit = Evidence("Tarn_0" if reads == "sentences" else "towns", "Tarn is a town.", "Tarn", score=0.5)
+    return Verdict("Tarn is a town.", label, shares, (unit,), reads=reads, **fields)
+
+
+def test_the_surest_source_that_decides_counts_and_its_evidence_comes_first():
+    text, tables = verdict(S, 0.6), verdict(S, 0.8, "tables")
+    joined = join([text, tables])
+    assert (joined.label, joined.probabilities) == (S, tables.probabilities) and joined.sources == (text, tables)
+    assert [one.unit for one in joined.evidence] == ["towns", "Tarn_0"] and joined.deciding == "towns"
+    assert joined.reason == ""
+
+
+def test_a_source_without_information_does_not_outvote_one_that_decides():
+    joined = join([verdict(N, 0.99), verdict(R, 0.4, "tables")])
+    assert joined.label is R and joined.deciding == "towns" and not joined.reason
+
+
+def test_sources_that_disagree_are_told_with_their_probabilities():
+    joined = join([verdict(S, 0.9), verdict(R, 0.7, "tables")])
+    assert joined.label is S and joined.deciding == "Tarn_0"
+    assert joined.reason == ("the sources disagree (text: SUPPORTS 0.900, tables: REFUTES 0.700); the surer one counts")
+
+
+def test_what_dates_decide_counts_before_a_surer_model():
+    ruled = verdict(R, 0.1, reason="1850 is not 1900", ruling={"evidence": [{"id": "Tarn_0"}]})
+    joined = join([verdict(S, 0.95, "tables"), ruled])
+    assert joined.label is R and joined.ruling is ruled.ruling and joined.deciding == "Tarn_0"
+    assert joined.reason.startswith("1850 is not 1900; the sources disagree (text: REFUTES, by its dates, tables: S")
+
+
+def test_where_no_source_decides_nothing_does():
+    withheld = dataclasses.replace(verdict(S, 0.5), label=N, abstained=True, reason="not sure")
+    unknown = dataclasses.replace(verdict(N, 0.5, "tables"), probabilities={})
+    joined = join([unknown, withheld])
+    assert (joined.label, joined.deciding, joined.abstained, joined.reason) == (N, None, True, "not sure")
+
+
+def test_a_single_verdict_is_returned_as_it_is():
+    only = verdict(S, 0.6)
+    assert join([only]) is only
+
+
+def test_a_joined_verdict_as_plain_data_has_the_evidence_of_all_sources():
+    row = join([verdict(S, 0.6), verdict(R, 0.8, "tables")]).to_dict()
+    assert row["predicted_evidence"] == [["Tarn", 0], "towns"] and row["evidence_units"] == ["towns", "Tarn_0"]
+    assert (row["predicted_label"], row["deciding"]) == ("REFUTES", "towns")
+    assert [(one["reads"], one["label"]) for one in row["sources"]] == [
+        ("sentences", "SUPPORTS"),
+        ("tables", "REFUTES"),
+    ]
+    with pytest.raises(KeyError):
+        verdict(S, 0.6).to_dict()["deciding"]
+
+
+class ReadsTogether:
+    """A labeller of lists: sure of what it supports as far as the words of the claim are there."""
+
+    format, calibration = LABEL_LISTWISE, None
+
+    def probabilities(self, examples, progress=None):
+        shared = [
+            sum(word in " ".join(one.text for one in example.sentences) for word in "abcd") for example in examples
+        ]
+        return np.array([[0.2 * count, 0.1, 0.8 - 0.2 * count] for count in shared])
+
+
+def test_of_sentences_read_together_the_one_that_says_most_alone_decides():
+    labeller = Labeller(ReadsTogether())
+    evidence = [Evidence(f"P_{i}", text) for i, text in enumerate(["a", "a b c", "b d"])]
+    (verdict,) = labeller.verify_many(["a b c d"], [evidence])
+    assert (verdict.label, verdict.decided_by, verdict.deciding) == (S, None, "P_0")
+    (told,) = attributed(labeller, [verdict])
+    assert told.deciding == "P_1" and dataclasses.replace(told, decided_by=None) == verdict
+    undecided = dataclasses.replace(verdict, label=N)
+    assert attributed(labeller, [undecided]) == [undecided]

@@ -1,0 +1,401 @@
+"""The HTTP API: each call, batches, streams, what is refused and how, and what operators see."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from fastapi.testclient import TestClient
+from pydantic import TypeAdapter
+from small_page import Browser, open_page
+
+from lisax.cli import main
+from lisax.predict.joining import join
+from lisax.predict.verdicts import Evidence, Verdict
+from lisax.records import Label, LisaxError
+from lisax.serve import schema
+from lisax.serve.answering import PARTS, Engine, Models
+from lisax.serve.api import CALLS, JSON_LINES
+from lisax.serve.app import create
+from lisax.serve.limits import LIMITS, Limits
+from lisax.serve.observing import JsonFormatter, Metrics, Observer
+from lisax.serve.worker import Busy, Worker
+
+CLAIM = "Mara Velin lived in Tarn ."
+CLAIMS = [CLAIM, "Olin Keld was born in 1920 .", "Tessa Rask was a baker ."]
+
+
+@pytest.fixture
+def client(page):
+    return TestClient(create(page), base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
+
+
+def post(client, call, body, **headers):
+    return client.post(f"/v1/{call}", json=body, headers=headers)
+
+
+def test_a_verdict_is_the_one_that_lisax_check_prints(tmp_path, capsys):
+    """By the shipped models or, where MiniLM is not here, by the example model and BM25."""
+    from lisax import Index, example_model, example_pages
+    from lisax.runtime.pretrained import MODELS
+
+    index, claim = tmp_path / "index", "Vova Brugard was born in Torimoor."
+    Index.build(example_pages(), index)
+    named = [] if MODELS["minilm"].is_there else [example_model()]
+    given = [part for path in named for part in ("--model", str(path))]
+    assert main(["check", claim, "--index", str(index), "--json", *given]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    client = TestClient(create(open_page(tmp_path / "state", index, Models.open(named))), base_url="http://localhost")
+    assert post(client, "check", {"claim": claim}).json() == printed
+    assert set(printed) <= set(schema.Verdict.model_fields)
+
+
+def test_what_is_declared_of_results_is_what_they_have():
+    unit = Evidence("t#r1", "x", "T", "row 1", 0.5, url="http://a", revision_url="http://b")
+    verdict = Verdict(
+        "c", Label.NOT_ENOUGH_INFO, {Label.SUPPORTS: 0.5, Label.NOT_ENOUGH_INFO: 0.5}, (unit,), "r", 3, {"rule": 1},
+        None, "sentences", True
+    )  # fmt: skip
+    joined = join([verdict, dataclasses.replace(verdict, reads="tables")])
+    assert {*joined.to_dict(), "sufficiency"} == set(schema.Verdict.model_fields)
+    assert set(verdict.summary()) == set(schema.SourceVerdict.model_fields)
+    assert set(unit.to_dict()) == set(schema.Evidence.model_fields) == set(schema.GivenEvidence.model_fields)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
+def test_the_examples_of_each_call_are_answered_one_by_one_together_and_streamed(client, call):
+    for name, example in call.examples.items():
+        answer = post(client, call.name, example)
+        assert answer.status_code == 200, answer.text
+        rows = answer.json()["results"] if name == "many" else [answer.json()]
+        TypeAdapter(list[call.result]).validate_json(json.dumps(rows))
+        streamed = post(client, call.name, example, accept=JSON_LINES)
+        assert streamed.headers["content-type"] == JSON_LINES
+        assert [json.loads(line) for line in streamed.text.splitlines()] == rows
+
+
+def test_the_document_is_made_of_what_checks_the_input(client):
+    document = client.get("/openapi.json").json()
+    assert document["openapi"] == "3.1.0"
+    for call in CALLS:
+        body = document["paths"][f"/v1/{call.name}"]["post"]["requestBody"]["content"]["application/json"]
+        assert {name: one["value"] for name, one in body["examples"].items()} == call.examples
+        declared = TypeAdapter(call.given).json_schema(ref_template="#/components/schemas/{model}")
+        assert body["schema"]["oneOf"] == declared["oneOf"]
+        for name, schema_of in declared["$defs"].items():
+            assert document["components"]["schemas"][name] == without_none(schema_of)
+
+
+def without_none(schema_of):
+    """A schema as FastAPI writes it: a default of null is left out."""
+    if isinstance(schema_of, list):
+        return [without_none(one) for one in schema_of]
+    if not isinstance(schema_of, dict):
+        return schema_of
+    return {name: without_none(one) for name, one in schema_of.items() if one is not None}
+
+
+def test_a_batch_has_its_order_and_ids_and_is_what_its_claims_are_alone(client):
+    claims = [CLAIMS[0], {"id": "b", "claim": CLAIMS[1]}, {"id": 3.0, "claim": CLAIMS[2]}] * 15
+    rows = post(client, "check", {"claims": claims}).json()["results"]
+    assert [row.pop("id", None) for row in rows] == [None, "b", 3] * 15
+    assert rows == [post(client, "check", {"claim": claim}).json() for claim in CLAIMS] * 15
+
+
+def test_what_is_ranked_can_be_verified(client):
+    ranked = post(client, "rank", {"claim": CLAIM, "k": 3}).json()["evidence"]
+    assert len(ranked) == 3 and ranked[0]["score"] >= ranked[1]["score"] >= ranked[2]["score"]
+    assert ranked == post(client, "check", {"claim": CLAIM, "reads": "sentences"}).json()["evidence"][:3]
+    verdict = post(client, "verify", {"claim": CLAIM, "evidence": ranked}).json()
+    assert verdict["evidence"] == ranked
+    assert ["_".join(map(str, one)) for one in verdict["predicted_evidence"]] == [one["unit"] for one in ranked]
+    given = post(client, "rank", {"claim": CLAIM, "candidates": ["Rain fell.", "Mara Velin lived in Tarn."]}).json()
+    assert [one["unit"] for one in given["evidence"]] == ["evidence_1", "evidence_0"]
+
+
+def test_text_and_tables_are_read_alone_where_that_is_asked_for_and_joined_otherwise(client):
+    text, tables, both = (
+        post(client, "check", {"claim": CLAIM, **reads}).json()
+        for reads in ({"reads": "sentences"}, {"reads": "tables"}, {})
+    )
+    assert text["evidence"][0]["place"] == "sentence 0" and tables["predicted_evidence"][0].startswith("people-")
+    assert "sources" not in text and [one["reads"] for one in both["sources"]] == ["sentences", "tables"]
+    assert [one["label"] for one in both["sources"]] == [text["predicted_label"], tables["predicted_label"]]
+    assert both["predicted_evidence"] == text["predicted_evidence"] + tables["predicted_evidence"]
+    assert {one["unit"] for one in both["evidence"]} == {one["unit"] for one in text["evidence"] + tables["evidence"]}
+    sure = [one for one in (text, tables) if one["predicted_label"] != "NOT ENOUGH INFO"]
+    best = max(sure, key=lambda one: one["label_probabilities"][one["predicted_label"]])
+    assert both["predicted_label"] == best["predicted_label"] and both["deciding"] in [
+        one["unit"] for one in best["evidence"]
+    ]
+
+
+BODY = {"content-type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("call", "body", "headers", "status", "field", "words"),
+    [
+        ("check", b"{", BODY, 400, None, "not JSON"),
+        ("check", b'"\xff"', BODY, 400, None, "not UTF-8"),
+        ("check", b"[" * 100_000, BODY, 400, None, "nested too deeply"),
+        ("check", b'{"claim": "a", "id": ' + b"9" * 5_000 + b"}", BODY, 400, None, "thousands of digits"),
+        ("check", b"{}", {}, 415, None, "no content-type"),
+        ("check", b"{}", {"content-type": "text/plain"}, 415, None, "text/plain"),
+        ("check", b"x" * (LIMITS.call_bytes + 1), BODY, 413, None, "1,024 KiB"),
+        ("check", b"", BODY, 422, None, "missing"),
+        ("check", b"5", BODY, 422, None, "expected an object"),
+        ("check", b"{}", BODY, 422, "claim", "missing"),
+        ("check", b'{"claim": " "}', BODY, 422, "claim", "empty"),
+        ("check", b'{"claim": "\\ud800"}', BODY, 422, "claim", "half of a surrogate pair"),
+        ("check", b'{"claim": "a", "\\ud800": 1}', BODY, 422, None, "half of a surrogate pair"),
+        ("check", b'{"claims": []}', BODY, 422, "claims", "at least 1"),
+        ("check", b'{"claims": ["a", {"claim": 5}]}', BODY, 422, "claims[1].claim", "string"),
+        ("check", b'{"claims": ["a"], "claim": "b"}', BODY, 422, "claim", "no such field"),
+        ("check", b'{"claim": "a", "reads": "graphs"}', BODY, 422, "reads", "'sentences' or 'tables'"),
+        ("check", b'{"claim": "a", "index": "none"}', BODY, 404, "index", "no such index"),
+        ("check", b'{"claim": "a", "id": true}', BODY, 422, "id", "integer"),
+        ("check", b'{"claims": [{"claim": "a", "id": [1]}]}', BODY, 422, "claims[0].id", "integer"),
+        ("ask", b'{"question": "a", "answers": 0}', BODY, 422, "answers", "greater than or equal to 1"),
+        ("rank", b'{"claim": "a", "candidates": ["b", {"text": ""}]}', BODY, 422, "candidates[1].text", "at least 1"),
+        (
+            "verify",
+            b'{"claim": "a", "evidence": [{"text": "b", "source": "' + b"x" * 501 + b'"}]}',
+            BODY,
+            422,
+            "evidence[0].source",
+            "at most 500",
+        ),
+        ("verify", b'{"claim": "a"}', BODY, 422, "evidence", "missing"),
+        ("nothing", b"{}", BODY, 404, None, "no such address"),
+    ],
+)
+def test_what_is_refused_says_which_field_is_meant(client, call, body, headers, status, field, words):
+    answer = client.post(f"/v1/{call}", content=body, headers=headers)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["status"], error.get("field")) == (status, status, field), error
+    assert words in error["message"] and error["request_id"] == answer.headers["x-request-id"]
+
+
+def test_another_method(client):
+    answer = client.get("/v1/check")
+    assert (
+        answer.status_code == 405 and answer.headers["allow"] == "POST" and "Allow" in answer.json()["error"]["message"]
+    )
+
+
+def test_calls_that_no_model_answers(tmp_path, index, made):
+    page = open_page(tmp_path, index, Models({PARTS: made[PARTS]}))
+    client = TestClient(create(page), base_url="http://localhost")
+    assert client.get("/v1/indexes").json() == {"indexes": [{"id": "index", "name": "index", "calls": ["ask", "rank"]}]}
+    for body, field in (({"claim": "a"}, "index"), ({"claim": "a", "index": "index"}, "index")):
+        answer = post(client, "check", body)
+        assert answer.status_code == 404 and answer.json()["error"]["field"] == field
+    assert post(client, "verify", {"claim": "a", "evidence": ["b"]}).status_code == 404
+    page.close()
+
+
+def test_a_token_is_asked_for_but_by_probes(tmp_path, index, made):
+    page = open_page(tmp_path, index, made, token="right-token")
+    client = TestClient(create(page), base_url="http://localhost")
+    refused = post(client, "check", {"claim": "a"})
+    assert (
+        refused.status_code == 401
+        and refused.headers["www-authenticate"] == "Bearer"
+        and "set-cookie" not in refused.headers
+    )
+    assert "Bearer" in refused.json()["error"]["message"]
+    assert post(client, "check", {"claim": "a"}, authorization="Bearer right-token").status_code == 200
+    assert [client.get(path).status_code for path in ("/healthz", "/readyz", "/metrics", "/openapi.json")] == [
+        200,
+        200,
+        401,
+        401,
+    ]
+    assert (
+        post(client, "check", {"claim": "a"}, authorization="Bearer right-token", origin="http://evil").status_code
+        == 403
+    )
+    page.close()
+
+
+def test_a_rate_for_calls_that_is_not_the_pages(tmp_path, index, made):
+    page = open_page(tmp_path, index, made, Limits(calls_per_second=0.4, changes_burst=0))
+    client = TestClient(create(page), base_url="http://localhost")
+    statuses = [post(client, "check", {"claim": "a"}) for _ in range(3)]
+    assert [one.status_code for one in statuses] == [200, 200, 429] and int(statuses[2].headers["retry-after"]) > 1
+    assert client.get("/healthz").status_code == 200
+    page.close()
+
+
+def test_where_too_many_wait(tmp_path, index, made):
+    page, going_on = open_page(tmp_path, index, made, Limits(waiting=2, answer_seconds=0.3)), threading.Event()
+    client = TestClient(create(page), base_url="http://localhost")
+    first = page.worker.submit(going_on.wait)
+    while not first.running():
+        pass
+    late = post(client, "check", {"claim": "a"})
+    assert (
+        late.status_code == 503 and late.headers["retry-after"] == "5" and "longer" in late.json()["error"]["message"]
+    )
+    for _ in range(2):
+        page.worker.submit(lambda: None)
+    assert "too many" in post(client, "check", {"claims": ["a", "b"]}, accept=JSON_LINES).json()["error"]["message"]
+    assert client.get("/readyz").status_code == 503 and client.get("/healthz").status_code == 200
+    going_on.set()
+    first.result(10)
+    page.close()
+    assert client.get("/healthz").status_code == 503
+    assert "stopping" in post(client, "check", {"claim": "a"}).json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(Busy("enough"), 503), (LisaxError("wrong"), 400), (ValueError("/secret/path"), 500)]
+)
+def test_a_stream_that_breaks_says_so_in_its_last_line(client, page, monkeypatch, error, status):
+    answered = page.engine.check_many
+
+    def breaks(corpus, source, claims):
+        if CLAIMS[2] in claims:
+            raise error
+        return answered(corpus, source, claims)
+
+    monkeypatch.setattr(page.engine, "check_many", breaks)
+    lines = post(client, "check", {"claims": CLAIMS}, accept=JSON_LINES).text.splitlines()
+    assert [json.loads(line).get("claim") for line in lines] == [*CLAIMS[:2], None]
+    assert json.loads(lines[2])["error"]["status"] == status and "secret" not in lines[2]
+
+
+def test_a_broken_model_shows_nothing_of_itself(client, page, monkeypatch):
+    def broken(*_):
+        raise ValueError("/secret/path")
+
+    monkeypatch.setattr(page.engine, "check_many", broken)
+    answer = post(client, "check", {"claim": "a"}, **{"x-request-id": "mine"})
+    assert answer.status_code == 500 and "/secret/path" not in answer.text and answer.headers["x-request-id"] == "mine"
+    assert answer.json()["error"]["request_id"] == "mine"
+
+
+# --- Together ---------------------------------------------------------------------------------
+
+
+def test_what_people_ask_at_once_is_computed_together_and_each_gets_their_own(page, monkeypatch):
+    sizes, answered, going_on = [], Engine.check_many, threading.Event()
+
+    def counted(engine, corpus, source, claims):
+        sizes.append(len(claims))
+        return answered(engine, corpus, source, claims)
+
+    monkeypatch.setattr(Engine, "check_many", counted)
+    app = create(page)
+    people = [TestClient(app, base_url="http://localhost") for _ in range(8)]
+    alone = [post(people[0], "check", {"claim": claim}).json() for claim in CLAIMS]
+    blocked = page.worker.submit(going_on.wait)
+    with ThreadPoolExecutor(9) as threads:
+        asked = [threads.submit(post, one, "check", {"claim": CLAIMS[i % 3]}) for i, one in enumerate(people)]
+        on_page = threads.submit(Browser(page).ask, CLAIM, "claim")
+        while page.worker.waiting < 9:
+            pass
+        going_on.set()
+        assert [one.result(20).json() for one in asked] == [alone[i % 3] for i in range(8)]
+        assert on_page.result(20).status_code == 200
+    blocked.result(10)
+    # Three alone, then the nine; each over text and over tables.
+    assert sorted(sizes) == [1, 1, 1, 1, 1, 1, 1, 1, 4, 4, 4, 4]
+
+
+def test_only_the_item_that_fails_fails():
+    def work(items):
+        return [1 / item for item in items]
+
+    worker, going_on = Worker("test", 10), threading.Event()
+    assert worker.submit_item("k", work, 1).result(10) == 1
+    first = worker.submit(going_on.wait)
+    futures = [worker.submit_item("k", work, item) for item in (1, 0, 2)]
+    going_on.set()
+    assert first.result(10) and futures[0].result(10) == 1 and futures[2].result(10) == 0.5
+    with pytest.raises(ZeroDivisionError):
+        futures[1].result(10)
+    worker.close()
+
+
+def test_as_many_are_taken_together_as_the_time_allows():
+    sizes, going_on = [], threading.Event()
+
+    def work(items):
+        sizes.append(len(items))
+        threading.Event().wait(0.05 * len(items))
+        return items
+
+    worker = Worker("test", 100, together=8, together_seconds=0.21)
+    worker.submit_item("k", work, 0).result(10)
+    worker.submit(going_on.wait)
+    futures = [worker.submit_item("k", work, item) for item in range(9)]
+    going_on.set()
+    assert [future.result(10) for future in futures] == list(range(9))
+    assert sum(sizes) == 10 and set(sizes) == {1, 4}
+    worker.close()
+
+
+def test_a_client_that_leaves_a_stream_leaves_no_work(page):
+    async def run():
+        rows = page.service.rows(page.service.check(schema.CheckMany(claims=CLAIMS * 40)))
+        await anext(rows)
+        await rows.aclose()
+
+    asyncio.run(run())
+    page.worker.submit(lambda: None).result(20)
+    assert page.worker.waiting == 0
+
+
+# --- What operators see -----------------------------------------------------------------------
+
+
+def test_a_request_keeps_its_id_or_gets_one(client):
+    assert client.get("/healthz", headers={"x-request-id": "a-1"}).headers["x-request-id"] == "a-1"
+    for given in ("", "a b", "é", "x" * 200, 'a"b'):
+        made = client.get("/", headers={"x-request-id": given.encode()}).headers["x-request-id"]
+        assert made != given and len(made) == 16
+
+
+def test_metrics_count_by_route(client):
+    post(client, "check", {"claims": CLAIMS})
+    client.get("/answers/some-secret-id")
+    client.get("/nothing-like-it")
+    client.request("BREW", "/")
+    text = client.get("/metrics").text
+    assert 'lisax_requests_total{method="POST",route="/v1/check",status="200"} 1.0' in text
+    assert 'route="/answers/{answer_id}",status="404"} 1.0' in text and 'route="other"' in text
+    assert 'lisax_items_total{call="check"} 3.0' in text and "lisax_waiting 0.0" in text
+    assert "some-secret-id" not in text and "nothing-like" not in text and "BREW" not in text
+    assert "process_resident_memory_bytes" in text
+
+
+def test_logs_are_json_with_the_id_and_without_the_query(page, caplog):
+    client = TestClient(create(page), base_url="http://localhost")
+    with caplog.at_level(logging.INFO, logger="lisax.serve"):
+        client.get("/feedback?token=secret", headers={"x-request-id": "mine"})
+    (record,) = [record for record in caplog.records if record.name == "lisax.serve"]
+    row = json.loads(JsonFormatter().format(record))
+    assert (row["method"], row["path"], row["status"], row["level"]) == ("GET", "/feedback", 200, "info")
+    assert "secret" not in json.dumps(row) and row["time"].endswith("+00:00")
+    try:
+        raise ValueError("told")
+    except ValueError:
+        broken = logging.LogRecord("uvicorn", logging.ERROR, "", 0, "broken", (), __import__("sys").exc_info())
+    assert "ValueError: told" in json.loads(JsonFormatter().format(broken))["exception"]
+
+
+def test_the_observer_lets_other_scopes_pass():
+    async def application(scope, receive, send):
+        seen.append(scope["type"])
+
+    seen, worker = [], Worker("test", 1)
+    asyncio.run(Observer(application, Metrics(worker))({"type": "lifespan"}, None, None))
+    assert seen == ["lifespan"]
+    worker.close()

@@ -1,0 +1,55 @@
+"""schemathesis tries the API by its own OpenAPI document: what the document allows is answered as it says, what it does
+not is refused, and nothing breaks."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from small_page import open_page
+
+schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis: make peers")
+
+from schemathesis.config import SchemathesisConfig
+
+from lisax.serve.api import CALLS
+from lisax.serve.app import create
+
+HOST = {"host": "localhost"}
+
+
+@pytest.fixture
+def api(tmp_path, index, made):
+    page = open_page(tmp_path, index, made)
+    config = SchemathesisConfig.from_dict({"base-url": "http://localhost"})
+    yield schemathesis.openapi.from_asgi("/openapi.json", create(page), config=config, headers=HOST)
+    page.close()
+
+
+BY_ITS_RULES = settings(
+    max_examples=10,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],  # to shrink what fails would take minutes
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.mark.parametrize("mode", schemathesis.GenerationMode, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("call", [*(call.name for call in CALLS), "indexes"])
+def test_the_api_is_what_its_document_says(api, call, mode):
+    """Statuses, types and fields of answers; inputs that the document allows (positive) and that it does not."""
+    if call == "indexes" and mode is schemathesis.GenerationMode.NEGATIVE:
+        return  # it has no input
+    operation = api[f"/v1/{call}"]["GET" if call == "indexes" else "POST"]
+    statuses = set()
+
+    @BY_ITS_RULES
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def tried(case):
+        response = case.call(headers=HOST)
+        case.validate_response(response)
+        statuses.add(response.status_code)
+
+    tried()
+    assert statuses & ({200} if mode is schemathesis.GenerationMode.POSITIVE else {422, 415, 400})

@@ -1,0 +1,53 @@
+"""The documentation says what is so: outputs on its pages, the names of its API page, its version, the site's build."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+import lisax
+from lisax.runtime.pretrained import MODELS
+from tests.shown import PAGES, ROOT, shown, timeless, with_examples
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_print_what_stands_below_them(page, tmp_path):
+    if not MODELS["minilm"].is_there:
+        pytest.skip("needs MiniLM's weights: lisax models get minilm")
+    folder, found = with_examples(tmp_path), shown(ROOT / page)
+    assert found
+    for one in found:
+        assert timeless(one.run(folder)) == timeless(one.output), one.words
+
+
+def test_the_api_page_has_every_public_name():
+    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\.\. auto\w+:: lisax\.(\w+)(?:\(\))?$", page, re.MULTILINE))
+    assert named == {*lisax.__all__} - {"__version__"}
+
+
+def test_the_version_has_its_place_in_the_changelog_and_its_notes():
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    assert newest == lisax.__version__
+    assert (ROOT / f"docs/releases/{newest}.md").is_file()
+
+
+def test_hosted_ci_runs_what_ci_runs():
+    steps = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]["ci"]["steps"]
+    assert [step["run"] for step in steps if "run" in step] == [".ci/run"]
+    for form in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"):
+        content = yaml.safe_load(form.read_text(encoding="utf-8"))
+        assert form.stem == "config" or {"name", "description", "body"} <= content.keys(), form
+
+
+def test_the_site_is_refused_where_a_link_leads_nowhere(tmp_path):
+    pytest.importorskip("sphinx", reason="make docs installs it")
+    (tmp_path / "index.md").write_text("# Page\n\n[there](nowhere.md), [below](#no-heading)\n")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-c", str(ROOT / "docs")]
+    settings = ["-D", "root_doc=index", "-D", "include_patterns=index.md", "-D", "html_theme=basic"]
+    done = subprocess.run([*command, *settings, tmp_path, tmp_path / "site"], capture_output=True, text=True)
+    assert done.returncode == 1 and "nowhere.md" in done.stderr and "no-heading" in done.stderr
