@@ -10,7 +10,7 @@ from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.plan_search import Setting
 
 FOLDER = GIN_CONFIGS / "experiments" / "list5"
-RECIPES = ("demo", "scratch", "warm_up", "label_variants", "paper_xl", "minilm", "minilm_demo")
+RECIPES = ("demo", "given", "scratch", "warm_up", "label_variants", "paper_xl", "minilm", "minilm_demo")
 SHARED = ("scratch_micro", "world_micro", "paper_common_xl")
 ENCODERS = ("minilm_label", "minilm_claim_only", "minilm_demo_label", "minilm_demo_claim_only")
 MODELS = sorted(path.stem for path in FOLDER.glob("*.gin") if path.stem not in (*RECIPES, *SHARED, *ENCODERS))

@@ -10,7 +10,7 @@ from lisax.runtime.model_kinds import kind_of
 
 FOLDER = GIN_CONFIGS / "experiments" / "open_tables"
 SHARED = ("fusion_common_large", "fusion_common_micro", "tables_common_large", "scratch_micro", "world_micro")
-RECIPES = ("minilm", "minilm_fusion", "paper_large", "scratch", "world", "world_closed")
+RECIPES = ("minilm", "minilm_fusion", "minilm_warmup", "paper_large", "scratch", "world", "world_closed")
 ENCODERS = {"minilm_closed": "pair", "minilm_claim_only": "pair", "minilm_fusion_joint": "table_fusion"}
 SENTENCES = "sentences_first"  # a recipe of LisT5
 MODELS = sorted(

@@ -295,6 +295,7 @@ class LastIsSure(FusionModel):
     calibration = None
 
     def __init__(self, sufficiency: float):
+        self.card = {}
         self.tables, self.decision, self.says = 3, TableDecision(0.5, False), sufficiency
 
     def scores(self, examples, progress=None):
