@@ -61,7 +61,7 @@ class FusionModel:
         if not self.tables:
             raise card.error("text.tables", "it reads no tables")
         self.preset, self.decision, self.vocabulary = card.preset, TableDecision.of(card), card.open_vocabulary()
-        self.card, self.calibration, self.dropped_rows = card, card.calibration, 0
+        self.card, self.calibration, self.columns, self.dropped_rows = card, card.calibration, card.get("columns"), 0
         self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
 
     def scores(self, examples: Sequence[TableExample], progress: Callable[[int], None] | None = None) -> Scores:

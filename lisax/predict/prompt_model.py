@@ -131,7 +131,7 @@ class PromptModel:
 class TablePromptModel(PromptModel):
     """One that checks claims against a table. `dropped_rows`: how many did not fit into the inputs of the last call."""
 
-    format, tables, dropped_rows = TABLES, 1, 0
+    format, tables, columns, dropped_rows = TABLES, 1, None, 0
 
     def probabilities(self, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
         """float32 [examples, 3] in the order of `LABELS`, of claims with at most one table; 0 of a label that the model

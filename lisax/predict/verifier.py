@@ -292,7 +292,7 @@ class TableVerifier(Verifier):
         if depth is not None and depth > model.tables and not singly:
             raise LisaxError(f"this model reads at most {model.tables} tables, found {depth}")
         self.model, self.decision, self.depth = model, decision, depth or (ONE_BY_ONE if singly else model.tables)
-        self.calibration, self.columns = model.calibration, model.card.get("columns")
+        self.calibration, self.columns = model.calibration, model.columns
 
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]

@@ -292,10 +292,9 @@ def test_a_trained_model_is_used_and_the_old_one_is_offered_back(browser, page, 
 class LastIsSure(FusionModel):
     """Table fusion that finds the last of three tables the likeliest."""
 
-    calibration = None
+    calibration = columns = None
 
     def __init__(self, sufficiency: float):
-        self.card = {}
         self.tables, self.decision, self.says = 3, TableDecision(0.5, False), sufficiency
 
     def scores(self, examples, progress=None):
