@@ -191,14 +191,25 @@ class PagePipeline(Pipeline):
 
     # --- Verdicts ---------------------------------------------------------------------------
 
-    def calibrate_model(self, model: str, claims: Iterable[Claim], run: Mapping[str, Sequence[Hit | str]]) -> None:
-        """Fits the temperature of a labeller on held-out claims, and stores it with the model."""
+    def calibrate_model(
+        self,
+        model: str,
+        claims: Iterable[Claim],
+        run: Mapping[str, Sequence[Hit | str]],
+        *,
+        sentences: int | None = None,
+    ) -> None:
+        """Fits the temperature of a labeller on held-out claims, and stores it with the model; beside it, of one that reads
+        fewer sentences than are selected, how many."""
         held = {claim.id: claim for claim in claims if claim.id in run}
         verifier = calibrating.uncalibrated(Verifier.open(self.model_dir(model)))
+        if sentences is not None:
+            verifier.sentences = sentences
         verdicts = (verdict.prediction() for verdict in verify_run(verifier, held.values(), run, self.units))
         fitted = calibrating.fit(verifier, held, {verdict.claim_id: verdict for verdict in verdicts})
         say(f"  {model}: temperature {fitted.temperature:.3f}, fitted on {fitted.claims:,} claims")
-        write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(fitted)})
+        read = {} if sentences is None else {"sentences": sentences}
+        write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(fitted), **read})
 
     def calibration_figures(
         self, claims: Mapping[str, Claim], variant: str, model: str, aggregate: str | None = None

@@ -24,7 +24,7 @@ class PairModel:
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)
         self.card, self.format, self.preset, self.calibration = card, card.format, card.preset, card.calibration
-        self.columns = card.get("columns")
+        self.columns, self.sentences = card.get("columns"), card.get("sentences")
         self.max_tokens, self.labels = card.needed("text.max_tokens", "text.labels")
         # Tables read at once; 0 for other formats.
         (self.tables,) = card.needed("text.tables") if self.format is TABLES else (0,)

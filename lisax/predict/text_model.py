@@ -31,7 +31,7 @@ class TextModel:
     def __init__(self, scorer_of: Callable[[list[int], int], ScoresLabels], vocabulary: Vocabulary, card: ModelCard):
         """`scorer_of(pieces, max_tokens)` builds the scorer for the format's label words."""
         self.card, self.format, self.preset = card, card.format, card.preset
-        self.calibration, self.columns = card.calibration, card.get("columns")
+        self.calibration, self.columns, self.sentences = card.calibration, card.get("columns"), card.get("sentences")
         (self.max_tokens,) = card.needed("text.max_tokens")
         if not self.format.has_label_words:
             raise card.error("text.family", f"a model of the format '{self.format}', which does not answer in words")

@@ -124,7 +124,7 @@ def verifier_of(
     if model.format.answer is not VERDICT:
         does = "ranks" if model.format.answer is RELEVANCE else "chooses operations"
         raise LisaxError(f"{source} {does} ('{model.format}'); a labeller is wanted here")
-    return Labeller(model, aggregate, LIST_LENGTH if evidence is None else evidence)
+    return Labeller(model, aggregate, evidence)
 
 
 # --- Labellers of sentences -----------------------------------------------------------------
@@ -150,13 +150,17 @@ AGGREGATES = {
 
 class Labeller(Verifier):
     """LisT5's labellers: listwise (all sentences in one input), pointwise (one input per sentence, then `aggregate`),
-    and the baseline that reads only the claim."""
+    and the baseline that reads only the claim.
 
-    def __init__(self, model: TextModel | PairModel, aggregate: str = "any", depth: int = LIST_LENGTH):
+    `depth`: the sentences of a verdict's evidence; None: five, of which a listwise labeller reads the first `sentences`, as
+    many as its checkpoint says it was trained for (`Recipe.list_sentences`), or all."""
+
+    def __init__(self, model: TextModel | PairModel, aggregate: str = "any", depth: int | None = None):
         if aggregate not in AGGREGATES:
             raise LisaxError(f"expected an aggregate of {', '.join(AGGREGATES)}; found '{aggregate}'")
-        self.model, self.aggregate, self.depth = model, aggregate, depth
+        self.model, self.aggregate, self.depth = model, aggregate, depth or LIST_LENGTH
         self.pointwise = model.format is LABEL_POINTWISE
+        self.sentences = None if self.pointwise or depth else model.sentences
         # What was fitted for one way of combining sentences does not hold for another.
         fitted = model.calibration
         self.calibration = None if self.pointwise and fitted and fitted.aggregate != aggregate else fitted
@@ -166,7 +170,10 @@ class Labeller(Verifier):
 
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]
-        inputs = [_sentence_examples(claim, read, self.pointwise) for claim, read in zip(claims, evidence, strict=True)]
+        inputs = [
+            _sentence_examples(claim, read[: self.sentences], self.pointwise)
+            for claim, read in zip(claims, evidence, strict=True)
+        ]
         scores = self.model.probabilities([example for rows in inputs for example in rows], progress)
         start = 0
         for claim, read, rows in zip(claims, evidence, inputs):
@@ -201,12 +208,13 @@ def attributed(verifier: Verifier, verdicts: Iterable[Verdict]) -> list[Verdict]
         for one in verdicts
         if one.decided_by is None and one.label is not Label.NOT_ENOUGH_INFO and len(one.evidence) > 1
     ]
-    alone = [Example("", one.claim, tuple(_passages([unit]))) for one in unknown for unit in one.evidence]
+    read = [one.evidence[: verifier.sentences] for one in unknown]
+    alone = [Example("", one.claim, (passage,)) for one, units in zip(unknown, read) for passage in _passages(units)]
     shares = iter(verifier.model.probabilities(alone) if alone else ())
     found = {}
-    for one in unknown:
+    for one, units in zip(unknown, read):
         column = LABELS.index(one.label)
-        best = max([next(shares)[column], -place] for place in range(len(one.evidence)))
+        best = max([next(shares)[column], -place] for place in range(len(units)))
         found[id(one)] = one.evidence[-best[1]].unit
     return [dataclasses.replace(one, decided_by=found.get(id(one), one.decided_by)) for one in verdicts]
 

@@ -40,7 +40,7 @@ from lisax.runtime.json_file import read_object
 from lisax.runtime.pretrained import folder_of
 
 # In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name} with "decision",
-# "fusion", "calibration", "columns", "answers" or "stopping".
+# "fusion", "calibration", "columns", "sentences", "answers" or "stopping".
 FITTED = "fitted.json"
 TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
 # What is read of it, where it is there. Other fields are kept, and nothing is done with them.
@@ -78,6 +78,7 @@ FIELDS: Kinds = {
         "aggregate": Maybe(Text(100)),
     },
     "columns": Whole(1, 1000),  # that are kept of a table
+    "sentences": Whole(1, 1000),  # that a labeller reads of the evidence
     "answers": {
         "weights": Items(FINITE, 5, 5),
         "threshold": Number(0, math.nextafter(1, 2)),

@@ -172,7 +172,8 @@ def infused(
     `lists` (ours) instead makes that many examples of every claim, each infused with one of its sets, drawn; a share
     `VARIED` of them in another order, and with some sentences left out that are not of the set. A share `FOREIGN` are of
     the first sentences from pages without any gold evidence, which do not say enough: what is said of another subject
-    decides nothing. A claim without reranked sentences is trained on its gold set alone; without either it is skipped.
+    decides nothing. Where `length` is less than five, each list is of one to so many sentences, and as long as its set
+    needs. A claim without reranked sentences is trained on its gold set alone; without either it is skipped.
     """
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
@@ -187,7 +188,10 @@ def infused(
                 yield Example(claim.id, claim.text, tuple(foreign), label=Label.NOT_ENOUGH_INFO)
                 continue
             gold = [p.id for p in _found(evidence, lookup, skipped)]
-            units = noise.infuse(selected or gold[:length], gold, claim.label, rng, spare=claim.gold_ids)
+            first = selected
+            if lists is not None and length < LIST_LENGTH:
+                first = selected[: max(len(gold), int(rng.integers(1, length + 1)))]
+            units = noise.infuse(first or gold[:length], gold, claim.label, rng, spare=claim.gold_ids)
             if lists is not None and rng.random() < VARIED:
                 units = noise.varied(units, gold, rng)
             if units:

@@ -35,6 +35,7 @@ class Draws:
     spot: Callable[[str], Sequence[str]] | None = None
     sizes: Sequence[int] | None = None
     lists: int | None = None
+    length: int = examples.LIST_LENGTH  # of lists
 
 
 def build(
@@ -66,10 +67,10 @@ def build(
     if variant not in VARIANTS:
         raise ValueError(f"no variant '{variant}'; there are {', '.join(VARIANTS)}")
     if not training:
-        return (examples.listwise_input(claim, reranked.get(claim.id, ()), lookup) for claim in claims)
+        return (examples.listwise_input(claim, reranked.get(claim.id, ()), lookup, draws.length) for claim in claims)
     if variant == "label_listwise":
         return examples.listwise(claims, reranked, lookup, **windowed)
-    return examples.infused(claims, reranked, lookup, lists=draws.lists, **options)
+    return examples.infused(claims, reranked, lookup, lists=draws.lists, length=draws.length, **options)
 
 
 def write_all(

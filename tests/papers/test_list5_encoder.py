@@ -27,6 +27,8 @@ Recipe.train = {{'rank': '{ranker}', 'label_listwise_infused': '{model}'}}
 Recipe.initial = {{'rank': '{encoder}', 'label_listwise_infused': '{encoder}'}}
 Recipe.max_tokens = 64
 Recipe.list_max_tokens = 96
+Recipe.infused_lists = 2
+Recipe.list_sentences = 2
 Recipe.documents = 6
 Recipe.candidates = 12
 Recipe.ranking_window = (1, 12)
@@ -54,6 +56,9 @@ def test_a_run_leaves_adapters_verdicts_and_figures(run, folder):
     assert set(figures["selection"]) == {"bm25", "vectors", "rank"}
     card = read_card(run.model_dir("label_listwise_infused"))
     assert card["adapter"]["base"] == str(folder / "encoder") and card.calibration.claims > 0
+    assert card["sentences"] == 2  # of the five that are selected, in verdicts too
+    verifier = Verifier.open(run.model_dir("label_listwise_infused"))
+    assert (verifier.sentences, verifier.depth) == (2, 5)
     assert (run.out / "tokenizer.json").read_bytes() == (folder / "encoder/tokenizer.json").read_bytes()
     assert "sentence vectors and BM25" in (run.out / "report.html").read_text()
 

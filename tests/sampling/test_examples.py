@@ -104,6 +104,16 @@ def test_several_infused_lists_of_each_claim():
         assert all(set(ids(one)) & set(claim.gold_ids) for one in ours)
 
 
+def test_lists_of_fewer_sentences_are_as_long_as_their_sets_need():
+    built = list(examples.infused(CLAIMS, RUN, LOOKUP, lists=40, length=2))
+    assert {len(one.sentences) for one in built} == {1, 2}
+    two = SUPPORTED.evidence_sets[0]
+    assert len(two) == 2 and any(set(ids(one)) == set(two) for one in built)
+    decided = [one for one in built if one.label in (Label.SUPPORTS, Label.REFUTES)]
+    gold = {claim.id: claim.evidence_sets for claim in CLAIMS}
+    assert all(any(set(units) <= set(ids(one)) for units in gold[one.claim_id]) for one in decided)
+
+
 def test_without_a_run_infusion_trains_on_gold_and_counts_what_it_skips():
     skipped = Counter()
     built = list(examples.infused(CLAIMS, {}, LOOKUP, skipped=skipped))

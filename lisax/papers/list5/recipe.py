@@ -11,6 +11,7 @@ from lisax.papers.recipe import BackboneRecipe
 from lisax.records import LisaxError
 from lisax.retrieval.mediawiki import WIKIPEDIA
 from lisax.sampling import negatives
+from lisax.sampling.examples import LIST_LENGTH
 
 STARTS = ("pretrain", "base")  # models that others start from
 RANKERS = ("rank_entities", "rank")
@@ -24,7 +25,8 @@ WORLD_SHARES = {"one_hop": 0.85, "two_hop": 0.04, "joint": 0.06, "compare": 0.05
 # The same for claims over tables: micro models learn to look cells up, but hardly to compare, count or find the
 # greatest.
 TABLE_SHARES = {"lookup": 0.6, "conjunction": 0.25, "superlative": 0.05, "count": 0.05, "compare": 0.05}
-LABELLERS = ("claim_only", "label_pointwise", "label_listwise", "label_listwise_infused")
+LISTWISE = ("label_listwise", "label_listwise_infused")
+LABELLERS = ("claim_only", "label_pointwise", *LISTWISE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Recipe(BackboneRecipe, AttackRecipe):
     weak_sentences: int = 0
     # Infused lists of each training claim, see `sampling.examples.infused`; None, as in the paper: one for each evidence set.
     infused_lists: int | None = None
+    # Sentences that the listwise labellers read of the five that are selected, in training and in use.
+    list_sentences: int = LIST_LENGTH
     # Train labellers on equally many examples of each label: of the more frequent labels, some are left out at random.
     balanced_labels: bool = False
     # Keep all checkpoints of rankers and labellers, and take those that do best on held-out claims, by R@5 and FEVER
@@ -104,6 +108,8 @@ class Recipe(BackboneRecipe, AttackRecipe):
             )
         if self.method not in METHODS:
             raise LisaxError(f"Recipe.method must be one of {', '.join(METHODS)}, found '{self.method}'")
+        if not 1 <= self.list_sentences <= LIST_LENGTH:
+            raise LisaxError(f"Recipe.list_sentences must be from 1 to {LIST_LENGTH}, found {self.list_sentences}")
         if bool(self.k1_grid) != bool(self.b_grid):
             raise LisaxError("Recipe.k1_grid and Recipe.b_grid go together: give values for both, or for neither")
         if self.hops not in (1, 2):

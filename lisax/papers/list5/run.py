@@ -19,7 +19,7 @@ from lisax.formats.examples import write_examples
 from lisax.metrics.fever import fever_score
 from lisax.metrics.ranking import complete_sets
 from lisax.papers.base import TRAIN, VALIDATION, tell
-from lisax.papers.list5.recipe import GIVEN, LABELLERS, RANKERS, WORLD_SHARES, Recipe
+from lisax.papers.list5.recipe import GIVEN, LABELLERS, LISTWISE, RANKERS, WORLD_SHARES, Recipe
 from lisax.papers.list5.selection import SelectionPipeline
 from lisax.papers.stages import Stage
 from lisax.predict.ranker import Ranker
@@ -30,6 +30,7 @@ from lisax.retrieval.runs import read_run
 from lisax.runtime.checkpoints import CHOSEN, FITTED, checkpoint_folder, complete_steps, write_chosen
 from lisax.sampling import files
 from lisax.sampling.balancing import with_equal_labels
+from lisax.sampling.examples import LIST_LENGTH
 from lisax.sampling.negatives import Window
 
 BASE_WEAK = 2  # sentences without information per claim in the base's examples
@@ -157,7 +158,7 @@ class List5(SelectionPipeline):
         names, selector, balanced = self.recipe.labellers, self.recipe.selector, self.recipe.balanced_labels
         if not names:
             return []
-        lists = self.recipe.infused_lists
+        lists, length = self.recipe.infused_lists, self.recipe.list_sentences
         examples = Stage(
             name="examples.label",
             after=[f"select.{selector}.{TRAIN}", f"select.{selector}.{VALIDATION}"],
@@ -168,19 +169,23 @@ class List5(SelectionPipeline):
                 "label_seed",
                 *(["balanced_labels"] if balanced else []),
                 *([] if lists is None else ["infused_lists"]),
+                *([] if length == LIST_LENGTH else ["list_sentences"]),
             ],
             outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
-            work=functools.partial(self._write_label_examples, names, selector, balanced, lists),
+            work=functools.partial(self._write_label_examples, names, selector, balanced, lists, length),
         )
         return [examples, *(stage for name in names for stage in self._training(name, "examples.label"))]
 
-    def _write_label_examples(self, names: Sequence[str], selector: str, balanced: bool, lists: int | None) -> None:
+    def _write_label_examples(
+        self, names: Sequence[str], selector: str, balanced: bool, lists: int | None, length: int
+    ) -> None:
         recipe, skipped = self.recipe, Counter()
         draws = files.Draws(
             self.seed_of("label"),
             labelling_window=Window(*recipe.labelling_window),
             weak=recipe.weak_sentences,
             lists=lists,
+            length=length,
         )
         for role in (TRAIN, VALIDATION):
             ranked = self.selected(selector, role)
@@ -213,11 +218,13 @@ class List5(SelectionPipeline):
         if not choosing:
             return [training]
         ranks, selector = model in RANKERS, self.recipe.selector
-        score = self._recall_of if ranks else functools.partial(self._fever_score_of, selector)
+        score = (
+            self._recall_of if ranks else functools.partial(self._fever_score_of, selector, self._sentences_of(model))
+        )
         choice = Stage(
             name=f"choose.{model}",
             after=[training.name, "retrieve" if ranks else f"select.{selector}.{VALIDATION}"],
-            reads=["train_candidates"] if ranks else [],
+            reads=["train_candidates"] if ranks else ["list_sentences"] if self._sentences_of(model) else [],
             outputs=[self.model_dir(model) / CHOSEN],
             work=functools.partial(self._choose, model, score),
         )
@@ -248,11 +255,14 @@ class List5(SelectionPipeline):
             found = complete_sets(claims, read_run(run))
         return "recall@5", sum(found.values()) / max(1, len(found))
 
-    def _fever_score_of(self, selector: str, checkpoint: Path) -> tuple[str, float]:
+    def _fever_score_of(self, selector: str, sentences: int | None, checkpoint: Path) -> tuple[str, float]:
         """The FEVER score of a labeller's checkpoint on held-out claims; of a pointwise one, where any sentence decides."""
         run = read_run(self.selection_file(selector, VALIDATION))
         claims = {i: claim for i, claim in self.claims_of(VALIDATION).items() if i in run and claim.label is not None}
-        verdicts = verify_run(Verifier.open(checkpoint), claims.values(), run, self.units)
+        verifier = Verifier.open(checkpoint)
+        if sentences is not None:
+            verifier.sentences = sentences
+        verdicts = verify_run(verifier, claims.values(), run, self.units)
         made = {i: verdict.prediction() for i, verdict in zip(claims, verdicts, strict=True)}
         return "fever_score", fever_score(claims, made)["fever_score"]
 
@@ -283,8 +293,9 @@ class List5(SelectionPipeline):
             Stage(
                 name=f"calibrate.{labeller}",
                 after=[self.made_by(labeller), f"select.{selector}.{VALIDATION}"],
+                reads=["list_sentences"] if self._sentences_of(labeller) else [],
                 outputs=[self.model_dir(labeller) / FITTED],
-                work=functools.partial(self._calibrate, labeller, selector),
+                work=functools.partial(self._calibrate, labeller, selector, self._sentences_of(labeller)),
             )
             for labeller in dict.fromkeys(labeller for labeller, _ in self.variants.values())
             if labeller != GIVEN
@@ -303,9 +314,14 @@ class List5(SelectionPipeline):
             for variant, (labeller, selection) in self.variants.items()
         ]
 
-    def _calibrate(self, labeller: str, selector: str) -> None:
+    def _calibrate(self, labeller: str, selector: str, sentences: int | None) -> None:
         run = read_run(self.selection_file(selector, VALIDATION))
-        self.calibrate_model(labeller, self.claims_of(VALIDATION).values(), run)
+        self.calibrate_model(labeller, self.claims_of(VALIDATION).values(), run, sentences=sentences)
+
+    def _sentences_of(self, labeller: str) -> int | None:
+        """How many sentences a labeller reads, if fewer than are selected."""
+        fewer = labeller in LISTWISE and self.recipe.list_sentences != LIST_LENGTH
+        return self.recipe.list_sentences if fewer else None
 
     def _predict(self, variant: str, labeller: str, selection: str) -> None:
         if labeller == GIVEN:
