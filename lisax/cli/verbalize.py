@@ -30,7 +30,7 @@ def verbalize(
             "FILE",
         ),
     ],
-    beams: Annotated[Count, Option("Hypotheses of the model per input.")] = 10,
+    beams: Annotated[Count | None, Option("Hypotheses of the model per input.", default="10")] = None,
     pairs: Annotated[
         Count | None,
         Option(
@@ -47,7 +47,9 @@ def verbalize(
 
     if tables is None and graphs is None:
         raise click.UsageError("nothing to verbalize: give --tables, --graphs, or both")
-    found = verbalize_file(model, tables, graphs, out, beams=beams, pairs=pairs, check=not no_check)
+    if model is None and (beams is not None or pairs is not None or no_check):
+        raise click.UsageError("--beams, --pairs and --no-check are settings of a model: give --model")
+    found = verbalize_file(model, tables, graphs, out, beams=beams or 10, pairs=pairs, check=not no_check)
     if model is None:
         print(f"{out}: {found['units']:,} texts, by rule")
         return

@@ -145,13 +145,27 @@ class Reproduction:
         return good, f"{verdict} {self.row.name}, {STARTS[self.start]}: {', '.join(parts)}"
 
 
+class _Distinct(yaml.SafeLoader):
+    """Refuses a key that stands twice, of which YAML's loaders take the last without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"'{key.value}' stands twice", problem_mark=key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def read_sheet(path: Path) -> Sheet:
     """Reads a file. Raises `DataError`, which names the file, the row and the field."""
     try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+        given = yaml.load(path.read_text(encoding="utf-8"), _Distinct)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        message = f"this is no YAML: {getattr(error, 'problem', None) or error}"
+        message = f"this is no good YAML: {getattr(error, 'problem', None) or error}"
         raise DataError(message, path=path, line=mark and mark.line + 1) from None
     try:
         sheet = Sheet.model_validate(given)

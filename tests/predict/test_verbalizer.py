@@ -414,6 +414,13 @@ def test_iterate_and_verbalize(tmp_path, capsys):
     assert len(list(read_verbalized(again))) == 30
 
 
+@pytest.mark.parametrize("setting", [["--beams", "2"], ["--pairs", "2"], ["--no-check"]])
+def test_settings_of_a_model_need_one(tmp_path, capsys, setting):
+    out = tmp_path / "written.jsonl"
+    assert main(["verbalize", "--tables", str(tmp_path), "--out", str(out), *setting]) == 2
+    assert "give --model" in capsys.readouterr().err and not out.exists()
+
+
 def test_data_that_cannot_be_reported_is_told_before_anything_is_trained(tmp_path, capsys):
     for name, split in (("data", "train"), ("other", "test")):
         (tmp_path / name).mkdir()
