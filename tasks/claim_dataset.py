@@ -14,6 +14,7 @@ from pathlib import Path
 from lisax.corpora import Dataset, open_folder, plain, read_claims, table_files
 from lisax.corpora.reading import Watch
 from lisax.records import LABELS, Claim, DataError, Document, Label, LisaxError, Question, Table
+from lisax.runtime.pretrained import is_named
 
 BY_SPLIT = ("claims", "questions")  # a path, or {split: path}
 PATHS = ("folder", "corpus", "tables", "vocabulary", "run", "reranked", "out")
@@ -29,10 +30,11 @@ class ClaimDataset:
     questions (the same, plain layout) and tables. evidence: what decides the claims of a folder, "sentences" or
     "tables", or "cells" for its questions over tables; None for sentences where it has pages.
     vocabulary: a SentencePiece model, "bytes", "train" (one is trained on the corpus), or None for the one that
-    `lisax.tasks.locations` finds. run, reranked: TREC runs of sentence ids, before and after a ranker; without a run a
+    `lisax.tasks.locations` finds; or, for pair scorers on an encoder, its `tokenizer.json` or its name, "minilm" or
+    another that `lisax models list` shows. run, reranked: TREC runs of sentence ids, before and after a ranker; without a run a
     claim's own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked the run stands in
-    for it. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. preset: "paper",
-    "released" or None for gin's. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES" or "NOT
+    for it. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. columns: how many of a
+    table's are kept, those that matter to the claim. preset: "paper", "released" or None for gin's. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES" or "NOT
     ENOUGH INFO"}, None for claims that are left out. out: where the example files go, by default `{name}_tasks` beside
     the data.
     """
@@ -47,6 +49,7 @@ class ClaimDataset:
     vocabulary: str | os.PathLike | None = None
     run: str | os.PathLike | None = None
     reranked: str | os.PathLike | None = None
+    columns: int = 3
     preset: str | None = None
     seed: int = 0
     labels: Mapping[str, str | None] | None = None
@@ -62,6 +65,10 @@ class ClaimDataset:
         for field, value in given:
             if value is not None and not isinstance(value, (str, os.PathLike)):
                 raise LisaxError(f"dataset '{self.name}': `{field}` must be a path, found {value!r:.80}")
+        if type(self.columns) is not int or self.columns < 1:
+            raise LisaxError(
+                f"dataset '{self.name}': `columns` must be an integer from 1 on, found {self.columns!r:.80}"
+            )
         if type(self.seed) is not int:
             raise LisaxError(f"dataset '{self.name}': `seed` must be an integer, found {self.seed!r:.80}")
         if self.labels is not None and not (
@@ -181,10 +188,17 @@ class ClaimDataset:
         for folder in filter(Path.is_dir, named):
             paths += sorted(path for path in folder.rglob("*") if self.out_folder not in path.parents)
         stats = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
-        settings = [stats, self.seed, str(self.vocabulary), self.kind]
+        settings = [stats, self.seed, str(self.vocabulary), self.kind, self.columns]
         if self.labels:
             settings.append(sorted((name, label and str(label)) for name, label in self.labels.items()))
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
+
+
+def is_word(vocabulary: object) -> bool:
+    """Whether a dataset's `vocabulary` is no path: a word for one, or the name of a model."""
+    return isinstance(vocabulary, (str, os.PathLike)) and (
+        str(vocabulary) in ("bytes", "train") or is_named(vocabulary)
+    )
 
 
 def checked_claims(dataset: ClaimDataset, split: str) -> list[Claim]:

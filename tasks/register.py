@@ -17,6 +17,12 @@ This gives mine_rank, mine_rank_entities, mine_label_pointwise, mine_label_listw
 mine_label_listwise_infused and mine_claim_only, after the data are checked line by line, and
 mine_span_corruption over the corpus.
 
+Where the vocabulary is an encoder's, the same tasks are for pair scorers on it, which read claim and evidence as two
+texts (`lisax.tasks.pairs`); there is no span corruption. The gin file then trains an adapter of the encoder:
+
+    mine = register("mine", folder="my_data", vocabulary="minilm")  # or a tokenizer.json
+    mine.write_gin("mine.gin")
+
 Claims that tables decide are taken the same way: a folder of TabFact's or InfoTabs' layout, or claims.*.jsonl whose
 evidence is one table's id with tables.jsonl or a folder `tables/`; or the files:
 
@@ -50,12 +56,14 @@ from lisax.formats import presets
 from lisax.formats.format import RELEVANCE
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.records import Claim, DataError, LisaxError, atomic_write, write_json
+from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.pretrained import is_named
 from lisax.sampling import examples, files
 
-from . import example_tasks, part_data, parts, pretraining, table_data, tables
-from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, check_evidence, checked_claims
+from . import example_tasks, pairs, part_data, parts, pretraining, table_data, tables
+from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, check_evidence, checked_claims, is_word
 from .labelling import VARIANTS
-from .vocabularies import ByteVocabulary, SentencePieces, encoder_of, train_vocabulary
+from .vocabularies import ByteVocabulary, Pieces, SentencePieces, encoder_of, train_vocabulary
 
 log = logging.getLogger(__name__)
 
@@ -70,56 +78,93 @@ _registered: dict[str, Registered] = {}
 
 @dataclasses.dataclass(frozen=True)
 class Registered:
-    """The tasks of a dataset: `tasks` maps a variant (`rank`, `label_listwise` …) to the task's name."""
+    """The tasks of a dataset: `tasks` maps a variant (`rank`, `label_listwise` …) to the task's name. `on_encoder`:
+    whether they are for models on an encoder of the BERT family, whose vocabulary was given, and not for T5."""
 
     dataset: ClaimDataset
     tasks: dict[str, str]
     counts: dict[str, dict[str, int]]
+    on_encoder: bool = False
 
-    def write_gin(self, path: str | os.PathLike, variant: str | None = None, model: str = "t5_1_1_small") -> None:
-        """Writes a gin file that fine-tunes on one of the tasks, and beside it the JSON file that it names.
+    def write_gin(self, path: str | os.PathLike, variant: str | None = None, model: str | None = None) -> None:
+        """Writes a gin file that fine-tunes on one of the tasks, and beside it the JSON file that it names. Of T5 the
+        whole model is trained, of an encoder an adapter.
 
-        Without a variant: label_listwise_infused, or of claims over tables tables_top5, of questions parts.
+        Without a variant: label_listwise_infused, or of claims over tables tables_top5 (tables_closed on an encoder), of
+        questions parts. `model` is a file of `gin_configs/models`, by default t5_1_1_small or minilm.
         """
-        variant = variant or {"tables": "tables_top5", "cells": parts.PARTS}.get(
-            self.dataset.kind, "label_listwise_infused"
-        )
+        variant = variant or {
+            "tables": "tables_closed" if self.on_encoder else "tables_top5",
+            "cells": parts.PARTS,
+        }.get(self.dataset.kind, "label_listwise_infused")
         if variant not in self.tasks:
             raise LisaxError(f"no task '{variant}'; there are {', '.join(self.tasks)}")
         path = Path(path)
         description = path.with_suffix(".json")
         write_json(description, _as_json(self.dataset))
-        lengths, rate = _lengths_and_rate(variant)
-        wrapper = "include 'models/table_fusion.gin'\n" if variant in tables.FUSION_TASKS else ""
-        dev = "" if "dev" in self.dataset.claim_files else "EVAL_SPLIT = 'train'  # the dataset has no dev split\n"
         stems = parts.KINDS if variant == parts.PARTS else [TABLE_TASKS.get(variant, variant)]
         examples = sum(self.counts.get(stem, {}).get("train", 0) for stem in stems)
+        dev = "" if "dev" in self.dataset.claim_files else "EVAL_SPLIT = 'train'  # the dataset has no dev split\n"
+        written = {
+            "task": self.tasks[variant],
+            "description": str(description.resolve()),
+            "path": shlex.quote(str(path)),
+            "examples": examples,
+            "dev": dev,
+        }
         with atomic_write(path) as file:
             file.write(
-                _GIN.format(
-                    task=self.tasks[variant],
-                    description=str(description.resolve()),
-                    path=shlex.quote(str(path)),
-                    model=model,
-                    wrapper=wrapper,
-                    lengths=lengths,
-                    rate=rate,
-                    examples=examples,
-                    dev=dev,
-                )
+                _ENCODER_GIN.format(**written, **self._on_encoder(variant, examples), model=model or "minilm")
+                if self.on_encoder
+                else _T5_GIN.format(**written, **_on_t5(variant), model=model or "t5_1_1_small")
             )
 
+    def _on_encoder(self, variant: str, examples: int) -> dict[str, object]:
+        """What else the gin file of an adapter says: the lengths and rates of those that LisaX ships."""
+        fuses = variant in tables.FUSION_TASKS
+        batch = 16 if fuses else 32
+        one_pass = -(-examples // batch)
+        finds = variant.startswith(("rank", *parts.VARIANTS))
+        return {
+            "head": "table_fusion" if fuses else "pair",
+            "labels": "" if fuses else f"LABELS = {2 if finds else 3}\n",
+            "lengths": _lengths_on_encoder(variant),
+            "batch": batch,
+            "warm_up": min(40, max(1, one_pass // 10)),
+            "steps": max(100, one_pass),
+            "shipped": {"tables": "minilm-tables", "cells": "minilm-parts"}.get(self.dataset.kind, "minilm-text"),
+        }
 
-def _lengths_and_rate(variant: str) -> tuple[dict[str, int], str]:
-    """TASK_FEATURE_LENGTHS and the learning rate of a variant."""
+
+def _lengths_on_encoder(variant: str) -> dict[str, int]:
+    """TASK_FEATURE_LENGTHS: the shipped models' 128 tokens for a text or a table, of which an encoder reads 512."""
     if variant in tables.FUSION_TASKS:
-        k = int(variant.rpartition("top")[2])
-        return {"inputs": 512 * k, "targets": k}, "1e-4"
+        k = _depth(variant)
+        return {"inputs": 128 * k, "targets": k}
+    if variant.endswith("claim_only"):
+        return {"inputs": 64, "targets": 1}
+    if variant in parts.VARIANTS:
+        return {"inputs": 80, "targets": 1}
+    return {"inputs": min(128 * tables.TABLES_READ.get(variant, 1), 512), "targets": 1}
+
+
+def _on_t5(variant: str) -> dict[str, object]:
+    """What else the gin file of a T5 says: its wrapper, TASK_FEATURE_LENGTHS and the learning rate."""
+    if variant in tables.FUSION_TASKS:
+        k = _depth(variant)
+        lengths = {"inputs": 512 * k, "targets": k}
+        return {"wrapper": "include 'models/table_fusion.gin'\n", "lengths": lengths, "rate": "1e-4"}
     inputs = 128 if variant.endswith("claim_only") else 512
-    return {"inputs": inputs, "targets": 2}, "1e-4" if variant.startswith(("rank", *parts.VARIANTS)) else "1e-3"
+    finds = variant.startswith(("rank", *parts.VARIANTS))
+    return {"wrapper": "", "lengths": {"inputs": inputs, "targets": 2}, "rate": "1e-4" if finds else "1e-3"}
 
 
-_GIN = """\
+def _depth(variant: str) -> int:
+    """The number of tables of a fusion task."""
+    return int(variant.rpartition("top")[2])
+
+
+_T5_GIN = """\
 # Fine-tunes on {task}: {examples:,} training examples. From a checkpoint (None: from scratch):
 #   lisax train --gin_file={path} --gin.MODEL_DIR=out \\
 #     --gin.INITIAL_CHECKPOINT_PATH=pretrained/checkpoint_10000 --gin.TRAIN_STEPS=11000
@@ -136,10 +181,41 @@ utils.create_learning_rate_scheduler:
   factors = 'constant'
   base_learning_rate = {rate}
 """
+_ENCODER_GIN = """\
+# Trains an adapter of an encoder on {task}: {examples:,} training examples. A shipped adapter, such as
+# {shipped} in the place of minilm, is trained further.
+#   lisax train --gin_file={path} --gin.MODEL_DIR=out \\
+#     --gin.INITIAL_CHECKPOINT_PATH=minilm --gin.TRAIN_STEPS={steps}
+#   lisax export --adapter --model out --out adapter
+include 'models/{model}.gin'
+include 'models/{head}.gin'
+include 'runs/finetune_encoder.gin'
+
+{labels}train.adapter = @lora.Lora()
+lora.Lora.rank = 8
+lora.Lora.alpha = 16.0
+
+MIXTURE_OR_TASK_NAME = '{task}'
+MIXTURE_OR_TASK_MODULE = {description!r}
+TASK_FEATURE_LENGTHS = {lengths}
+BATCH_SIZE = {batch}
+EVAL_PERIOD = 200
+EVAL_STEPS = 20
+LEARNING_RATE = 1e-3
+WARMUP_STEPS = {warm_up}
+{dev}
+utils.SaveCheckpointConfig.period = 200
+utils.create_learning_rate_scheduler:
+  factors = 'constant * linear_warmup * cosine_decay'
+  steps_per_cycle = %TRAIN_STEPS
+# The schedule begins here, also where another adapter is trained further.
+utils.RestoreCheckpointConfig.restore_step = False
+"""
 
 
 def register(name: str, **fields) -> Registered:
-    """Checks a dataset, writes its example files unless they are there, and registers its tasks.
+    """Checks a dataset, writes its example files unless they are there, and registers its tasks: for T5, or for pair
+    scorers where `vocabulary` is an encoder's, a `tokenizer.json` or a name such as "minilm".
 
     `fields` are those of `ClaimDataset`. Every complaint about the data names file, line and field.
     """
@@ -165,24 +241,45 @@ def _register(dataset: ClaimDataset) -> Registered:
     splits = tuple(dataset.claim_files)
     if dataset.vocabulary != "train":  # a wrong path is told before the long work, not after
         vocabulary = _vocabulary(dataset)
+        _check_preset(dataset, vocabulary)
     counts = _build(dataset)
     if dataset.vocabulary == "train":
         vocabulary = _vocabulary(dataset)
+    on_encoder = isinstance(vocabulary, Pieces)
+    add = pairs.add if on_encoder else example_tasks.add
     options = {"splits": splits, "vocabulary": vocabulary, "preset": preset}
-    _registered[name] = Registered(dataset, tasks, counts)
+    _registered[name] = Registered(dataset, tasks, counts, on_encoder)
     if dataset.over_cells:
-        parts.add_both(name, lambda kind: _file_in(dataset.out_folder, f"{parts.PARTS}_{kind}s"), **options)
+        parts.add_both(name, lambda kind: _file_in(dataset.out_folder, f"{parts.PARTS}_{kind}s"), add, **options)
         return _registered[name]
     if dataset.over_tables:
         for variant, stem in TABLE_TASKS.items():
-            add = tables.add_fusion if variant in tables.FUSION_TASKS else tables.add_text
-            add(tasks[variant], _file_in(dataset.out_folder, stem), **options)
+            file_of = _file_in(dataset.out_folder, stem)
+            if variant in tables.FUSION_TASKS:
+                task = tables.add_fusion(tasks[variant], file_of, **options)
+            else:
+                task = tables.add_text(tasks[variant], file_of, add=add, **options)
+            task.model_card = _saying_columns(task.model_card, dataset.columns)
         return _registered[name]
     for variant, text_format in TASKS.items():
         stem = "rank" if text_format.answer is RELEVANCE else variant
-        example_tasks.add(tasks[variant], text_format, _file_in(dataset.out_folder, stem), **options)
-    pretraining.add(f"{name}_span_corruption", _file_in(dataset.out_folder, "text"), vocabulary)
+        add(tasks[variant], text_format, _file_in(dataset.out_folder, stem), **options)
+    if not on_encoder:
+        pretraining.add(f"{name}_span_corruption", _file_in(dataset.out_folder, "text"), vocabulary)
     return _registered[name]
+
+
+def _check_preset(dataset: ClaimDataset, vocabulary: seqio.Vocabulary | None) -> None:
+    if isinstance(vocabulary, Pieces) and dataset.preset is not None and not dataset.over_tables:
+        raise LisaxError(
+            f"dataset '{dataset.name}': `preset` is a wording of T5's inputs, and {vocabulary.file} is an encoder's "
+            "vocabulary, for pairs of texts, which have none: leave it out"
+        )
+
+
+def _saying_columns(card: Callable[..., dict], columns: int) -> Callable[..., dict]:
+    """`model_card` of a task, with how many columns of a table its models read."""
+    return lambda lengths: {**card(lengths), "columns": columns}
 
 
 def register_file(path: str | os.PathLike) -> Registered:
@@ -201,7 +298,7 @@ def register_file(path: str | os.PathLike) -> Registered:
         return path.parent / value if isinstance(value, str) else value
 
     for field in PATHS:
-        if field in fields and not (field == "vocabulary" and fields[field] in ("bytes", "train")):
+        if field in fields and not (field == "vocabulary" and is_word(fields[field])):
             fields[field] = beside(fields[field])
     for field in BY_SPLIT:
         files = fields.get(field)
@@ -228,7 +325,7 @@ def _as_json(dataset: ClaimDataset) -> dict:
 
     fields = {field: value for field, value in dataclasses.asdict(dataset).items() if value is not None}
     for field in (*BY_SPLIT, *PATHS):
-        if field in fields and fields[field] not in ("bytes", "train"):
+        if field in fields and not (field == "vocabulary" and is_word(fields[field])):
             fields[field] = absolute(fields[field])
     return fields
 
@@ -242,12 +339,17 @@ def _vocabulary(dataset: ClaimDataset) -> seqio.Vocabulary | None:
         return None
     if str(dataset.vocabulary) == "bytes":
         return ByteVocabulary()
-    trained = dataset.out_folder / "spiece.model"
-    path = trained if str(dataset.vocabulary) == "train" else Path(dataset.vocabulary)
+    if is_named(dataset.vocabulary):
+        path = open_checkpoint(dataset.vocabulary).vocabulary
+        if path is None:
+            raise LisaxError(f"dataset '{dataset.name}': the model {dataset.vocabulary} has no vocabulary beside it")
+    else:
+        trained = dataset.out_folder / "spiece.model"
+        path = trained if str(dataset.vocabulary) == "train" else Path(dataset.vocabulary)
     if not path.is_file():
-        raise DataError("no such vocabulary (a SentencePiece model)", path=path)
-    vocabulary = SentencePieces(path)
-    encoder_of(vocabulary)  # refuses a file that is no SentencePiece model of T5's conventions
+        raise DataError("no such vocabulary (a SentencePiece model, or an encoder's tokenizer.json)", path=path)
+    vocabulary = Pieces(path) if path.suffix == ".json" else SentencePieces(path)
+    encoder_of(vocabulary)  # refuses a file that is no SentencePiece model of T5's conventions, or no tokenizer.json
     return vocabulary
 
 

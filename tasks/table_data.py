@@ -1,4 +1,4 @@
-"""The example files of a user's claims over tables, for `lisax.tasks.register`: retrieval, three columns, gold tables.
+"""The example files of a user's claims over tables, for `lisax.tasks.register`: retrieval, columns, gold tables.
 
 Without the user's own run, tables are found by entity-to-cell retrieval with the spans of the claim alone, as
 they are where no gold table is known. The same index weighs the columns that a claim keeps of a table.
@@ -43,7 +43,7 @@ def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Cou
             of_split,
             run,
             tables.get,
-            lambda table, claim: index.columns(table, entities[claim.id]),
+            lambda table, claim: index.columns(table, entities[claim.id], dataset.columns),
             in_training=split == "train",
             skipped=skipped,
         )
