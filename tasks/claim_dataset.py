@@ -31,12 +31,12 @@ class ClaimDataset:
     "tables", or "cells" for its questions over tables; None for sentences where it has pages.
     vocabulary: a SentencePiece model, "bytes", "train" (one is trained on the corpus), or None for the one that
     `lisax.tasks.locations` finds; or, for pair scorers on an encoder, its `tokenizer.json` or its name, "minilm" or
-    another that `lisax models list` shows. run, reranked: TREC runs of sentence ids, before and after a ranker; without a run a
-    claim's own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked the run stands in
-    for it. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. columns: how many of a
-    table's are kept, those that matter to the claim. preset: "paper", "released" or None for gin's. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES" or "NOT
-    ENOUGH INFO"}, None for claims that are left out. out: where the example files go, by default `{name}_tasks` beside
-    the data.
+    another that `lisax models list` shows. run, reranked: TREC runs of sentence ids, before and after a ranker; without a
+    run a claim's own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked the run stands
+    in for it. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. columns: how many of a
+    table's are kept, those that matter to the claim. preset: "paper", "released" or None for gin's; it words the inputs
+    of T5 and of table fusion. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES" or "NOT ENOUGH
+    INFO"}, None for claims that are left out. out: where the example files go, by default `{name}_tasks` beside the data.
     """
 
     name: str

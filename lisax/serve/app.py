@@ -406,9 +406,9 @@ def _add_training(app: FastAPI, page: Page) -> None:
         trainable = [
             (role, len(getattr(gathered, training.NEEDS[role].member)), training.NEEDS[role].words)
             for role in loaded
-            if training.is_trainable(page.engine.models[role])
+            if not training.why_not(page.engine.models[role])
         ]
-        elsewhere = [role for role in loaded if not training.is_trainable(page.engine.models[role])]
+        elsewhere = [(role, why) for role in loaded if (why := training.why_not(page.engine.models[role]))]
         return page.render(
             request,
             "training.html",
@@ -426,7 +426,7 @@ def _add_training(app: FastAPI, page: Page) -> None:
     @app.post("/training")
     def start(form: Form) -> Response:
         models = page.engine.models
-        trainable = [role for role in training.NEEDS if role in models and training.is_trainable(models[role])]
+        trainable = [role for role in training.NEEDS if role in models and not training.why_not(models[role])]
         role = forms.choice(form, "role", trainable)
         gathered = export.gather(page.store.feedback(), page.library, page.engine)
         page.training.start(role, models.paths[role], gathered, forms.integer(forms.string(form, "steps")))

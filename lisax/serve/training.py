@@ -19,13 +19,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lisax.formats.format import RELEVANCE, Format
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLE_FUSION, TABLES
-from lisax.predict.pair_model import PairModel
+from lisax.models.architectures import EncoderConfig, Model, PairConfig, from_description
+from lisax.models.lora import MATRICES
 from lisax.predict.ranker import VectorRanker
 from lisax.records import LisaxError, atomic_write, write_json
 from lisax.runtime.checkpoints import MODEL_JSON, resolve_checkpoint, write_fitted
@@ -210,17 +212,10 @@ class Training:
 
     def _follow(self, run: Run) -> None:
         folder = self.folder / str(run.number)
-        commands = [["train", "--gin_file", str(folder / "run.gin")]]
-        if not self.bundle(run).exists():
-            commands.append(["export", "--model", str(folder / "model"), "--out", str(self.bundle(run))])
-        commands = [[*COMMAND, *command] for command in commands]
-        if (folder / HELD).is_dir():
-            paths = (folder / HELD, run.base, self.bundle(run), folder / MEASURED)
-            commands.append([*MEASURE, run.role, *map(str, paths)])
         try:
-            for command in commands:
+            for command in self._commands(run, folder):
                 if command[len(COMMAND)] == "export":
-                    _keep_weights(Path(run.base), folder / "model")
+                    _keep_fitted(Path(run.base), folder / "model")
                 code = self._call(folder, command)
                 if self._stopping or code in INTERRUPTED:
                     self._note(run, STOPPED, "It was stopped; it can go on from its last checkpoint.")
@@ -232,6 +227,19 @@ class Training:
             self._note(run, DONE)
         except (OSError, LisaxError) as error:
             self._note(run, FAILED, str(error))
+
+    def _commands(self, run: Run, folder: Path) -> list[list[str]]:
+        commands = [[*COMMAND, "train", "--gin_file", str(folder / "run.gin")]]
+        if not self.bundle(run).exists():
+            card = _card_of(Path(run.base))
+            is_pair = card.get("architecture", {}).get("kind") == PairConfig.kind
+            alone = ["--adapter"] if is_pair and card.get("adapter") else []
+            paths = ["--model", str(folder / "model"), "--out", str(self.bundle(run))]
+            commands.append([*COMMAND, "export", *alone, *paths])
+        if (folder / HELD).is_dir():
+            paths = [str(folder / HELD), run.base, str(self.bundle(run)), str(folder / MEASURED)]
+            commands.append([*MEASURE, run.role, *paths])
+        return commands
 
     def _call(self, folder: Path, command: list[str]) -> int:
         # Low priority, since users keep asking; a killed page makes the training save and end.
@@ -261,22 +269,30 @@ def _tool(*command: str) -> list[str]:
 
 def _prepare(folder: Path, role: str, checkpoint: Path, steps: int) -> None:
     """Writes `run.gin` and the data of its task."""
-    from lisax.models.architectures import from_description
-
     card = ModelCard.read(checkpoint)
     text_format, preset = card.format, card.preset
     max_tokens, described = card.needed("text.max_tokens", "architecture")
     model = from_description(described)
-    if model.kind is not None:
-        raise LisaxError(f"{checkpoint} is no plain T5: it is trained by `lisax train`, not from this page.")
+    if isinstance(model, PairConfig) and isinstance(model.backbone, EncoderConfig):
+        lines, targets = _pair_lines(card, model, preset.name, steps), 1
+        vocabulary, wording = card.open_vocabulary().path.resolve(), {}
+    elif model.kind is None:
+        lines, targets = _t5_lines(model, 0.0003 if text_format.answer is RELEVANCE else 0.001), 2
+        vocabulary, wording = checkpoint / VOCABULARY_NAME, {"preset": preset.name}
+    else:
+        raise LisaxError(
+            f"{checkpoint} is neither a plain T5 nor a pair scorer on an encoder: it is trained by `lisax train`, not from "
+            "this page."
+        )
     task = f"{NAME}_{_variant(text_format, card.text.get('tables', 0))}"
     write_json(
         folder / DATASET,
         {
             "name": NAME,
             "folder": "data",
-            "vocabulary": str(checkpoint / VOCABULARY_NAME),
-            "preset": preset.name,
+            "vocabulary": str(vocabulary),
+            **wording,
+            **({"columns": card["columns"]} if card.get("columns") else {}),
             "evidence": NEEDS[role].evidence,
             "out": "tasks",
         },
@@ -288,20 +304,47 @@ def _prepare(folder: Path, role: str, checkpoint: Path, steps: int) -> None:
             _GIN.format(
                 dataset=_in_comment(folder / DATASET),
                 path=_in_comment(folder / "run.gin"),
+                lines=lines,
                 task=task,
                 inputs=max_tokens,
-                architecture="\n".join(
-                    f"  {name} = {value!r}"
-                    for name, value in dataclasses.asdict(model).items()
-                    if name != "dropout_rate"
-                ),
+                targets=targets,
                 checkpoint=str(checkpoint),
                 model=str(folder / "model"),
                 steps=steps,
                 period=max(1, steps // 50),
-                rate=0.0003 if text_format.answer is RELEVANCE else 0.001,
             )
         )
+
+
+def _t5_lines(model: Model, rate: float) -> str:
+    """What `run.gin` says of a T5."""
+    return _T5.format(architecture=_fields(model), rate=rate)
+
+
+def _pair_lines(card: ModelCard, model: PairConfig, preset: str, steps: int) -> str:
+    """What `run.gin` says of a pair scorer. An adapter is trained further; without one the whole model is, at a lower
+    rate."""
+    adapter = ""
+    if card.get("adapter"):
+        rank, alpha, targets = card.needed("adapter.rank", "adapter.alpha", "adapter.targets")
+        if not set(targets.split("|")) <= set(MATRICES.split("|")):
+            raise card.error("adapter.targets", f"an adapter that is trained here has targets among {MATRICES}")
+        adapter = _ADAPTER.format(rank=rank, alpha=alpha, targets=targets)
+    return _PAIR.format(
+        architecture=_fields(model.backbone),
+        labels=model.labels,
+        pooling=model.pooling,
+        adapter=adapter,
+        rate=3e-4 if adapter else 3e-5,
+        warm_up=max(1, steps // 10),
+        preset=preset,
+    )
+
+
+def _fields(model: Model) -> str:
+    """The fields of a T5 or an encoder, a line each; of dropout the run decides."""
+    fields = dataclasses.asdict(model).items()
+    return "\n".join(f"  {name} = {value!r}" for name, value in fields if name != "dropout_rate")
 
 
 def _in_comment(path: Path) -> str:
@@ -309,15 +352,30 @@ def _in_comment(path: Path) -> str:
     return shlex.quote(str(path)) if str(path).isprintable() else repr(str(path))
 
 
-def _keep_weights(base: Path, model: Path) -> None:
-    """Copies the weights that combine the old model's scores with BM25: there are no better ones for the new model."""
-    if (base / MODEL_JSON).is_file() and (weights := ModelCard.read(base).get("fusion")) is not None:
-        write_fitted(model, {"fusion": weights})
+# What is fitted for a model, or chosen, after its training. How many columns of a table it reads the task says.
+KEPT = ("fusion", "retrieval", "sentences", "calibration", "answers")
 
 
-def is_trainable(model: Any) -> bool:
-    """Whether the page can train a model: text-to-text models, but no table fusion, pair scorers or sentence encoders."""
-    return not isinstance(model, (PairModel, VectorRanker)) and model.format is not TABLE_FUSION
+def _keep_fitted(base: Path, model: Path) -> None:
+    """Copies what was fitted for the old model: the weights that combine its scores with BM25 or vectors, how many sentences
+    it reads, the temperature of its probabilities, and what tells that its best answer is none. The scores of the new model
+    are others, but nothing was fitted for them yet; `lisax verify --calibrate` fits a temperature."""
+    if kept := {name: value for name, value in _card_of(base).items() if name in KEPT}:
+        write_fitted(model, kept)
+
+
+def _card_of(base: Path) -> Mapping[str, Any]:
+    """The card of the old model; empty where its folder is gone."""
+    return ModelCard.read(base) if (base / MODEL_JSON).is_file() else {}
+
+
+def why_not(model: Any) -> str:
+    """Why the page cannot train a model; empty if it can."""
+    if isinstance(model, VectorRanker):
+        return "orders sentences by the vectors of an encoder as it was published, which is not trained here."
+    if model.format is TABLE_FUSION:
+        return "is a model of table fusion, which lisax train trains with the feedback that is downloaded."
+    return ""
 
 
 def _variant(text_format: Format, tables: int) -> str:
@@ -332,15 +390,10 @@ def _variant(text_format: Format, tables: int) -> str:
 
 _GIN = """\
 # From feedback given on the page: LISAX_TASKS={dataset} lisax train --gin_file={path}
-include 'models/t5.gin'
-include 'runs/finetune.gin'
-
-network.T5Config:
-{architecture}
-
+{lines}
 MIXTURE_OR_TASK_MODULE = 'tasks'
 MIXTURE_OR_TASK_NAME = {task!r}
-TASK_FEATURE_LENGTHS = {{'inputs': {inputs}, 'targets': 2}}
+TASK_FEATURE_LENGTHS = {{'inputs': {inputs}, 'targets': {targets}}}
 INITIAL_CHECKPOINT_PATH = {checkpoint!r}
 MODEL_DIR = {model!r}
 TRAIN_STEPS = {steps}
@@ -348,7 +401,6 @@ EVAL_SPLIT = 'train'
 EVAL_PERIOD = {steps}
 EVAL_STEPS = 10
 BATCH_SIZE = 16
-DROPOUT_RATE = 0.0
 
 train.log_period = {period}
 utils.SaveCheckpointConfig:
@@ -357,5 +409,39 @@ utils.SaveCheckpointConfig:
 utils.RestoreCheckpointConfig:
   restore_optimizer = False
   restore_step = False
+"""
+_T5 = """\
+include 'models/t5.gin'
+include 'runs/finetune.gin'
+
+network.T5Config:
+{architecture}
+
+DROPOUT_RATE = 0.0
 utils.create_learning_rate_scheduler.base_learning_rate = {rate}
+"""
+_PAIR = """\
+include 'models/encoder.gin'
+include 'models/pair.gin'
+include 'runs/finetune_encoder.gin'
+
+encoder.EncoderConfig:
+{architecture}
+
+LABELS = {labels}
+POOLING = {pooling!r}
+lisax_format.preset = {preset!r}
+{adapter}
+LEARNING_RATE = {rate}
+WARMUP_STEPS = {warm_up}
+utils.create_learning_rate_scheduler:
+  factors = 'constant * linear_warmup * cosine_decay'
+  steps_per_cycle = %TRAIN_STEPS
+"""
+_ADAPTER = """\
+train.adapter = @lora.Lora()
+lora.Lora:
+  rank = {rank}
+  alpha = {alpha}
+  targets = {targets!r}
 """

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import random
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "papers"))
+import small_encoder
 
 from lisax import cli
 from lisax.corpora import plain
@@ -16,9 +21,13 @@ from lisax.formats.format import Format
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
-from lisax.models.architectures import T5Config
-from lisax.records import Document, Label, Sentence, Table, cell_id
-from lisax.runtime.checkpoints import CheckpointConfig, SaveCheckpointConfig
+from lisax.models.architectures import PairConfig, T5Config, describe
+from lisax.models.lora import Lora
+from lisax.models.t5 import initialize
+from lisax.records import Document, Label, Sentence, Table, cell_id, write_json
+from lisax.runtime.checkpoints import CheckpointConfig, SaveCheckpointConfig, flatten
+from lisax.runtime.interop.adapters import weights_digest
+from lisax.runtime.interop.safetensors_files import write_arrays
 from lisax.runtime.schedules import Schedule
 from lisax.runtime.train import TrainConfig, Trainer, train
 from lisax.sampling.part_examples import parts_of
@@ -109,6 +118,25 @@ def question_bundle(folder: Path, steps: int = 250) -> Path:
 def label_bundle(folder: Path, steps: int = 60) -> Path:
     """A pointwise labeller."""
     return _bundle(folder, LABEL_POINTWISE, list(claims(tables())), steps)
+
+
+def pair_bundle(folder: Path, text_format: Format, adapter: bool, **card: object) -> Path:
+    """A pair scorer on a small encoder, untrained: an adapter alone, or the whole model; `card` is added to its own."""
+    encoder = small_encoder.write(folder)
+    model = PairConfig(small_encoder.ENCODER, labels=len(text_format.answer.classes))
+    parameters, lora = initialize(model, 3), Lora(rank=2, alpha=4.0)
+    described = {"architecture": describe(model), **text_format.pair_card(presets.PAPER, MAX_TOKENS, 1), **card}
+    (folder / "pairs").mkdir()
+    if adapter:
+        parameters = lora.split(parameters)[1]
+        beside = {"base": str(encoder), "base_sha256": weights_digest(encoder)}
+        described["adapter"] = {"rank": lora.rank, "alpha": lora.alpha, "targets": lora.targets, **beside}
+    else:
+        shutil.copy(encoder / "tokenizer.json", folder / "pairs")
+    arrays = {name: np.asarray(array) for name, array in flatten(parameters).items()}
+    write_arrays(folder / "pairs", {name: one.shape for name, one in arrays.items()}, arrays.items(), shard_bytes=None)
+    write_json(folder / "pairs/model.json", described)
+    return folder / "pairs"
 
 
 def _bundle(folder: Path, text_format: Format, examples: Sequence, steps: int) -> Path:

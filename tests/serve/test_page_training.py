@@ -13,16 +13,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_models import label_bundle, pages, tables
+from small_models import label_bundle, pages, pair_bundle, tables
 
 import lisax
 from lisax.corpora import open_folder
-from lisax.formats.parts import PartKind
+from lisax.formats.format import Format
+from lisax.formats.labelling import LABEL_LISTWISE
+from lisax.formats.parts import TABLE_PARTS, PartKind
+from lisax.formats.tables import TABLE_FUSION, TABLES
+from lisax.models.lora import MATRICES
+from lisax.predict.opening import open_model
+from lisax.predict.ranker import VectorRanker
+from lisax.predict.verdicts import Evidence
+from lisax.predict.verifier import verifier_of
 from lisax.records import Claim, Label, LisaxError, Question, write_json
 from lisax.runtime.checkpoints import read_card
 from lisax.runtime.gin_files import parsed
 from lisax.serve import held_out, training
-from lisax.serve.answering import LABELLER, PARTS
+from lisax.serve.answering import LABELLER, PARTS, TABLE_VERIFIER
 from lisax.serve.export import Export
 from lisax.serve.training import DONE, FAILED, RUNNING, STOPPED, Run, Training
 
@@ -33,6 +41,7 @@ import pathlib, signal, sys, time
 folder = pathlib.Path({folder!r})
 with (folder / "calls").open("a") as calls:
     calls.write(sys.argv[1] + "\\n")
+(folder / sys.argv[1]).write_text(" ".join(sys.argv[2:]))
 stopped = []
 def stop(number, _):
     stopped.append(number)
@@ -106,6 +115,75 @@ def test_one_at_a_time_to_the_end(stand_in, checkpoint):
     assert (stand_in / "calls").read_text().split() == ["train", "export"]
     gin = (stand_in / "training/1/run.gin").read_text()
     assert "emb_dim = 8" in gin and "'feedback_parts'" in gin and str(checkpoint) in gin
+
+
+@pytest.fixture
+def trained(stand_in):
+    """(gin of a training of a pair scorer, the fields of its dataset, the arguments of the export)"""
+
+    def trained(role: str, text_format: Format, export: Export, **fields):
+        (stand_in / "go").touch()
+        trainings = Training(stand_in / "training")
+        trainings.start(role, pair_bundle(stand_in, text_format, **fields), export, 40)
+        until(lambda: not trainings.is_running)
+        assert trainings.get(1).state == DONE, trainings.get(1).message
+        with parsed([str(stand_in / "training/1/run.gin")]) as gin:
+            found = {
+                name: gin.query_parameter(f"{name}/macro.value")
+                for name in ("LABELS", "POOLING", "LEARNING_RATE", "WARMUP_STEPS", "TASK_FEATURE_LENGTHS")
+            }
+            found |= {name: gin.query_parameter(name) for name in ("EncoderConfig.emb_dim", "lisax_format.preset")}
+            with_adapter = "train.adapter" in gin.config_str()
+            lora = ("rank", "alpha", "targets") if with_adapter else ()
+            found |= {name: gin.query_parameter(f"Lora.{name}") for name in lora}
+        return found, json.loads((stand_in / "training/1/dataset.json").read_text()), (stand_in / "export").read_text()
+
+    return trained
+
+
+def test_an_adapter_is_trained_further_and_exported_alone(trained, stand_in):
+    gin, dataset, exported = trained(PARTS, TABLE_PARTS, asked(), adapter=True)
+    assert gin["LABELS"] == 2 and gin["POOLING"] == "mean" and gin["EncoderConfig.emb_dim"] == 32
+    assert (gin["rank"], gin["alpha"], gin["targets"]) == (2, 4.0, MATRICES) and gin["LEARNING_RATE"] == 3e-4
+    assert gin["WARMUP_STEPS"] == 4 and gin["TASK_FEATURE_LENGTHS"] == {"inputs": 48, "targets": 1}
+    assert dataset["vocabulary"] == str(stand_in / "encoder/tokenizer.json") and "preset" not in dataset
+    assert exported.startswith("--adapter --model ")
+
+
+def test_a_whole_pair_scorer_is_trained_at_a_lower_rate(trained, stand_in):
+    (table,) = tables(1)
+    export = Export(
+        table_claims={"c": Claim("c", "Mara Velin lives in Tarn .", Label.SUPPORTS, ((table.id,),))},
+        tables={table.id: table},
+    )
+    gin, dataset, exported = trained(TABLE_VERIFIER, TABLES, export, adapter=False, columns=2)
+    assert gin["LABELS"] == 3 and gin["LEARNING_RATE"] == 3e-5 and "rank" not in gin
+    assert dataset["columns"] == 2 and dataset["evidence"] == "tables"
+    assert dataset["vocabulary"] == str(stand_in / "pairs/tokenizer.json") and exported.startswith("--model ")
+
+
+def test_what_was_fitted_goes_with_the_new_model(tmp_path):
+    kept = {
+        "fusion": [0.5, 3.0, -1.0],
+        "retrieval": "vectors",
+        "sentences": 3,
+        "calibration": {"temperature": 1.5, "claims": 9, "aggregate": None},
+        "answers": {"weights": [1.0] * 5, "threshold": 0.5, "questions": 9},
+    }
+    base = pair_bundle(tmp_path, TABLE_PARTS, adapter=True, **kept, step=7)
+    (tmp_path / "model/checkpoint_20/state").mkdir(parents=True)
+    write_json(tmp_path / "model/checkpoint_20/model.json", {"step": 20})
+    training._keep_fitted(base, tmp_path / "model")
+    found = read_card(tmp_path / "model/checkpoint_20")
+    assert {name: found[name] for name in kept} == kept and found["step"] == 20 and "text" not in found
+
+
+def test_what_the_page_cannot_train_says_why():
+    class Fusion:
+        format = TABLE_FUSION
+
+    assert "table fusion" in training.why_not(Fusion())
+    assert "vectors of an encoder as it was published" in training.why_not(object.__new__(VectorRanker))
 
 
 def many(count: int = 12) -> Export:
@@ -200,6 +278,36 @@ def test_nothing_that_a_bundle_says_is_run(stand_in, checkpoint, place, value, c
     trainings = Training(stand_in / "training")
     with pytest.raises(LisaxError, match=complaint):
         trainings.start(PARTS, checkpoint, asked(), 10)
+    assert trainings.runs() == [] and not list((stand_in / "training").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "complaint"),
+    [
+        ("architecture.backbone.emb_dim", "8\nimport antigravity", "'architecture.backbone.emb_dim': must be a whole"),
+        ("architecture.backbone.activation", HOSTILE, "'architecture.backbone.activation': must be one of"),
+        ("architecture.backbone.x = 1\nimport antigravity", 1, "is none that is known here"),
+        ("architecture.labels", "3\nimport antigravity", "'architecture.labels': must be a whole number"),
+        ("architecture.pooling", HOSTILE, "'architecture.pooling': must be one of"),
+        ("adapter.rank", "2\nimport antigravity", "'adapter.rank': must be a whole number"),
+        ("adapter.alpha", "2\nimport antigravity", "'adapter.alpha': must be a number"),
+        ("adapter.targets", HOSTILE, "'adapter.targets': an adapter that is trained here has targets among"),
+        ("adapter.targets", "layers_0/.*", "'adapter.targets': an adapter that is trained here has targets among"),
+        ("columns", "3\nimport antigravity", "'columns': must be a whole number"),
+    ],
+)
+def test_nothing_that_a_pair_scorer_says_is_run(stand_in, place, value, complaint):
+    bundle = pair_bundle(stand_in, TABLE_PARTS, adapter=True)
+    card = json.loads((bundle / "model.json").read_text())
+    *folders, name = place.split(".")
+    inner = card
+    for folder in folders:
+        inner = inner[folder]
+    inner[name] = value
+    (bundle / "model.json").write_text(json.dumps(card))
+    trainings = Training(stand_in / "training")
+    with pytest.raises(LisaxError, match=complaint):
+        trainings.start(PARTS, bundle, asked(), 10)
     assert trainings.runs() == [] and not list((stand_in / "training").iterdir())
 
 
@@ -354,3 +462,39 @@ def test_a_labeller_learns_from_feedback(tmp_path):
     )
     assert after[Label.REFUTES] > before[Label.REFUTES]
     assert read_card(trainings.bundle(run))["fusion"] == [0.5, 3.0, -1.0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("adapter", [True, False])
+def test_a_pair_scorer_learns_from_feedback(tmp_path, adapter):
+    fitted = {"calibration": {"temperature": 1.5, "claims": 9, "aggregate": None}}
+    bundle = pair_bundle(tmp_path, LABEL_LISTWISE, adapter=adapter, **fitted)
+    documents = {page.id: page for page in pages(tables(4))}
+    claims = {
+        name: Claim(
+            name,
+            f"{page.title} was born in 1800 .",
+            Label.REFUTES,
+            ((page.sentences[1].id,),),
+            tuple(sentence.id for sentence in page.sentences),
+        )
+        for name, page in documents.items()
+    }
+    trainings = Training(tmp_path / "training")
+    run = trainings.start(LABELLER, bundle, Export(claims=claims, pages=documents), 20)
+    until_done = time.monotonic() + 500
+    while trainings.is_running and time.monotonic() < until_done:
+        time.sleep(0.2)
+    done = trainings.get(1)
+    assert done.state == DONE, trainings.last_lines(done)
+    assert done.step == 20 and done.count > 0 and done.after >= done.before
+    before, after = (
+        verifier_of(open_model(path)).verify(
+            "Mara Velin was born in 1800 .", [Evidence("a_0", "She was born in 1912 .")]
+        )
+        for path in (bundle, trainings.bundle(run))
+    )
+    assert after.probabilities[Label.REFUTES] > before.probabilities[Label.REFUTES]
+    card = read_card(trainings.bundle(run))
+    assert card["calibration"] == fitted["calibration"] and ("adapter" in card) == adapter
+    assert (trainings.bundle(run) / "tokenizer.json").is_file() != adapter

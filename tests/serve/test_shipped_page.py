@@ -20,7 +20,7 @@ def test_it_checks_claims_with_the_shipped_models(tmp_path):
     Index.build(PAGES, index)
     models = Models.open(())
     assert RANKER in models and LABELLER in models
-    assert not any(training.is_trainable(models[role]) for role in (RANKER, LABELLER))
+    assert training.why_not(models[RANKER]) and not training.why_not(models[LABELLER])
     page = open_page(tmp_path, index, models)
     browser = Browser(page)
     assert "The probability is calibrated on held-out claims" in browser.ask("Mara Velin sings.", "claim").text
@@ -29,7 +29,10 @@ def test_it_checks_claims_with_the_shipped_models(tmp_path):
     assert "What it is for: a first answer on claims in English about pages of text" in home
     answer = browser.ask("Mara Velin was born in Tarn.", "claim").text
     assert "Supports" in answer and "She was born in Tarn in 1951." in answer
-    assert browser.fill("/training", role=LABELLER, steps=1).status_code == 400
+    assert browser.fill("/training", role=RANKER, steps=1).status_code == 400
+    assert "There are no claims over text in the feedback yet" in browser.fill("/training", role=LABELLER, steps=1).text
+    trained = words(shown(browser.get("/training")))
+    assert "The ranker orders sentences by the vectors of an encoder" in trained and "labeller (0 claims" in trained
 
 
 @pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
