@@ -12,7 +12,7 @@ from lisax.formats.tables import view
 from lisax.predict.dense_search import DenseSearch, Search
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence
-from lisax.records import Claim, Hit, LisaxError
+from lisax.records import Claim, Hit, LisaxError, Table
 from lisax.retrieval import tables as retrieval
 from lisax.retrieval.cells import CellIndex
 from lisax.retrieval.folder import read_components
@@ -81,7 +81,12 @@ class TableIndex(Index):
             if self.has_cells
             else range(len(table.header))
         )
-        seen = view(table, columns)
-        rows = [", ".join(row) for row in (seen.header, *seen.rows[:SHOWN_ROWS])]
-        text = " | ".join(rows) + (" | …" if len(seen.rows) > SHOWN_ROWS else "")
-        return Evidence(table.id, text, table.title or seen.caption, "", score, table.original_id or table.id, seen)
+        return table_evidence(table, columns, score)
+
+
+def table_evidence(table: Table, columns: Sequence[int], score: float | None = None) -> Evidence:
+    """A table as evidence, cut to `columns`; its text is that of its first rows."""
+    seen = view(table, columns)
+    rows = [", ".join(row) for row in (seen.header, *seen.rows[:SHOWN_ROWS])]
+    text = " | ".join(rows) + (" | …" if len(seen.rows) > SHOWN_ROWS else "")
+    return Evidence(table.id, text, table.title or seen.caption, "", score, table.original_id or table.id, seen)

@@ -105,16 +105,15 @@ class Models:
         self._models, self.paths = dict(models), dict(paths or {})
 
     @classmethod
-    def open(cls, paths: Iterable[Path], tables_alone: bool = False) -> Models:
+    def open(cls, paths: Iterable[Path]) -> Models:
         """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns.
 
-        Where there are none, loads what ships: the checker over text, the model of rows and columns and, for claims where
-        there are `tables_alone`, the labeller over tables; nothing where their encoder cannot be had."""
+        Where there are none, loads what ships: the checker over text, the model of rows and columns and the labeller over
+        tables; nothing where their encoder cannot be had."""
         paths = tuple(paths)
         if paths:
             return cls._of(paths)
-        given = [Path(shipped.RANKER), shipped.labeller(), shipped.parts()]
-        given += [shipped.labeller("tables")] if tables_alone else []
+        given = [Path(shipped.RANKER), shipped.labeller(), shipped.parts(), shipped.labeller("tables")]
         try:
             made = cls._of(path for path in given if path == given[0] or path.is_dir())
         except LisaxError as error:
@@ -561,13 +560,23 @@ class Engine:
         return list(self._ranker().rank_many(claims, candidates))
 
     def verify_many(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> list[Verdict]:
-        """The verdicts on claims from the evidence that is given for each."""
+        """The verdicts on claims from the evidence that is given for each: its texts, its tables, or both, joined."""
+        from lisax.predict.joining import join
         from lisax.predict.verifier import abstain, judge_dates
 
-        verdicts = self._labeller().verify_many(claims, evidence)
-        if self.min_confidence is not None:
-            verdicts = abstain(verdicts, self.min_confidence)
-        return list(judge_dates(verdicts) if self.temporal else verdicts)
+        made: list[list[Verdict]] = [[] for _ in claims]
+        for of_tables, verifier in ((False, self._labeller), (True, self._table_verifier)):
+            read = [[one for one in found if (one.table is not None) is of_tables] for found in evidence]
+            if not (asked := [i for i, found in enumerate(read) if found]):
+                continue
+            verdicts = verifier().verify_many([claims[i] for i in asked], [read[i] for i in asked])
+            if self.min_confidence is not None:
+                verdicts = abstain(verdicts, self.min_confidence)
+            if self.temporal and not of_tables:
+                verdicts = judge_dates(verdicts)
+            for i, verdict in zip(asked, verdicts, strict=True):
+                made[i].append(verdict)
+        return [join(verdicts) for verdicts in made]
 
     # --- Open indexes ---------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from lisax import __version__
 from lisax.records import LisaxError
 from lisax.serve import schema
 from lisax.serve.observing import LOG, Metrics
-from lisax.serve.problems import PREFIX, Unusable, described, problem
+from lisax.serve.problems import PREFIX, Unusable, broken, described, problem
 from lisax.serve.service import Batch, Service
 from lisax.serve.worker import Busy
 
@@ -53,6 +53,7 @@ class Call:
     examples: dict[str, Any]
 
 
+TABLE = {"title": "Towns", "header": ["town", "people"], "rows": [["Torimoor", "39,000"], ["Tarn", "900"]]}
 EVIDENCE = ["Torimoor is a town of 39,000 people.", {"text": "Olin was born in Tarn.", "source": "Olin"}]
 CALLS = (
     Call(
@@ -93,14 +94,20 @@ CALLS = (
     ),
     Call(
         "verify",
-        "Label claims from the evidence that is given with them.",
+        "Label claims from the evidence that is given with them: texts, tables, or both.",
         schema.Verify,
         schema.VerifyMany,
         schema.Verdict,
         Service.verify,
         {
             "one": {"claim": "Torimoor has 12,000 residents.", "evidence": EVIDENCE[:1]},
-            "many": {"claims": [{"id": 1, "claim": "Olin was born in Tarn.", "evidence": EVIDENCE}]},
+            "table": {"claim": "Torimoor has 12,000 residents.", "evidence": [{"table": TABLE, "source": "Census"}]},
+            "many": {
+                "claims": [
+                    {"id": 1, "claim": "Olin was born in Tarn.", "evidence": EVIDENCE},
+                    {"id": 2, "claim": "Tarn has 900 residents.", "evidence": [*EVIDENCE, {"table": TABLE}]},
+                ]
+            },
         },
     ),
 )
@@ -181,7 +188,7 @@ async def as_lines(
             yield _error_line(request, status, str(error))
         except Exception:
             LOG.exception("a stream has broken")
-            yield _error_line(request, 500, "this could not be done; the log of `lisax serve` says why")
+            yield _error_line(request, 500, broken(request.url.path))
 
 
 def _error_line(request: Request, status: int, message: str) -> str:

@@ -200,7 +200,7 @@ def _add_errors(app: FastAPI, page: Page) -> None:
         return told(
             request,
             500,
-            "The page could not do that. What it stumbled over is in the log of `lisax serve`.",
+            problems.broken(request.url.path),
             HEADERS | {ID: problems.request_id(request.scope)},
         )  # this response bypasses the guard and the observer
 
@@ -384,7 +384,7 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
                 "on when it is gone: tick the box beside Remove, or download the feedback first."
             )
         page.library.remove(corpus_id)
-        page.engine.forget(corpus)
+        page.service.forget(corpus)
         return RedirectResponse("/corpora", 303)
 
 

@@ -33,6 +33,13 @@ def is_api(path: str) -> bool:
     return path.startswith(PREFIX) or path in API
 
 
+def broken(path: str) -> str:
+    """What is said of an error of ours."""
+    if is_api(path):
+        return "this call could not be answered; the log of `lisax serve` says why"
+    return "The page could not do that. What it stumbled over is in the log of `lisax serve`."
+
+
 def request_id(scope: Scope) -> str:
     return scope.get("state", {}).get("request_id", "")
 

@@ -21,7 +21,9 @@ from pydantic import (
     FiniteFloat,
     StringConstraints,
     Tag,
+    model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from lisax.serve.limits import LIMITS
 
@@ -40,13 +42,17 @@ def _is_whole(given: Any) -> bool:
     return isinstance(given, float) and given.is_integer()
 
 
-SAYS_SOMETHING = r"[^\s\x00-\x1f\x7f]"  # at least one character that is neither a blank nor a control character
+# At least one character that is neither a blank nor a control character. U+0085 and U+FEFF are blanks in some dialects of
+# regular expressions alone; named, they are none in any.
+SAYS_SOMETHING = r"[^\s\x00-\x1f\x7f-\x9f\ufeff]"
 Line = Annotated[
     str,
     StringConstraints(min_length=1, max_length=LIMITS.text_characters, pattern=SAYS_SOMETHING),
     AfterValidator(one_line),
 ]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=LIMITS.evidence_characters, pattern=SAYS_SOMETHING)]
+Title = Annotated[str, StringConstraints(max_length=LIMITS.text_characters)]
+Cell = Annotated[str, StringConstraints(max_length=LIMITS.table.characters)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=LIMITS.text_characters, pattern=SAYS_SOMETHING)]
 WHOLE = BeforeValidator(lambda given: int(given) if _is_whole(given) else given)  # to JSON 5.0 is an integer
 IndexId = Annotated[
@@ -65,7 +71,14 @@ Label = Literal["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
 
 # Which form of an input is meant is seen from the input, so that errors are of that form alone; their places have these
 # tags, which `field_of` leaves out.
-_ONE, _MANY, _STRING, _NUMBER, _OBJECT = TAGS = ("(one)", "(many)", "(string)", "(number)", "(object)")
+_ONE, _MANY, _STRING, _NUMBER, _OBJECT, _TABLE = TAGS = (
+    "(one)",
+    "(many)",
+    "(string)",
+    "(number)",
+    "(object)",
+    "(table)",
+)
 
 
 def field_of(place: Sequence[int | str]) -> str:
@@ -76,6 +89,10 @@ def field_of(place: Sequence[int | str]) -> str:
 
 def _form(given: Any) -> str:
     return _STRING if isinstance(given, str) else _OBJECT
+
+
+def _evidence_form(given: Any) -> str:
+    return _TABLE if isinstance(given, dict) and "table" in given else _form(given)
 
 
 Id = Annotated[
@@ -207,7 +224,48 @@ class GivenEvidence(Evidence):
 
     unit: Name | None = None
     text: Text
-    source: Annotated[str, StringConstraints(max_length=LIMITS.text_characters)] = ""
+    source: Title = ""
+
+
+def _check_cells(cells: int, most: int) -> None:
+    if cells > most:
+        raise PydanticCustomError(
+            "too_many_cells", f"{cells:,} cells, with those of padded rows; at most {most:,} are taken"
+        )
+
+
+class GivenTable(Model):
+    """A table as it would be read from a CSV file: short rows are padded with empty cells, and columns past the end of the
+    header have no name."""
+
+    title: Title = ""
+    header: Annotated[list[Cell], Field(min_length=1, max_length=LIMITS.table.columns)]
+    rows: Annotated[
+        list[Annotated[list[Cell], Field(max_length=LIMITS.table.columns)]],
+        Field(min_length=1, max_length=LIMITS.table.rows, description=f"At most {LIMITS.table.cells:,} cells, padded."),
+    ]
+
+    @property
+    def width(self) -> int:
+        return max(map(len, (self.header, *self.rows)))
+
+    @property
+    def cells(self) -> int:
+        """How many it has when its short rows are padded."""
+        return self.width * len(self.rows)
+
+    @model_validator(mode="after")
+    def _is_within_limits(self) -> GivenTable:
+        _check_cells(self.cells, LIMITS.table.cells)
+        return self
+
+
+class TableEvidence(Model):
+    """A table as evidence. `unit`, its id, and `source`, by default its title, may be left out."""
+
+    unit: Name | None = None
+    table: GivenTable
+    source: Title = ""
 
 
 class Claim(Model):
@@ -233,7 +291,16 @@ EvidenceOrText = Annotated[
     Discriminator(_form),
 ]
 Given = Annotated[list[EvidenceOrText], Field(min_length=1, max_length=LIMITS.candidates)]
+TextOrTable = Annotated[
+    Annotated[Text, Tag(_STRING)] | Annotated[GivenEvidence, Tag(_OBJECT)] | Annotated[TableEvidence, Tag(_TABLE)],
+    Discriminator(_evidence_form),
+]
 Items = Field(min_length=1, max_length=LIMITS.call_items)
+
+
+def _within_cells(evidence: list[Any]) -> list[Any]:
+    _check_cells(sum(one.table.cells for one in evidence if isinstance(one, TableEvidence)), LIMITS.upload_cells)
+    return evidence
 
 
 class ClaimToRank(Claim):
@@ -241,7 +308,16 @@ class ClaimToRank(Claim):
 
 
 class ClaimToVerify(Claim):
-    evidence: Annotated[Given, Field(description="Best first; as many are read as the labeller reads.")]
+    evidence: Annotated[
+        list[TextOrTable],
+        AfterValidator(_within_cells),
+        Field(
+            min_length=1,
+            max_length=LIMITS.candidates,
+            description="Texts, tables or both, best first; of each as many are read as its labeller reads. From both the "
+            "verdicts are joined into one.",
+        ),
+    ]
 
 
 ToRankOrText = Annotated[

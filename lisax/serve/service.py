@@ -11,11 +11,13 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequenc
 from concurrent.futures import Future
 from typing import Any
 
+from lisax.corpora.titles import one_line
 from lisax.predict.joining import join
+from lisax.predict.table_index import table_evidence
 from lisax.predict.verdicts import Evidence
-from lisax.records import Claim, LisaxError
+from lisax.records import Claim, LisaxError, Table
 from lisax.serve import schema
-from lisax.serve.answering import LABELLER, PASSAGES, QUESTION, TABLES, TEXT, Checked, Engine
+from lisax.serve.answering import LABELLER, PASSAGES, QUESTION, TABLE_VERIFIER, TABLES, TEXT, Checked, Engine
 from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.limits import Limits
 from lisax.serve.worker import Busy, Worker
@@ -95,6 +97,11 @@ class Service:
         yield "ranked", ranked
         yield "checked", await each(engine.verify_for, [(claim, units) for units in ranked])
 
+    def forget(self, corpus: ServedCorpus) -> None:
+        """Drops what is kept of a corpus that was removed."""
+        self.engine.forget(corpus)
+        self.worker.forget(lambda key: corpus.id in key)
+
     # --- Calls ----------------------------------------------------------------------------------
 
     def check(self, request: schema.CheckOne | schema.CheckMany) -> Batch:
@@ -148,9 +155,11 @@ class Service:
         return Batch(("rank", corpus and corpus.id), claims, work, lambda ranked: _ranking_row(*ranked, most=request.k))
 
     def verify(self, request: schema.VerifyOne | schema.VerifyMany) -> Batch:
-        if LABELLER not in self.engine.models:
-            raise NotHere("no model that is loaded labels claims from given evidence", "evidence")
         given = [request] if isinstance(request, schema.VerifyOne) else request.claims
+        tables = {isinstance(one, schema.TableEvidence) for claim in given for one in claim.evidence}
+        for is_table, role, what in ((False, LABELLER, "texts"), (True, TABLE_VERIFIER, "tables")):
+            if is_table in tables and role not in self.engine.models:
+                raise NotHere(f"no model that is loaded labels claims from {what} that are given", "evidence")
 
         def work(asked: list[schema.ClaimToVerify]) -> list[Any]:
             return self.engine.verify_many([_claim(one) for one in asked], [_evidence(one.evidence) for one in asked])
@@ -160,7 +169,7 @@ class Service:
     def can(self, call: str) -> bool:
         """Whether the loaded models answer a call, from an index if it takes one."""
         if call == "verify":
-            return LABELLER in self.engine.models
+            return LABELLER in self.engine.models or TABLE_VERIFIER in self.engine.models
         return call == "rank" or any(call in self._calls(corpus) for corpus in self.library)
 
     def indexes(self) -> dict[str, Any]:
@@ -201,22 +210,28 @@ def _claim(given: str | schema.Claim) -> str | Claim:
     return Claim(str(given.id), given.claim, original_id=given.id)
 
 
-def _evidence(given: Iterable[str | schema.GivenEvidence]) -> list[Evidence]:
-    """The evidence of a request. Scores count if every unit has one."""
+def _evidence(given: Iterable[str | schema.GivenEvidence | schema.TableEvidence]) -> list[Evidence]:
+    """The evidence of a request. Scores count if every text has one."""
     units = [schema.GivenEvidence(text=one) if isinstance(one, str) else one for one in given]
-    scored = all(one.score is not None for one in units)
-    return [
-        Evidence(
-            f"evidence_{i}" if one.unit is None else one.unit,
-            one.text,
-            one.source,
-            one.place,
-            one.score if scored else None,
-            url=one.url,
-            revision_url=one.revision_url,
-        )
-        for i, one in enumerate(units)
-    ]
+    scored = all(one.score is not None for one in units if isinstance(one, schema.GivenEvidence))
+    made = []
+    for i, one in enumerate(units):
+        unit = f"evidence_{i}" if one.unit is None else one.unit
+        if isinstance(one, schema.TableEvidence):
+            made.append(_table(one, unit))
+            continue
+        score = one.score if scored else None
+        links = {"url": one.url, "revision_url": one.revision_url}
+        made.append(Evidence(unit, one.text, one.source, one.place, score, **links))
+    return made
+
+
+def _table(given: schema.TableEvidence, unit: str) -> Evidence:
+    """A table of a request, all its columns."""
+    table = given.table
+    header, *rows = ((*map(one_line, row), *[""] * (table.width - len(row))) for row in (table.header, *table.rows))
+    made = table_evidence(Table(unit, one_line(table.title), header, tuple(rows)), range(table.width))
+    return dataclasses.replace(made, source=given.source) if given.source else made
 
 
 def _with_id(row: dict[str, Any], given: schema.Claim | schema.Question) -> dict[str, Any]:

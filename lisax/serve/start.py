@@ -159,8 +159,7 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
     from lisax.serve.library import Library
 
     library = Library(settings.indexes, uploads, limits)
-    tables_alone = any(one.has_cells and not (one.has_pages or one.has_passages) for one in library)
-    models = Models.open(settings.models, tables_alone)
+    models = Models.open(settings.models)
     if models.missing:
         say(f"search only, without verdicts and answers: {models.missing}")
     library.add_vectors = _vectors(models)

@@ -111,9 +111,9 @@ class Worker:
 
     def _batch_size(self, key: Hashable, waiting: int) -> int:
         """A power of four, since JAX compiles a program for each size that it meets."""
-        if key is None or key not in self._pace:  # the first of a kind is alone, and says how long one takes
+        if (pace := self._pace.get(key)) is None:  # the first of a kind is alone, and says how long one takes
             return 1
-        most = min(self._together, waiting, int(self._together_seconds / max(self._pace[key], 1e-6)))
+        most = min(self._together, waiting, int(self._together_seconds / max(pace, 1e-6)))
         return 4 ** int(math.log(most, 4) + 1e-9) if most else 1
 
     def _work_idly(self) -> None:
@@ -129,6 +129,11 @@ class Worker:
             self._idle.append(iter(work))
         with contextlib.suppress(Busy):  # then the worker is not idle
             self.submit(lambda: None)  # wakes the thread
+
+    def forget(self, gone: Callable[[Hashable], bool]) -> None:
+        """Drops how long work took under the keys that are `gone`."""
+        for key in filter(gone, list(self._pace)):
+            self._pace.pop(key, None)
 
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
         return self._submit(_Job(Future(), work))

@@ -14,12 +14,13 @@ from fastapi.testclient import TestClient
 from pydantic import TypeAdapter
 from small_page import Browser, open_page
 
+from lisax import Index
 from lisax.cli import main
 from lisax.predict.joining import join
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.records import Label, LisaxError
 from lisax.serve import schema
-from lisax.serve.answering import PARTS, Engine, Models
+from lisax.serve.answering import PARTS, TABLE_VERIFIER, Engine, Models
 from lisax.serve.api import CALLS, JSON_LINES
 from lisax.serve.app import create
 from lisax.serve.limits import LIMITS, Limits
@@ -41,7 +42,7 @@ def post(client, call, body, **headers):
 
 def test_a_verdict_is_the_one_that_lisax_check_prints(tmp_path, capsys):
     """By the shipped models or, where MiniLM is not here, by the example model and BM25."""
-    from lisax import Index, example_model, example_pages
+    from lisax import example_model, example_pages
     from lisax.runtime.pretrained import MODELS
 
     index, claim = tmp_path / "index", "Vova Brugard was born in Torimoor."
@@ -135,7 +136,45 @@ def test_text_and_tables_are_read_alone_where_that_is_asked_for_and_joined_other
     ]
 
 
+LAKES = {"title": "Lakes", "header": ["lake", "depth"], "rows": [["Mira", "40 m"], ["Ode", "9 m"]]}
+
+
+def test_a_table_that_is_given_is_read_as_one_of_an_index(tmp_path, made):
+    Index.build([{"id": "lakes", **LAKES}], tmp_path / "index", kind="cells")
+    page = open_page(tmp_path, tmp_path / "index", made)
+    client, claim = TestClient(create(page), base_url="http://localhost"), {"id": 7, "claim": "Mira is 40 m deep."}
+    found = post(client, "check", claim).json()
+    given = post(client, "verify", claim | {"evidence": [{"unit": "lakes", "table": LAKES}]}).json()
+    assert found.pop("evidence_scores") == [found["evidence"][0].pop("score")]  # of the search
+    assert given["evidence"][0].pop("score") is None and found == given
+    assert found["evidence"][0]["text"] == "lake, depth | Mira, 40 m | Ode, 9 m"
+    short = LAKES | {"title": "", "rows": [["Mira", " 40\nm"], [], ["Ode", "9 m", "?"]]}
+    of = {"evidence": [{"table": short, "source": "A survey"}]}
+    (read,) = post(client, "verify", claim | of).json()["evidence"]
+    assert read["text"] == "lake, depth,  | Mira, 40 m,  | , ,  | Ode, 9 m, ?"
+    assert (read["unit"], read["source"]) == ("evidence_0", "A survey")
+    page.close()
+
+
+def test_texts_and_tables_that_are_given_are_read_apart_and_joined(client):
+    texts, tables = [{"text": "Mara Velin lived in Tarn.", "score": 0.5}, "Rain fell."], [{"table": LAKES}]
+    claims = [{"id": i, "claim": CLAIM, "evidence": given} for i, given in enumerate((texts, tables, tables + texts))]
+    text, table, both = post(client, "verify", {"claims": claims}).json()["results"]
+    assert [one["label"] for one in both["sources"]] == [text["predicted_label"], table["predicted_label"]]
+    assert both["id"] == 2 and "sources" not in text and table["predicted_evidence"] == ["evidence_0"]
+    assert {one["unit"] for one in both["evidence"]} == {"evidence_0", "evidence_1", "evidence_2"}
+    assert both["label_probabilities"] in (text["label_probabilities"], table["label_probabilities"])
+
+
 BODY = {"content-type": "application/json"}
+
+
+WIDE = {"header": ["a"] * 100, "rows": [[]] * 500}
+
+
+def a_table(*tables, **fields):
+    """A claim with tables as evidence."""
+    return json.dumps({"claim": "a", "evidence": [{"table": one, **fields} for one in tables]}).encode()
 
 
 @pytest.mark.parametrize(
@@ -172,6 +211,30 @@ BODY = {"content-type": "application/json"}
             "at most 500",
         ),
         ("verify", b'{"claim": "a"}', BODY, 422, "evidence", "missing"),
+        ("verify", a_table({"header": ["a"]}), BODY, 422, "evidence[0].table.rows", "missing"),
+        ("verify", a_table({"header": ["a"], "rows": []}), BODY, 422, "evidence[0].table.rows", "at least 1"),
+        ("verify", a_table({"header": ["a"], "rows": [["b", 5]]}), BODY, 422, "evidence[0].table.rows[0][1]", "string"),
+        ("verify", a_table({"header": ["a"] * 101, "rows": [["b"]]}), BODY, 422, "evidence[0].table.header", "100"),
+        ("verify", a_table({"header": ["a"], "rows": [[]] * 2001}), BODY, 422, "evidence[0].table.rows", "2000"),
+        (
+            "verify",
+            a_table({"header": ["a"], "rows": [["b" * 2001]]}),
+            BODY,
+            422,
+            "evidence[0].table.rows[0][0]",
+            "2000",
+        ),
+        ("verify", a_table(WIDE | {"rows": [[]] * 501}), BODY, 422, "evidence[0].table", "50,100 cells"),
+        ("verify", a_table(*[WIDE] * 11), BODY, 422, "evidence", "550,000 cells"),
+        (
+            "verify",
+            a_table({"header": ["a"], "rows": [["b"]]}, text="c"),
+            BODY,
+            422,
+            "evidence[0].text",
+            "no such field",
+        ),
+        ("rank", b'{"claim": "a", "candidates": [{"table": {}}]}', BODY, 422, "candidates[0].text", "missing"),
         ("nothing", b"{}", BODY, 404, None, "no such address"),
     ],
 )
@@ -196,7 +259,13 @@ def test_calls_that_no_model_answers(tmp_path, index, made):
     for body, field in (({"claim": "a"}, "index"), ({"claim": "a", "index": "index"}, "index")):
         answer = post(client, "check", body)
         assert answer.status_code == 404 and answer.json()["error"]["field"] == field
-    assert post(client, "verify", {"claim": "a", "evidence": ["b"]}).status_code == 404
+    page.close()
+    page = open_page(tmp_path / "tables", index, Models({TABLE_VERIFIER: made[TABLE_VERIFIER]}))
+    client, table = TestClient(create(page), base_url="http://localhost"), {"table": LAKES}
+    assert post(client, "verify", {"claim": "a", "evidence": [table]}).status_code == 200
+    refused = post(client, "verify", {"claims": [{"claim": "a", "evidence": [table, "b"]}]})
+    assert refused.status_code == 404 and refused.json()["error"]["field"] == "evidence"
+    assert "labels claims from texts" in refused.json()["error"]["message"]
     page.close()
 
 
@@ -225,7 +294,7 @@ def test_a_token_is_asked_for_but_by_probes(tmp_path, index, made):
 
 
 def test_a_rate_for_calls_that_is_not_the_pages(tmp_path, index, made):
-    page = open_page(tmp_path, index, made, Limits(calls_per_second=0.4, changes_burst=0))
+    page = open_page(tmp_path, index, made, Limits(calls_per_second=0.3, changes_burst=0))
     client = TestClient(create(page), base_url="http://localhost")
     statuses = [post(client, "check", {"claim": "a"}) for _ in range(3)]
     assert [one.status_code for one in statuses] == [200, 200, 429] and int(statuses[2].headers["retry-after"]) > 1
@@ -278,7 +347,7 @@ def test_a_broken_model_shows_nothing_of_itself(client, page, monkeypatch):
     monkeypatch.setattr(page.engine, "check_many", broken)
     answer = post(client, "check", {"claim": "a"}, **{"x-request-id": "mine"})
     assert answer.status_code == 500 and "/secret/path" not in answer.text and answer.headers["x-request-id"] == "mine"
-    assert answer.json()["error"]["request_id"] == "mine"
+    assert answer.json()["error"]["request_id"] == "mine" and answer.json()["error"]["message"].startswith("this call")
 
 
 # --- Together ---------------------------------------------------------------------------------

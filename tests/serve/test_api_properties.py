@@ -53,3 +53,15 @@ def test_the_api_is_what_its_document_says(api, call, mode):
 
     tried()
     assert statuses & ({200} if mode is schemathesis.GenerationMode.POSITIVE else {422, 415, 400})
+
+
+def test_every_table_that_the_document_allows_is_read(api):
+    """Uneven rows, empty cells and headers, control characters; alone, several, and beside texts."""
+    cases = api["/v1/verify"]["POST"].as_strategy(generation_mode=schemathesis.GenerationMode.POSITIVE)
+
+    @BY_ITS_RULES
+    @given(case=cases.filter(lambda case: "'table': {" in str(case.body)))
+    def tried(case):
+        assert case.call_and_validate(headers=HOST).status_code == 200
+
+    tried()

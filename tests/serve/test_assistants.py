@@ -72,6 +72,9 @@ def test_each_tool(ask):
     assert len(ranked) == 2
     verdict = ask("verify", claims=[{"claim": claim, "evidence": ranked}]).structured_content["results"][0]
     schema.Verdict.model_validate_json(json.dumps(verdict))
+    table = {"title": "Lakes", "header": ["lake", "depth"], "rows": [["Mira", "40 m"]]}
+    joined = ask("verify", claims=[{"claim": claim, "evidence": [*ranked, {"table": table}]}]).structured_content
+    assert [one["reads"] for one in joined["results"][0]["sources"]] == ["sentences", "tables"]
     answers = ask("ask", questions=["What is the city of Mara Velin?"], answers=2).structured_content["results"][0]
     assert len(answers["answers"]) == 2
     assert ask("indexes").structured_content["indexes"][0]["calls"] == ["check", "ask", "rank"]
@@ -82,6 +85,11 @@ def test_each_tool(ask):
     [
         ("check", {"claims": ["a", {"claim": ""}]}, "claims[1].claim: string should have at least 1 character"),
         ("check", {"claims": ["a"], "index": "none"}, "there is no such index"),
+        (
+            "verify",
+            {"claims": [{"claim": "a", "evidence": [{"table": {}}]}]},
+            "claims[0].evidence[0].table.header: the",
+        ),
         ("check", {}, "claims: the field is missing"),
         ("translate", {}, "there is no tool 'translate'; there are check, ask, rank, verify, indexes"),
     ],
