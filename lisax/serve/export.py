@@ -39,9 +39,10 @@ from lisax.records import (
     write_json_lines,
 )
 from lisax.serve import views
-from lisax.serve.answering import PASSAGES, TABLES, Engine, Models
+from lisax.serve.answering import PASSAGES, TABLES, Engine
 from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.limits import LIMITS
+from lisax.serve.models import Models
 from lisax.serve.store import NAME, Feedback, Store, StoredAnswer
 
 HELD = 5  # one in so many entries is held out of training

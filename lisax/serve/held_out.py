@@ -19,7 +19,7 @@ from lisax.predict.ranker import ranker_of
 from lisax.predict.verdicts import Evidence
 from lisax.predict.verifier import verifier_of
 from lisax.records import Label, is_cell, split_cell_id, write_json
-from lisax.serve.answering import LABELLER, PARTS, RANKER
+from lisax.serve.models import LABELLER, PARTS, RANKER
 
 READ = 5  # sentences that a labeller reads where nothing decides
 

@@ -17,9 +17,10 @@ from lisax.predict.table_index import table_evidence
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, LisaxError, Table
 from lisax.serve import schema
-from lisax.serve.answering import LABELLER, PASSAGES, QUESTION, TABLE_VERIFIER, TABLES, TEXT, Checked, Engine
+from lisax.serve.answering import PASSAGES, QUESTION, TABLES, TEXT, Checked, Engine
 from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.limits import Limits
+from lisax.serve.models import LABELLER, TABLE_VERIFIER
 from lisax.serve.worker import Busy, Worker
 
 

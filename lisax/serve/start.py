@@ -16,10 +16,11 @@ from lisax.progress import say
 from lisax.records import LisaxError, atomic_write
 
 if TYPE_CHECKING:
-    from lisax.serve.answering import Engine, Models
+    from lisax.serve.answering import Engine
     from lisax.serve.app import Page
     from lisax.serve.library import Library
     from lisax.serve.limits import Limits
+    from lisax.serve.models import Models
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,8 +156,9 @@ def together(limits: Limits) -> int:
 
 def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple[Engine, Library]:
     """The models and the corpora: the given indexes, and what was uploaded to the folder `uploads`."""
-    from lisax.serve.answering import Depths, Engine, Models
+    from lisax.serve.answering import Depths, Engine
     from lisax.serve.library import Library
+    from lisax.serve.models import Models
 
     library = Library(settings.indexes, uploads, limits)
     models = Models.open(settings.models)
@@ -178,7 +180,7 @@ def _vectors(models: Models) -> Callable[[Path], object] | None:
     """What makes the vectors of uploaded tables, where the model of rows and columns finds tables by them."""
     from lisax import shipped
     from lisax.predict.table_answers import VECTORS
-    from lisax.serve.answering import PARTS
+    from lisax.serve.models import PARTS
 
     if PARTS not in models or models[PARTS].card.content.get("retrieval") != VECTORS:
         return None

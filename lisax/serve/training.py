@@ -33,8 +33,8 @@ from lisax.records import LisaxError, atomic_write, write_json
 from lisax.runtime.checkpoints import MODEL_JSON, resolve_checkpoint, write_fitted
 from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.model_card import ModelCard
-from lisax.serve.answering import LABELLER, PARTS, RANKER, TABLE_VERIFIER
 from lisax.serve.export import Export
+from lisax.serve.models import LABELLER, PARTS, RANKER, TABLE_VERIFIER
 from lisax.serve.store import private_folder
 
 CARD = "training.json"

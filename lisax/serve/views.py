@@ -23,21 +23,9 @@ from lisax.records import LABELS, DataError, Label, LisaxError, Table, split_cel
 from lisax.report import heatmap as heatmaps
 from lisax.report.render import LABEL_SLUGS, LABEL_WORDS
 from lisax.retrieval.passages import Source
-from lisax.serve.answering import (
-    COLUMNS,
-    LABELLER,
-    PARTS,
-    PASSAGES,
-    RANKER,
-    READER,
-    RETRIEVER,
-    TABLE_VERIFIER,
-    TABLES,
-    TEXT,
-    Engine,
-    Models,
-)
+from lisax.serve.answering import PASSAGES, TABLES, TEXT, Engine
 from lisax.serve.library import ServedCorpus
+from lisax.serve.models import COLUMNS, LABELLER, PARTS, RANKER, READER, RETRIEVER, TABLE_VERIFIER, Models
 from lisax.serve.store import Feedback, StoredAnswer
 from lisax.text.stop_words import FUNCTION_WORDS
 from lisax.text.words import stemmer, word_spans, words

@@ -29,7 +29,7 @@ from lisax.records import DataError, LisaxError
 from lisax.runtime import program, program_check, safetensors_file
 from lisax.runtime.json_file import MOST_BYTES
 from lisax.runtime.text_scoring import JAX, VARIABLE
-from lisax.serve.answering import Models
+from lisax.serve.models import Models
 
 NAMES = [*hostile_bundles.MODELS, *(f"{name} without a program" for name in ("ranker", "fusion", "pointer"))]
 DEEP = b"[" * 100_000 + b"]" * 100_000

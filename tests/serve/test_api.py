@@ -20,10 +20,11 @@ from lisax.predict.joining import join
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.records import Label, LisaxError
 from lisax.serve import schema
-from lisax.serve.answering import PARTS, TABLE_VERIFIER, Engine, Models
+from lisax.serve.answering import Engine
 from lisax.serve.api import CALLS, JSON_LINES
 from lisax.serve.app import create
 from lisax.serve.limits import LIMITS, Limits
+from lisax.serve.models import PARTS, TABLE_VERIFIER, Models
 from lisax.serve.observing import JsonFormatter, Metrics, Observer
 from lisax.serve.worker import Busy, Worker
 

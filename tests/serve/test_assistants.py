@@ -10,7 +10,7 @@ import pytest
 
 from lisax import Index, example_model, example_pages
 from lisax.cli import main
-from lisax.serve.answering import PARTS, Models
+from lisax.serve.models import PARTS, Models
 
 mcp = pytest.importorskip("mcp", reason="needs the SDK of the protocol: make peers")
 from mcp import Client, StdioServerParameters

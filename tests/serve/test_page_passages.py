@@ -28,10 +28,11 @@ from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Source
 from lisax.retrieval.runs import read_run
 from lisax.serve import start
-from lisax.serve.answering import LABELLER, RANKER, READER, RETRIEVER, Engine, Models
+from lisax.serve.answering import Engine
 from lisax.serve.export import gather
 from lisax.serve.library import Library
 from lisax.serve.limits import Limits
+from lisax.serve.models import LABELLER, RANKER, READER, RETRIEVER, Models
 
 CLAIM, QUESTION = "Tarn, whose mayor is Mara Velin, won 18 points in 1971.", "Who is the mayor of Tarn?"
 PLACES = {

@@ -30,8 +30,8 @@ from lisax.records import Claim, Label, LisaxError, Question, write_json
 from lisax.runtime.checkpoints import read_card
 from lisax.runtime.gin_files import parsed
 from lisax.serve import held_out, training
-from lisax.serve.answering import LABELLER, PARTS, TABLE_VERIFIER
 from lisax.serve.export import Export
+from lisax.serve.models import LABELLER, PARTS, TABLE_VERIFIER
 from lisax.serve.training import DONE, FAILED, RUNNING, STOPPED, Run, Training
 
 # What stands in for `lisax`: it notes its arguments, and ends when it is told to, after it has saved; but a second

@@ -27,9 +27,10 @@ from lisax.records import LisaxError, Table, write_json
 from lisax.retrieval import table_text, tables
 from lisax.runtime.fusion_scoring import Scores
 from lisax.serve import export, views
-from lisax.serve.answering import PARTS, TABLE_VERIFIER, UNLEARNED, Models
+from lisax.serve.answering import UNLEARNED
 from lisax.serve.api import JSON_LINES
 from lisax.serve.limits import Limits
+from lisax.serve.models import PARTS, TABLE_VERIFIER, Models
 from lisax.serve.store import Store
 from lisax.serve.training import DONE, Run
 from lisax.serve.worker import Worker

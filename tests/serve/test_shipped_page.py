@@ -9,7 +9,7 @@ from lisax import Index
 from lisax.records import LisaxError
 from lisax.runtime.pretrained import MODELS
 from lisax.serve import start, training
-from lisax.serve.answering import LABELLER, RANKER, Models
+from lisax.serve.models import LABELLER, RANKER, Models
 
 PAGES = [{"title": "Mara Velin", "text": "Mara Velin is a painter. She was born in Tarn in 1951."}]
 
@@ -55,7 +55,7 @@ def test_without_the_encoder_it_searches_and_says_why(tmp_path, monkeypatch):
     def cannot(*_, **__):
         raise LisaxError("MiniLM cannot be fetched")
 
-    monkeypatch.setattr("lisax.serve.answering._open", cannot)
+    monkeypatch.setattr("lisax.serve.models._open", cannot)
     Index.build(PAGES, tmp_path / "index")
     page = start.open_page(start.ServeSettings((), (tmp_path / "index",), tmp_path / "state"), 8000, None)
     browser = Browser(page)

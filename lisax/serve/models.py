@@ -1,0 +1,128 @@
+"""The models behind the page and the API: one for each role, named by the user or those that ship."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lisax import shipped
+from lisax.formats import tables
+from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
+from lisax.formats.parts import TABLE_PARTS
+from lisax.formats.ranking import RANK, RANK_ENTITIES
+from lisax.formats.reading import POINT, READ, RETRIEVE
+from lisax.records import LisaxError
+
+if TYPE_CHECKING:
+    from lisax.predict.fusion_model import FusionModel
+    from lisax.predict.ranker import VectorRanker
+    from lisax.predict.reader import Reader
+    from lisax.predict.retriever import Retriever
+    from lisax.predict.text_model import TextModel
+
+    Model = TextModel | FusionModel | Reader | Retriever | VectorRanker
+
+PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = (
+    "question answerer",
+    "scorer of columns",
+    "ranker",
+    "labeller",
+    "table verifier",
+)
+READER, RETRIEVER = "reader", "retriever"
+ROLES = {
+    TABLE_PARTS: PARTS,
+    RANK: RANKER,
+    RANK_ENTITIES: RANKER,
+    LABEL_POINTWISE: LABELLER,
+    LABEL_LISTWISE: LABELLER,
+    tables.TABLES: TABLE_VERIFIER,
+    tables.TABLE_FUSION: TABLE_VERIFIER,
+    READ: READER,
+    POINT: READER,
+    RETRIEVE: RETRIEVER,
+}
+
+
+class Models:
+    """One model per role, which its format determines; `COLUMNS` if rows and columns have separate models. `shipped`:
+    whether they are those that come with LisaX. `missing`: why there is none, where these cannot be had."""
+
+    shipped, missing = False, ""
+
+    def __init__(self, models: Mapping[str, Model], paths: Mapping[str, Path] | None = None):
+        self._models, self.paths = dict(models), dict(paths or {})
+
+    @classmethod
+    def open(cls, paths: Iterable[Path]) -> Models:
+        """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns.
+
+        Where there are none, loads what ships: the checker over text, the model of rows and columns and the labeller over
+        tables; nothing where their encoder cannot be had."""
+        paths = tuple(paths)
+        if paths:
+            return cls._of(paths)
+        given = [Path(shipped.RANKER), shipped.labeller(), shipped.parts(), shipped.labeller("tables")]
+        try:
+            made = cls._of(path for path in given if path == given[0] or path.is_dir())
+        except LisaxError as error:
+            made = cls({})
+            made.missing = str(error)
+        made.shipped = not made.missing
+        return made
+
+    @classmethod
+    def _of(cls, paths: Iterable[Path]) -> Models:
+        models, named = {}, {}
+        for path in paths:
+            role, model = _open(path)
+            role = COLUMNS if role == PARTS and PARTS in models else role
+            if role in models:
+                raise LisaxError(f"{path} is one {role} too many, beside {named[role]}: give one of them")
+            models[role], named[role] = model, path
+        return cls(models, named)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._models)
+
+    def __contains__(self, role: str) -> bool:
+        return role in self._models
+
+    def __getitem__(self, role: str) -> Model:
+        return self._models[role]
+
+    def get(self, role: str) -> Model | None:
+        return self._models.get(role)
+
+    def replace(self, path: Path) -> None:
+        """Loads the model at `path` in place of those with its role."""
+        role, model = _open(path)
+        if role == PARTS:
+            self._models.pop(COLUMNS, None)
+        self._models[role], self.paths[role] = model, path
+
+
+def _open(path: Path) -> tuple[str, Model]:
+    from lisax.predict.opening import format_of, is_encoder, open_model
+
+    if is_encoder(path):
+        from lisax.predict.ranker import VectorRanker
+        from lisax.predict.sentence_encoder import SentenceEncoder
+
+        return RANKER, VectorRanker(SentenceEncoder.open(path))
+    role = ROLES.get(format_of(path))
+    if role == READER:
+        from lisax.predict.reader import Reader
+
+        return role, Reader.open(path)
+    if role == RETRIEVER:
+        from lisax.predict.retriever import Retriever
+
+        return role, Retriever.open(path)
+    model = open_model(path)
+    if model.format not in ROLES:
+        raise LisaxError(
+            f"{path} is of the format '{model.format}', which the page has no use for; it takes {', '.join(map(str, ROLES))}"
+        )
+    return ROLES[model.format], model
