@@ -6,6 +6,9 @@ site as they stand, and a link between them works on GitHub and on the site alik
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import lisax
 
 project = "LisaX"
@@ -47,3 +50,13 @@ templates_path = ["_templates"]
 html_additional_pages = {"index": "to_the_first_page.html"}
 html_copy_source = False
 html_show_sphinx = False
+
+
+def setup(app):
+    """Pictures in two versions, light and dark, are HTML, in which Sphinx sees no files: they are copied to where it names
+    them."""
+
+    def copied(app, error):
+        shutil.copytree(Path(__file__).with_name("images"), Path(app.outdir, "docs/images"), dirs_exist_ok=True)
+
+    app.connect("build-finished", copied)

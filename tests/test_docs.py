@@ -44,6 +44,17 @@ def test_hosted_ci_runs_what_ci_runs():
         assert form.stem == "config" or {"name", "description", "body"} <= content.keys(), form
 
 
+def test_pictures_are_there_for_light_and_dark_screens():
+    """Of those that are HTML, which the site's build does not check."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    named = {page: re.findall(r'(?:src|srcset)="([^"]+)"', page.read_text(encoding="utf-8")) for page in pages}
+    assert {(page.parent / name).resolve() for page in named for name in named[page]} == {
+        *(ROOT / "docs/images").glob("*.png")
+    }
+    for names in named.values():
+        assert {name.replace("-dark.png", ".png") for name in names[::2]} == {*names[1::2]}
+
+
 def test_the_site_is_refused_where_a_link_leads_nowhere(tmp_path):
     pytest.importorskip("sphinx", reason="make docs installs it")
     (tmp_path / "index.md").write_text("# Page\n\n[there](nowhere.md), [below](#no-heading)\n")
