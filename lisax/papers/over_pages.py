@@ -14,6 +14,7 @@ from lisax.corpora import fever, open_folder, read_claims
 from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
+from lisax.metrics.temperature import Calibration
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline
 from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
@@ -201,15 +202,21 @@ class PagePipeline(Pipeline):
     ) -> None:
         """Fits the temperature of a labeller on held-out claims, and stores it with the model; beside it, of one that reads
         fewer sentences than are selected, how many."""
-        held = {claim.id: claim for claim in claims if claim.id in run}
         verifier = calibrating.uncalibrated(Verifier.open(self.model_dir(model)))
         if sentences is not None:
             verifier.sentences = sentences
-        verdicts = (verdict.prediction() for verdict in verify_run(verifier, held.values(), run, self.units))
-        fitted = calibrating.fit(verifier, held, {verdict.claim_id: verdict for verdict in verdicts})
+        fitted = self.temperature_of(verifier, claims, run)
         say(f"  {model}: temperature {fitted.temperature:.3f}, fitted on {fitted.claims:,} claims")
         read = {} if sentences is None else {"sentences": sentences}
         write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(fitted), **read})
+
+    def temperature_of(
+        self, verifier: Verifier, claims: Iterable[Claim], run: Mapping[str, Sequence[Hit | str]]
+    ) -> Calibration:
+        """The temperature that suits a verifier's probabilities on those of the claims that the run has."""
+        held = {claim.id: claim for claim in claims if claim.id in run}
+        verdicts = (verdict.prediction() for verdict in verify_run(verifier, held.values(), run, self.units))
+        return calibrating.fit(verifier, held, {verdict.claim_id: verdict for verdict in verdicts})
 
     def calibration_figures(
         self, claims: Mapping[str, Claim], variant: str, model: str, aggregate: str | None = None

@@ -152,8 +152,9 @@ class Labeller(Verifier):
     """LisT5's labellers: listwise (all sentences in one input), pointwise (one input per sentence, then `aggregate`),
     and the baseline that reads only the claim.
 
-    `depth`: the sentences of a verdict's evidence; None: five, of which a listwise labeller reads the first `sentences`, as
-    many as its checkpoint says it was trained for (`Recipe.list_sentences`), or all."""
+    `depth`: the sentences of a verdict's evidence; None: five. A listwise labeller reads them all at once; one whose
+    checkpoint says for how few `sentences` it was trained (`Recipe.list_sentences`) reads the first, the first two and so
+    on to that number, and gives the mean of its label probabilities."""
 
     def __init__(self, model: TextModel | PairModel, aggregate: str = "any", depth: int | None = None):
         if aggregate not in AGGREGATES:
@@ -166,14 +167,11 @@ class Labeller(Verifier):
         self.calibration = None if self.pointwise and fitted and fitted.aggregate != aggregate else fitted
 
     def inputs(self, evidence):
-        return len(evidence[: self.depth]) if self.pointwise else 1
+        return len(self._examples("", evidence[: self.depth]))
 
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]
-        inputs = [
-            _sentence_examples(claim, read[: self.sentences], self.pointwise)
-            for claim, read in zip(claims, evidence, strict=True)
-        ]
+        inputs = [self._examples(claim, read) for claim, read in zip(claims, evidence, strict=True)]
         scores = self.model.probabilities([example for rows in inputs for example in rows], progress)
         start = 0
         for claim, read, rows in zip(claims, evidence, inputs):
@@ -189,12 +187,23 @@ class Labeller(Verifier):
                 total = AGGREGATES[self.aggregate](shares, relevance)
                 decided_by = read[int(np.argmax(shares[:, int(np.argmax(total))] * relevance))].unit
             else:
-                total = shares[0]
+                total = shares.mean(axis=0)
             total = total / total.sum()
             if len(shares):
                 total = calibrated(total, self.calibration)
             verdict = verdict_of(claim, total, read, reason="" if len(shares) else NOTHING)
             yield dataclasses.replace(verdict, decided_by=decided_by)
+
+    def _examples(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
+        """The model's inputs for a claim."""
+        passages = tuple(_passages(read))
+        if self.pointwise:
+            lists = [(passage,) for passage in passages]
+        elif self.sentences is None or not passages:
+            lists = [passages]
+        else:
+            lists = [passages[: i + 1] for i in range(min(self.sentences, len(passages)))]
+        return [Example(_id(claim), _text(claim), one) for one in lists]
 
 
 def attributed(verifier: Verifier, verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -217,13 +226,6 @@ def attributed(verifier: Verifier, verdicts: Iterable[Verdict]) -> list[Verdict]
         best = max([next(shares)[column], -place] for place in range(len(units)))
         found[id(one)] = one.evidence[-best[1]].unit
     return [dataclasses.replace(one, decided_by=found.get(id(one), one.decided_by)) for one in verdicts]
-
-
-def _sentence_examples(claim: str | Claim, read: Sequence[Evidence], pointwise: bool) -> list[Example]:
-    passages = _passages(read)
-    if pointwise:
-        return [Example(_id(claim), _text(claim), (passage,)) for passage in passages]
-    return [Example(_id(claim), _text(claim), tuple(passages))]
 
 
 def _passages(read: Sequence[Evidence]) -> list[Passage]:

@@ -78,7 +78,7 @@ FIELDS: Kinds = {
         "aggregate": Maybe(Text(100)),
     },
     "columns": Whole(1, 1000),  # that are kept of a table
-    "sentences": Whole(1, 1000),  # that a labeller reads of the evidence
+    "sentences": Whole(1, 1000),  # of the evidence, up to which a labeller reads lists
     "answers": {
         "weights": Items(FINITE, 5, 5),
         "threshold": Number(0, math.nextafter(1, 2)),

@@ -27,7 +27,7 @@ from lisax.records import Claim, DataError, Label, LisaxError, Prediction, Table
 class Words:
     """Relevance is the share of the claim's words that a text has; a text with most of them supports."""
 
-    calibration = None
+    calibration = sentences = None
 
     def __init__(self, path):
         self.format = RANK if "rank" in path.name else LABEL_POINTWISE

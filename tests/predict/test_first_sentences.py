@@ -22,7 +22,7 @@ CLAIM = Claim("1", "Ada Brook composed.", Label.NOT_ENOUGH_INFO)
 class Reader:
     """In the place of a model: notes what it is given to read."""
 
-    calibration = None
+    calibration = sentences = None
 
     def __init__(self, text_format):
         self.format, self.read = text_format, []

@@ -76,13 +76,25 @@ def test_a_joined_verdict_as_plain_data_has_the_evidence_of_all_sources():
 class ReadsTogether:
     """A labeller of lists: sure of what it supports as far as the words of the claim are there."""
 
-    format, calibration = LABEL_LISTWISE, None
+    format, calibration, sentences = LABEL_LISTWISE, None, None
 
     def probabilities(self, examples, progress=None):
         shared = [
             sum(word in " ".join(one.text for one in example.sentences) for word in "abcd") for example in examples
         ]
         return np.array([[0.2 * count, 0.1, 0.8 - 0.2 * count] for count in shared])
+
+
+def test_a_labeller_of_short_lists_gives_the_mean_of_them():
+    model = ReadsTogether()
+    model.sentences = 2
+    labeller, evidence = Labeller(model), [Evidence(f"P_{i}", text) for i, text in enumerate(["a", "b c", "d"])]
+    verdict, without = labeller.verify_many(["a b c d"] * 2, [evidence, []])
+    shares = (np.array([0.2, 0.1, 0.6]) + [0.6, 0.1, 0.2]) / 1.8  # of "a", and of "a b c"
+    assert list(verdict.probabilities.values()) == pytest.approx(shares.tolist())
+    assert len(verdict.evidence) == 3 and (labeller.inputs(evidence), labeller.inputs([])) == (2, 1)
+    assert without.label is N
+    assert Labeller(model, depth=3).inputs(evidence) == 1  # where somebody says how many are read
 
 
 def test_of_sentences_read_together_the_one_that_says_most_alone_decides():

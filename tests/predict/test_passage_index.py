@@ -101,7 +101,7 @@ def test_a_unit_of_several_passages_is_looked_up_whole(tmp_path):
 class Words:
     """A ranker and a labeller that count shared words: what a trained T5 would be."""
 
-    calibration = None
+    calibration = sentences = None
 
     def __init__(self, text_format):
         self.format = text_format

@@ -72,7 +72,8 @@ class Recipe(BackboneRecipe, AttackRecipe):
     weak_sentences: int = 0
     # Infused lists of each training claim, see `sampling.examples.infused`; None, as in the paper: one for each evidence set.
     infused_lists: int | None = None
-    # Sentences that the listwise labellers read of the five that are selected, in training and in use.
+    # Sentences that the listwise labellers read of the five that are selected. If fewer, lists have one to so many of them
+    # in training, and in use a labeller reads the first, the first two and so on: its label is that of the mean.
     list_sentences: int = LIST_LENGTH
     # Train labellers on equally many examples of each label: of the more frequent labels, some are left out at random.
     balanced_labels: bool = False
