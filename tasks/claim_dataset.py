@@ -187,8 +187,13 @@ class ClaimDataset:
         paths = [*self.claim_files.values(), *named]
         for folder in filter(Path.is_dir, named):
             paths += sorted(path for path in folder.rglob("*") if self.out_folder not in path.parents)
-        stats = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
-        settings = [stats, self.seed, str(self.vocabulary), self.kind, self.columns]
+        stats = [
+            (str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()
+        ]
+        vocabulary = (
+            self.vocabulary if self.vocabulary is None or is_word(self.vocabulary) else Path(self.vocabulary).resolve()
+        )
+        settings = [stats, self.seed, str(vocabulary), self.kind, self.columns]
         if self.labels:
             settings.append(sorted((name, label and str(label)) for name, label in self.labels.items()))
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()

@@ -407,18 +407,25 @@ def evidence_view(
     return EvidenceView(unit, kind, sentence.title, matching.marked(sentence.text), None, None, context)
 
 
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)+")
+
+
 class Matching:
-    """Marks the words that texts share with a claim, by their stems; function words are not marked."""
+    """Marks the words that texts share with a claim, by their stems; function words are not marked, nor is a part of a
+    number, such as the 000 of 12,000."""
 
     def __init__(self, claim: str):
+        self._numbers = set(_NUMBER.findall(claim))
         self._stems = {stemmer()(word) for word in words(claim) if word not in FUNCTION_WORDS}
 
     def marked(self, text: str) -> Markup:
         """The text as escaped HTML, matching words within `mark`."""
         spans: list[tuple[int, int]] = []
+        others = [found.span() for found in _NUMBER.finditer(text) if found[0] not in self._numbers]
         for word, start, end in word_spans(text):
-            if stemmer()(word) in self._stems:
-                adjoins = spans and not text[spans[-1][1] : start].strip()
+            if stemmer()(word) in self._stems and not any(first <= start < last for first, last in others):
+                between = text[spans[-1][1] : start] if spans else None
+                adjoins = between is not None and (not between.strip() or between in (",", "."))
                 spans[-1:] = [(spans[-1][0], end)] if adjoins else [*spans[-1:], (start, end)]
         made, at = [], 0
         for start, end in spans:

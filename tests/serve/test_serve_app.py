@@ -290,6 +290,11 @@ def test_a_trained_model_is_used_and_the_old_one_is_offered_back(browser, page, 
     assert browser.fill("/training/2/back").status_code == 400
 
 
+def test_a_part_of_another_number_is_not_marked():
+    matching = views.Matching("Torimoor has 12,000 residents.")
+    assert matching.marked("4,000 of 12,000 came") == "4,000 of <mark>12,000</mark> came"
+
+
 class LastIsSure(FusionModel):
     """Table fusion that finds the last of three tables the likeliest."""
 

@@ -25,6 +25,7 @@ from lisax.runtime.checkpoints import read_card
 from lisax.runtime.export import export_adapter
 from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.runtime.pretrained import MODELS
+from lisax.tasks.claim_dataset import ClaimDataset
 from lisax.tasks.register import TABLE_TASKS, TASKS, register, register_file
 
 pytestmark = pytest.mark.usefixtures("forget")
@@ -148,3 +149,10 @@ def test_what_does_not_fit_is_said(folder, encoder, tmp_path):
         with pytest.raises(LisaxError, match="`columns` must be an integer from 1 on"):
             register("mine", folder=folder, vocabulary=encoder / "tokenizer.json", columns=columns)
     assert not (folder / "mine_tasks").exists()
+
+
+def test_the_same_folder_by_another_path_has_the_same_examples(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    relative, absolute = (ClaimDataset("mine", folder=path, vocabulary="minilm") for path in (folder.name, folder))
+    assert relative.fingerprint() == absolute.fingerprint()
+    assert ClaimDataset("mine", folder=folder, vocabulary="bytes").fingerprint() != absolute.fingerprint()
