@@ -52,8 +52,9 @@ CARD, TRAINING = "MODEL_CARD.md", "training.json"
 
 
 class Shipped(NamedTuple):
-    """`model`: the one of the run that is shipped; `seeds`: of the runs whose adapters are averaged; `claims`: its claims or questions by role and id; `most`: of a mixture,
-    how many claims of each set it takes at most, for training, of which some are held out, and reported."""
+    """`model`: the one of the run that is shipped; `seeds`: of the runs whose adapters are averaged; `claims`: its claims or
+    questions by role and id; `most`: of a mixture, how many claims of each set it takes at most, for training, of which
+    some are held out, and reported."""
 
     recipe: str
     read: Callable[..., Any]

@@ -378,7 +378,8 @@ class Engine:
 
     def _is_calibrated(self, verdict: Verdict) -> bool:
         verifier = self._table_verifier() if verdict.reads == "tables" else self._labeller()
-        return bool(verdict.probabilities) and verifier.calibration is not None
+        fitted = verifier.calibration  # on no claims where it was taken over from a model that was trained further
+        return bool(verdict.probabilities) and fitted is not None and fitted.claims > 0
 
     def _note(self, verdict: Verdict) -> str:
         if verdict.reads != "tables" or verdict.label is not Label.NOT_ENOUGH_INFO or verdict.abstained:

@@ -359,8 +359,11 @@ KEPT = ("fusion", "retrieval", "sentences", "calibration", "answers")
 def _keep_fitted(base: Path, model: Path) -> None:
     """Copies what was fitted for the old model: the weights that combine its scores with BM25 or vectors, how many sentences
     it reads, the temperature of its probabilities, and what tells that its best answer is none. The scores of the new model
-    are others, but nothing was fitted for them yet; `lisax verify --calibrate` fits a temperature."""
+    are others, but nothing was fitted for them yet, so that the temperature is said to be of no claims; `lisax verify
+    --calibrate` fits one."""
     if kept := {name: value for name, value in _card_of(base).items() if name in KEPT}:
+        if "calibration" in kept:
+            kept["calibration"] = {**kept["calibration"], "claims": 0}
         write_fitted(model, kept)
 
 
