@@ -26,7 +26,7 @@ from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import say
 from lisax.records import Claim, LisaxError, atomic_write
 from lisax.runtime.interop.kinds import TOKENIZER_NAME
-from lisax.sampling import files
+from lisax.sampling import splits
 from lisax.sampling.examples import told
 
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
@@ -160,9 +160,9 @@ class Pipeline(Staged):
         if self.reported_split == "test" and "dev" in self.claim_splits:
             held = {claim.id: claim for claim in self.read_claims("dev")}
         else:
-            share = self.recipe.validation_share
-            held = {i: claim for i, claim in train.items() if files.hashed_share(i) < share}
-            train = {i: claim for i, claim in train.items() if i not in held}
+            chosen = splits.held_out(train.values(), self.recipe.validation_share)
+            held = {i: claim for i, claim in train.items() if i in chosen}
+            train = {i: claim for i, claim in train.items() if i not in chosen}
         held = dict(itertools.islice(held.items(), self.recipe.validation_claims))
         return {TRAIN: self._with_gold(TRAIN, train), VALIDATION: self._with_gold(VALIDATION, held)}
 

@@ -54,7 +54,8 @@ class BaseRecipe:
     # A SentencePiece model; None: train one of `vocabulary_size` pieces on the corpus.
     vocabulary: str | None = dataclasses.field(default=None, metadata=VOCABULARY)
     vocabulary_size: int = 32_000
-    # Share of the training split held out for choosing checkpoints, if there is no validation split.
+    # Share of the training split held out for choosing checkpoints and for temperatures, by page or table, if there is
+    # no validation split.
     validation_share: float = 0.05
     seed: int = 0
 

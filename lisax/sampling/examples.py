@@ -7,6 +7,7 @@ had to leave their window are counted too; `told` turns the counts into sentence
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,8 +18,9 @@ from lisax.records import Claim, Document, Hit, Label
 from lisax.sampling import negatives, noise
 
 LIST_LENGTH = 5  # L, the sentences kept per claim
-# Of several infused lists of a claim the shares whose order and length are varied, and which are of other pages alone.
-VARIED, FOREIGN = 0.3, 0.1
+# Of several infused lists of a claim the shares whose order and length are varied, which are of other pages alone, and
+# which are read without titles, as texts are that somebody gives.
+VARIED, FOREIGN, UNTITLED = 0.3, 0.1, 0.15
 
 Ranked = Mapping[str, Sequence[str]]  # claim id -> sentence ids, best first
 
@@ -172,7 +174,7 @@ def infused(
     `lists` (ours) instead makes that many examples of every claim, each infused with one of its sets, drawn; a share
     `VARIED` of them in another order, and with some sentences left out that are not of the set. A share `FOREIGN` are of
     the first sentences from pages without any gold evidence, which do not say enough: what is said of another subject
-    decides nothing. Where `length` is less than five, each list is of one to so many sentences, and as long as its set
+    decides nothing. A share `UNTITLED` have no titles. Where `length` is less than five, each list is of one to so many sentences, and as long as its set
     needs. A claim without reranked sentences is trained on its gold set alone; without either it is skipped.
     """
     skipped = Counter() if skipped is None else skipped
@@ -187,6 +189,7 @@ def infused(
             if foreign and rng.random() < FOREIGN:
                 yield Example(claim.id, claim.text, tuple(foreign), label=Label.NOT_ENOUGH_INFO)
                 continue
+            titled = lists is None or rng.random() >= UNTITLED
             gold = [p.id for p in _found(evidence, lookup, skipped)]
             first = selected
             if lists is not None and length < LIST_LENGTH:
@@ -195,7 +198,10 @@ def infused(
             if lists is not None and rng.random() < VARIED:
                 units = noise.varied(units, gold, rng)
             if units:
-                yield Example(claim.id, claim.text, tuple(map(lookup, units)), label=claim.label)
+                passages = map(lookup, units)
+                if not titled:
+                    passages = (dataclasses.replace(passage, title="") for passage in passages)
+                yield Example(claim.id, claim.text, tuple(passages), label=claim.label)
             else:
                 skipped["a claim without sentences"] += 1
 

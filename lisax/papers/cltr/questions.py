@@ -19,7 +19,7 @@ from lisax.papers.settings import fact, kept
 from lisax.records import Claim, DataError, Label, LisaxError, Question, Table, is_cell, split_cell_id
 from lisax.retrieval import table_text
 from lisax.retrieval.table_store import TableStore
-from lisax.sampling import files
+from lisax.sampling import splits
 
 TRAIN_SPLITS = ("train", "e2e_train")
 REPORT_SPLITS = ("e2e_test", "e2e_dev", "test", "dev")  # the first that exists
@@ -176,7 +176,8 @@ class QuestionPipeline(EncoderPipeline):
         reported = dict(itertools.islice(reported.items(), recipe.report_questions))
         taught = read(TRAIN) if recipe.learns or recipe.fuse_bm25 else ()
         train = {i: question for i, question in by_id(taught, reported).items() if i not in reported}
-        held = {i: question for i, question in train.items() if files.hashed_share(i) < recipe.validation_share}
+        chosen = splits.held_out(train.values(), recipe.validation_share)
+        held = {i: question for i, question in train.items() if i in chosen}
         train = {i: question for i, question in train.items() if i not in held}
         return {
             TRAIN: dict(itertools.islice(train.items(), recipe.train_questions)),
