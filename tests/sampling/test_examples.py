@@ -97,11 +97,13 @@ def test_several_infused_lists_of_each_claim():
     for claim in CLAIMS[:2]:
         drawn = [one for one in built if one.claim_id == claim.id]
         pages = {LOOKUP(unit).title for unit in claim.gold_ids}
-        foreign = [one for one in drawn if not pages & {passage.title for passage in one.sentences}]
+        foreign = [one for one in drawn if not pages & {LOOKUP(unit).title for unit in ids(one)}]
         assert 0 < len(foreign) < 12 and {one.label for one in foreign} == {Label.NOT_ENOUGH_INFO}
         ours = [one for one in drawn if one not in foreign]
         assert {one.label for one in ours} == {claim.label}
         assert all(set(ids(one)) & set(claim.gold_ids) for one in ours)
+    titled = [{bool(passage.title) for passage in one.sentences} for one in built]
+    assert all(len(kinds) == 1 for kinds in titled) and 0 < sum(kinds == {False} for kinds in titled) / len(built) < 0.3
 
 
 def test_lists_of_fewer_sentences_are_as_long_as_their_sets_need():
