@@ -15,6 +15,7 @@ from lisax.corpora import Dataset, open_folder, plain, read_claims, table_files
 from lisax.corpora.reading import Watch
 from lisax.records import LABELS, Claim, DataError, Document, Label, LisaxError, Question, Table
 from lisax.runtime.pretrained import is_named
+from lisax.sampling.examples import LIST_LENGTH
 
 BY_SPLIT = ("claims", "questions")  # a path, or {split: path}
 PATHS = ("folder", "corpus", "tables", "vocabulary", "run", "reranked", "out")
@@ -33,7 +34,9 @@ class ClaimDataset:
     `lisax.tasks.locations` finds; or, for pair scorers on an encoder, its `tokenizer.json` or its name, "minilm" or
     another that `lisax models list` shows. run, reranked: TREC runs of sentence ids, before and after a ranker; without a
     run a claim's own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked the run stands
-    in for it. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. columns: how many of a
+    in for it. sentences: label_listwise_infused is of four lists of each claim, of one to so many sentences, for a
+    labeller that reads the first, the first two and so on (`Recipe.list_sentences`); None: a list of five for each
+    evidence set. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. columns: how many of a
     table's are kept, those that matter to the claim. preset: "paper", "released" or None for gin's; it words the inputs
     of T5 and of table fusion. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES" or "NOT ENOUGH
     INFO"}, None for claims that are left out. out: where the example files go, by default `{name}_tasks` beside the data.
@@ -49,6 +52,7 @@ class ClaimDataset:
     vocabulary: str | os.PathLike | None = None
     run: str | os.PathLike | None = None
     reranked: str | os.PathLike | None = None
+    sentences: int | None = None
     columns: int = 3
     preset: str | None = None
     seed: int = 0
@@ -90,6 +94,16 @@ class ClaimDataset:
             raise LisaxError(
                 f"dataset '{self.name}': `evidence` is sentences, tables or cells and told of a folder "
                 f"only, found {self.evidence!r:.80}"
+            )
+        if self.sentences is not None and (
+            type(self.sentences) is not int
+            or not 1 <= self.sentences <= LIST_LENGTH
+            or self.over_tables
+            or self.over_cells
+        ):
+            raise LisaxError(
+                f"dataset '{self.name}': `sentences` is an integer from 1 to {LIST_LENGTH}, for claims that sentences "
+                f"decide; found {self.sentences!r:.80}"
             )
         if self.reranked is not None and self.over_tables:
             raise LisaxError(f"dataset '{self.name}': `reranked` is for sentences; give the run of tables as `run`")
@@ -194,6 +208,8 @@ class ClaimDataset:
             self.vocabulary if self.vocabulary is None or is_word(self.vocabulary) else Path(self.vocabulary).resolve()
         )
         settings = [stats, self.seed, str(vocabulary), self.kind, self.columns]
+        if self.sentences is not None:
+            settings.append({"sentences": self.sentences})
         if self.labels:
             settings.append(sorted((name, label and str(label)) for name, label in self.labels.items()))
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()

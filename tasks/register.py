@@ -67,6 +67,8 @@ from .vocabularies import ByteVocabulary, Pieces, SentencePieces, encoder_of, tr
 
 log = logging.getLogger(__name__)
 
+INFUSED = "label_listwise_infused"
+LISTS = 4  # of each claim, where a dataset says how many `sentences` are read
 CANDIDATES = 200  # sentences a claim, where BM25 has to find them
 TRAINED_PIECES = 8000
 DEV_PAGES = 0.02  # of the corpus, held out of span corruption
@@ -259,11 +261,13 @@ def _register(dataset: ClaimDataset) -> Registered:
                 task = tables.add_fusion(tasks[variant], file_of, **options)
             else:
                 task = tables.add_text(tasks[variant], file_of, add=add, **options)
-            task.model_card = _saying_columns(task.model_card, dataset.columns)
+            task.model_card = _saying(task.model_card, columns=dataset.columns)
         return _registered[name]
     for variant, text_format in TASKS.items():
         stem = "rank" if text_format.answer is RELEVANCE else variant
-        add(tasks[variant], text_format, _file_in(dataset.out_folder, stem), **options)
+        task = add(tasks[variant], text_format, _file_in(dataset.out_folder, stem), **options)
+        if dataset.sentences is not None and variant == INFUSED:
+            task.model_card = _saying(task.model_card, sentences=dataset.sentences)
     if not on_encoder:
         pretraining.add(f"{name}_span_corruption", _file_in(dataset.out_folder, "text"), vocabulary)
     return _registered[name]
@@ -277,9 +281,9 @@ def _check_preset(dataset: ClaimDataset, vocabulary: seqio.Vocabulary | None) ->
         )
 
 
-def _saying_columns(card: Callable[..., dict], columns: int) -> Callable[..., dict]:
-    """`model_card` of a task, with how many columns of a table its models read."""
-    return lambda lengths: {**card(lengths), "columns": columns}
+def _saying(card: Callable[..., dict], **read: int) -> Callable[..., dict]:
+    """`model_card` of a task, with how many columns of a table or sentences its models read."""
+    return lambda lengths: {**card(lengths), **read}
 
 
 def register_file(path: str | os.PathLike) -> Registered:
@@ -415,6 +419,9 @@ def _build_over_sentences(
         if path and passages.keys().isdisjoint(unit for units in run.values() for unit in units):
             raise DataError("none of its ids is a sentence of the corpus ({page}_{n})", path=path)
     counts: dict[str, dict[str, int]] = {}
+    draws = files.Draws(dataset.seed)
+    if dataset.sentences is not None:
+        draws = dataclasses.replace(draws, lists=LISTS, length=dataset.sentences)
     for split, of_split in claims.items():
         written = files.write_all(
             out,
@@ -423,7 +430,7 @@ def _build_over_sentences(
             candidates,
             reranked,
             passages.get,
-            draws=files.Draws(dataset.seed),
+            draws=draws,
             training=split == "train",
             skipped=skipped,
         )

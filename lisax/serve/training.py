@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lisax.formats.format import RELEVANCE, Format
+from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.models.architectures import EncoderConfig, Model, PairConfig, from_description
@@ -284,7 +285,7 @@ def _prepare(folder: Path, role: str, checkpoint: Path, steps: int) -> None:
             f"{checkpoint} is neither a plain T5 nor a pair scorer on an encoder: it is trained by `lisax train`, not from "
             "this page."
         )
-    task = f"{NAME}_{_variant(text_format, card.text.get('tables', 0))}"
+    task = f"{NAME}_{_variant(text_format, card)}"
     write_json(
         folder / DATASET,
         {
@@ -292,7 +293,7 @@ def _prepare(folder: Path, role: str, checkpoint: Path, steps: int) -> None:
             "folder": "data",
             "vocabulary": str(vocabulary),
             **wording,
-            **({"columns": card["columns"]} if card.get("columns") else {}),
+            **{name: card[name] for name in ("columns", "sentences") if card.get(name)},
             "evidence": NEEDS[role].evidence,
             "out": "tasks",
         },
@@ -381,13 +382,16 @@ def why_not(model: Any) -> str:
     return ""
 
 
-def _variant(text_format: Format, tables: int) -> str:
+def _variant(text_format: Format, card: ModelCard) -> str:
     if text_format is TABLE_FUSION:
         raise LisaxError("Table fusion is trained by `lisax train` with the exported data, not from this page.")
     if text_format is TABLE_PARTS:
         return "parts"
     if text_format is TABLES:
+        tables = card.text.get("tables", 0)
         return "tables_one" if tables <= 1 else f"tables_top{tables}"
+    if text_format is LABEL_LISTWISE and card.get("sentences"):
+        return "label_listwise_infused"
     return str(text_format)
 
 

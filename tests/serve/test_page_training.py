@@ -162,6 +162,18 @@ def test_a_whole_pair_scorer_is_trained_at_a_lower_rate(trained, stand_in):
     assert dataset["vocabulary"] == str(stand_in / "pairs/tokenizer.json") and exported.startswith("--model ")
 
 
+def test_a_labeller_of_short_lists_is_trained_on_such(stand_in):
+    (stand_in / "go").touch()
+    trainings, bundle = (
+        Training(stand_in / "training"),
+        pair_bundle(stand_in, LABEL_LISTWISE, adapter=True, sentences=2),
+    )
+    trainings.start(LABELLER, bundle, refuted({page.id: page for page in pages(tables(4))}), 40)
+    assert json.loads((stand_in / "training/1/dataset.json").read_text())["sentences"] == 2
+    assert "'feedback_label_listwise_infused'" in (stand_in / "training/1/run.gin").read_text()
+    until(lambda: not trainings.is_running)
+
+
 def test_what_was_fitted_goes_with_the_new_model(tmp_path):
     kept = {
         "fusion": [0.5, 3.0, -1.0],
@@ -474,7 +486,8 @@ def test_a_labeller_learns_from_feedback(tmp_path):
 @pytest.mark.parametrize("adapter", [True, False])
 def test_a_pair_scorer_learns_from_feedback(tmp_path, adapter):
     fitted = {"calibration": {"temperature": 1.5, "claims": 9, "aggregate": None}}
-    bundle = pair_bundle(tmp_path, LABEL_LISTWISE, adapter=adapter, **fitted)
+    read = {"sentences": 2} if adapter else {}
+    bundle = pair_bundle(tmp_path, LABEL_LISTWISE, adapter=adapter, **fitted, **read)
     documents = {page.id: page for page in pages(tables(4))}
     trainings = Training(tmp_path / "training")
     run = trainings.start(LABELLER, bundle, refuted(documents), 20)
@@ -493,4 +506,5 @@ def test_a_pair_scorer_learns_from_feedback(tmp_path, adapter):
     assert after.probabilities[Label.REFUTES] > before.probabilities[Label.REFUTES]
     card = read_card(trainings.bundle(run))
     assert card["calibration"] == {**fitted["calibration"], "claims": 0} and ("adapter" in card) == adapter
+    assert card.get("sentences") == read.get("sentences")
     assert (trainings.bundle(run) / "tokenizer.json").is_file() != adapter

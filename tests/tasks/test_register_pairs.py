@@ -151,6 +151,25 @@ def test_what_does_not_fit_is_said(folder, encoder, tmp_path):
     assert not (folder / "mine_tasks").exists()
 
 
+def test_lists_for_a_labeller_that_reads_few_sentences(folder, encoder):
+    vocabulary = encoder / "tokenizer.json"
+    mine = register("mine", folder=folder, vocabulary=vocabulary, sentences=2)
+    claims = {split: len(CLAIMS[part]) for split, part in (("train", slice(9)), ("dev", slice(9, None)))}
+    assert mine.counts["label_listwise_infused"] == {"train": 4 * claims["train"], "dev": claims["dev"]}
+    rows = [
+        json.loads(line) for line in (folder / "mine_tasks/label_listwise_infused.train.jsonl").read_text().splitlines()
+    ]
+    assert {len(row["sentences"]) for row in rows} == {1, 2}
+    task = seqio.get_mixture_or_task("mine_label_listwise_infused")
+    assert task.model_card({"inputs": 64})["sentences"] == 2
+    assert "sentences" not in seqio.get_mixture_or_task("mine_label_listwise").model_card({"inputs": 64})
+    plain, short = (ClaimDataset("mine", folder=folder, vocabulary=vocabulary, sentences=n) for n in (None, 2))
+    assert plain.fingerprint() != short.fingerprint()
+    for sentences in (0, 6, "2", True):
+        with pytest.raises(LisaxError, match="`sentences` is an integer from 1 to 5"):
+            register("mine", folder=folder, vocabulary=vocabulary, sentences=sentences)
+
+
 def test_the_same_folder_by_another_path_has_the_same_examples(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
     relative, absolute = (ClaimDataset("mine", folder=path, vocabulary="minilm") for path in (folder.name, folder))
