@@ -9,6 +9,7 @@ label that was said, from the evidence that was said to decide or, where nothing
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,15 +75,21 @@ def _labelled(model: Any, held: Dataset) -> Iterator[bool]:
 
 
 def _by_tables(model: Any, held: Dataset) -> Iterator[bool]:
-    from lisax.formats.tables import view
+    from lisax.predict.table_index import TableIndex
+    from lisax.retrieval.tables import Strategy, build_index
 
-    verifier, tables = verifier_of(model), {table.id: table for table in held.tables()}
-    for claim in held.table_claims("train"):
-        units = [unit for units in claim.evidence_sets for unit in units] or list(tables)[:READ]
-        shown = [tables[unit] for unit in units if unit in tables][: verifier.depth]
-        evidence = [Evidence(one.id, "", one.title, table=view(one, range(len(one.header)))) for one in shown]
-        if claim.label is not Label.NOT_ENOUGH_INFO:
-            yield verifier.verify(claim.text, evidence).label is claim.label
+    verifier, tables = verifier_of(model), [table.id for table in held.tables()]
+    with tempfile.TemporaryDirectory() as scratch:
+        # It chooses the columns that are read, as for the page.
+        build_index(held.tables(), folder := Path(scratch) / "index", Strategy.ENTITY_CHAR_23)
+        index = TableIndex(folder)
+        if verifier.columns is not None:
+            index = index.keeping(verifier.columns)
+        for claim in held.table_claims("train"):
+            units = [unit for units in claim.evidence_sets for unit in units] or tables[:READ]
+            evidence = index.evidence(units, verifier.depth, claim.text)
+            if claim.label is not Label.NOT_ENOUGH_INFO:
+                yield verifier.verify(claim.text, evidence).label is claim.label
 
 
 def main(role: str, folder: str, before: str, after: str, out: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,3 +75,18 @@ def page(tmp_path, index, made):
 @pytest.fixture
 def browser(page):
     return Browser(page)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser without a window; skips where none is installed."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: `make test-browser` installs it")
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with playwright.sync_playwright() as driver:
+        path = found or driver.chromium.executable_path
+        if not Path(path).is_file():
+            pytest.skip("no Chromium: `make test-browser` installs it")
+        # Root, as in most containers, has to do without Chromium's own sandbox.
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        yield browser
+        browser.close()

@@ -6,11 +6,8 @@ Skipped, with the reason, where there is no browser or nothing to drive it; `mak
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -18,19 +15,6 @@ from lisax.report.heatmap import DARK_SCALE, LIGHT_SCALE, colours, contrast, ste
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: `make test-browser` installs it")
 QUESTION = "What is the city of Mara Velin?"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with playwright.sync_playwright() as driver:
-        path = found or driver.chromium.executable_path
-        if not Path(path).is_file():
-            pytest.skip("no Chromium: `make test-browser` installs it")
-        # Root, as in most containers, has to do without Chromium's own sandbox.
-        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import importlib
 import os
-import shutil
 import socket
 import threading
 from pathlib import Path
@@ -38,18 +37,6 @@ SCALE = 8  # pictures are compared at an eighth of their size: smoothing of lett
 CLAIM, QUESTION, FOUND = "Mara Velin lived in Tarn .", "What is the city of Mara Velin?", "Mara Velin"
 TEXT = "Mara Velin lived in Tarn. Olin Keld was born in 1920. Tessa Rask was a baker."
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with playwright.sync_playwright() as driver:
-        path = found or driver.chromium.executable_path
-        if not Path(path).is_file():
-            pytest.skip("no Chromium: `make test-browser` installs it")
-        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from lisax.predict.opening import open_model
 from lisax.predict.ranker import VectorRanker
 from lisax.predict.verdicts import Evidence
 from lisax.predict.verifier import verifier_of
-from lisax.records import Claim, Document, Label, LisaxError, Question, write_json
+from lisax.records import Claim, Document, Label, LisaxError, Question, Table, write_json
 from lisax.runtime.checkpoints import read_card
 from lisax.runtime.gin_files import parsed
 from lisax.serve import held_out, training
@@ -259,6 +260,26 @@ def test_what_a_model_gets_right_is_counted(tmp_path):
         assert held_out.right(PARTS, None, held) == [True] * 6
         scorer.sign = -1
         assert held_out.right(PARTS, None, held) == [False] * 6
+
+
+def test_of_a_table_as_many_columns_are_read_as_by_the_page(tmp_path, monkeypatch):
+    rows = tuple(tuple(f"cell {row}{i}" for i in range(8)) for row in (1, 2))
+    wide = Table("wide", "Towns", tuple(f"column {i}" for i in range(8)), rows)
+    claims = {"c": Claim("c", "The sixth is Cell 16 .", Label.SUPPORTS, ((wide.id,),))}
+    Export(table_claims=claims, tables={wide.id: wide}).write(tmp_path / "held")
+    read = []
+
+    class Verifier:
+        depth, columns = 1, 2
+
+        def verify(self, claim, evidence):
+            read.extend(evidence)
+            return SimpleNamespace(label=Label.SUPPORTS)
+
+    monkeypatch.setattr(held_out, "verifier_of", lambda model: Verifier())
+    assert held_out.right(TABLE_VERIFIER, None, open_folder(tmp_path / "held")) == [True]
+    (evidence,) = read
+    assert len(evidence.table.header) == 2 and "column 6" in evidence.table.header
 
 
 def test_no_file_of_the_current_folder_is_run(tmp_path):
