@@ -52,11 +52,11 @@ class DenseSearch:
         vectors = DenseIndex.open(folder, only)
         if not vectors.cosines:
             return None
-        from lisax.predict.sentence_encoder import SentenceEncoder
+        from lisax.predict.retriever import open_encoder  # which imports this module
 
         words = Bm25Index.open(folder, table_text.NAME if only == "tables" else bm25.NAME)
         weight = WEIGHT if weight is None else weight
-        return cls(vectors, SentenceEncoder.open(source), words.search, weight=weight, exact=not vectors.is_listed)
+        return cls(vectors, open_encoder(source), words.search, weight=weight, exact=not vectors.is_listed)
 
     @property
     def digest(self) -> str:

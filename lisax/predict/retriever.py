@@ -11,8 +11,9 @@ import numpy as np
 
 from lisax.formats import reading
 from lisax.formats.reading import RETRIEVE
+from lisax.models.architectures import from_description
 from lisax.predict.dense_search import DenseSearch
-from lisax.predict.sentence_encoder import SentenceEncoder
+from lisax.predict.sentence_encoder import SentenceEncoder, opened_from
 from lisax.progress import counting
 from lisax.records import LisaxError
 from lisax.retrieval.dense import DenseIndex, Encodes, encode_index, fused, to_encode
@@ -28,17 +29,17 @@ METHODS = ("bm25", "dense", "fused")
 
 class Retriever:
     """Encodes questions and passages. `digest` identifies the model by the content of its files, and `source` is where
-    it was opened from."""
-
-    cosines = False  # its vectors have any length
+    it was opened from. `cosines`: whether its vectors have length 1; otherwise they have any."""
 
     def __init__(self, path: str | os.PathLike):
         """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
-        folder, self.source = resolve_checkpoint(path), os.fspath(path)
+        folder, self.source = resolve_checkpoint(path), opened_from(path)
         card = ModelCard.read(folder)
         card.format_among(RETRIEVE)
         self._question_tokens, self._passage_tokens = card.needed("text.question_tokens", "text.max_tokens")
         self.vocabulary = card.open_vocabulary()
+        (described,) = card.needed("architecture")
+        self.cosines = from_description(described).normalized
         self._encoder = open_dual_encoder(folder, max_tokens=self._passage_tokens)
         leaves = b"".join(np.asarray(leaf).tobytes() for leaf in self._encoder.leaves)
         self.digest = hashlib.sha256(leaves + (b"int8" if self._encoder.int8 else b"")).hexdigest()

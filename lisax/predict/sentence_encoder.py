@@ -63,7 +63,7 @@ class SentenceEncoder:
         )
         more = {} if kernel is None else {"projection": {"kernel": kernel}}
         encoder = encoder_of(checkpoint, network, more, max_tokens=max_tokens, backend=backend)
-        return cls(encoder, vocabulary, max_tokens, _source(model))
+        return cls(encoder, vocabulary, max_tokens, opened_from(model))
 
     @functools.cached_property
     def digest(self) -> str:
@@ -94,7 +94,7 @@ class SentenceEncoder:
         return vectors[1:] @ vectors[0]
 
 
-def _source(model: str | os.PathLike) -> str:
+def opened_from(model: str | os.PathLike) -> str:
     """A model's name or address, or its folder, in a form that can be opened from any folder."""
     name = os.fspath(model)
     return name if is_remote(name) or (is_named(name) and not os.path.exists(name)) else os.path.abspath(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lisax.formats.reading import PassageView, QuestionExample
@@ -17,7 +17,9 @@ from lisax.metrics.open_qa import answer_spans
 from lisax.records import Question
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage
+from lisax.sampling.negatives import generator
 
+NEAR = 12  # ranked tables that negative ones are drawn from
 DEPTHS = (1, 5, 10, 20, 50, 100)  # passages read per question
 _CELL, _PART = re.compile(r"(#r\d+)c\d+$"), re.compile(r"#[er]\d+$")
 
@@ -94,6 +96,26 @@ def for_retriever(
         for number, positive in enumerate(positives):
             chosen = [hard[(number * negatives + i) % len(hard)] for i in range(min(negatives, len(hard)))]
             yield QuestionExample(question.id, question.text, question.answers, (positive, *chosen))
+
+
+def for_table_retriever(
+    questions: Iterable[Question],
+    ranked: Mapping[str, Sequence[str]],
+    gold: Callable[[Question], Sequence[str]],
+    view: Callable[[str], PassageView],
+    *,
+    negatives: int,
+    seed: int = 0,
+) -> Iterator[QuestionExample]:
+    """A gold table of each question, drawn, with ranked tables that are none: hard negatives, drawn from the first
+    `NEAR`. A question without enough of them is left out, since all examples have as many tables."""
+    for question in questions:
+        rng = generator(seed, question.id, "retriever")
+        own = gold(question)
+        near = [table for table in ranked.get(question.id, ()) if table not in own][:NEAR]
+        if own and len(near) >= negatives:
+            chosen = [own[int(rng.integers(len(own)))], *(near[i] for i in rng.permutation(len(near))[:negatives])]
+            yield QuestionExample(question.id, question.text, question.answers, tuple(map(view, chosen)))
 
 
 def for_reader(

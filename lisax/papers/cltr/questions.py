@@ -146,7 +146,7 @@ class QuestionPipeline(EncoderPipeline):
 
     @functools.cached_property
     def tables(self) -> TableStore:
-        return TableStore.open(self.index_folder)
+        return TableStore.open(self.tables_folder)
 
     @functools.lru_cache(1 << 14)
     def lookup(self, table: str) -> Table | None:

@@ -10,8 +10,8 @@ from lisax.papers.recipe import MODEL, BackboneRecipe
 from lisax.records import LisaxError
 from lisax.retrieval.table_text import K1, POOL, B
 
-PARTS, ROWS, COLUMNS, AGGREGATION, OWN = "parts", "rows", "columns", "aggregation", "own"
-MODELS = (PARTS, ROWS, COLUMNS, AGGREGATION, OWN)
+PARTS, ROWS, COLUMNS, AGGREGATION, OWN, RETRIEVER = "parts", "rows", "columns", "aggregation", "own", "retriever"
+MODELS = (PARTS, ROWS, COLUMNS, AGGREGATION, OWN, RETRIEVER)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +22,8 @@ class CltrRecipe(BackboneRecipe):
     models; `aggregation` is the optional head for operations (`operations.py`); `own` is a model that the others may
     start from, trained on questions generated from the collection's own tables (`sampling/own_questions.py`). `models`
     are trained models (checkpoints or bundles) that are only used, as in zero-shot transfer. With a `backbone`, tables are
-    found by its vectors and BM25, and no head for operations is trained.
+    found by its vectors and BM25, and no head for operations is trained; `retriever` (ours) trains these vectors first, on
+    questions with their tables.
     """
 
     gin_module: ClassVar[str] = "cltr"
@@ -55,6 +56,10 @@ class CltrRecipe(BackboneRecipe):
     negative_parts: int | None = None
     # Beside these, the negative parts per table and kind that share most words with the question.
     hard_parts: int = 0
+    # For the retriever: tables beside the gold one of each question, that BM25 finds, and the tokens of a question; a table
+    # has twice as many.
+    retriever_negatives: int = 2
+    question_tokens: int = 96
     own_questions: int = 15_000  # generated from the collection's tables, to train `own`
     # Rank tables by their cells and BM25 together, with weights fitted on held-out questions; the paper ranks by cells.
     fuse_bm25: bool = False
@@ -65,7 +70,7 @@ class CltrRecipe(BackboneRecipe):
     def __post_init__(self):
         super().__post_init__()
         given = {*self.train, *self.models}
-        if given and PARTS not in given and given - {AGGREGATION, OWN} != {ROWS, COLUMNS}:
+        if given - {RETRIEVER} and PARTS not in given and given - {AGGREGATION, OWN, RETRIEVER} != {ROWS, COLUMNS}:
             raise LisaxError(
                 f"CltrRecipe: a model for {', '.join(given)} alone finds no cell: give 'parts', or both "
                 "'rows' and 'columns'"
@@ -74,13 +79,25 @@ class CltrRecipe(BackboneRecipe):
             raise LisaxError(f"CltrRecipe: '{min(both)}' is to be trained and is given as well")
         if OWN in self.models:
             raise LisaxError("CltrRecipe.models names 'own', which others start from: name it in CltrRecipe.initial")
+        if RETRIEVER in given and (self.backbone is None or RETRIEVER in self.models):
+            raise LisaxError(
+                "CltrRecipe: a 'retriever' is trained, on a backbone: name it in train and give the backbone"
+            )
         if self.aggregation_threshold is not None and not 0 <= self.aggregation_threshold <= 1:
             raise LisaxError(
                 f"CltrRecipe.aggregation_threshold must lie between 0 and 1, found {self.aggregation_threshold}"
             )
         if self.backbone is not None and AGGREGATION in self.train:
             raise LisaxError("CltrRecipe.train names 'aggregation', which is for T5: leave it out with a backbone")
-        for field in ("pool", "scored", "answer_cells", "gold_tables", "own_questions"):
+        for field in (
+            "pool",
+            "scored",
+            "answer_cells",
+            "gold_tables",
+            "own_questions",
+            "retriever_negatives",
+            "question_tokens",
+        ):
             if getattr(self, field) is not None and getattr(self, field) < 1:
                 raise LisaxError(f"CltrRecipe.{field} must be at least 1, found {getattr(self, field)}")
 
@@ -92,6 +109,16 @@ class CltrRecipe(BackboneRecipe):
     @property
     def learns_operations(self) -> bool:
         return AGGREGATION in self.train
+
+    @property
+    def learns_parts(self) -> bool:
+        """Whether the run trains a model of rows, columns or operations."""
+        return bool(self.train.keys() - {RETRIEVER})
+
+    @property
+    def learns_to_retrieve(self) -> bool:
+        """Whether the run trains the vectors that find tables."""
+        return RETRIEVER in self.train
 
     @property
     def scores(self) -> bool:
@@ -106,5 +133,5 @@ class CltrRecipe(BackboneRecipe):
     @property
     def scorers(self) -> tuple[str, ...]:
         """The scoring models: one for both kinds, or one for rows and one for columns."""
-        given = {*self.train, *self.models}
+        given = {*self.train, *self.models} - {RETRIEVER}
         return () if not given else (PARTS,) if PARTS in given else (ROWS, COLUMNS)

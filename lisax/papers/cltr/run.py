@@ -15,27 +15,31 @@ from pathlib import Path
 import numpy as np
 
 from lisax.corpora import open_folder
+from lisax.formats.examples import write_examples
 from lisax.formats.parts import TABLE_PARTS, PartKind, encode_header
+from lisax.formats.reading import PassageView
 from lisax.formats.vocabulary import REQUIRED_WORDS
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.cltr import pool_scores
 from lisax.papers.cltr.operations import AGGREGATING
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable
 from lisax.papers.cltr.questions import SETTINGS_OF_QUESTIONS, QuestionPipeline
-from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, ROWS, CltrRecipe
+from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, RETRIEVER, ROWS, CltrRecipe
 from lisax.papers.settings import fact, kept
 from lisax.papers.stages import Stage
 from lisax.predict import answer_confidence, score_fusion
 from lisax.predict.answer_confidence import AnswerConfidence, Asked
-from lisax.predict.retriever import add_vectors
+from lisax.predict.retriever import Retriever, add_vectors
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.table_answers import VECTORS, TableAnswerer, TableScores, search_by_vectors
 from lisax.progress import counting, say
-from lisax.records import Hit, Question, Table, is_cell
-from lisax.retrieval import table_text
+from lisax.records import Hit, LisaxError, Question, Table, is_cell
+from lisax.retrieval import fusion, table_text
+from lisax.retrieval.dense import keep_weight
+from lisax.retrieval.dense_texts import text_of_table
 from lisax.retrieval.runs import read_run, write_qrels, write_run
 from lisax.runtime.checkpoints import FITTED, write_fitted
-from lisax.sampling import part_examples
+from lisax.sampling import part_examples, question_examples
 from lisax.sampling.own_questions import own_questions
 
 ROLES = (TRAIN, VALIDATION, REPORT)
@@ -49,7 +53,9 @@ TASKS = {
     COLUMNS: "cltr_columns",
     AGGREGATION: "cltr_aggregation",
     OWN: "cltr_parts",
+    RETRIEVER: "questions_retrieve",
 }
+WORDS = "words"  # the index in which the retriever's negatives are found
 
 
 SETTINGS_OF_NEGATIVES = ("negative_tables", "negative_columns", "negative_parts", "hard_parts")
@@ -58,9 +64,17 @@ SETTINGS_OF_NEGATIVES = ("negative_tables", "negative_columns", "negative_parts"
 class Cltr(QuestionPipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
-    indexed = ("index",)
     settings_of_texts = (*QuestionPipeline.settings_of_texts, *SETTINGS_OF_QUESTIONS, "learns_operations")
     recipe_class = CltrRecipe
+
+    @property
+    def indexed(self) -> tuple[str, ...]:
+        return (WORDS,) if self.recipe.learns_to_retrieve else ("index",)
+
+    @property
+    def tables_folder(self) -> Path:
+        """The first index of the run, where tables are read."""
+        return self.out / WORDS if self.recipe.learns_to_retrieve else self.index_folder
 
     @property
     def scored_roles(self) -> tuple[str, ...]:
@@ -151,14 +165,20 @@ class Cltr(QuestionPipeline):
     def stages(self) -> list[Stage]:
         """The paper's pipeline, from questions to answer cells."""
         recipe, own_index = self.recipe, self.index_folder == self.out / "index"
+        if recipe.learns_to_retrieve and not own_index:
+            raise LisaxError("a retriever is trained for an index of the run's own: leave the given one out")
+        learned = (
+            [*SETTINGS_OF_QUESTIONS, f"train.{RETRIEVER}", f"models.{RETRIEVER}"] if recipe.learns_to_retrieve else []
+        )
         index = Stage(
             name="index",
-            reads=["data_files", "k1", "b", "made_from", "backbone"],
+            after=[f"train.{RETRIEVER}"] if recipe.learns_to_retrieve else [],
+            reads=["data_files", "k1", "b", "made_from", "backbone", "learns_to_retrieve", *learned],
             outputs=[self.index_folder] if own_index else [],
             work=self._build_index if own_index else lambda: None,
         )
         roles = [*self.scored_roles]
-        if recipe.learns and self._negatives:
+        if recipe.learns_parts and self._negatives:
             roles = [*ROLES]
         roles = [role for role in ROLES if role in roles] + self.aggregation.retrieved_roles
         retrieve = Stage(  # section 4.2: the pool of every question, and its relevance judgements
@@ -168,19 +188,47 @@ class Cltr(QuestionPipeline):
             outputs=[*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))],
             work=functools.partial(self._retrieve, roles),
         )
+        first = [index]
+        if recipe.learns_to_retrieve:
+            words = Stage(
+                name=WORDS,
+                reads=["data_files", "k1", "b", "learns_to_retrieve"],
+                outputs=[self.tables_folder],
+                work=self._build_words,
+            )
+            first = [words, *self.stages_of_retriever(), index]
         return [
-            index,
+            *first,
             retrieve,
-            *(self.stages_of_training() if recipe.learns else []),
+            *(self.stages_of_training() if recipe.learns_parts else []),
             *(self.stages_of_answers() if recipe.scores else []),
         ]
 
     # --- Retrieval --------------------------------------------------------------------------
 
+    def _build_words(self) -> None:
+        table_text.build_index(self.data.tables(), self.tables_folder, k1=self.recipe.k1, b=self.recipe.b)
+
     def _build_index(self) -> None:
         table_text.build_index(self.data.tables(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
-        if self.recipe.backbone is not None:
+        if self.recipe.learns_to_retrieve:
+            add_vectors(self.index_folder, Retriever.open(self.model_dir(RETRIEVER)))
+            self._fit_weight()
+        elif self.recipe.backbone is not None:
             add_vectors(self.index_folder, SentenceEncoder.open(self.recipe.backbone))
+
+    def _fit_weight(self) -> None:
+        """Fits the weight of trained vectors beside BM25 to held-out questions, and stores it in the index."""
+        held = list(self.questions[VALIDATION].values())
+        search = search_by_vectors(self.index_folder)
+        weight, precisions = fusion.fit(
+            search.judged([question.text for question in held], [self.gold_tables(question) for question in held])
+        )
+        keep_weight(self.index_folder, "tables", weight, len(held))
+        say(
+            f"  weight of vectors {weight:g}: mean average precision {100 * precisions[weight]:.1f} of {len(held):,} held-out "
+            f"questions; {100 * precisions[0.0]:.1f} by BM25 alone"
+        )
 
     def search(self) -> table_text.Search:
         """BM25 over the tables' texts; with a backbone, together with its vectors."""
@@ -203,6 +251,36 @@ class Cltr(QuestionPipeline):
             self.qrels_file(CELLS),
             {question.id: dict.fromkeys(filter(is_cell, question.evidence), 1) for question in reported},
         )
+
+    def stages_of_retriever(self) -> list[Stage]:
+        """Training of the vectors: each question with a table that answers it and others that BM25 finds."""
+        examples = Stage(
+            name=f"examples.{RETRIEVER}",
+            after=[WORDS],
+            reads=["retriever_negatives", "seed", *SETTINGS_OF_QUESTIONS],
+            outputs=[self._retriever_file(role) for role in (TRAIN, VALIDATION)],
+            work=self._write_retriever_examples,
+        )
+        reads = ["seed", "retriever_negatives", "question_tokens"]
+        return [*self.stages_before_training(), examples, self.training(RETRIEVER, after=[examples.name], reads=reads)]
+
+    def _retriever_file(self, role: str) -> Path:
+        return self.out / "examples" / f"{RETRIEVER}.{role}.jsonl"
+
+    def _write_retriever_examples(self) -> None:
+        recipe, search = self.recipe, table_text.open_index(self.tables_folder).search
+
+        def view(table: str) -> PassageView:
+            return PassageView(table, *text_of_table(self.lookup(table)))
+
+        for role in (TRAIN, VALIDATION):
+            questions = self.questions[role].values()
+            found = _by_query(table_text.retrieve(search, questions, question_examples.NEAR + 1))
+            ranked = {query: [hit.id for hit in hits] for query, hits in found.items()}
+            made = question_examples.for_table_retriever(
+                questions, ranked, self.gold_tables, view, negatives=recipe.retriever_negatives, seed=recipe.seed
+            )
+            say(f"  {write_examples(self._retriever_file(role), made):,} questions for {role}")
 
     # --- Training ---------------------------------------------------------------------------
 
@@ -246,20 +324,28 @@ class Cltr(QuestionPipeline):
             outputs=[*self._part_files(self.out).values(), *headers],
             work=self._write_examples,
         )
+        before = [] if self.recipe.learns_to_retrieve else self.stages_before_training()
         return [
-            *self.stages_before_training(),
+            *before,
             *([own, self._training(OWN, OWN)] if OWN in train else []),
             examples,
-            *(self._training(model, "examples") for model in train if model != OWN),
+            *(self._training(model, "examples") for model in train if model not in (OWN, RETRIEVER)),
         ]
 
     def _training(self, model: str, examples: str) -> Stage:
         return self.training(model, after=[examples], reads=["seed", "max_tokens", "target_tokens"])
 
     def task_of(self, model: str) -> str:
-        return TASKS[model] if self.recipe.backbone is None else TASKS[model].replace("cltr_", "cltr_pair_")
+        return (
+            TASKS[model]
+            if model == RETRIEVER or self.recipe.backbone is None
+            else TASKS[model].replace("cltr_", "cltr_pair_")
+        )
 
     def lengths_of(self, model: str) -> dict[str, int]:
+        if model == RETRIEVER:
+            tables = 1 + self.recipe.retriever_negatives
+            return {"inputs": (2 * tables + 1) * self.recipe.question_tokens, "targets": tables}
         return {"inputs": self.recipe.max_tokens, "targets": self.target_length}
 
     def examples_folder(self, model: str) -> Path:

@@ -1,0 +1,102 @@
+"""CLTR's tables found by vectors that are trained on questions with their tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import small_encoder
+import stages_alone
+
+from lisax.corpora import open_folder
+from lisax.papers.base import REPORT, TRAIN, VALIDATION
+from lisax.papers.cltr.recipe import CltrRecipe
+from lisax.papers.cltr.report import finish
+from lisax.papers.cltr.run import BM25, RETRIEVER, Cltr
+from lisax.predict.dense_search import DenseSearch
+from lisax.predict.retriever import Retriever
+from lisax.records import LisaxError
+from lisax.retrieval.dense import source_of_vectors, weight_of
+from lisax.retrieval.runs import read_run
+from lisax.runtime.checkpoints import read_card
+from lisax.sampling.splits import source_of
+
+RECIPE = """
+CltrRecipe.backbone = '{encoder}'
+CltrRecipe.train = {{'retriever': '{retriever}'}}
+CltrRecipe.initial = {{'retriever': '{encoder}'}}
+CltrRecipe.pool = 12
+CltrRecipe.question_tokens = 24
+CltrRecipe.train_questions = 40
+CltrRecipe.validation_questions = 20
+CltrRecipe.report_questions = 10
+CltrRecipe.validation_share = 0.4
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    models = {"retriever": ("cltr/minilm_table_retriever",)}
+    return small_encoder.prepare(tmp_path_factory.mktemp("cltr"), RECIPE, 100, models)
+
+
+@pytest.fixture(scope="module")
+def run(folder) -> Cltr:
+    return small_encoder.finished(Cltr, CltrRecipe, finish, folder)
+
+
+def test_each_question_is_learned_with_a_table_that_answers_it_and_others(run):
+    for role in (TRAIN, VALIDATION):
+        rows = [json.loads(line) for line in (run.out / f"examples/retriever.{role}.jsonl").read_text().splitlines()]
+        assert rows
+        for row in rows:
+            gold = run.gold_tables(run.questions[role][row["question_id"]])
+            tables = [passage[0] for passage in row["passages"]]
+            assert len(set(tables)) == 3 and tables[0] in gold and not set(tables[1:]) & set(gold)
+
+
+def test_no_table_is_both_learned_from_and_held_out(run):
+    learned, held = (
+        {source_of(question.evidence[0]) for question in run.questions[role].values()} for role in (TRAIN, VALIDATION)
+    )
+    assert learned and held and not learned & held
+
+
+def test_tables_are_found_by_the_trained_vectors_with_a_fitted_weight(run):
+    model = run.model_dir(RETRIEVER)
+    assert read_card(model)["text"]["max_tokens"] == 48 and "adapter" in read_card(model)
+    retriever = Retriever.open(model)
+    assert retriever.cosines and source_of_vectors(run.index_folder, "tables") == str(model)
+    search = DenseSearch.open(run.index_folder, only="tables")
+    assert search.encoder.digest == retriever.digest and search.weight == weight_of(run.index_folder, "tables")
+    pools = read_run(run.run_file(BM25))
+    question = next(iter(run.questions[REPORT].values()))
+    (found,) = search.search([question.text], 12)
+    assert [hit.id for hit in pools[question.id]] == [table for table, _ in found]
+    figures = json.loads((run.out / "metrics.json").read_text())
+    assert set(figures["retrieval"]) == {"bm25"}
+
+
+@pytest.mark.slow
+def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, folder, monkeypatch):
+    stages_alone.check(lambda: Cltr(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("CltrRecipe.backbone = None", "a 'retriever' is trained, on a backbone"),
+        ("CltrRecipe.models = {'retriever': 'a'}", "a 'retriever' is trained|is to be trained and is given"),
+        ("CltrRecipe.question_tokens = 0", "question_tokens must be at least 1"),
+    ],
+)
+def test_what_does_not_fit_is_told(folder, line, told):
+    with pytest.raises(LisaxError, match=told):
+        CltrRecipe.read([folder / "recipe.gin"], [line])
+
+
+def test_an_index_that_is_given_has_its_own_vectors(run, tmp_path):
+    other = Cltr(run.data, tmp_path, run.recipe, index=run.index_folder)
+    with pytest.raises(LisaxError, match="for an index of the run's own"):
+        other.stages()
