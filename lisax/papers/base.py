@@ -160,7 +160,8 @@ class Pipeline(Staged):
         if self.reported_split == "test" and "dev" in self.claim_splits:
             held = {claim.id: claim for claim in self.read_claims("dev")}
         else:
-            chosen = splits.held_out(train.values(), self.recipe.validation_share)
+            recipe = self.recipe
+            chosen = splits.held_out(train.values(), recipe.validation_share, recipe.validation_by)
             held = {i: claim for i, claim in train.items() if i in chosen}
             train = {i: claim for i, claim in train.items() if i not in chosen}
         held = dict(itertools.islice(held.items(), self.recipe.validation_claims))

@@ -37,6 +37,7 @@ ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the attack
 SETTINGS_OF_CLAIMS = (
     "data_files",
     "validation_share",
+    "validation_by",
     "validation_claims",
     "report_claims",
     "attacks",

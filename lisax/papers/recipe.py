@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 from lisax.formats.vocabulary import SentencePieceVocabulary
 from lisax.records import LisaxError
 from lisax.runtime.resumable import fingerprint
+from lisax.sampling.splits import BY
 
 WARM_UP = "warm_up"
 
@@ -54,9 +55,10 @@ class BaseRecipe:
     # A SentencePiece model; None: train one of `vocabulary_size` pieces on the corpus.
     vocabulary: str | None = dataclasses.field(default=None, metadata=VOCABULARY)
     vocabulary_size: int = 32_000
-    # Share of the training split held out for choosing checkpoints and for temperatures, by page or table, if there is
-    # no validation split.
+    # Share of the training split held out for choosing checkpoints and for temperatures, if there is no validation split:
+    # by 'source', a page or table with all that is said of it (`sampling.splits`), or by 'id', whatever it is of.
     validation_share: float = 0.05
+    validation_by: str = "source"
     seed: int = 0
 
     gin_module: ClassVar[str]  # gin knows the recipe as `gin_module.CLASS`
@@ -71,6 +73,10 @@ class BaseRecipe:
                     f"{type(self).__name__}.{field} names {', '.join(unknown)}; {self.names_of_models} "
                     f"{', '.join(self.model_names)}"
                 )
+        if self.validation_by not in BY:
+            raise LisaxError(
+                f"{type(self).__name__}.validation_by must be {' or '.join(map(repr, BY))}, found {self.validation_by!r}"
+            )
         if not 0 < self.validation_share < 1:
             raise LisaxError(
                 f"{type(self).__name__}.validation_share must lie between 0 and 1, found {self.validation_share}"

@@ -18,11 +18,14 @@ from lisax.sampling.files import hashed_share
 _WORD = re.compile(r"\w+")
 _IN_BRACKETS = re.compile(r" \([^()]*\)$")
 LONGEST_NAME = 8  # words
+BY = SOURCE, ID = "source", "id"
 
 
-def held_out(items: Iterable[Claim | Question], share: float) -> set[str]:
+def held_out(items: Iterable[Claim | Question], share: float, by: str = SOURCE) -> set[str]:
     """The ids of those that are held out, about a `share` of all: the first sources by a hash, at least one and never all.
-    Where all are of one source, they are held out one by one."""
+    Where all are of one source, they are held out one by one. By `ID` each is by itself, by a hash of its own."""
+    if by == ID:
+        return {item.id for item in items if hashed_share(item.id) < share}
     by_source: dict[str, list[str]] = {}
     for item, source in sources(items):
         by_source.setdefault(source, []).append(item.id)

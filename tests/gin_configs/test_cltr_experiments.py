@@ -2,15 +2,16 @@
 
 import pytest
 
-from lisax.papers.cltr.recipe import MODELS, OWN, CltrRecipe
+from lisax.papers.cltr.recipe import MODELS, OWN, RETRIEVER, CltrRecipe
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.optimizers import AdamW
 
 FOLDER = GIN_CONFIGS / "experiments" / "cltr"
-LARGE = [f"{model}_{size}" for model in MODELS if model != OWN for size in ("base", "large")]
+LARGE = [f"{model}_{size}" for model in MODELS if model not in (OWN, RETRIEVER) for size in ("base", "large")]
 MICRO = ["parts_micro", "rows_micro", "columns_micro", "aggregation_micro", "parts_world_micro", "own_micro"]
 RECIPES = [
     "minilm",
+    "minilm_retriever",
     "paper_large",
     "scratch",
     "scratch_aggregation",
@@ -25,7 +26,7 @@ RECIPES = [
 def test_every_file_is_known_here():
     assert {path.stem for path in FOLDER.glob("*.gin")} == {
         *(*LARGE, *MICRO, *RECIPES),
-        *("common_large", "common_micro", "minilm_parts"),
+        *("common_large", "common_micro", "minilm_parts", "minilm_table_retriever"),
     }
 
 
@@ -64,7 +65,7 @@ def test_a_recipes_files_exist(name):
         warm_up = CltrRecipe.read([recipe.warm_up])
         assert starts <= warm_up.train.keys() and warm_up.max_tokens == recipe.max_tokens
     assert recipe.aggregates == name.endswith("_aggregation")
-    assert bool(recipe.scorers) == (name != "transfer")
+    assert bool(recipe.scorers) == (name not in ("transfer", "minilm_retriever"))
 
 
 def test_the_encoders_file_trains_an_adapter_of_it():
@@ -76,4 +77,16 @@ def test_the_encoders_file_trains_an_adapter_of_it():
     ]
     with configured("train", [FOLDER / "minilm_parts.gin"], given) as config:
         assert (config.model.kind, config.model.labels, config.model.backbone.emb_dim) == ("pair", 2, 384)
+        assert config.adapter.rank == 8 and config.total_steps
+
+
+def test_the_retrievers_file_trains_cosines_by_an_adapter():
+    given = [
+        "MODEL_DIR = 'out'",
+        "INITIAL_CHECKPOINT_PATH = 'minilm'",
+        "MIXTURE_OR_TASK_NAME = 'questions_retrieve'",
+        "TASK_FEATURE_LENGTHS = {'inputs': 672, 'targets': 3}",
+    ]
+    with configured("train", [FOLDER / "minilm_table_retriever.gin"], given) as config:
+        assert config.model.kind == "dual_encoder" and config.model.normalized and config.model.tied
         assert config.adapter.rank == 8 and config.total_steps

@@ -289,6 +289,7 @@ def test_records_of_examples():
         ({"train": {"t": "a"}}, "names t;"),
         ({"threshold": 2}, "threshold must lie"),
         ({"validation_share": 0}, "validation_share must lie"),
+        ({"validation_by": "page"}, "validation_by must be 'source' or 'id', found 'page'"),
     ],
 )
 def test_a_wrong_recipe(fields, said):

@@ -66,3 +66,10 @@ def test_questions_are_held_out_by_table():
     held = held_out(questions, 0.2)
     assert len(held) == 8
     assert len({question.evidence[0].partition("#")[0] for question in questions if question.id in held}) == 2
+
+
+def test_by_id_each_is_by_itself():
+    claims = [claim(i, "Tarn" if i % 2 else "Ostra") for i in range(200)]
+    held = held_out(claims, 0.3, "id")
+    assert 30 < len(held) < 90 and held_out(claims[::-1], 0.3, "id") == held
+    assert {claim.gold_ids[0][0] for claim in claims if claim.id in held} == {"T", "O"}

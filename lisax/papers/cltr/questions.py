@@ -36,6 +36,7 @@ SETTINGS_OF_QUESTIONS = (
     "report_questions",
     "answer_cells",
     "validation_share",
+    "validation_by",
     "learns",
     "scores",
     "aggregates",
@@ -176,7 +177,7 @@ class QuestionPipeline(EncoderPipeline):
         reported = dict(itertools.islice(reported.items(), recipe.report_questions))
         taught = read(TRAIN) if recipe.learns or recipe.fuse_bm25 else ()
         train = {i: question for i, question in by_id(taught, reported).items() if i not in reported}
-        chosen = splits.held_out(train.values(), recipe.validation_share)
+        chosen = splits.held_out(train.values(), recipe.validation_share, recipe.validation_by)
         held = {i: question for i, question in train.items() if i in chosen}
         train = {i: question for i, question in train.items() if i not in held}
         return {

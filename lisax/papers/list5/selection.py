@@ -71,7 +71,15 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
             return stages
         grid = Stage(
             name=GRID,
-            reads=["data_files", "validation_share", "validation_claims", "k1_grid", "b_grid", "documents"],
+            reads=[
+                "data_files",
+                "validation_share",
+                "validation_by",
+                "validation_claims",
+                "k1_grid",
+                "b_grid",
+                "documents",
+            ],
             outputs=[self.grid_file],
             work=self._search_grid,
         )

@@ -58,7 +58,7 @@ class OpenTables(EncoderPipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
     indexed = ("tables",)
-    settings_of_texts = (*EncoderPipeline.settings_of_texts, "validation_share", "validation_claims")
+    settings_of_texts = (*EncoderPipeline.settings_of_texts, "validation_share", "validation_by", "validation_claims")
     recipe_class = TableRecipe
     roles: Sequence[str] = ROLES  # those for which tables are retrieved
     world_settings = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
@@ -174,7 +174,7 @@ class OpenTables(EncoderPipeline):
         retrieve = Stage(  # section 3: the ten best tables per claim
             name="retrieve",
             after=[f"index.{recipe.strategy}"],
-            reads=["strategy", "entities", "train_claims", "validation_share", "validation_claims"],
+            reads=["strategy", "entities", "train_claims", "validation_share", "validation_by", "validation_claims"],
             outputs=[self.run_file(recipe.strategy, recipe.entities, role) for role in self.roles],
             work=self._retrieve,
         )

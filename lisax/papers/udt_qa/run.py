@@ -39,13 +39,19 @@ from lisax.sampling import files
 from lisax.sampling import question_examples as sampling
 
 LEARNED = (TRAIN, VALIDATION)
-SETTINGS_OF_LEARNED = ("train_questions", "validation_share", "validation_claims")
+SETTINGS_OF_LEARNED = ("train_questions", "validation_share", "validation_by", "validation_claims")
 
 
 class UdtQa(EncoderPipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
-    settings_of_texts = (*EncoderPipeline.settings_of_texts, "indexes", "validation_share", "validation_claims")
+    settings_of_texts = (
+        *EncoderPipeline.settings_of_texts,
+        "indexes",
+        "validation_share",
+        "validation_by",
+        "validation_claims",
+    )
     asked = "questions"
     recipe_class = QuestionRecipe
     # More claims than in other worlds need two pages, one of which may be withheld; questions mostly ask for facts.
