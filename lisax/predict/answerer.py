@@ -14,8 +14,9 @@ from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
 from lisax.predict.index import Index
 from lisax.predict.opening import format_of
+from lisax.predict.passage_search import PassageSearch
 from lisax.predict.reader import Answer, Reader
-from lisax.predict.retriever import PassageSearch, open_encoder
+from lisax.predict.retriever import open_encoder
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.predict.verifier import check_confidence

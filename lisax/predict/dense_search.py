@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from lisax.predict.retriever import open_encoder
 from lisax.records import LisaxError
 from lisax.retrieval import bm25, table_text
 from lisax.retrieval.bm25 import Bm25Index
@@ -52,8 +53,6 @@ class DenseSearch:
         vectors = DenseIndex.open(folder, only)
         if not vectors.cosines:
             return None
-        from lisax.predict.retriever import open_encoder  # which imports this module
-
         words = Bm25Index.open(folder, table_text.NAME if only == "tables" else bm25.NAME)
         weight = WEIGHT if weight is None else weight
         return cls(vectors, open_encoder(source), words.search, weight=weight, exact=not vectors.is_listed)

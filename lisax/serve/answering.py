@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from lisax.predict.checker import Checker
     from lisax.predict.page_index import PageIndex
     from lisax.predict.passage_index import PassageIndex
+    from lisax.predict.passage_search import PassageSearch
     from lisax.predict.ranker import Ranker
     from lisax.predict.reader import Answer
-    from lisax.predict.retriever import PassageSearch
     from lisax.predict.table_answers import TableAnswerer
     from lisax.predict.table_index import TableIndex
     from lisax.predict.verdicts import Evidence, Verdict
@@ -506,7 +506,7 @@ class Engine:
         return self._once("sentences", corpus, lambda: PageIndex(DocumentIndex.open(corpus.index)))
 
     def search(self, corpus: ServedCorpus) -> PassageSearch:
-        from lisax.predict.retriever import PassageSearch
+        from lisax.predict.passage_search import PassageSearch
 
         retriever = None if corpus.uploaded else self.models.get(RETRIEVER)  # uploads have no vectors of passages
         return self._once(

@@ -18,8 +18,9 @@ from lisax import cli
 from lisax.models.architectures import EncoderConfig
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.index import Index
+from lisax.predict.passage_search import PassageSearch
 from lisax.predict.ranker import Bm25Ranker, Ranker
-from lisax.predict.retriever import PassageSearch, add_vectors, open_encoder
+from lisax.predict.retriever import add_vectors, open_encoder
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import DataError, Document, LisaxError, Sentence, Table
 from lisax.retrieval import dense, documents, few_texts, fusion, mixed, table_text, tables

@@ -16,9 +16,10 @@ from lisax.corpora import open_folder
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
 from lisax.predict.passage_index import PassageIndex
+from lisax.predict.passage_search import retrieve
 from lisax.predict.ranker import SentenceRanker, rank_to_file
 from lisax.predict.reader import Reader
-from lisax.predict.retriever import Retriever, retrieve
+from lisax.predict.retriever import Retriever
 from lisax.predict.verifier import Labeller, verify_run
 from lisax.records import Claim, Graph, LisaxError
 from lisax.retrieval import mixed, passages

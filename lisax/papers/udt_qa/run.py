@@ -24,8 +24,9 @@ from lisax.papers.settings import fact
 from lisax.papers.stages import Stage
 from lisax.papers.udt_qa.claims import ClaimChecks
 from lisax.papers.udt_qa.recipe import QuestionRecipe
+from lisax.predict.passage_search import retrieve
 from lisax.predict.reader import Reader, answer_to_file
-from lisax.predict.retriever import Retriever, retrieve
+from lisax.predict.retriever import Retriever
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import counting, say
 from lisax.records import Document, LisaxError, Question, write_json_lines

@@ -1,0 +1,64 @@
+"""Searches an index of passages by BM25, by vectors, or by both."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from lisax.predict.dense_search import DenseSearch
+from lisax.records import LisaxError
+from lisax.retrieval.dense import DenseIndex, Encodes, fused
+from lisax.retrieval.mixed import Hits, MixedIndex
+
+METHODS = ("bm25", "dense", "fused")
+
+
+class PassageSearch:
+    """An open index with its search method: BM25, vectors, or both fused: by score where the vectors' dot products are
+    cosines, otherwise by reciprocal rank, each contributing the same number of hits. `index` is the index itself."""
+
+    def __init__(
+        self, folder: str | os.PathLike, *, method: str = "bm25", retriever: Encodes | None = None, exact: bool = True
+    ):
+        if method not in METHODS:
+            raise LisaxError(f"expected a method of {', '.join(METHODS)}; found '{method}'")
+        self._method, self._retriever, self._exact = method, retriever, exact
+        if method == "bm25":
+            self.index = MixedIndex.open(folder)
+            return
+        if retriever is None:
+            raise LisaxError(f"the method '{method}' needs a retriever")
+        self._vectors = DenseIndex.open(folder)
+        if self._vectors.models != {retriever.digest}:
+            raise LisaxError(
+                f"{folder} has vectors of another retriever: make them with this one by `lisax index vectors`"
+            )
+        self.index = MixedIndex.open(folder)
+
+    def __call__(self, questions: Mapping[str, str], k: int) -> dict[str, Hits]:
+        """Up to `k` (passage id, score) hits for each question {id: text}."""
+        texts, runs = list(questions.values()), []
+        if self._method == "fused" and self._retriever.cosines:
+            both = DenseSearch(self._vectors, self._retriever, self.index.search, exact=self._exact)
+            return dict(zip(questions, both.search(texts, k)))
+        if self._method != "dense":
+            runs.append(dict(zip(questions, self.index.search(texts, k))))
+        if self._method != "bm25":
+            found = self._vectors.search(self._retriever.questions(texts), k, exact=self._exact)
+            runs.append(dict(zip(questions, found)))
+        if len(runs) == 1:
+            return runs[0]
+        return fused([{query: [hit for hit, _ in hits] for query, hits in run.items()} for run in runs], k)
+
+
+def retrieve(
+    folder: str | os.PathLike,
+    questions: Mapping[str, str],
+    k: int,
+    *,
+    method: str = "bm25",
+    retriever: Encodes | None = None,
+    exact: bool = True,
+) -> dict[str, Hits]:
+    """Up to `k` (passage id, score) hits for each question {id: text}: see `PassageSearch`."""
+    return PassageSearch(folder, method=method, retriever=retriever, exact=exact)(questions, k)
