@@ -297,8 +297,8 @@ def test_a_token_is_asked_for_but_by_probes(tmp_path, index, made):
 def test_a_rate_for_calls_that_is_not_the_pages(tmp_path, index, made):
     page = open_page(tmp_path, index, made, Limits(calls_per_second=0.001, changes_burst=0))
     client = TestClient(create(page), base_url="http://localhost")
-    statuses = [post(client, "check", {"claim": "a"}) for _ in range(3)]
-    assert [one.status_code for one in statuses] == [200, 200, 429] and int(statuses[2].headers["retry-after"]) > 1
+    statuses = [post(client, "check", {"claim": "a"}) for _ in range(2)]
+    assert [one.status_code for one in statuses] == [200, 429] and int(statuses[1].headers["retry-after"]) > 1
     assert client.get("/healthz").status_code == 200
     page.close()
 
