@@ -7,8 +7,8 @@
 
 The labeller over text and the model of rows and columns begin from the warm-up, the labeller over tables from the one
 over text. Each is a run of the gin file that `MODELS` names (seed 0, about half an hour on two quiet cores, of `parts` an
-hour) and resumes where it was interrupted. Its dev figures are in OUT/metrics.json; the model card, which is written by hand, says
-them. The labeller over text is the mean of two such runs' adapters, in OUT/seed0 and so on, ten minutes each; its own
+hour) and resumes where it was interrupted; GLIBC_TUNABLES=glibc.malloc.hugetlb=1 takes a quarter off (`lisax train` sets
+it by itself). Its dev figures are in OUT/metrics.json; the model card, which is written by hand, says them. The labeller over text is the mean of two such runs' adapters, in OUT/seed0 and so on, ten minutes each; its own
 figures are those of `lisax run list5 --gin_file experiments/list5/given.gin --model minilm-text`.
 """
 

@@ -12,8 +12,10 @@ from lisax import __version__
 from lisax.cli.verbs import SETTINGS, Root
 from lisax.extras import not_installed
 from lisax.records import LisaxError
+from lisax.runtime.huge_pages import start_again_with_huge_pages
 
 RESTARTS = ("attack",)  # verbs that cannot resume after an interruption
+TRAINS = ("train", "run", "demo", "reproduce")
 
 
 def root() -> Root:
@@ -43,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Training that is stopped by SIGTERM raises SystemExit(143)."""
     if arguments is None:
         sys.stdout.reconfigure(errors="backslashreplace")  # printed paths need not be UTF-8
+        if any(word in TRAINS for word in sys.argv[1:2]):
+            start_again_with_huge_pages()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return invoke(arguments)
