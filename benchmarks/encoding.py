@@ -9,7 +9,7 @@ BertModel with the mean of its states in torch, once sorted by length in batches
 sentence-transformers does, whose batches are of 32 texts) and once in batches of 32 in their order. Texts go in, so
 tokenising counts; vectors are compared. Ratios are medians over rounds.
 
-Last, `--searched` vectors around random centres are searched exactly, by the inverted file, and by faiss's HNSW.
+Last, `--searched` vectors around random centres are searched exactly, by the inverted file, and by the HNSW graph.
 Runs from the repository's root.
 """
 
@@ -184,44 +184,27 @@ class Random:
 
 
 def searches(folder: Path, count: int) -> None:
-    import faiss
-
     made = (Passage(f"text:p{i}:0", "", "x", (f"p{i}_0",), (0,)) for i in range(count))
     mixed.build_index({Source.TEXT: made}, folder)
     encoder = Random()
     dense.encode_index(folder, encoder)
-    started = time.perf_counter()
-    dense.approximate(folder)
-    print(f"inverted file of {count:,} vectors: {time.perf_counter() - started:.1f} s to build")
-    graph = faiss.IndexHNSWFlat(WIDTH, 32, faiss.METRIC_INNER_PRODUCT)
-    started = time.perf_counter()
-    for path in sorted(folder.glob("dense-text/*/vectors.npy")):
-        graph.add(np.load(path))
-    print(f"HNSW (32 neighbours): {time.perf_counter() - started:.1f} s to build")
-    graph.hnsw.efSearch = 128
-    index, questions = dense.DenseIndex.open(folder), encoder.questions([""] * SEEN)
-    ways = {
-        "exact": lambda some: [{score for _, score in hits} for hits in index.search(some, TOP)],
-        "inverted file": lambda some: [{hit for hit, _ in hits} for hits in index.search(some, TOP, exact=False)],
-        "HNSW": lambda some: [set(row) for row in graph.search(some, TOP)[0].tolist()],
-    }
-    best = [{hit for hit, _ in hits} for hits in index.search(questions, TOP)]
-    scores = ways["exact"](questions)
-    for name, way in ways.items():
-        found = way(questions)  # also warms the mapped files
+    questions = encoder.questions([""] * SEEN)
+    best = [{hit for hit, _ in hits} for hits in dense.DenseIndex.open(folder).search(questions, TOP)]
+    for name, kind in (("exact", None), ("inverted file", "lists"), ("HNSW", "hnsw")):
+        if kind is not None:
+            started = time.perf_counter()
+            dense.approximate(folder, kind)
+            print(f"{name} of {count:,} vectors: {time.perf_counter() - started:.1f} s to build")
+        index, exact = dense.DenseIndex.open(folder), kind is None
+        found = index.search(questions, TOP, exact=exact)  # also warms the mapped files
         started = time.perf_counter()
         for question in questions:
-            way(question[None])
+            index.search(question[None], TOP, exact=exact)
         single = (time.perf_counter() - started) / SEEN
         started = time.perf_counter()
-        way(questions)
+        index.search(questions, TOP, exact=exact)
         batch = (time.perf_counter() - started) / SEEN
-        if name == "HNSW":  # ids are places there: compared by score
-            shared = sum(
-                sum(min(abs(one - other) for other in of) < 1e-5 for one in row) for row, of in zip(found, scores)
-            )
-        else:
-            shared = sum(len(a & b) for a, b in zip(found, scores if name == "exact" else best))
+        shared = sum(len({hit for hit, _ in hits} & of) for hits, of in zip(found, best))
         print(
             f"{name:14}{single * 1e3:8.2f} ms a query alone, {batch * 1e3:6.2f} of {SEEN} at once; "
             f"{shared / (SEEN * TOP):.3f} of the first {TOP}"

@@ -39,7 +39,7 @@ def answer(
         Literal["bm25", "dense", "fused"] | None, Option("Search method.", default="fused with a retriever, else bm25")
     ] = None,
     approximate: Annotated[
-        bool, Option("Search the inverted file of vectors, which is faster and approximate.")
+        bool, Option("Search the inverted file or graph of vectors, which is faster and approximate.")
     ] = False,
     k: Annotated[Count, Option("Passages retrieved per question.")] = 100,
 ) -> None:

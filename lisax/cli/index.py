@@ -180,7 +180,14 @@ def vectors(
             "MODEL",
         ),
     ],
-    approximate: Annotated[bool, Option("Add an inverted file of compressed vectors, for millions of texts.")] = False,
+    approximate: Annotated[
+        Literal["lists", "hnsw"] | None,
+        Option(
+            "Also add what finds near vectors without comparing all: an inverted file, which stays on disk, for millions "
+            "of texts; or an HNSW graph, in memory, the faster one for a question at a time.",
+            default="all are compared",
+        ),
+    ] = None,
 ) -> None:
     """Add a model's vectors to an index: of passages, of the sentences of pages, or of tables.
 
@@ -190,8 +197,8 @@ def vectors(
     from lisax.retrieval import dense
 
     _encode(index, open_encoder(retriever))
-    if approximate:
-        dense.approximate(index)
+    if approximate is not None:
+        dense.approximate(index, approximate)
 
 
 def cluster(

@@ -6,9 +6,10 @@ interrupted encoding resumes; texts that are added later are encoded alone, and 
 their vectors with them. All vectors of an index come from one model, so their dot products are comparable: each
 component is searched separately and the results are merged, which for exact search equals searching one index.
 
-`approximate` adds `ivf-{name}`: an inverted file of vectors in one byte a dimension, mapped too. Not HNSW, which keeps
-all vectors in memory and cannot be mapped: of 100,000 vectors (`benchmarks/encoding.py`) it answers one query in 1.1 ms
-for the inverted file's 3.0, but 200 at once in 0.8 ms each for 0.2; exact search takes 25 and 8.
+`approximate` adds `ivf-{name}`: an inverted file of vectors in one byte a dimension, mapped too, or an HNSW graph of
+them (Malkov & Yashunin 2018), which is faster for one query at a time and has to be in memory. Of 100,000 vectors
+(`benchmarks/encoding.py`) a graph of uncompressed ones answers one query in 1.1 ms for the inverted file's 3.0, but 200
+at once in 0.8 ms each for 0.2; exact search takes 25 and 8.
 
 For 20 M passages of 768 dimensions (T5 base): vectors.npy takes 20e6 * 768 * 4 = 61.4 GB on disk, all of which an exact
 search reads (mapped, so it claims no RAM, but each batch of queries takes the time of one reading). The inverted file
@@ -25,7 +26,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from lisax.retrieval.mixed import Hits
 BLOCK = 1 << 13  # texts encoded between two commits
 SEARCHED = 1 << 18  # vectors compared at once
 PROBES, TRAINED_BY = 64, 64  # lists read per query; vectors per list for training
+NEIGHBOURS, REACHED = 32, 128  # of a vector in the graph; candidates kept in a search of it
 RECIPROCAL = 60  # the constant of Cormack et al. 2009
 PREFIX, LISTS, WEIGHT = "dense-", "ivf-", "weight-"
 
@@ -133,18 +135,20 @@ def _settings(components: Mapping[str, dict], name: str) -> dict:
     return settings if "over" in settings else {}
 
 
-def approximate(folder: str | os.PathLike) -> None:
-    """Adds an inverted file to all vectors that have none."""
+def approximate(folder: str | os.PathLike, kind: Literal["lists", "hnsw"] = "lists") -> None:
+    """Adds an inverted file (`lists`) or an HNSW graph to all vectors that have none, or one of the other kind."""
     import faiss
 
     for name in DenseIndex.open(folder).names:
         with writing(folder) as state:
-            if LISTS + name in state.components:
+            old = state.components.get(LISTS + name)
+            if old is not None and old["settings"].get("kind", "lists") == kind:
                 continue
             blocks = _blocks(Path(folder), name)
             count, width = sum(map(len, blocks)), blocks[0].shape[1]
             lists = max(1, min(round(4 * math.sqrt(count)), count // 39))  # faiss wants 39 vectors a list
-            index = faiss.index_factory(width, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
+            described = f"IVF{lists},SQ8" if kind == "lists" else f"HNSW{NEIGHBOURS},SQ8"
+            index = faiss.index_factory(width, described, faiss.METRIC_INNER_PRODUCT)
             step = max(1, count // (TRAINED_BY * lists))
             index.train(np.concatenate([block[::step] for block in blocks]))
             for block in blocks:
@@ -155,7 +159,7 @@ def approximate(folder: str | os.PathLike) -> None:
             state.commit(
                 {
                     LISTS + name: {
-                        "settings": {"lists": lists, "vectors": count, "over": PREFIX + name, "of": of},
+                        "settings": {"kind": kind, "vectors": count, "over": PREFIX + name, "of": of},
                         "files": state.names(part),
                         "parts": [part.relative_to(state.folder).as_posix()],
                     }
@@ -205,7 +209,7 @@ class DenseIndex:
 
     @property
     def is_listed(self) -> bool:
-        """Whether all vectors have an inverted file."""
+        """Whether all vectors have an inverted file or a graph."""
         return len(self._lists) == len(self.names)
 
     def search(self, vectors: np.ndarray, k: int, *, exact: bool = True) -> list[Hits]:
@@ -268,7 +272,10 @@ def _lists(folder: Path, name: str):
 
     part = folder / open_component(folder, LISTS + name)["parts"][0]
     index = faiss.read_index(str(part / "lists.faiss"), faiss.IO_FLAG_MMAP)
-    index.nprobe = PROBES
+    if isinstance(index, faiss.IndexHNSW):
+        index.hnsw.efSearch = REACHED
+    else:
+        index.nprobe = PROBES
     return index
 
 

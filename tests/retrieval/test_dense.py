@@ -109,15 +109,28 @@ def test_vectors_of_an_earlier_version_are_made_again(folder):
     assert dense.encode_index(folder, Made()) == 80 and len(dense.DenseIndex.open(folder).names) == 2
 
 
-def test_the_inverted_file_finds_nearly_what_exact_search_does(folder):
+@pytest.mark.parametrize("kind", ["lists", "hnsw"])
+def test_approximate_search_finds_nearly_what_exact_search_does(folder, kind):
     dense.encode_index(folder, Made())
     with pytest.raises(LisaxError, match="--approximate"):
         dense.DenseIndex.open(folder).search(Made().questions(["a"]), 3, exact=False)
-    dense.approximate(folder)
+    dense.approximate(folder, kind)
     index, vectors = dense.DenseIndex.open(folder), Made().questions([f"q{i}" for i in range(20)])
     exact, near = index.search(vectors, 5), index.search(vectors, 5, exact=False)
     shared = [len({hit for hit, _ in a} & {hit for hit, _ in b}) for a, b in zip(exact, near)]
-    assert sum(shared) >= 0.9 * 100  # 64 probes reach every list here: only one byte a dimension differs
+    # 64 probes reach every list here, and the graph's search most vectors: only one byte a dimension differs.
+    assert sum(shared) >= 0.9 * 100
+
+
+def test_a_graph_takes_the_place_of_an_inverted_file(folder):
+    dense.encode_index(folder, Made())
+    sizes = []
+    for kind in ("lists", "hnsw", "hnsw", "lists"):
+        dense.approximate(folder, kind)
+        (file,) = folder.glob("ivf-text*/**/lists.faiss")
+        sizes.append(file.stat().st_size)
+        assert dense.DenseIndex.open(folder).is_listed
+    assert sizes[1] == sizes[2] > sizes[0] == sizes[3]  # a graph also holds each vector's neighbours
 
 
 def test_reciprocal_rank_fusion():
