@@ -1,12 +1,13 @@
-"""Trains what LisaX ships and puts it where it stands: `lisax/shipped/warmup`, `text`, `tables` or `parts`.
+"""Trains what LisaX ships and puts it where it stands: `lisax/shipped/warmup`, `text`, `ranker`, `tables` or `parts`.
 
     python -m benchmarks.ship warmup --data ../shared/data/tabfact ../shared/data/infotabs --out OUT
     python -m benchmarks.ship text --data ../shared/data/fever --out OUT
+    python -m benchmarks.ship ranker --data ../shared/data/fever --out OUT
     python -m benchmarks.ship tables --data ../shared/data/tabfact ../shared/data/infotabs --out OUT
     python -m benchmarks.ship parts --data ../shared/data/wtq --out OUT
 
-The labeller over text and the model of rows and columns begin from the warm-up, the labeller over tables from the one
-over text. Each is a run of the gin file that `MODELS` names (seed 0, about half an hour on two quiet cores, of `parts` an
+The labeller over text and the model of rows and columns begin from the warm-up, the ranker and the labeller over tables
+from the labeller over text. Each is a run of the gin file that `MODELS` names (seed 0, about half an hour on two quiet cores, of `parts` an
 hour) and resumes where it was interrupted; GLIBC_TUNABLES=glibc.malloc.hugetlb=1 takes a quarter off (`lisax train` sets
 it by itself). Its dev figures are in OUT/metrics.json; the model card, which is written by hand, says them. The labeller over text is the mean of two such runs' adapters, in OUT/seed0 and so on, ten minutes each; its own
 figures are those of `lisax run list5 --gin_file experiments/list5/given.gin --model minilm-text`.
@@ -87,6 +88,15 @@ MODELS = {
         shipped.FOLDER / "text",
         lambda run, role: run.claims_of(role),
         seeds=(0, 1),
+    ),
+    "ranker": Shipped(
+        "experiments/list5/minilm_ranker.gin",
+        Recipe.read,
+        List5,
+        finish_text,
+        "rerank",
+        shipped.FOLDER / "ranker",
+        lambda run, role: run.claims_of(role),
     ),
     "tables": Shipped(
         "experiments/open_tables/minilm.gin",

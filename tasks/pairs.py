@@ -119,6 +119,7 @@ def add_all() -> None:
     formats = {
         "rank": RANK,
         "rank_entities": RANK_ENTITIES,
+        "rerank": RANK,
         labelling.CANDIDATES: LABEL_POINTWISE,
         **labelling.VARIANTS,
     }

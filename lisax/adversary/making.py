@@ -118,7 +118,7 @@ def best_lexicon(corpus: AttackCorpus, claims: Sequence[Claim], texts: Sequence[
     from lisax.adversary.lexicon import CorpusLexicon, Lexicons, WordNetLexicon
     from lisax.predict.sentence_encoder import SentenceEncoder
 
-    general = WordNetLexicon.load() or EncoderLexicon(texts, SentenceEncoder.open(shipped.RANKER).encode)
+    general = WordNetLexicon.load() or EncoderLexicon(texts, SentenceEncoder.open(shipped.ENCODER).encode)
     return Lexicons(general, RuleLexicon(), CorpusLexicon(corpus, claims))
 
 

@@ -38,8 +38,8 @@ class Checker:
     """Checks claims against an index: search, rank, verify.
 
     Without a verifier, what LisaX ships labels claims, from sentences or, over an index of tables, from these
-    (`lisax.shipped`); its encoder, MiniLM, is fetched where it is not there yet, and ranks sentences if no ranker is
-    given. With a verifier and without a ranker they are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an
+    (`lisax.shipped`), and ranks sentences if no ranker is given; their encoder, MiniLM, is fetched where it is not there
+    yet. With a verifier and without a ranker they are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an
     evidence pointer (`InTurn`). A claim without evidence is labelled NOT ENOUGH INFO, and `Verdict.reason` says why.
 
     >>> from lisax import Checker, Index, example_model, example_pages
@@ -166,4 +166,4 @@ def shipped_for(index: Index, ranker: Ranker | Path | None = None) -> tuple[Path
             "no labeller over tables comes with LisaX: name a model, or index the tables with `lisax index mixed`, whose "
             "rows the labeller over text reads"
         )
-    return labeller, shipped.RANKER if index.reads == "sentences" and ranker is None else ranker
+    return labeller, shipped.ranker() if index.reads == "sentences" and ranker is None else ranker

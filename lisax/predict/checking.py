@@ -176,7 +176,7 @@ def ask(
     if not question:
         raise LisaxError("the question is empty")
     if model is None:
-        opened = open_index(corpus, index, "tables", shipped.RANKER)
+        opened = open_index(corpus, index, "tables", shipped.ENCODER)
     else:
         opened = open_index(corpus, index, "tables" if format_of(model) is TABLE_PARTS else "mixed")
     answerer = Answerer.open(

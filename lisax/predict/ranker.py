@@ -8,7 +8,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from lisax.predict.opening import is_encoder, open_model
 from lisax.predict.pair_model import PairModel
 from lisax.predict.pointer_model import PointerModel
 from lisax.predict.prompt_model import PromptModel, text_of
+from lisax.predict.score_fusion import features_of, probability
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.stopping import Stopping
 from lisax.predict.text_model import TextModel
@@ -31,6 +32,7 @@ from lisax.retrieval.dense_texts import Text
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.fusion import WEIGHT, fused
 from lisax.retrieval.runs import strictly_falling
+from lisax.runtime.model_card import ModelCard
 from lisax.runtime.public_models import Job, Use
 from lisax.runtime.resumable import resumable_lines
 
@@ -112,7 +114,9 @@ def ranker_of(
         if model.use.job is not Job.RANK:
             raise LisaxError(f"{source} does not rank texts: its job is to {model.use.job}")
     if model.format in KINDS:
-        return KINDS[model.format](model)
+        ranker = KINDS[model.format](model)
+        reranking = Reranking.of(model.card) if isinstance(ranker, SentenceRanker) else None
+        return ranker if reranking is None else Reranker(ranker, Ranker.open(reranking.first), reranking)
     if model.format is TABLE_PARTS:
         raise LisaxError(f"{source} scores rows and columns for questions: use it with `lisax ask` (Answerer.open)")
     raise LisaxError(f"{source} labels claims (its format is '{model.format}'): a ranker is wanted here")
@@ -145,6 +149,22 @@ class SentenceRanker(Ranker):
         self.stopping, self.bound, self.scored, self.offered = stopping, bound, 0, 0
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
+        for found, known in zip(evidence, self.scores(claims, evidence, spot=spot, progress=progress)):
+            best = sorted(((score, -place) for place, score in enumerate(known)), reverse=True)
+            ranked = [dataclasses.replace(found[-place], score=score) for score, place in best]
+            lowest = min(known, default=0.0)
+            rest = enumerate(found[len(known) :], start=1)
+            yield ranked + [dataclasses.replace(one, score=lowest - i) for i, one in rest]
+
+    def scores(
+        self,
+        claims: Sequence[str],
+        evidence: Sequence[Sequence[Evidence]],
+        *,
+        spot: Spot | None = None,
+        progress: Progress | None = None,
+    ) -> list[list[float]]:
+        """The scores of each claim's evidence in the order that it is given in, of the first of it where it stops early."""
         if self.model.format is RANK_ENTITIES:
             spot = spot or default_spotter().spot
             entities = [tuple(spot(claim)) for claim in claims]
@@ -165,12 +185,7 @@ class SentenceRanker(Ranker):
             going = [number for number in going if not self._is_done(scores[number], len(evidence[number]))]
         self.scored += sum(map(len, scores))
         self.offered += sum(map(len, evidence))
-        for found, known in zip(evidence, scores):
-            best = sorted(((score, -place) for place, score in enumerate(known)), reverse=True)
-            ranked = [dataclasses.replace(found[-place], score=score) for score, place in best]
-            lowest = min(known, default=0.0)
-            rest = enumerate(found[len(known) :], start=1)
-            yield ranked + [dataclasses.replace(one, score=lowest - i) for i, one in rest]
+        return scores
 
     @property
     def _chunk(self) -> int | None:
@@ -178,6 +193,56 @@ class SentenceRanker(Ranker):
 
     def _is_done(self, scores: list[float], candidates: int) -> bool:
         return len(scores) == candidates or self.stopping.chance(scores) < self.bound
+
+
+@dataclasses.dataclass(frozen=True)
+class Reranking:
+    """How a trained ranker scores the best of another one again; the field `reranks` of its `model.json`.
+
+    `first`: the other ranker, as `Ranker.open` takes it. `depth`: how many of its best. `weights`: of the log-odds of
+    relevance, the other score as a share of the claim's best, and 1 (`score_fusion`)."""
+
+    first: str
+    depth: int
+    weights: tuple[float, float, float]
+
+    @classmethod
+    def of(cls, card: ModelCard) -> Reranking | None:
+        """What was fitted for a model; None where nothing was."""
+        if card.get("reranks") is None:
+            return None
+        first, depth, weights = card.needed("reranks.first", "reranks.depth", "reranks.weights")
+        return cls(first, depth, tuple(weights))
+
+    def described(self) -> dict[str, Any]:
+        """The field of `model.json`."""
+        return {"reranks": dataclasses.asdict(self)}
+
+
+class Reranker(Ranker):
+    """The best evidence of another ranker, scored by a trained one as well (ours): the score is the probability of
+    relevance by both. What is below keeps its order, with scores below 0."""
+
+    tag = "rerank"
+
+    def __init__(self, second: SentenceRanker, first: Ranker, reranking: Reranking):
+        self.second, self.first, self.reranking = second, first, reranking
+
+    def rank_many(self, claims, evidence, *, spot=None, progress=None):
+        ordered = list(self.first.rank_many(claims, evidence, spot=spot, progress=progress))
+        best = [found[: self.reranking.depth] for found in ordered]
+        weights = np.array(self.reranking.weights)
+        for found, top, scores in zip(ordered, best, self.second.scores(claims, best, spot=spot)):
+            likely = probability(_features(top, scores), weights)
+            again = [dataclasses.replace(top[i], score=float(likely[i])) for i in np.argsort(-likely, kind="stable")]
+            below = (dataclasses.replace(one, score=-float(i)) for i, one in enumerate(found[len(top) :], start=1))
+            yield [*again, *below]
+
+
+def _features(evidence: Sequence[Evidence], probabilities: Sequence[float]) -> np.ndarray:
+    """float64 [evidence, 3], see `score_fusion.features_of`."""
+    first = np.array([one.score for one in evidence])
+    return features_of(np.array(probabilities), first, first.max(initial=0.0))
 
 
 class PairwiseRanker(Ranker):

@@ -40,7 +40,7 @@ from lisax.runtime.json_file import read_object
 from lisax.runtime.pretrained import folder_of
 
 # In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name} with "decision",
-# "fusion", "calibration", "columns", "sentences", "answers" or "stopping".
+# "fusion", "reranks", "calibration", "columns", "sentences", "answers" or "stopping".
 FITTED = "fitted.json"
 TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
 # What is read of it, where it is there. Other fields are kept, and nothing is done with them.
@@ -72,6 +72,7 @@ FIELDS: Kinds = {
     "training": {"first_step": STEP, "slots_first_step": Whole(-(1 << 40), 1 << 40)},
     "decision": {"threshold": REAL, "in_data": Truth(), "precision": Maybe(Number(0, math.nextafter(1, 2)))},
     "fusion": Maybe(Items(FINITE, 3, 3)),
+    "reranks": {"first": Text(4096), "depth": Whole(1, 10_000), "weights": Items(FINITE, 3, 3)},
     "calibration": {
         "temperature": Number(LOWEST, math.nextafter(HIGHEST, math.inf)),
         "claims": Whole(0, 1 << 40),

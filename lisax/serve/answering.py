@@ -89,6 +89,7 @@ class Engine:
         min_confidence: float | None = None,
     ):
         self.models, self.depths, self.aggregate = models, depths, aggregate
+        self._opened: tuple[object, Ranker] | None = None
         self.temporal, self.min_confidence = temporal, min_confidence
         self._opened: dict[tuple[str, str], Any] = {}
 
@@ -419,10 +420,16 @@ class Engine:
         return verifier_of(self.models[TABLE_VERIFIER])
 
     def _ranker(self) -> Ranker:
+        """The ranker of the model that is loaded; opened once, for one that orders again what an encoder finds has to load
+        that too."""
         from lisax.predict.ranker import Bm25Ranker, VectorRanker, ranker_of
 
         model = self.models.get(RANKER)
-        return Bm25Ranker() if model is None else model if isinstance(model, VectorRanker) else ranker_of(model)
+        if model is None or isinstance(model, VectorRanker):
+            return model or Bm25Ranker()
+        if self._opened is None or self._opened[0] is not model:
+            self._opened = model, ranker_of(model)
+        return self._opened[1]
 
     @property
     def _ranks_by_probability(self) -> bool:

@@ -54,7 +54,7 @@ def _index(corpus: Dataset, index: Path) -> None:
         say("indexing tables")
         table_text.build_index(itertools.chain(first, tables), index, **table_text.BESIDE_VECTORS)
         try:
-            add_vectors(index, open_encoder(shipped.RANKER))  # of tables alone: the pages come after
+            add_vectors(index, open_encoder(shipped.ENCODER))  # of tables alone: the pages come after
         except LisaxError as error:
             say(f"questions over tables are left out: {error}")
     say("indexing pages")

@@ -63,9 +63,8 @@ class Models:
         paths = tuple(paths)
         if paths:
             return cls._of(paths)
-        given = [Path(shipped.RANKER), shipped.labeller(), shipped.parts(), shipped.labeller("tables")]
         try:
-            made = cls._of(path for path in given if path == given[0] or path.is_dir())
+            made = cls._of([shipped.ranker(), shipped.labeller(), shipped.parts(), shipped.labeller("tables")])
         except LisaxError as error:
             made = cls({})
             made.missing = str(error)

@@ -186,7 +186,7 @@ def _vectors(models: Models) -> Callable[[Path], object] | None:
         return None
     from lisax.predict.retriever import add_vectors, open_encoder
 
-    return lambda index: add_vectors(index, open_encoder(shipped.RANKER))
+    return lambda index: add_vectors(index, open_encoder(shipped.ENCODER))
 
 
 def _secret(folder: Path) -> bytes:

@@ -354,7 +354,7 @@ def _in_comment(path: Path) -> str:
 
 
 # What is fitted for a model, or chosen, after its training. How many columns of a table it reads the task says.
-KEPT = ("fusion", "retrieval", "sentences", "calibration", "answers")
+KEPT = ("fusion", "reranks", "retrieval", "sentences", "calibration", "answers")
 
 
 def _keep_fitted(base: Path, model: Path) -> None:

@@ -1,16 +1,21 @@
 """What LisaX ships: small adapters of all-MiniLM-L6-v2 that are used where no model is named, each with its model card.
 
-Sentences are ranked by BM25 and the vectors of the encoder (`RANKER`) and labelled by an adapter (`labeller`). Another one
-labels claims from tables, and a third finds the rows and columns of tables that answer questions (`parts`), where they
-are among what is shipped. These began from a warm-up on tables (`minilm-warmup` where models are named). The encoder
-itself is fetched once, see `lisax models get`.
+Sentences are found by BM25 and the vectors of the encoder (`ENCODER`), the best of them ordered again by an adapter
+(`ranker`), and labelled by another one (`labeller`). A third labels claims from tables, and a fourth finds the rows and
+columns of tables that answer questions (`parts`). They began from a warm-up on tables (`minilm-warmup` where models are
+named). The encoder itself is fetched once, see `lisax models get`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-RANKER, FOLDER = "minilm", Path(__file__).parent
+ENCODER, FOLDER = "minilm", Path(__file__).parent
+
+
+def ranker() -> Path:
+    """The bundle of the model that orders sentences again, trained on FEVER's claims."""
+    return FOLDER / "ranker"
 
 
 def labeller(reads: str = "sentences") -> Path:

@@ -10,9 +10,19 @@ from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.plan_search import Setting
 
 FOLDER = GIN_CONFIGS / "experiments" / "list5"
-RECIPES = ("demo", "given", "scratch", "warm_up", "label_variants", "paper_xl", "minilm", "minilm_demo")
+RECIPES = (
+    "demo",
+    "given",
+    "scratch",
+    "warm_up",
+    "label_variants",
+    "paper_xl",
+    "minilm",
+    "minilm_demo",
+    "minilm_ranker",
+)
 SHARED = ("scratch_micro", "world_micro", "paper_common_xl")
-ENCODERS = ("minilm_label", "minilm_claim_only", "minilm_demo_label", "minilm_demo_claim_only")
+ENCODERS = ("minilm_label", "minilm_claim_only", "minilm_demo_label", "minilm_demo_claim_only", "minilm_rerank")
 MODELS = sorted(path.stem for path in FOLDER.glob("*.gin") if path.stem not in (*RECIPES, *SHARED, *ENCODERS))
 CHECKPOINTS = ["MSMARCO_CHECKPOINT = 'a'", "T5_CHECKPOINT = 'b'"]
 
@@ -45,8 +55,15 @@ def test_an_encoders_file_trains_an_adapter_of_it(name):
     ]
     given += ["TASK_FEATURE_LENGTHS = {'inputs': 64, 'targets': 1}"]
     with configured("train", [FOLDER / f"{name}.gin"], given) as config:
-        assert (config.model.kind, config.model.labels, config.model.backbone.emb_dim) == ("pair", 3, 384)
-        assert (config.adapter.rank, config.adapter.scale) == (8, 2.0) and config.total_steps in (20, 152, 240, 608)
+        labels = 2 if name == "minilm_rerank" else 3
+        assert (config.model.kind, config.model.labels, config.model.backbone.emb_dim) == ("pair", labels, 384)
+        assert (config.adapter.rank, config.adapter.scale) == (8, 2.0) and config.total_steps in (
+            20,
+            152,
+            240,
+            608,
+            770,
+        )
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -16,10 +16,12 @@ from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import List5
 from lisax.papers.running import labeller_binding
+from lisax.predict.ranker import Ranker
 from lisax.predict.verifier import Verifier
 from lisax.records import LisaxError
 from lisax.retrieval.runs import read_run
 from lisax.runtime.checkpoints import read_card
+from lisax.runtime.export import export_adapter
 
 RECIPE = """
 Recipe.backbone = '{encoder}'
@@ -74,6 +76,69 @@ def test_the_checker_selects_and_labels_as_the_run(run, folder):
         assert list(verdict.probabilities.values()) == pytest.approx(verdicts[claim.id].probabilities, abs=1e-5)
 
 
+@pytest.fixture(scope="module")
+def reranked(run, folder, tmp_path_factory):
+    """A run that trains a reranker, and takes the labeller of the other."""
+    bindings = [
+        labeller_binding(run.model_dir("label_listwise_infused")),
+        f"Recipe.train = {{'rerank': '{run.recipe.train['rank']}'}}",
+        f"Recipe.initial = {{'rerank': '{folder / 'encoder'}'}}",
+        "Recipe.reranked = 4",
+        "Recipe.reranking_window = (1, 6)",
+    ]
+    out = tmp_path_factory.mktemp("reranked")
+    (out / "data").symlink_to(folder / "world")
+    recipe = Recipe.read([folder / "recipe.gin"], bindings)
+    made = List5(open_folder(out / "data"), out / "out", recipe)
+    made.run()
+    finish(made)
+    return made
+
+
+def test_a_reranker_orders_the_best_by_vectors_again(reranked):
+    figures = json.loads((reranked.out / "metrics.json").read_text())
+    assert set(figures["selection"]) == {"bm25", "vectors", "rerank"} and set(figures["variants"]) == {"given"}
+    assert figures["ranking"] == {
+        name: value for name, value in figures["selection"]["rerank"].items() if name != "oracle_fever_score"
+    }
+    first, again = (read_run(reranked.selection_file(name, "test")) for name in ("vectors", "rerank"))
+    assert first.keys() == again.keys()
+    for id, hits in again.items():
+        ids, before = [hit.id for hit in hits], [hit.id for hit in first[id]]
+        assert set(ids[:4]) == set(before[:4]) and ids[4:] == before[4:]
+    assert any([hit.id for hit in hits] != [hit.id for hit in first[id]] for id, hits in again.items())
+
+
+def test_negatives_of_a_reranker_are_of_its_window(reranked):
+    selected, claims = reranked.selected("vectors", "train"), reranked.claims_of("train")
+    examples = [json.loads(line) for line in reranked.examples_file("rerank", "train").read_text().splitlines()]
+    assert {one["label"] for one in examples} == {True, False}
+    for one in examples:
+        (sentence,) = one["sentences"]
+        gold = sentence["id"] in claims[one["claim_id"]].gold_ids
+        assert gold == one["label"] and (gold or sentence["id"] in selected[one["claim_id"]][:6])
+
+
+def test_the_checker_ranks_with_a_reranker_as_the_run(reranked):
+    index, claims = Index.open(reranked.out / "index"), list(reranked.claims_of("test").values())[:6]
+    checker = Checker(index, reranked.model_dir("rerank"), reranked.recipe.labeller, documents=6, candidates=12)
+    selected = read_run(reranked.selection_file("rerank", "test"))
+    for claim, found in zip(claims, checker.find(claims), strict=True):
+        assert [(one.unit, one.score) for one in found] == [
+            (hit.id, pytest.approx(hit.score, abs=1e-5)) for hit in selected[claim.id]
+        ]
+
+
+def test_a_bundle_of_a_reranker_ranks_as_its_checkpoint(reranked, tmp_path):
+    bundle = export_adapter(reranked.model_dir("rerank"), tmp_path / "bundle")
+    evidence = ["Tarn is a town.", "Olin was born in Tarn.", "Olin is a poet."]
+    rank = [
+        Ranker.open(model).rank("Olin was born in Tarn.", evidence) for model in (bundle, reranked.model_dir("rerank"))
+    ]
+    assert [one.unit for one in rank[0]] == [one.unit for one in rank[1]]
+    assert [one.score for one in rank[0]] == pytest.approx([one.score for one in rank[1]], abs=1e-5)
+
+
 @pytest.fixture
 def given(run, folder, tmp_path):
     """A run with the trained labeller of another, which trains nothing."""
@@ -124,6 +189,7 @@ def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, fol
         ("Recipe.train = {'base': 'experiments/list5/base_micro.gin'}", "names base, which is for T5"),
         ("Recipe.warm_up = 'experiments/list5/warm_up.gin'", "needs no warm-up"),
         ("Recipe.backbone = None", "must name a gin file for 'rank_entities'"),
+        ("Recipe.reranked = 0", "Recipe.reranked must be at least 1, found 0"),
     ],
 )
 def test_what_does_not_fit_is_told(folder, line, told):

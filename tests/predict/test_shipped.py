@@ -63,6 +63,10 @@ def test_it_is_an_adapter_of_the_published_encoder(folder):
     if folder == shipped.parts():
         assert card["text"]["labels"] == ["relevant", "not relevant"]
         assert card["retrieval"] == "vectors" and len(card["fusion"]) == 3 and card["answers"]["questions"] >= 50
+    elif folder == shipped.ranker():
+        assert card["text"]["labels"] == ["relevant", "not relevant"]
+        assert (card["reranks"]["first"], card["reranks"]["depth"]) == ("minilm", 10)
+        assert card["reranks"]["weights"][0] > 0
     else:
         assert card["text"]["labels"] == [label.value for label in Label]
         assert card.calibration is not None and card.calibration.claims > 100
@@ -86,8 +90,9 @@ def digest(ids):
 
 
 @pytest.mark.skipif(not FEVER.is_dir(), reason="needs ../shared/data/fever")
-def test_it_was_trained_on_the_training_split_alone(tmp_path):
-    training = json.loads((shipped.labeller() / "training.json").read_text())
+@pytest.mark.parametrize("folder", [shipped.labeller(), shipped.ranker()], ids=lambda folder: folder.name)
+def test_it_was_trained_on_the_training_split_alone(folder, tmp_path):
+    training = json.loads((folder / "training.json").read_text())
     run = List5(open_folder(FEVER), tmp_path, Recipe.read([training["recipe"]]))
     for role, name in ((TRAIN, "trained"), (VALIDATION, "held_out")):
         ids = run.claims_of(role).keys()

@@ -14,7 +14,8 @@ from lisax.sampling import negatives
 from lisax.sampling.examples import LIST_LENGTH
 
 STARTS = ("pretrain", "base")  # models that others start from
-RANKERS = ("rank_entities", "rank")
+RERANK = "rerank"  # scores again what vectors and BM25 find best
+RANKERS = ("rank_entities", "rank", RERANK)
 METHODS = ("bm25", "titles", "both", "mediawiki")
 GIVEN = "given"  # the verdicts of a given labeller, which is not trained here
 ZERO_SHOT = "zero_shot"  # the selection of a given ranker, which is not trained here
@@ -32,7 +33,7 @@ LABELLERS = ("claim_only", "label_pointwise", *LISTWISE)
 @dataclasses.dataclass(frozen=True)
 class Recipe(BackboneRecipe, AttackRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/list5/scratch.gin`. With a `backbone`, its
-    vectors and BM25 select sentences, and a trained ranker is not needed.
+    vectors and BM25 select sentences, and a trained ranker is not needed; `rerank` is one that orders the best of them again.
 
     Two models of `train` only serve as starting points: `pretrain` is trained on span corruption; `base` on ranking and
     labelling single sentences at once, both against sentences retrieved by BM25.
@@ -65,6 +66,9 @@ class Recipe(BackboneRecipe, AttackRecipe):
     labelling_window: Sequence[int] = negatives.LABELLING
     base_window: Sequence[int] = (1, 10)
     negative_rounds: int = 1  # how often each positive is paired with a fresh negative
+    # Of the model `rerank`: how many of a claim's best sentences it scores, and the ranks that its negatives come from.
+    reranked: int = 10
+    reranking_window: Sequence[int] = (1, 12)
     # Entities in the ranker's training: "titles" of the gold pages (as in the paper) or "spotted" as in inference.
     # Small models trained on few claims suffer where the two differ.
     training_entities: str = "titles"
@@ -98,6 +102,12 @@ class Recipe(BackboneRecipe, AttackRecipe):
         super().__post_init__()
         if self.backbone is None and "rank_entities" not in self.train:
             raise LisaxError("Recipe.train must name a gin file for 'rank_entities', whose selection is labelled")
+        if self.backbone is None and RERANK in self.train:
+            raise LisaxError(
+                f"Recipe.train names '{RERANK}', which orders what a backbone's vectors find: name a backbone"
+            )
+        if self.reranked < 1:
+            raise LisaxError(f"Recipe.reranked must be at least 1, found {self.reranked}")
         if self.backbone is not None:
             if others := [name for name in STARTS if name in self.train]:
                 raise LisaxError(
@@ -128,6 +138,8 @@ class Recipe(BackboneRecipe, AttackRecipe):
     @property
     def first_selector(self) -> str:
         """The step whose selection the labellers read, or the second hop starts from."""
+        if RERANK in self.train:
+            return RERANK
         if "rank_entities" not in self.train:
             return VECTORS
         return "fused" if self.fuse_bm25 else "rank_entities"
@@ -136,6 +148,12 @@ class Recipe(BackboneRecipe, AttackRecipe):
     def selector(self) -> str:
         """The step whose selection the labellers read."""
         return "hops" if self.hops == 2 else self.first_selector
+
+    @property
+    def learning_selector(self) -> str:
+        """The step whose selection of training claims the labellers learn from: not that of `rerank`, which has learned
+        from those claims and orders their sentences better than others'."""
+        return VECTORS if RERANK in self.train else self.selector
 
     @property
     def labellers(self) -> tuple[str, ...]:

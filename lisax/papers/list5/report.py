@@ -12,7 +12,7 @@ from lisax.metrics.ranking import complete_sets, sentence_selection
 from lisax.papers import reporting
 from lisax.papers.attack_report import attack_figures, attack_tables, attacked_scores
 from lisax.papers.base import REPORT, TRAIN
-from lisax.papers.list5.recipe import GIVEN, ZERO_SHOT
+from lisax.papers.list5.recipe import GIVEN, VECTORS, ZERO_SHOT
 from lisax.papers.list5.run import VARIANTS, List5, aggregate_of
 from lisax.papers.over_pages import ATTACKED
 from lisax.records import Claim, Hit, Prediction, write_json
@@ -41,6 +41,7 @@ SELECTIONS = {
     "fused": "monoT5 with entities and BM25",
     "zero_shot": "given ranker, not trained here",
     "vectors": "sentence vectors and BM25",
+    "rerank": "sentence vectors, BM25 and a ranker",
     "hops": "with a second hop",
 }
 ROWS = {
@@ -62,7 +63,8 @@ def finish(run: List5) -> str:
     """Computes all figures, writes `metrics.json` and `report.html`, and returns the table for a terminal."""
     claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
     given = (ZERO_SHOT,) if run.recipe.zero_shot else ()
-    selectors = ("bm25", *given, *run.recipe.rankers, run.recipe.first_selector, run.recipe.selector)
+    vectors = () if run.recipe.backbone is None else (VECTORS,)
+    selectors = ("bm25", *given, *vectors, *run.recipe.rankers, run.recipe.first_selector, run.recipe.selector)
     selections = {name: read_run(run.selection_file(name, REPORT)) for name in dict.fromkeys(selectors)}
     verdicts = {
         variant: run.verdicts(variant, REPORT) for variant in VARIANTS if run.predictions_file(variant).exists()

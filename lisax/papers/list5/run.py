@@ -8,29 +8,37 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.formats.examples import write_examples
+from lisax.formats.examples import Example, write_examples
 from lisax.metrics.fever import fever_score
 from lisax.metrics.ranking import complete_sets
 from lisax.papers.base import TRAIN, VALIDATION, tell
-from lisax.papers.list5.recipe import GIVEN, LABELLERS, LISTWISE, RANKERS, WORLD_SHARES, Recipe
+from lisax.papers.list5.recipe import (
+    GIVEN,
+    LABELLERS,
+    LISTWISE,
+    RANKERS,
+    RERANK,
+    VECTORS,
+    WORLD_SHARES,
+    Recipe,
+)
 from lisax.papers.list5.selection import SelectionPipeline
 from lisax.papers.stages import Stage
 from lisax.predict.ranker import Ranker
 from lisax.predict.verifier import Verifier, verify_run
 from lisax.progress import say
-from lisax.records import LisaxError
+from lisax.records import Claim, LisaxError
 from lisax.retrieval.runs import read_run
 from lisax.runtime.checkpoints import CHOSEN, FITTED, checkpoint_folder, complete_steps, write_chosen
 from lisax.sampling import files
 from lisax.sampling.balancing import with_equal_labels
-from lisax.sampling.examples import LIST_LENGTH
+from lisax.sampling.examples import LIST_LENGTH, Ranked
 from lisax.sampling.negatives import Window
 
 BASE_WEAK = 2  # sentences without information per claim in the base's examples
@@ -78,8 +86,10 @@ class List5(SelectionPipeline):
 
     def stages(self) -> list[Stage]:
         """The paper's pipeline, from claims to verdicts."""
-        # Labellers are trained on selected sentences; the fusion of ranker and BM25 is fitted on held-out claims.
-        learned = (VALIDATION, TRAIN) if self.recipe.labellers else (VALIDATION,) if self.recipe.fuse_bm25 else ()
+        # Labellers are trained on selected sentences; the fusion of ranker and BM25 is fitted on held-out claims,
+        # and so is that of a reranker and vectors.
+        fitted = self.recipe.fuse_bm25 or RERANK in self.recipe.train
+        learned = (VALIDATION, TRAIN) if self.recipe.labellers else (VALIDATION,) if fitted else ()
         return [
             *self.stages_of_corpus(),
             self.stage_of_retrieval(),
@@ -123,10 +133,29 @@ class List5(SelectionPipeline):
             outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
             work=functools.partial(self._write_ranking_examples, names),
         )
-        models = [model for model in ("base", *self.recipe.rankers) if model in train]
-        if not models:
-            return []
-        return [examples, *(stage for model in models for stage in self._training(model, "examples.rank"))]
+        models = [model for model in ("base", *self.recipe.rankers) if model in train and model != RERANK]
+        stages = [examples, *(stage for model in models for stage in self._training(model, "examples.rank"))]
+        return [*(stages if models else []), *(self._stages_of_reranker() if RERANK in train else [])]
+
+    def _stages_of_reranker(self) -> list[Stage]:
+        """Training of a pair scorer on gold sentences against the best others by vectors and BM25 (ours)."""
+        roles, name = (VALIDATION, TRAIN), f"examples.{RERANK}"
+        examples = Stage(
+            name=name,
+            after=[f"select.{VECTORS}.{role}" for role in roles],
+            reads=["reranking_window", "negative_rounds", "seed"],
+            outputs=[self.examples_file(RERANK, role) for role in roles],
+            work=self._write_reranking_examples,
+        )
+        return [*map(self.selection_by_vectors, roles), examples, *self._training(RERANK, name)]
+
+    def _write_reranking_examples(self) -> None:
+        draws, skipped = files.Draws(ranking_window=Window(*self.recipe.reranking_window)), Counter()
+        for role in (TRAIN, VALIDATION):
+            claims, ranked = self._selected_from(role), self.selected(VECTORS, role)
+            made = self._ranking_rounds("rank", role, claims, ranked, draws, skipped)
+            write_examples(self.examples_file(RERANK, role), made)
+        tell(skipped)
 
     def _write_ranking_examples(self, names: Sequence[str]) -> None:
         recipe, skipped = self.recipe, Counter()
@@ -139,23 +168,30 @@ class List5(SelectionPipeline):
         variants = {"rank": "rank", "label_candidates": "label_pointwise"}
         for role in (TRAIN, VALIDATION):
             claims, candidates = list(self.claims_of(role).values()), self.candidates(role)
-            rounds = [
-                dataclasses.replace(draws, seed=recipe.seed + i)
-                for i in range(recipe.negative_rounds if role == TRAIN else 1)
-            ]
             for name in names:
-                made = (
-                    files.build(variants[name], claims, candidates, candidates, self.lookup, draws=of, skipped=skipped)
-                    for of in rounds
-                )
-                write_examples(self.examples_file(name, role), itertools.chain.from_iterable(made))
+                made = self._ranking_rounds(variants[name], role, claims, candidates, draws, skipped)
+                write_examples(self.examples_file(name, role), made)
         tell(skipped)
+
+    def _ranking_rounds(
+        self,
+        variant: str,
+        role: str,
+        claims: Sequence[Claim],
+        ranked: Ranked,
+        draws: files.Draws,
+        skipped: Counter,
+    ) -> Iterator[Example]:
+        """A variant's examples; of training claims once for each of `negative_rounds`."""
+        for i in range(self.recipe.negative_rounds if role == TRAIN else 1):
+            of = dataclasses.replace(draws, seed=self.recipe.seed + i)
+            yield from files.build(variant, claims, ranked, ranked, self.lookup, draws=of, skipped=skipped)
 
     # --- Labellers --------------------------------------------------------------------------
 
     def stages_of_labellers(self) -> list[Stage]:
         """Training of the labellers (section 3.3): pointwise, listwise, listwise on infused noise, and claim only."""
-        names, selector, balanced = self.recipe.labellers, self.recipe.selector, self.recipe.balanced_labels
+        names, selector, balanced = self.recipe.labellers, self.recipe.learning_selector, self.recipe.balanced_labels
         if not names:
             return []
         lists, length = self.recipe.infused_lists, self.recipe.list_sentences

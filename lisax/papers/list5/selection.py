@@ -14,12 +14,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lisax.papers.base import TRAIN, VALIDATION, EncoderPipeline
-from lisax.papers.list5.recipe import VECTORS, ZERO_SHOT
+from lisax.papers.list5.recipe import RERANK, VECTORS, ZERO_SHOT
 from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
 from lisax.papers.stages import Stage
 from lisax.places import cache_folder
 from lisax.predict import score_fusion
-from lisax.predict.ranker import Ranker, VectorRanker, rank_to_file
+from lisax.predict.opening import open_model
+from lisax.predict.ranker import Ranker, Reranking, SentenceRanker, VectorRanker, rank_to_file
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import counting, say
 from lisax.records import Claim, Hit, write_json
@@ -28,6 +29,7 @@ from lisax.retrieval.mediawiki import CACHE, search_pages
 from lisax.retrieval.multi_hop import second_pages, second_sentences
 from lisax.retrieval.parameter_search import grid_search
 from lisax.retrieval.runs import by_query, read_run, write_run
+from lisax.runtime.checkpoints import FITTED, write_fitted
 from lisax.sampling import examples as sampling
 
 GRID = "grid"
@@ -171,15 +173,17 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         )
         stages = [bm25] if reported else []
         if recipe.backbone is not None and (reported or first == VECTORS):
-            stages.append(self._selection_by_vectors(role))
+            stages.append(self.selection_by_vectors(role))
         if "rank_entities" in recipe.train:
             stages.append(self._ranking("rank_entities", role))
         if recipe.fuse_bm25:
             stages += [*([] if reported else [bm25]), fused]
-        stages += [hops] if recipe.hops == 2 else []
+        stages += [hops] if recipe.hops == 2 and (reported or recipe.learning_selector == recipe.selector) else []
+        if RERANK in recipe.train and role != TRAIN:
+            stages += [*([self._fitting_of_reranker()] if role == VALIDATION else []), self._ranking(RERANK, role)]
         if not reported:
             return stages
-        others = [ranker for ranker in recipe.rankers if ranker != "rank_entities"]
+        others = [ranker for ranker in recipe.rankers if ranker not in ("rank_entities", RERANK)]
         given = [self._selection_by_given(role)] if recipe.zero_shot else []
         return stages + [self._ranking(ranker, role) for ranker in others] + given
 
@@ -195,7 +199,7 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
     def _select_by_given(self, role: str) -> None:
         self._rank_by(Ranker.open(self.recipe.zero_shot), ZERO_SHOT, role, self.recipe.candidates)
 
-    def _selection_by_vectors(self, role: str) -> Stage:
+    def selection_by_vectors(self, role: str) -> Stage:
         return Stage(
             name=f"select.{VECTORS}.{role}",
             after=["retrieve"],
@@ -208,12 +212,38 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         ranker = VectorRanker(SentenceEncoder.open(self.recipe.backbone))
         self._rank_by(ranker, VECTORS, role, self.recipe.candidates)
 
+    def _fitting_of_reranker(self) -> Stage:
+        return Stage(
+            name=f"fit.{RERANK}",
+            after=[f"select.{VECTORS}.{VALIDATION}", self.made_by(RERANK)],
+            reads=["backbone", "reranked"],
+            outputs=[self.model_dir(RERANK) / FITTED],
+            work=self._fit_reranker,
+        )
+
+    def _fit_reranker(self) -> None:
+        """Stores with the model how its score and that of vectors and BM25 are weighed, fitted on held-out claims."""
+        recipe, claims = self.recipe, self._selected_from(VALIDATION)
+        depth, ranker = recipe.reranked, SentenceRanker(open_model(self.model_dir(RERANK)))
+        first = read_run(self.selection_file(VECTORS, VALIDATION))
+        best = {claim: hits[:depth] for claim, hits in first.items()}
+        with tempfile.TemporaryDirectory() as scratch:
+            again = Path(scratch) / "run"
+            self.rank_claims(ranker, claims, sampling.ranked_ids(best), depth, again)
+            weights = score_fusion.fit(claims, read_run(again), best)
+        say(
+            "  log-odds of relevance: {:.2f} of the ranker's, {:+.2f} of the other score's share, {:+.2f}".format(
+                *weights
+            )
+        )
+        write_fitted(self.model_dir(RERANK), Reranking(recipe.backbone, depth, tuple(map(float, weights))).described())
+
     def _ranking(self, ranker: str, role: str) -> Stage:
         for_labellers = role not in self.reported_roles and bool(self.recipe.labellers)
         limits = ["train_claims"] if role == TRAIN else []
         return Stage(
             name=f"select.{ranker}.{role}",
-            after=["retrieve", self.made_by(ranker)],
+            after=["retrieve", f"fit.{RERANK}" if ranker == RERANK else self.made_by(ranker)],
             reads=[*limits, *(["train_candidates"] if for_labellers else [])],
             outputs=[self.selection_file(ranker, role)],
             work=functools.partial(self._rank, ranker, role, for_labellers),
