@@ -17,10 +17,11 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Request
 from fastapi import Path as PathField
 from fastapi.exceptions import RequestValidationError
+from fastapi.sse import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from lisax.records import LisaxError
 from lisax.report import heatmap
@@ -231,7 +232,8 @@ def _add_asking(app: FastAPI, page: Page) -> None:
     @app.post("/ask/steps")
     async def ask_in_steps(request: Request, form: Form) -> Response:
         steps = asking.steps(page, asking.asked(page, form))
-        return StreamingResponse(api.as_lines(request, steps), media_type=api.JSON_LINES)
+        events = api.as_events(api.as_lines(request, steps))
+        return EventSourceResponse(events, headers={"x-accel-buffering": "no"})  # nginx would hold them back
 
     @app.get("/answers/{answer_id}")
     def shown(request: Request, answer_id: str) -> Response:
@@ -263,7 +265,7 @@ def _add_asking(app: FastAPI, page: Page) -> None:
         corpus, unit = page.library.get(corpus_id), request.query_params.get("unit", "")
         found = None if corpus is None else views.source(unit, kind, corpus, page.engine)
         if found is None:
-            raise HTTPException(404, "There is no such source; its corpus may have changed, or is gone.")
+            raise HTTPException(404, "There is no such source; the documents may have changed, or have been removed.")
         return page.render(request, "source.html", source=found, corpus=corpus)
 
 
@@ -380,8 +382,8 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
         corpus, said = page.library.get(corpus_id), page.store.answers_with_feedback(corpus_id)
         if said and forms.string(form, "without") != str(said):  # feedback that arrived meanwhile is confirmed too
             raise LisaxError(
-                f"What was said of {said:,} answers from this corpus can no longer be exported or trained "
-                "on when it is gone: tick the box beside Remove, or download the feedback first."
+                f"The feedback on {said:,} answers from these documents can no longer be downloaded or trained on "
+                "when they are gone: tick the box beside Remove, or download the feedback first."
             )
         page.library.remove(corpus_id)
         page.service.forget(corpus)
