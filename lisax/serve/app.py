@@ -335,7 +335,8 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
         given = {"every": every, "taken": uploads.TAKEN, "name": "", "problem": "", "loaded": None}
         return page.render(request, "corpora.html", status=status, **(given | values))
 
-    async def files_of(form: FormData) -> list[tuple[str, bytes]]:
+    async def files_of(form: FormData) -> tuple[list[tuple[str, bytes]], list[str]]:
+        """The files, and the names of those of a folder that are left out."""
         given = [
             file
             for field in ("files", "folder")
@@ -350,10 +351,14 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
             )
         # Of a folder, what no reader takes is left out, such as pictures; a file that was chosen itself is refused.
         chosen = [file for file in given if file in form.getlist("files") or is_taken(file.filename)]
-        return [(file.filename, await file.read()) for file in chosen]
+        left_out = [file.filename for file in given if file not in chosen and not is_hidden(file.filename)]
+        return [(file.filename, await file.read()) for file in chosen], left_out
 
     def is_taken(name: str) -> bool:
-        return Path(name).suffix.lower() in uploads.TAKEN and not Path(name).name.startswith(".")
+        return Path(name).suffix.lower() in uploads.TAKEN and not is_hidden(name)
+
+    def is_hidden(name: str) -> bool:
+        return Path(name).name.startswith(".")
 
     @app.get("/corpora")
     def listed(request: Request) -> Response:
@@ -363,7 +368,7 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
     async def upload(request: Request, form: Form) -> Response:
         try:
             name = forms.text(form, "name", page.limits.name_characters)
-            files = await files_of(form)
+            files, _ = await files_of(form)
             add = page.loader.run(lambda: page.library.add(name, files), page.limits.upload_seconds)
             corpus = await add
         except LisaxError as error:
@@ -373,9 +378,10 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
 
     @app.post("/corpora/preview")
     async def preview(request: Request, form: Form) -> Response:
-        files = await files_of(form)
+        files, left_out = await files_of(form)
         found = await page.loader.run(lambda: page.library.preview(files), page.limits.upload_seconds)
-        return page.render(request, "preview.html", found=found)
+        named = [uploads.shown_name(name, page.limits.name_characters) for name in left_out]
+        return page.render(request, "preview.html", found=found, left_out=named)
 
     @app.post("/corpora/{corpus_id}/remove")
     def remove(corpus_id: str, form: Form) -> Response:

@@ -153,6 +153,7 @@ def test_pages_and_tables_of_all_kinds_are_counted_before_and_after_and_asked(br
     found = words(Markup(seen.text))
     assert seen.status_code == 200 and "3 pages, 4 sentences, 2 tables, 2 rows" in found and "Bj\u00f6rkland" in found
     assert "read as cp1252" in found and len(list(page.library)) == before
+    assert "Left out, since they are of other kinds: picture.png." in found  # nothing is said of hidden files
     assert not list(page.library.folder.glob(".upload-*"))
     loaded = browser.fill("/corpora", name="Mine", files=files)
     corpus = list(page.library)[-1]
