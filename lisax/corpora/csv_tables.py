@@ -24,7 +24,6 @@ from lisax.records import DataError, Table
 SEPARATORS = (",", "\t", ";", "|", "#")
 IN_TEXT = (";", "|", "#")  # which may also occur within cells
 SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]+', re.IGNORECASE)
-MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 SAMPLE_CHARACTERS = 1 << 16
 LONGEST_ROW = 1 << 24
 END = "\0end of file\0"  # read as a line after the last: an unclosed quote includes it
@@ -36,7 +35,7 @@ def read_table(name: str, place: Place) -> Table:
     try:
         with path.open("rb") as file:
             start = file.read(4)
-        encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8-sig")
+        encoding = encodings.marked(start) or "utf-8-sig"
         return _read(name, place, encoding)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None

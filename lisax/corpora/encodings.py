@@ -18,6 +18,12 @@ COMMON = (
     "big5",
     "euc_kr",
 )
+MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+def marked(content: bytes) -> str | None:
+    """The encoding that a byte order mark at the start names, but for that of UTF-8; None where there is none."""
+    return next((name for mark, name in MARKS.items() if content.startswith(mark)), None)
 
 
 def guess(content: bytes) -> str | None:
@@ -37,8 +43,10 @@ def guess(content: bytes) -> str | None:
 
 
 def decoded(content: bytes) -> tuple[str, str | None]:
-    """(text, encoding): UTF-8 (encoding None), or as it is most likely. Raises UnicodeDecodeError for what looks like no
-    text."""
+    """(text, encoding): UTF-8, or as its byte order mark says (encoding None), or as it is most likely. Raises
+    UnicodeDecodeError for what looks like no text."""
+    if (encoding := marked(content)) is not None:
+        return content.decode(encoding), None
     try:
         return content.decode("utf-8-sig"), None
     except UnicodeDecodeError:

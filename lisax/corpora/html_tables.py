@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-from lisax.corpora.encodings import guess
+from lisax.corpora.encodings import guess, marked
 from lisax.corpora.grid import LIMITS, Place, join_names, make_table
 from lisax.records import Table, read_file
 
@@ -101,10 +101,13 @@ def read_tables(name: str, place: Place) -> Iterator[Table]:
 def decode(content: bytes, place: Place) -> str:
     """The text of a page in its declared encoding or UTF-8; if neither fits, as it is most likely, with a warning."""
     declared = _CHARSET.search(content[:4096])
-    encodings = ["utf-8-sig"]
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        encodings = ["utf-16"]
-    elif declared and not declared[1].lower().startswith(b"utf"):  # a declaration that could be read is not in UTF-16
+    if (encoding := marked(content)) is not None:
+        encodings = [encoding]
+    elif declared is None or declared[1].lower().startswith(
+        b"utf"
+    ):  # a declaration that could be read is not in UTF-16
+        encodings = ["utf-8-sig"]
+    else:
         encodings = [declared[1].decode("ascii"), "utf-8-sig"]
     for encoding in encodings:
         try:

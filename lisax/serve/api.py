@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Request
 from fastapi.openapi.utils import get_openapi
+from fastapi.sse import format_sse_event
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
@@ -189,6 +190,13 @@ async def as_lines(
         except Exception:
             LOG.exception("a stream has broken")
             yield _error_line(request, 500, broken(request.url.path))
+
+
+async def as_events(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
+    """Lines as server-sent events."""
+    async with contextlib.aclosing(lines):
+        async for line in lines:
+            yield format_sse_event(data_str=line.removesuffix("\n"))
 
 
 def _error_line(request: Request, status: int, message: str) -> str:

@@ -17,10 +17,11 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Request
 from fastapi import Path as PathField
 from fastapi.exceptions import RequestValidationError
+from fastapi.sse import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from lisax.records import LisaxError
 from lisax.report import heatmap
@@ -231,7 +232,8 @@ def _add_asking(app: FastAPI, page: Page) -> None:
     @app.post("/ask/steps")
     async def ask_in_steps(request: Request, form: Form) -> Response:
         steps = asking.steps(page, asking.asked(page, form))
-        return StreamingResponse(api.as_lines(request, steps), media_type=api.JSON_LINES)
+        events = api.as_events(api.as_lines(request, steps))
+        return EventSourceResponse(events, headers={"x-accel-buffering": "no"})  # nginx would hold them back
 
     @app.get("/answers/{answer_id}")
     def shown(request: Request, answer_id: str) -> Response:
@@ -263,7 +265,7 @@ def _add_asking(app: FastAPI, page: Page) -> None:
         corpus, unit = page.library.get(corpus_id), request.query_params.get("unit", "")
         found = None if corpus is None else views.source(unit, kind, corpus, page.engine)
         if found is None:
-            raise HTTPException(404, "There is no such source; its corpus may have changed, or is gone.")
+            raise HTTPException(404, "There is no such source; the documents may have changed, or have been removed.")
         return page.render(request, "source.html", source=found, corpus=corpus)
 
 
@@ -333,7 +335,8 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
         given = {"every": every, "taken": uploads.TAKEN, "name": "", "problem": "", "loaded": None}
         return page.render(request, "corpora.html", status=status, **(given | values))
 
-    async def files_of(form: FormData) -> list[tuple[str, bytes]]:
+    async def files_of(form: FormData) -> tuple[list[tuple[str, bytes]], list[str]]:
+        """The files, and the names of those of a folder that are left out."""
         given = [
             file
             for field in ("files", "folder")
@@ -348,10 +351,14 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
             )
         # Of a folder, what no reader takes is left out, such as pictures; a file that was chosen itself is refused.
         chosen = [file for file in given if file in form.getlist("files") or is_taken(file.filename)]
-        return [(file.filename, await file.read()) for file in chosen]
+        left_out = [file.filename for file in given if file not in chosen and not is_hidden(file.filename)]
+        return [(file.filename, await file.read()) for file in chosen], left_out
 
     def is_taken(name: str) -> bool:
-        return Path(name).suffix.lower() in uploads.TAKEN and not Path(name).name.startswith(".")
+        return Path(name).suffix.lower() in uploads.TAKEN and not is_hidden(name)
+
+    def is_hidden(name: str) -> bool:
+        return Path(name).name.startswith(".")
 
     @app.get("/corpora")
     def listed(request: Request) -> Response:
@@ -361,7 +368,7 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
     async def upload(request: Request, form: Form) -> Response:
         try:
             name = forms.text(form, "name", page.limits.name_characters)
-            files = await files_of(form)
+            files, _ = await files_of(form)
             add = page.loader.run(lambda: page.library.add(name, files), page.limits.upload_seconds)
             corpus = await add
         except LisaxError as error:
@@ -371,17 +378,18 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
 
     @app.post("/corpora/preview")
     async def preview(request: Request, form: Form) -> Response:
-        files = await files_of(form)
+        files, left_out = await files_of(form)
         found = await page.loader.run(lambda: page.library.preview(files), page.limits.upload_seconds)
-        return page.render(request, "preview.html", found=found)
+        named = [uploads.shown_name(name, page.limits.name_characters) for name in left_out]
+        return page.render(request, "preview.html", found=found, left_out=named)
 
     @app.post("/corpora/{corpus_id}/remove")
     def remove(corpus_id: str, form: Form) -> Response:
         corpus, said = page.library.get(corpus_id), page.store.answers_with_feedback(corpus_id)
         if said and forms.string(form, "without") != str(said):  # feedback that arrived meanwhile is confirmed too
             raise LisaxError(
-                f"What was said of {said:,} answers from this corpus can no longer be exported or trained "
-                "on when it is gone: tick the box beside Remove, or download the feedback first."
+                f"The feedback on {said:,} answers from these documents can no longer be downloaded or trained on "
+                "when they are gone: tick the box beside Remove, or download the feedback first."
             )
         page.library.remove(corpus_id)
         page.service.forget(corpus)

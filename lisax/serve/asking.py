@@ -42,12 +42,12 @@ def asked(page: Page, form: FormData) -> Asked:
     limits, kind = page.limits, forms.choice(form, "kind", KINDS)
     corpus = page.library.get(forms.string(form, "corpus"))
     if corpus is None:
-        raise LisaxError("There is no such corpus; choose one of the list.")
+        raise LisaxError("There are no such documents; choose some of the list.")
     able = [other for other, kinds in page.askable() if kind in kinds]
     if corpus not in able and len(able) == 1:
         corpus = able[0]  # the chosen corpus is for another kind
     if kind not in page.engine.kinds(corpus):
-        raise LisaxError(f"'{corpus.name}' cannot be asked a {kind} with the models that are loaded.")
+        raise LisaxError(f"The models that are loaded can use '{corpus.name}' for no {kind}.")
     if kind != CLAIM:
         return Asked(corpus, kind, forms.text(form, "text", limits.text_characters))
     text, sentences = forms.text(form, "text", limits.paragraph_characters), ()

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lisax import shipped
 from lisax.corpora import Dataset, open_folder
 from lisax.progress import say
-from lisax.records import LABELS, Claim, LisaxError, write_json
+from lisax.records import LABELS, LisaxError, write_json
 from lisax.serve.answering import CLAIM, QUESTION
-from lisax.serve.start import ServeSettings, serve
+from lisax.serve.limits import LIMITS
+from lisax.serve.start import ServeSettings, open_models, serve
+from lisax.serve.views import joined
+from lisax.text.words import words
+
+if TYPE_CHECKING:
+    from lisax.serve.answering import Engine
+    from lisax.serve.library import ServedCorpus
 
 PAGES = 200
-MADE = "demo.json"  # what the index was made of
+MADE = "demo.json"  # what the index was made of, and the examples
 PER_LABEL, QUESTIONS = 1, 2  # examples on the page
+TRIED = 25  # claims of a label, or questions, that these are chosen among
 Example = tuple[str, str, str]
 
 
@@ -28,13 +38,17 @@ def serve_demo(data: Path | None, pages: int, seed: int, out: Path, port: int) -
     index = folder / "indexes" / (data.resolve().name if data else "encyclopedia")
     made = {"data": str(data and data.resolve()), "pages": pages, "seed": seed}
     corpus = open_folder(data or _world(folder / "world", pages, seed))
-    if not (folder / MADE).is_file() or json.loads((folder / MADE).read_text(encoding="utf-8")) != made:
+    settings = ServeSettings((), (index,), folder, port=port)
+    known = json.loads((folder / MADE).read_text(encoding="utf-8")) if (folder / MADE).is_file() else {}
+    if known.get("made") != made:
         (folder / MADE).unlink(missing_ok=True)
         shutil.rmtree(index, ignore_errors=True)
         _index(corpus, index)
-        write_json(folder / MADE, made)
-    say(f"the page is told to stop by Ctrl-C; the same again: lisax serve --index {index} --state {folder}")
-    serve(ServeSettings((), (index,), folder, port=port, examples=tuple(_examples(corpus, index.name))))
+        engine, library = open_models(settings, folder / "corpora", LIMITS)
+        known = {"made": made, "examples": _choose(corpus, engine, next(iter(library)))}
+        write_json(folder / MADE, known)
+    say(f"Ctrl-C ends the page; to open it again: lisax serve --index {index} --state {folder}")
+    serve(dataclasses.replace(settings, examples=tuple(map(tuple, known["examples"]))))
 
 
 def _world(folder: Path, pages: int, seed: int) -> Path:
@@ -61,15 +75,45 @@ def _index(corpus: Dataset, index: Path) -> None:
     documents.build_index(corpus.documents(), index)
 
 
-def _examples(corpus: Dataset, index: str) -> Iterator[Example]:
+def _choose(corpus: Dataset, engine: Engine, served: ServedCorpus) -> list[Example]:
+    """Claims of each label and questions to begin with. What they should show is what a verdict looks like: of `TRIED` of
+    each those come first that the models get right. How many these are is told."""
     split = next((split for split in ("dev", "test", "train") if split in corpus.splits), None)
     if split is None:
-        return
+        return []
+    chosen: list[Example] = []
+    for kind, number, candidates in _candidates(corpus, split):
+        right, wrong = [], []
+        for text, expected in itertools.islice(candidates, TRIED):
+            got = kind in engine.kinds(served) and _answer(engine, served, kind, text) in expected
+            (right if got else wrong).append(text)
+            if len(right) == number:
+                break
+        if kind in engine.kinds(served):
+            say(f"examples of a {kind}: {len(right)} of {len(right) + len(wrong)} that were tried are right")
+        chosen += [(kind, served.id, text) for text in (*right, *wrong)[:number]]
+    return chosen
+
+
+def _candidates(corpus: Dataset, split: str) -> Iterator[tuple[str, int, Iterator[tuple[str, set[str]]]]]:
+    """(kind, how many are wanted, (text, answers) of each that may be taken)"""
     for label in LABELS:
-        claims: Iterable[Claim] = (claim for claim in corpus.claims(split) if claim.label is label)
-        yield from ((CLAIM, index, claim.text) for claim in itertools.islice(claims, PER_LABEL))
+        claims = (claim for claim in corpus.claims(split) if claim.label is label)
+        yield CLAIM, PER_LABEL, ((claim.text, {label.value}) for claim in claims)
     try:
-        questions = [one.text for one in itertools.islice(corpus.questions(split), QUESTIONS)]
+        questions = list(itertools.islice(corpus.questions(split), TRIED))
     except LisaxError:  # a corpus without questions
-        questions = []
-    yield from ((QUESTION, index, text) for text in questions)
+        return
+    yield QUESTION, QUESTIONS, ((one.text, {_plain(answer) for answer in one.answers}) for one in questions)
+
+
+def _answer(engine: Engine, served: ServedCorpus, kind: str, text: str) -> str:
+    if kind == CLAIM:
+        whole, _ = joined(engine.ask(served, CLAIM, text)["verdicts"], text)
+        return whole.label.value
+    (answers,) = engine.answer_many(served, [text], 1)
+    return _plain(answers[0].text) if answers else ""
+
+
+def _plain(answer: str) -> str:
+    return " ".join(words(answer))

@@ -21,8 +21,9 @@ from lisax.predict.table_answers import TableScores
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.records import LABELS, DataError, Label, LisaxError, Table, split_cell_id, split_sentence_id
 from lisax.report import heatmap as heatmaps
-from lisax.report.render import LABEL_SLUGS, LABEL_WORDS
+from lisax.report.render import LABEL_SLUGS
 from lisax.retrieval.passages import Source
+from lisax.runtime.pretrained import MODELS
 from lisax.serve.answering import PASSAGES, TABLES, TEXT, Engine
 from lisax.serve.library import ServedCorpus
 from lisax.serve.models import COLUMNS, LABELLER, PARTS, RANKER, READER, RETRIEVER, TABLE_VERIFIER, Models
@@ -44,6 +45,7 @@ ASKS = {  # by kind: what it is called, and what the form does
     "claim": ("a claim or text", "Check"),
     "search": ("a search", "Search"),
 }
+SEVERAL = {"question": "questions", "claim": "claims", "search": "searches"}
 AROUND = 400  # characters shown of a page
 CONTEXT = 2  # sentences shown before and after one
 ROWS = 6  # of a table that is evidence: those that share most with the claim
@@ -494,8 +496,8 @@ def described(one: Feedback, corpus: ServedCorpus | None, engine: Engine) -> str
     """One line that describes feedback and its object; a text that has changed since is not shown as the object."""
     since = "" if corpus is None or is_as_it_was(one, corpus, engine) else " (which has changed since, or is gone)"
     if one.kind == "verdict":
-        label = LABEL_WORDS[Label(one.value["label"])].lower()
-        return f"the verdict by {BY[one.unit]}{' on evidence' + since if since else ''} should be: {label}"
+        label = HEADLINES[Label(one.value["label"])].lower()
+        return f"the right verdict from {BY[one.unit]}{' on evidence' + since if since else ''} is: {label}"
     what = f"table {one.unit}"
     if one.kind == "cell":
         try:
@@ -512,24 +514,26 @@ def described(one: Feedback, corpus: ServedCorpus | None, engine: Engine) -> str
 
 CARD, CARD_FILE = re.compile(r"^- \*\*(.+?)\*\*(.*(?:\n  .*)*)", re.MULTILINE), "MODEL_CARD.md"
 TOLD = ("What it is for", "What it is not for", "Figures", "Limits")  # of a model's card
+SHORT = "In short"
 DOES = {
-    PARTS: "answers questions from the cells of tables",
-    COLUMNS: "finds the columns of tables that answer questions",
-    RANKER: "orders evidence by what it has to do with a claim",
-    LABELLER: "labels claims from sentences, rows and edges",
-    TABLE_VERIFIER: "labels claims from whole tables",
-    READER: "answers questions from passages",
-    RETRIEVER: "finds passages by their meaning",
+    PARTS: "Answers questions from the cells of tables",
+    COLUMNS: "Finds the columns of tables that answer questions",
+    RANKER: "Puts what was found in order, what says most about the claim first",
+    LABELLER: "Decides whether what was found supports or refutes a claim",
+    TABLE_VERIFIER: "Decides whether a table supports or refutes a claim",
+    READER: "Answers questions from passages of text",
+    RETRIEVER: "Finds passages by their meaning",
 }
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ModelShown:
-    """A model: its role, its name, what it does, and what its card says of it."""
+    """A model: its role, its name, what it does, and what its card says of it, in short and in full."""
 
     role: str
     name: str
     does: str
+    short: str
     card: list[tuple[str, str]]
 
 
@@ -539,17 +543,20 @@ def about(models: Models) -> list[ModelShown]:
     for role in models:
         path = models.paths.get(role, Path(role))
         name = f"LisaX's own ({path.name})" if path.is_relative_to(shipped.FOLDER) else path.name
-        shown.append(ModelShown(role, name, DOES[role], _card(path)))
+        said = _card(path)
+        short = f"As published: {MODELS[name].title}." if name in MODELS else said.get(SHORT, "")
+        shown.append(ModelShown(role, name, DOES[role], short, [(one, said[one]) for one in TOLD if one in said]))
     return shown
 
 
-def _card(folder: Path) -> list[tuple[str, str]]:
+def _card(folder: Path) -> dict[str, str]:
+    """What a model's card says, by heading."""
     try:
-        said = dict(CARD.findall((folder / CARD_FILE).read_text(encoding="utf-8")))
+        said = CARD.findall((folder / CARD_FILE).read_text(encoding="utf-8"))
     except (OSError, UnicodeError):
-        return []
-    texts = {name: " ".join(re.sub(r"\[(.+?)\]\(.*?\)|`", r"\1", text).split()) for name, text in said.items()}
-    return [(name, texts[name].removeprefix(":").strip()) for name in TOLD if name in texts]
+        return {}
+    texts = {name: " ".join(re.sub(r"\[(.+?)\]\(.*?\)|`", r"\1", text).split()) for name, text in said}
+    return {name: text.removeprefix(":").strip() for name, text in texts.items()}
 
 
 def environment() -> jinja2.Environment:
@@ -563,9 +570,9 @@ def environment() -> jinja2.Environment:
     made.filters |= {
         "percent": heatmaps.percent,
         "name": heatmaps.name_of,
-        "word": LABEL_WORDS.__getitem__,
         "slug": LABEL_SLUGS.__getitem__,
         "headline": HEADLINES.__getitem__,
+        "several": lambda kinds: ", ".join(SEVERAL[kind] for kind in kinds),
         "moment": lambda seconds: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)),
     }
     made.globals |= {"labels": LABELS, "asks": ASKS}

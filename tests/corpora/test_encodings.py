@@ -26,6 +26,13 @@ def test_utf8_is_no_guess():
     assert decoded("\ufeffé".encode()) == ("é", None) and decoded(b"plain") == ("plain", None)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_byte_order_mark_is_no_guess(encoding):
+    assert decoded("Größe, 東京".encode(encoding)) == ("Größe, 東京", None)
+    with pytest.raises(UnicodeDecodeError):  # half a character at the end
+        decoded("Größe".encode(encoding)[:-1])
+
+
 def test_what_looks_like_no_text_is_refused():
     with pytest.raises(UnicodeDecodeError):
-        decoded(b"\xff\xfe\x00\x81")
+        decoded(b"\x00\x81\xff")

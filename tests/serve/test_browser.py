@@ -153,13 +153,22 @@ def test_a_claim_by_keyboard_alone(tab):
     tab.keyboard.press("Enter")
     tab.keyboard.press("Tab")
     tab.keyboard.press("Space")
-    choice.get_by_role("radio", name="Refutes").focus()
+    choice.get_by_role("radio", name="Refuted").focus()
     tab.keyboard.press("Space")
     choice.get_by_role("button", name="Keep this").focus()
     tab.keyboard.press("Enter")
-    tab.get_by_text("should be: refutes").wait_for()
-    assert choice.get_by_role("radio", name="Refutes").is_checked()
+    tab.get_by_text("is: refuted").wait_for()
+    assert choice.get_by_role("radio", name="Refuted").is_checked()
     assert choice.get_by_role("checkbox").first.is_checked()
+
+
+def test_a_click_on_an_example_asks_it(tab):
+    tab.goto("/")
+    example = tab.locator(".examples a").first
+    text = example.locator("bdi").text_content()
+    example.click()
+    tab.wait_for_url("**/answers/*")
+    assert tab.get_by_role("heading", name=text, exact=True).count() == 1
 
 
 def test_what_is_known_is_told_before_the_answer_is_whole(tab):
@@ -169,8 +178,8 @@ def test_what_is_known_is_told_before_the_answer_is_whole(tab):
         {"step": "ranked", "seconds": 0.02, "count": 3, "titles": [], "best": [{"source": "S", "text": "<i>x</i>"}]},
         {"error": {"message": "the models are gone"}},
     ]
-    body = "".join(json.dumps(line) + "\n" for line in lines)
-    tab.route("**/ask/steps", lambda route: route.fulfill(body=body, content_type="application/x-ndjson"))
+    body = "".join(f"data: {json.dumps(line)}\n\n" for line in lines)
+    tab.route("**/ask/steps", lambda route: route.fulfill(body=body, content_type="text/event-stream"))
     tab.goto("/")
     tab.get_by_label("Question or claim").fill("Mara Velin lived in Tarn .")
     tab.get_by_role("button", name="Ask").click()
@@ -210,7 +219,7 @@ def test_hostile_text_does_not_run(tab, tmp_path):
     tab.goto("/")
     tab.get_by_label("Question or claim").fill("<script>alert(4)</script> b 2")
     tab.get_by_label("a question").check()
-    tab.get_by_label("Corpus").select_option(tab.locator("option", has_text="svg").get_attribute("value"))
+    tab.get_by_label("Search in").select_option(tab.locator("option", has_text="svg").get_attribute("value"))
     tab.get_by_role("button", name="Ask").click()
     tab.wait_for_url("**/answers/*")
     assert tab.get_by_role("heading", name="<script>alert(4)</script> b 2").count() == 1

@@ -2,12 +2,59 @@
 
 from __future__ import annotations
 
+import itertools
+from types import SimpleNamespace
+
 import pytest
 from small_page import Browser, models, open_page, shown, words
 
+from lisax import world
 from lisax.cli import main
+from lisax.corpora import open_folder
+from lisax.predict.reader import Answer
+from lisax.records import Label
 from lisax.retrieval.folder import read_components
 from lisax.serve import demo
+from lisax.serve.answering import Engine
+from lisax.serve.library import Library
+from lisax.serve.models import Models
+
+
+def without_models(settings, uploads, limits):
+    return Engine(Models({})), Library(settings.indexes, uploads, limits)
+
+
+class Fixed(Engine):
+    """Answers what it is given; all else it gets wrong."""
+
+    def __init__(self, known):
+        super().__init__(Models({}))
+        self.known = known
+
+    def kinds(self, corpus):
+        return ("question", "claim", "search")
+
+    def ask(self, corpus, kind, text):
+        label = self.known.get(text, "REFUTES")
+        return {"verdicts": [{"source": "text", "label": label, "probabilities": {}, "evidence": [], "scores": []}]}
+
+    def answer_many(self, corpus, questions, answers):
+        return [[Answer(self.known[text], 1.0)] if text in self.known else [] for text in questions]
+
+
+def test_examples_are_those_that_the_models_get_right(tmp_path, capfd):
+    world.write(tmp_path / "world", 40, 0)
+    corpus = open_folder(tmp_path / "world")
+    claims, questions = list(corpus.claims("dev")), list(itertools.islice(corpus.questions("dev"), demo.TRIED))
+    served = SimpleNamespace(id="index")
+    supported = [claim.text for claim in claims if claim.label is Label.SUPPORTS][1]
+    known = {supported: "SUPPORTS", questions[3].text: questions[3].answers[0].upper() + "!"}
+    chosen = demo._choose(corpus, Fixed(known), served)
+    refuted = next(claim.text for claim in claims if claim.label is Label.REFUTES)
+    asked = [text for kind, _, text in chosen if kind == "question"]
+    assert chosen[:2] == [("claim", "index", supported), ("claim", "index", refuted)]
+    assert asked == [questions[3].text, questions[0].text]  # the second was wrong, but there is no other
+    assert f"examples of a question: 1 of {len(questions)} that were tried are right" in capfd.readouterr().err
 
 
 def test_a_world_is_indexed_once_and_served_with_examples(tmp_path, monkeypatch):
@@ -15,6 +62,7 @@ def test_a_world_is_indexed_once_and_served_with_examples(tmp_path, monkeypatch)
     monkeypatch.setattr(demo, "serve", served.append)
     monkeypatch.setattr("lisax.predict.retriever.open_encoder", lambda name: name)
     monkeypatch.setattr("lisax.predict.retriever.add_vectors", lambda index, encoder: encoded.append((index, encoder)))
+    monkeypatch.setattr(demo, "open_models", without_models)
     command = ["demo", "--serve", "--pages", "40", "--out", str(tmp_path / "out"), "--port", "0"]
     assert main(command) == 0
     (settings,) = served

@@ -102,7 +102,7 @@ def open_tab(chromium, address):
 def ask(tab, kind: str, text: str, corpus: str = "index"):
     tab.goto("/")
     tab.locator(f"[name=kind][value={kind}]").check()
-    tab.get_by_label("Corpus").select_option(corpus)
+    tab.get_by_label("Search in").select_option(corpus)
     tab.locator("#text").fill(text)
     tab.locator("#text").press("Enter")
     tab.wait_for_url("**/answers/*")
@@ -260,4 +260,4 @@ def test_a_refused_upload_loses_nothing_and_a_loaded_one_can_be_asked(open_tab, 
     assert tab.locator("#previewed").get_by_text("Björkland").is_visible()
     tab.get_by_role("button", name="Load").click()
     tab.get_by_role("status").get_by_role("link", name="Ask it").click()
-    assert tab.get_by_label("Corpus").locator("option:checked").text_content().startswith("Lakes")
+    assert tab.get_by_label("Search in").locator("option:checked").text_content().startswith("Lakes")

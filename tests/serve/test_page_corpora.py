@@ -116,7 +116,7 @@ def test_a_corpus_that_something_was_said_of_is_not_removed_by_a_slip(browser, p
     assert "Not in it" not in words(shown(browser.get("/feedback")))
     assert "and what was said of 1 of its answers" in words(shown(browser.get("/corpora")))
     refused = browser.fill(f"/corpora/{corpus}/remove")
-    assert refused.status_code == 400 and "What was said of 1 answers" in words(shown(refused))
+    assert refused.status_code == 400 and "The feedback on 1 answers" in words(shown(refused))
     assert page.library.get(corpus) is not None
     assert browser.fill(f"/corpora/{corpus}/remove", without="1").status_code == 200
     assert page.library.get(corpus) is None
@@ -153,6 +153,7 @@ def test_pages_and_tables_of_all_kinds_are_counted_before_and_after_and_asked(br
     found = words(Markup(seen.text))
     assert seen.status_code == 200 and "3 pages, 4 sentences, 2 tables, 2 rows" in found and "Bj\u00f6rkland" in found
     assert "read as cp1252" in found and len(list(page.library)) == before
+    assert "Left out, since they are of other kinds: picture.png." in found  # nothing is said of hidden files
     assert not list(page.library.folder.glob(".upload-*"))
     loaded = browser.fill("/corpora", name="Mine", files=files)
     corpus = list(page.library)[-1]
@@ -161,7 +162,7 @@ def test_pages_and_tables_of_all_kinds_are_counted_before_and_after_and_asked(br
     assert f'href="/?corpus={corpus.id}"' in loaded.text and "notes.txt" in found
     assert page.engine.sources(corpus) == ("tables", "passages")
     found = words(shown(browser.ask("Jos\u00e9 Velin was born in Tarn.", "claim", corpus.id)))
-    assert "(of tables and text, tables and graphs)" in found and "Jos\u00e9 Velin was born in Tarn." in found
+    assert "the surest of tables and text, tables and graphs" in found and "Jos\u00e9 Velin was born in Tarn." in found
     rivers = words(shown(browser.ask("The Ode is long.", "search", corpus.id)))
     assert "row 1 of the table 1-rivers:0" in rivers and "sentence 1 of the page 1-rivers" in rivers
 

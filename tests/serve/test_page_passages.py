@@ -106,7 +106,7 @@ def test_a_claim_is_checked_by_sentences_rows_and_edges_as_the_pipeline_does(bro
     (verdict,) = verify_run(Labeller(made[LABELLER]), [claim], read_run(tmp_path / "run.trec"), evidence)
     assert row["label"] == verdict.label and row["evidence"] == [one.unit for one in verdict.evidence]
     assert row["probabilities"] == pytest.approx(list(verdict.probabilities.values()), abs=1e-6)
-    assert "By text, tables and graphs:" in found and len(row["evidence"]) == 5
+    assert "From text, tables and graphs:" in found and len(row["evidence"]) == 5
     assert all(place(unit) in found and evidence.lookup(unit).text in found for unit in row["evidence"])
     assert {place(unit).partition(":")[0] for unit in row["evidence"]} == {"text", "table (raw)", "graph (raw)"}
 
@@ -119,7 +119,11 @@ def test_dates_decide_where_they_can_and_the_page_says_so(made, tmp_path):
         page.engine.temporal = temporal
         found = words(shown(Browser(page).ask("Tarn was founded in 1900.", "claim")))
         (row,) = last_answers(page.store, 1)[0].result["verdicts"]
-        said = f"By dates: {row['temporal']['reason']}. The verifier alone:" if temporal else "By dates:"
+        said = (
+            f"The dates decide: {row['temporal']['reason']}. Without them the model says:"
+            if temporal
+            else "The dates decide:"
+        )
         assert (said in found) is temporal and ("temporal" in row) is temporal
         assert not temporal or row["label"] == row["temporal"]["label"] == "REFUTES"
     page.close()
@@ -138,7 +142,7 @@ def test_what_is_said_of_such_a_verdict_is_kept_and_can_be_trained_on(browser, p
         back="v-passages",
     )
     assert said.url.fragment == "v-passages" and said.text.count(" checked> <b>") == 2
-    assert "Kept: the verdict by text, tables and graphs should be: refutes" in words(shown(said))
+    assert "Kept: the right verdict from text, tables and graphs is: refuted" in words(shown(said))
     zipfile.ZipFile(io.BytesIO(browser.get("/feedback/export.zip").content)).extractall(tmp_path / "out")
     data = open_folder(tmp_path / "out" / "feedback")
     (claim,) = data.claims("train")
@@ -239,12 +243,12 @@ def test_an_answer_whose_passage_has_changed_is_shown_without_it(tmp_path, made)
     kept = [row for row in rows if opened.passage(row["passage"]).text[row["begin"] : row["end"]] == row["answer"]]
     assert 0 < len(kept) < len(rows) == found.count()["li"] - 4  # those of the navigation
     assert found.count()["mark"] == len(kept)
-    assert words(found).count("It stands in no passage") == len(rows) - len(kept)
+    assert words(found).count("The documents no longer hold it") == len(rows) - len(kept)
     # A generated answer may stand in none from the start.
     nowhere = page.store.add_answer(
         "index", "question", QUESTION, {"seconds": 0.1, "answers": [{"answer": "Orm", "probability": 0.25}]}
     )
-    assert "Orm 25.0 % It stands in no passage" in words(shown(Browser(page).get(f"/answers/{nowhere.id}")))
+    assert "Orm 25.0 % The documents no longer hold it" in words(shown(Browser(page).get(f"/answers/{nowhere.id}")))
     page.close()
 
 

@@ -28,7 +28,6 @@ from lisax.retrieval import table_text, tables
 from lisax.runtime.fusion_scoring import Scores
 from lisax.serve import export, views
 from lisax.serve.answering import UNLEARNED
-from lisax.serve.api import JSON_LINES
 from lisax.serve.limits import Limits
 from lisax.serve.models import PARTS, TABLE_VERIFIER, Models
 from lisax.serve.store import Store
@@ -62,8 +61,8 @@ def test_a_question_without_an_answer_here(browser, page):
     assert "No answer here" not in browser.ask(QUESTION).text
     page.engine.min_confidence = 1.0
     found = words(shown(browser.ask(QUESTION)))
-    assert "No answer here The likeliest cell is wrong with a probability of" in found
-    assert "Each percentage is the model's probability" in found
+    assert "No answer here" in found and "the best guess is wrong with a probability of" in found
+    assert "Each percentage is how sure the model is" in found
 
 
 def test_fitted_probabilities_of_answers_are_shown(browser, page):
@@ -71,8 +70,8 @@ def test_fitted_probabilities_of_answers_are_shown(browser, page):
     answerer = page.engine.answerer(corpus)
     answerer.confidence = AnswerConfidence((0.0, 0.0, 0.0, 0.0, -np.log(9)), 0.5)  # whatever is asked, one in ten
     found = words(shown(browser.ask(QUESTION)))
-    assert "No answer here The likeliest cell is wrong with a probability of 90.0 %" in found
-    assert "as fitted on questions with and without an answer" in found
+    assert "the best guess is wrong with a probability of 90.0 %" in found
+    assert "tested on questions with and without an answer" in found
     page.engine.min_confidence = 0.05
     assert "No answer here" not in words(shown(browser.ask(QUESTION)))
 
@@ -114,9 +113,13 @@ def test_a_claim_gets_one_verdict_from_text_and_tables_with_the_unit_that_decide
     rows = last_answers(page.store, 1)[0].result["verdicts"]
     whole, place = views.joined(rows, "Mara Velin lived in Tarn .")
     headline, share = views.HEADLINES[whole.label], f"{100 * whole.probabilities[whole.label]:.1f} %"
-    assert f"{headline} {share}" in found and "(of text and tables)" in found and "the model's own" in found
+    assert (
+        f"{headline} {share}" in found
+        and "the surest of text and tables" in found
+        and "whether that is so was not tested" in found
+    )
     assert "Mara Velin lived in" in found and "people-0" in found
-    assert len(re.findall(r"(?:Supports|Refutes|Not enough info) \d+\.\d %", found)) == 6
+    assert len(re.findall(r"(?:Supported|Refuted|Not enough evidence) \d+\.\d %", found)) == 7
     deciding = found[found.index("What decides it") : found.index("Other evidence")]
     assert whole.deciding in deciding and whole.deciding == rows[place]["deciding"]
     assert ("the sources disagree" in found.lower()) == bool(whole.reason)
@@ -140,25 +143,32 @@ def test_a_text_is_checked_sentence_by_sentence(browser, page):
     text = "Mara Velin lived in Tarn. Olin Keld\nwas born in 1920.\n\nTessa Rask was a baker"
     sentences = ["Mara Velin lived in Tarn.", "Olin Keld was born in 1920.", "Tessa Rask was a baker"]
     found = words(shown(response := browser.ask(text, "claim")))
-    assert "A text of 3 claims" in found and all(found.count(sentence) >= 2 for sentence in sentences)
+    assert "A text of 3 sentences" in found and all(found.count(sentence) >= 2 for sentence in sentences)
     children = re.findall(r'class="part ([srn])" href="(/answers/[0-9a-f]+)"', response.text)
     assert len(children) == 3
     for sentence, (slug, address) in zip(sentences, children):
         alone = browser.ask(sentence, "claim")
         assert f'class="outcome {slug}"' in alone.text and f'class="outcome {slug}"' in browser.get(address).text
         said = browser.fill(f"{address}/feedback", say="verdict", source="text", label="NOT ENOUGH INFO")
-        assert "Kept: the verdict by text should be" in words(shown(said))
+        assert "Kept: the right verdict from text is" in words(shown(said))
     assert len(export.gather(page.store.feedback(), page.library, page.engine).claims) == 3
     for bad, complaint in ((f"{'x' * 501}. Yes it is.", "501 characters; at most 500"), ("A b. " * 51, "51 sentences")):
         refused = browser.ask(bad.replace("x" * 501, "X" * 500), "claim")
         assert refused.status_code == 400 and complaint in words(shown(refused))
 
 
+def told(response) -> list[dict]:
+    """What the server-sent events of a response hold."""
+    events = response.text.split("\n\n")
+    assert events.pop() == "" and all(event.startswith("data: ") and "\n" not in event for event in events)
+    return [json.loads(event.removeprefix("data: ")) for event in events]
+
+
 def test_an_answer_comes_step_by_step(browser, page):
     def asked(text, kind="claim"):
         response = browser.fill("/ask/steps", text=text, kind=kind, corpus="index")
-        assert response.status_code == 200 and response.headers["content-type"] == JSON_LINES
-        lines = [json.loads(line) for line in response.text.splitlines()]
+        assert response.status_code == 200 and response.headers["content-type"].startswith("text/event-stream")
+        lines = told(response)
         assert [line["seconds"] for line in lines] == sorted(line["seconds"] for line in lines)
         return lines
 
@@ -186,7 +196,7 @@ def test_a_step_that_fails_is_told_in_the_last_line(browser, page, monkeypatch):
 
     monkeypatch.setattr(page.engine, "rank_for", functools.wraps(page.engine.rank_for)(fails))
     response = browser.fill("/ask/steps", text="Mara Velin lived in Tarn .", kind="claim", corpus="index")
-    last = json.loads(response.text.splitlines()[-1])
+    last = told(response)[-1]
     assert last["error"]["message"] == "the ranker is gone"
 
 
@@ -196,7 +206,7 @@ def test_an_index_alone_is_searched(tmp_path, index):
     home = words(shown(browser.get("/")))
     assert "Words to find" in home and "To try" in home
     found = words(shown(browser.ask("Mara Velin lived in Tarn", "search")))
-    assert re.search(r"\d+ found", found) and "no model has judged it" in found and "Mara Velin lived in" in found
+    assert re.search(r"\d+ found", found) and "No model has judged it" in found and "Mara Velin lived in" in found
     assert "Nothing was found" in words(shown(browser.ask("zzqxv", "search")))
     assert browser.ask("Mara Velin lived in Tarn", "claim").status_code == 400
     page.close()
@@ -206,7 +216,7 @@ def test_the_start_says_what_is_indexed_and_gives_examples_that_can_be_asked(bro
     home = browser.get("/")
     found = words(shown(home))
     assert re.search(r"index \d+ pages?, \d+ tables? indexed 2\d{3}-\d\d-\d\d", found)
-    assert "Labeller labels claims" in found and "no card that says" in found
+    assert "Decides whether what was found supports or refutes a claim" in found and "no card that says" in found
     links = re.findall(r'<a href="/(\?kind=[^"]+)"', home.text)
     assert links
     for link in links:
@@ -281,7 +291,7 @@ def test_a_trained_model_is_used_and_the_old_one_is_offered_back(browser, page, 
         page.engine, "use", lambda path: used.append(path) or page.engine.models.paths.update({PARTS: path})
     )
     found = words(shown(browser.get("/training")))
-    assert "Of 4 held-out entries of feedback, which it did not learn from: 3 right before, 1 after." in found
+    assert "Of 4 entries of feedback that it did not learn from: 3 right before, 1 after." in found
     assert "It has become worse: keep the old model." in found and "Back to the old" not in found
     found = words(shown(browser.fill("/training/1/use")))
     assert "This model answers now. Back to the old model" in found and "Answer with this model" not in found
@@ -318,14 +328,14 @@ def test_a_verdict_that_is_not_sure_enough_says_so(tmp_path, index):
     assert "Not sure enough to say more: SUPPORTS has a probability of 0.700, below the minimum confidence 0.8" in found
 
 
-@pytest.mark.parametrize(("sufficiency", "label"), [(0.6, "Supports"), (0.5, "Not enough info")])
+@pytest.mark.parametrize(("sufficiency", "label"), [(0.6, "Supported"), (0.5, "Not enough evidence")])
 def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, index, sufficiency, label):
     page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(sufficiency)}))
     browser = Browser(page)
     found = words(shown(browser.ask("Mara Velin lived in Tarn .", "claim")))
     units = last_answers(page.store, 1)[0].result["verdicts"][0]["evidence"]
-    assert (UNLEARNED in found) == (label == "Not enough info")
-    assert f"By tables: {label}" in found and ("What decides it" in found) == (label == "Supports")
+    assert (UNLEARNED in found) == (label == "Not enough evidence")
+    assert f"From tables: {label}" in found and ("What decides it" in found) == (label == "Supported")
     assert sorted(units, key=found.index) == [units[2], units[1], units[0]]
     # It is not trained from here, and that is not offered.
     training = words(shown(browser.get("/training")))
@@ -356,9 +366,9 @@ def test_what_was_said_of_other_contents_is_neither_shown_nor_exported_as_said_o
     assert gathered.skipped == {export.CHANGED: 2} and not gathered.questions and not gathered.table_claims
     listed = words(shown(browser.get("/feedback")))
     assert "cell (row 1, column 2 of t) (which has changed since, or is gone) is right" in listed
-    assert "by tables on evidence (which has changed since, or is gone) should be: supports" in listed
+    assert "from tables on evidence (which has changed since, or is gone) is: supported" in listed
     assert "1 of the 1 tables that were found" in words(shown(browser.get(address)))
-    assert "have changed since, or are gone: 1" in words(shown(browser.get(claim)))
+    assert "since they have changed or are gone: 1" in words(shown(browser.get(claim)))
     page.close()
 
 
@@ -426,7 +436,7 @@ def test_feedback_outlives_the_server(browser, page, index, made, tmp_path):
     [
         ({"text": " \x00 "}, "empty"),
         ({"text": "x" * 501}, "at most 500"),
-        ({"corpus": "../index"}, "no such corpus"),
+        ({"corpus": "../index"}, "no such documents"),
         ({"kind": "joke"}, "must be one of"),
     ],
 )

@@ -28,14 +28,15 @@ function tell(line) {
   if (line.text) make("small", line.text, item);
 }
 
-async function* linesOf(response) {
+// Server-sent events, of one line of JSON each. Not EventSource, which cannot send a form.
+async function* eventsOf(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const { done, value } = await reader.read();
     const lines = (rest + (value ?? "")).split("\n");
     rest = lines.pop();
-    for (const line of lines) yield JSON.parse(line);
+    for (const line of lines) if (line.startsWith("data: ")) yield JSON.parse(line.slice(6));
     if (done) return;
   }
 }
@@ -61,7 +62,7 @@ ask?.addEventListener("submit", async (event) => {
   try {
     const response = await fetch("/ask/steps", { method: "POST", body: new FormData(ask) });
     if (!response.ok) throw new Error(await complaintOf(response));
-    for await (const line of linesOf(response)) {
+    for await (const line of eventsOf(response)) {
       if (line.error) throw new Error(line.error.message);
       if (line.step === "answer") return location.assign(line.address);
       tell(line);
@@ -75,6 +76,18 @@ ask?.addEventListener("submit", async (event) => {
 document.getElementById("text")?.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
+  ask.requestSubmit();
+});
+// A click on an example asks it; without this it fills in the form.
+document.querySelector(".examples")?.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const { kind, corpus, text } = Object.fromEntries(new URL(link.href).searchParams);
+  ask.elements.text.value = text;
+  ask.elements.corpus.value = corpus;
+  for (const one of ask.querySelectorAll("[name=kind]")) one.checked = one.value === kind;
+  ask.scrollIntoView({ block: "nearest" });
   ask.requestSubmit();
 });
 // What ends in a question mark is a question, until somebody says what it is.
