@@ -3,9 +3,9 @@ moments, again and again. The same steps undisturbed must have the same losses, 
 
     python -m benchmarks.kills --kills 100 --seed 0
 
-The bucket is that of gcp-storage-emulator (`make peers`). A fifth of the kills come when the processes have just joined, the others
-within seconds after their first step: in steps, evaluations and saves. Prints a line a kill, and at the end a summary; a
-step that is lost or changed is an error; a process that ends by itself is counted.
+The bucket is that of gcp-storage-emulator (`make peers`). One kill in seven comes when the processes have just joined, the
+others within seconds after the first step: in steps, evaluations and saves. Prints a line a kill, and a summary. A step that
+is lost or changed is an error; a process that ends by itself is told and counted.
 """
 
 from __future__ import annotations
@@ -13,50 +13,50 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
+import multiprocessing
 import os
 import random
 import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from unittest import mock
 
+import jax
 import numpy as np
+from jax._src import compiler
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "runtime")]
 
 from gcs_emulator import BUCKET, bucket
 
 from lisax.places import place
-from lisax.runtime.checkpoints import complete_steps, flatten
+from lisax.runtime import hosts
+from lisax.runtime.checkpoints import SaveCheckpointConfig, complete_steps, flatten
 from lisax.runtime.restore import load_parameters
+from lisax.runtime.train import train
 from lisax.runtime.train_log import read_train_log
 
-WORKER = """
-import sys
-from lisax.runtime import hosts
-address, index, model_dir, steps = sys.argv[1:]
-hosts.connect(address, 2, int(index))
-print("joined", flush=True)
-from lisax.runtime.checkpoints import SaveCheckpointConfig
-from lisax.runtime.train import train
-from memory_task import config
-save = SaveCheckpointConfig(period=2, keep=2, best_metric="loss", best_mode="min")
-train(config(model_dir, int(steps), save=save, eval_period=8))
-"""
 JOINED, FIRST_STEP = "joined", "first step after"  # what processes tell
 SPANS = {JOINED: 6.0, FIRST_STEP: 8.0}  # seconds after either, in which a kill comes
 MOST_SECONDS = 180  # for which one process may outlive another, or a start may last
-ENDLESS = 1_000_000
+ENDLESS, EVAL_PERIOD = 1_000_000, 8  # steps
+# Processes are copies of one that has imported all this: half of a start is imports.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(
+    ["lisax.runtime.train", "memory_task", "orbax.checkpoint", "gcsfs", "tensorboard.summary.writer.record_writer"]
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Kill:
-    """`after`: what process 0 had told last. `victims`: indexes of the processes; empty where one ended by itself. `saved`: the newest complete checkpoint. `partial`: whether the kill left the
-    rest of a save. `survived`: seconds until a process that was not killed had ended; None where both were."""
+    """`after`: what process 0 had told last. `victims`: indexes of the processes; empty where one ended by itself. `saved`:
+    the newest complete checkpoint. `partial`: whether the rest of a save was left. `survived`: seconds until the process
+    that was not killed had ended; None where both were."""
 
     after: str
     victims: tuple[int, ...]
@@ -69,34 +69,61 @@ class EndedAloneError(RuntimeError):
     """A process ended, and nobody had killed one."""
 
 
-class Pair:
-    """Two processes that train in `model_dir`; what they tell goes to files in `folder`."""
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """What one of two processes does, from its start to its end. `environment`: where the bucket is."""
 
-    def __init__(self, model_dir: str, steps: int, folder: Path):
+    model_dir: str
+    steps: int
+    folder: Path
+    environment: Mapping[str, str]
+
+    def __call__(self, index: int, address: str) -> None:
+        with self.told(index).open("w") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        os.environ |= self.environment
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_num_cpu_devices", 1)
+        self._keep_compiled()
+        hosts.connect(address, 2, index)
+        print(JOINED, flush=True)
+        from memory_task import config
+
+        save = SaveCheckpointConfig(period=2, keep=2, best_metric="loss", best_mode="min")
+        train(config(self.model_dir, self.steps, save=save, eval_period=EVAL_PERIOD))
+        jax.distributed.shutdown()  # which the end of a copied process does not do
+
+    def told(self, index: int) -> Path:
+        """The file of what a process tells."""
+        return self.folder / f"process_{index}.txt"
+
+    def _keep_compiled(self) -> None:
+        """Half of a start is compilation. JAX would keep process 0's programs alone, which the other cannot use."""
+        jax.config.update("jax_compilation_cache_dir", str(self.folder / "compiled"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+        write = compiler._cache_write
+
+        def write_in_each(*arguments):
+            with mock.patch.object(compiler.distributed.global_state, "process_id", 0):
+                write(*arguments)
+
+        compiler._cache_write = write_in_each
+
+
+class Pair:
+    """Two processes at the same work."""
+
+    def __init__(self, work: Work):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             address = f"127.0.0.1:{free.getsockname()[1]}"
-        self._told = [folder / f"process_{index}.txt" for index in range(2)]
-        path = os.pathsep.join(map(str, (ROOT, ROOT / "tests" / "runtime")))
-        environment = {
-            "JAX_PLATFORMS": "cpu",
-            "JAX_NUM_CPU_DEVICES": "1",
-            "PYTHONPATH": path,
-            # Half of a start is compilation.
-            "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        }
+        self._told = [work.told(index) for index in range(2)]
         self.processes = []
         for index, told in enumerate(self._told):
-            with told.open("w") as file:
-                self.processes.append(
-                    subprocess.Popen(
-                        [sys.executable, "-c", WORKER, address, str(index), model_dir, str(steps)],
-                        stdout=file,
-                        stderr=file,
-                        env=os.environ | environment,
-                    )
-                )
+            told.write_text("")
+            self.processes.append(PROCESSES.Process(target=work, args=(index, address)))
+            self.processes[-1].start()
 
     def told(self) -> str:
         return "\n".join(file.read_text() for file in self._told)
@@ -110,7 +137,7 @@ class Pair:
             time.sleep(0.05)
 
     def check_running(self) -> None:
-        if any(process.poll() is not None for process in self.processes):
+        if not all(process.is_alive() for process in self.processes):
             self.kill((0, 1))
             raise EndedAloneError(f"a process ended by itself:\n{self.told()}")
 
@@ -119,28 +146,30 @@ class Pair:
             self.processes[index].kill()
         killed = time.monotonic()
         for process in self.processes:
-            try:
-                process.wait(MOST_SECONDS)
-            except subprocess.TimeoutExpired:
+            process.join(MOST_SECONDS)
+            if process.is_alive():
                 process.kill()
-                raise RuntimeError(f"a process outlived another by {MOST_SECONDS} s:\n{self.told()}") from None
-        if any(process.returncode == 0 for process in self.processes):
+                raise RuntimeError(f"a process outlived another by {MOST_SECONDS} s:\n{self.told()}")
+        if any(process.exitcode == 0 for process in self.processes):
             raise RuntimeError(f"a process ended as if the other had not been killed:\n{self.told()}")
         return time.monotonic() - killed if len(victims) == 1 else None
 
     def finish(self) -> None:
-        if [process.wait() for process in self.processes] != [0, 0]:
+        for process in self.processes:
+            process.join()
+        if any(process.exitcode for process in self.processes):
             raise RuntimeError(f"a process failed:\n{self.told()}")
 
 
-def kill_once(model_dir: str, draw: random.Random, folder: Path, after: str) -> Kill:
+def kill_once(work: Work, draw: random.Random, after: str) -> Kill:
+    model_dir = work.model_dir
     before = [0, *complete_steps(model_dir)]
-    pair = Pair(model_dir, ENDLESS, folder)
+    pair = Pair(work)
     try:
         pair.wait_until_told(after)
         time.sleep(draw.uniform(0, SPANS[after]))
         pair.check_running()
-        victims = draw.choice([(0,), (1,), (0, 1)])
+        victims = draw.choice([(0,), (1,), (0, 1), (0, 1)])
         survived = pair.kill(victims)
     except EndedAloneError as error:
         print(error, flush=True)
@@ -152,10 +181,10 @@ def kill_once(model_dir: str, draw: random.Random, folder: Path, after: str) -> 
     return Kill(after, victims, found[-1], partial, survived)
 
 
-def kill_often(model_dir: str, kills: int, seed: int, folder: Path) -> list[Kill]:
+def kill_often(work: Work, kills: int, seed: int) -> list[Kill]:
     draw, done = random.Random(seed), []
     for number in range(kills):
-        done.append(kill_once(model_dir, draw, folder, JOINED if draw.random() < 0.2 else FIRST_STEP))
+        done.append(kill_once(work, draw, JOINED if draw.random() < 0.15 else FIRST_STEP))
         print(f"{number + 1}  {done[-1]}", flush=True)
     return done
 
@@ -165,8 +194,8 @@ def compare(model_dir: str, undisturbed: str, steps: int) -> None:
     where their parameters differ."""
     curves = []
     for folder in (model_dir, undisturbed):
-        rows = [row for row in read_train_log(folder)]
-        for kind, expected in (("train", range(1, steps + 1)), ("dev", range(8, steps + 1, 8))):
+        rows = read_train_log(folder)
+        for kind, expected in (("train", range(1, steps + 1)), ("dev", range(EVAL_PERIOD, steps + 1, EVAL_PERIOD))):
             found = [row["step"] for row in rows if row["kind"] == kind]
             if found != sorted({*expected, *([steps] if kind == "dev" else [])}):
                 raise RuntimeError(f"{folder}: the {kind} rows are of the steps {found}")
@@ -181,13 +210,14 @@ def compare(model_dir: str, undisturbed: str, steps: int) -> None:
 
 def run(kills: int, seed: int) -> list[Kill]:
     """Kills, lets the run end and compares it with one that nothing disturbed, which is on this machine's disk."""
-    with tempfile.TemporaryDirectory() as scratch, bucket():
-        folder, model_dir = Path(scratch), f"gs://{BUCKET}/killed"
-        done = kill_often(model_dir, kills, seed, folder)
-        steps = done[-1].saved + 10
-        for where in (model_dir, str(folder / "undisturbed")):
-            Pair(where, steps, folder).finish()
-        compare(model_dir, str(folder / "undisturbed"), steps)
+    with tempfile.TemporaryDirectory() as scratch, bucket() as environment:
+        killed = Work(f"gs://{BUCKET}/killed", ENDLESS, Path(scratch), environment)
+        done = kill_often(killed, kills, seed)
+        killed = dataclasses.replace(killed, steps=done[-1].saved + 10)
+        undisturbed = dataclasses.replace(killed, model_dir=str(Path(scratch) / "undisturbed"))
+        for work in (killed, undisturbed):
+            Pair(work).finish()
+        compare(killed.model_dir, undisturbed.model_dir, killed.steps)
     return done
 
 
@@ -197,6 +227,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     started = time.monotonic()
+    jax.config.update("jax_platforms", "cpu")
     done = run(options.kills, options.seed)
     survived = sorted(kill.survived for kill in done if kill.survived is not None)
     print(
