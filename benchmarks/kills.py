@@ -44,6 +44,7 @@ from lisax.runtime.train_log import read_train_log
 JOINED, FIRST_STEP = "joined", "first step after"  # what processes tell
 SPANS = {JOINED: 6.0, FIRST_STEP: 8.0}  # seconds after either, in which a kill comes
 MOST_SECONDS = 180  # for which one process may outlive another, or a start may last
+MOST_SECONDS_OF_A_RUN = 3600
 ENDLESS, EVAL_PERIOD = 1_000_000, 8  # steps
 # Processes are copies of one that has imported all this: half of a start is imports.
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -115,8 +116,8 @@ class Pair:
     """Two processes at the same work."""
 
     def __init__(self, work: Work):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
+        # Free at all addresses, as JAX listens at all: of 127.0.0.1 alone connections to elsewhere may hold it.
+        with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as free:
             address = f"127.0.0.1:{free.getsockname()[1]}"
         self._told = [work.told(index) for index in range(2)]
         self.processes = []
@@ -155,8 +156,12 @@ class Pair:
         return time.monotonic() - killed if len(victims) == 1 else None
 
     def finish(self) -> None:
+        deadline = time.monotonic() + MOST_SECONDS_OF_A_RUN
         for process in self.processes:
-            process.join()
+            process.join(deadline - time.monotonic())
+        if any(process.is_alive() for process in self.processes):
+            self.kill((0, 1))
+            raise RuntimeError(f"the run did not end in {MOST_SECONDS_OF_A_RUN} s:\n{self.told()}")
         if any(process.exitcode for process in self.processes):
             raise RuntimeError(f"a process failed:\n{self.told()}")
 
@@ -182,10 +187,13 @@ def kill_once(work: Work, draw: random.Random, after: str) -> Kill:
 
 
 def kill_often(work: Work, kills: int, seed: int) -> list[Kill]:
+    """Until there were so many; ends of processes that nobody killed do not count, and may not be more."""
     draw, done = random.Random(seed), []
-    for number in range(kills):
+    while sum(bool(kill.victims) for kill in done) < kills:
         done.append(kill_once(work, draw, JOINED if draw.random() < 0.15 else FIRST_STEP))
-        print(f"{number + 1}  {done[-1]}", flush=True)
+        print(f"{len(done)}  {done[-1]}", flush=True)
+        if len(done) > 2 * kills:
+            raise RuntimeError("most processes ended by themselves")
     return done
 
 
@@ -229,16 +237,15 @@ def main() -> None:
     started = time.monotonic()
     jax.config.update("jax_platforms", "cpu")
     done = run(options.kills, options.seed)
-    survived = sorted(kill.survived for kill in done if kill.survived is not None)
-    print(
-        f"{len(done)} kills in {(time.monotonic() - started) / 60:.0f} minutes, {done[-1].saved + 10} steps, all equal"
-    )
-    print("kills by moment and victims:", dict(collections.Counter((kill.after, kill.victims) for kill in done)))
-    print("kills that left a partial save:", sum(kill.partial for kill in done))
+    killed = [kill for kill in done if kill.victims]
+    survived = [kill.survived for kill in killed if kill.survived is not None]
+    minutes = (time.monotonic() - started) / 60
+    print(f"{len(killed)} kills in {minutes:.0f} minutes, {done[-1].saved + 10} steps, all equal")
+    print("kills by moment and victims:", dict(collections.Counter((kill.after, kill.victims) for kill in killed)))
+    print("ends that nobody had caused:", len(done) - len(killed))
+    print("kills that left a partial save:", sum(kill.partial for kill in killed))
     if survived:
-        print(
-            f"seconds that the other process lived: median {statistics.median(survived):.2f}, most {survived[-1]:.1f}"
-        )
+        print(f"seconds the other process lived: median {statistics.median(survived):.2f}, most {max(survived):.1f}")
 
 
 if __name__ == "__main__":
