@@ -13,10 +13,10 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
+import math
 import multiprocessing
 import os
 import random
-import socket
 import statistics
 import sys
 import tempfile
@@ -32,6 +32,7 @@ from jax._src import compiler
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "runtime")]
 
+from addresses import free_address
 from gcs_emulator import BUCKET, bucket
 
 from lisax.places import place
@@ -43,7 +44,7 @@ from lisax.runtime.train_log import read_train_log
 
 JOINED, FIRST_STEP = "joined", "first step after"  # what processes tell
 SPANS = {JOINED: 6.0, FIRST_STEP: 8.0}  # seconds after either, in which a kill comes
-MOST_SECONDS = 180  # for which one process may outlive another, or a start may last
+MOST_SECONDS = 600  # for which one process may outlive another, or a start may last
 MOST_SECONDS_OF_A_RUN = 3600
 ENDLESS, EVAL_PERIOD = 1_000_000, 8  # steps
 # Processes are copies of one that has imported all this: half of a start is imports.
@@ -116,9 +117,7 @@ class Pair:
     """Two processes at the same work."""
 
     def __init__(self, work: Work):
-        # Free at all addresses, as JAX listens at all: of 127.0.0.1 alone connections to elsewhere may hold it.
-        with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as free:
-            address = f"127.0.0.1:{free.getsockname()[1]}"
+        address = free_address()
         self._told = [work.told(index) for index in range(2)]
         self.processes = []
         for index, told in enumerate(self._told):
@@ -186,10 +185,11 @@ def kill_once(work: Work, draw: random.Random, after: str) -> Kill:
     return Kill(after, victims, found[-1], partial, survived)
 
 
-def kill_often(work: Work, kills: int, seed: int) -> list[Kill]:
-    """Until there were so many; ends of processes that nobody killed do not count, and may not be more."""
-    draw, done = random.Random(seed), []
-    while sum(bool(kill.victims) for kill in done) < kills:
+def kill_often(work: Work, kills: int, seed: int, minutes: float) -> list[Kill]:
+    """Until there were so many, or the time is over; ends of processes that nobody killed do not count, and may not be
+    more."""
+    draw, done, deadline = random.Random(seed), [], time.monotonic() + 60 * minutes
+    while not done or (sum(bool(kill.victims) for kill in done) < kills and time.monotonic() < deadline):
         done.append(kill_once(work, draw, JOINED if draw.random() < 0.15 else FIRST_STEP))
         print(f"{len(done)}  {done[-1]}", flush=True)
         if len(done) > 2 * kills:
@@ -216,11 +216,11 @@ def compare(model_dir: str, undisturbed: str, steps: int) -> None:
         np.testing.assert_array_equal(array, parameters[1][name], err_msg=name)
 
 
-def run(kills: int, seed: int) -> list[Kill]:
-    """Kills, lets the run end and compares it with one that nothing disturbed, which is on this machine's disk."""
+def run(kills: int, seed: int, minutes: float = math.inf) -> list[Kill]:
+    """Kills, for so many minutes at most, lets the run end and compares it with one that nothing disturbed, which is on this machine's disk."""
     with tempfile.TemporaryDirectory() as scratch, bucket() as environment:
         killed = Work(f"gs://{BUCKET}/killed", ENDLESS, Path(scratch), environment)
-        done = kill_often(killed, kills, seed)
+        done = kill_often(killed, kills, seed, minutes)
         killed = dataclasses.replace(killed, steps=done[-1].saved + 10)
         undisturbed = dataclasses.replace(killed, model_dir=str(Path(scratch) / "undisturbed"))
         for work in (killed, undisturbed):
@@ -233,10 +233,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which no further kill comes")
     options = parser.parse_args()
     started = time.monotonic()
     jax.config.update("jax_platforms", "cpu")
-    done = run(options.kills, options.seed)
+    done = run(options.kills, options.seed, options.minutes)
     killed = [kill for kill in done if kill.victims]
     survived = [kill.survived for kill in killed if kill.survived is not None]
     minutes = (time.monotonic() - started) / 60

@@ -182,9 +182,9 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                 if saved != step:
                     writer.save(state, metrics)
                 writer.wait()
+                done = f"and saved at step {step}" if step > first_step else f"before step {step + 1}"
                 progress.say(
-                    f"stopped by {stopper.asked.name} and saved at step {step} of {total} in {model_dir}: the same command "
-                    "continues from there"
+                    f"stopped by {stopper.asked.name} {done} of {total} in {model_dir}: the same command continues from there"
                 )
     finally:
         log.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,13 +13,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from addresses import free_address
 from test_preemption import metadata_server
 
 from lisax.runtime.checkpoints import complete_steps, flatten, read_metrics
 from lisax.runtime.restore import load_parameters
 from lisax.runtime.train_log import read_train_log
 
-HERE = Path(__file__).parent
 WORKER = """
 import json, sys, time
 model_dir, steps, layout, batches, *joins = sys.argv[1:]
@@ -60,9 +63,7 @@ def _start(
 ) -> list[subprocess.Popen]:
     """`batches`: of the dev data; all after the fifth take a quarter of a second. `environments`: what single processes
     have."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = free_address()
     common = {
         "JAX_PLATFORMS": "cpu",
         "JAX_NUM_CPU_DEVICES": str(devices),
