@@ -21,7 +21,7 @@ import jax
 from lisax.runtime import hosts
 
 TERMINATED = 128 + signal.SIGTERM  # the exit status of a run that SIGTERM stopped: what comes after it must not begin
-POLL_SECONDS = 5
+POLL_SECONDS, ANSWER_SECONDS = 5, 5
 # A machine that is moved to another host while it runs says MIGRATE_ON_HOST_MAINTENANCE, and training goes on there.
 ENDS = "TERMINATE_ON_HOST_MAINTENANCE"
 PRODUCT = Path("/sys/class/dmi/id/product_name")  # what the machine is, as its firmware tells Linux
@@ -92,7 +92,7 @@ class Stopper:
         known = _told(host, "maintenance-event")
         while not self._closed.is_set():
             event, preempted = _told(host, "maintenance-event"), _told(host, "preempted") == "TRUE"
-            if preempted or (event == ENDS and known != ENDS):
+            if (preempted or (event == ENDS and known != ENDS)) and not self._closed.is_set():
                 sys.stderr.write(f"lisax: this machine will be gone soon ({'preempted' if preempted else event})\n")
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
@@ -119,6 +119,6 @@ def _told(host: str, name: str) -> str | None:
     )
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
-        with direct.open(request, timeout=POLL_SECONDS) as answer:
+        with direct.open(request, timeout=ANSWER_SECONDS) as answer:
             return answer.read(100).decode().strip()
     return None

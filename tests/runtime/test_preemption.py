@@ -92,6 +92,15 @@ def test_a_signal_during_the_last_save_is_not_lost(tmp_path, monkeypatch):
     assert read_metrics(tmp_path / "checkpoint_4")["metrics"] and complete_steps(tmp_path) == [4]
 
 
+def test_before_the_first_step_there_is_nothing_to_save(tmp_path, capfd):
+    def interrupted(skip):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return source(skip)
+
+    _stopped(signal.SIGTERM, tmp_path, 4, train_data=interrupted)
+    assert "stopped by SIGTERM before step 1 of 4" in capfd.readouterr().err and complete_steps(tmp_path) == []
+
+
 # --- Notices ----------------------------------------------------------------------------------------------------------
 
 
