@@ -12,8 +12,8 @@ usage() {
   cat <<'TEXT'
 tpu.sh [--dry-run] VERB [ARGUMENTS]
 
-  create             ask for the TPU; with QUEUED=1 the request waits in Google's queue
-  wait               until a queued TPU is there
+  create             ask for the TPU; the request waits in Google's queue
+  wait               until the TPU is there
   setup              copy this checkout's last commit to every worker, install the pins and the TPU wheel there
   run COMMAND...     start COMMAND on every worker in the background; where it still runs, nothing is started
   watch [WORKER]     follow the log of a worker (0)
@@ -21,12 +21,20 @@ tpu.sh [--dry-run] VERB [ARGUMENTS]
   fetch FROM TO      copy FROM on worker 0, or on Cloud Storage (gs://…), to TO here
   delete             delete the TPU, and its request
 
-A pre-empted TPU loses its disk: let COMMAND keep its MODEL_DIR or --out on storage that outlives it and that all
-workers see. The same command then goes on from its last checkpoint; to have that done until you press Ctrl-C:
+A pre-empted TPU loses its disk. `lisax train` without --gin.MODEL_DIR, and `lisax run` without --out, therefore keep what
+they make in BUCKET/TPU_NAME, a folder for one run; without BUCKET they are not started. The same command then goes on from
+its last checkpoint; to have that done until you press Ctrl-C:
   while sleep 300; do tpu.sh resume lisax train …; done
 
-Environment: TPU_NAME and ZONE (required), TPU_TYPE (v3-8; v3-32 is a pod of four hosts), TPU_VERSION
-(tpu-ubuntu2204-base), SPOT=1 (cheaper, may be pre-empted), QUEUED=1, POLL_SECONDS (60, between looks at the queue).
+Environment:
+  TPU_NAME, ZONE     required
+  BUCKET             gs://NAME or gs://NAME/FOLDER; BUCKET=none leaves COMMAND as it is (where a gin file has MODEL_DIR)
+  TPU_TYPE           v3-8; v3-32 is a pod of four hosts
+  TPU_VERSION        tpu-ubuntu2204-base
+  SPOT=0             to pay for a TPU that is not pre-empted
+  QUEUED=0           to ask outside the queue: there at once or not at all. For all verbs the same
+  POLL_SECONDS       60, between looks at the queue
+
 --dry-run prints the commands, quoted for a shell, and runs none.
 TEXT
 }
@@ -45,6 +53,13 @@ esac
 : "${TPU_NAME:?set TPU_NAME to the name of the TPU}" "${ZONE:?set ZONE, for example europe-west4-a}"
 type="${TPU_TYPE:-v3-8}"
 version="${TPU_VERSION:-tpu-ubuntu2204-base}"
+for name in SPOT QUEUED; do
+  case "${!name:=1}" in 0 | 1) ;; *) fail "$name must be 0 or 1, found '${!name}'" 2 ;; esac
+done
+case "${BUCKET:=}" in
+  '' | none | gs://?*) ;;
+  *) fail "BUCKET must be gs://NAME, gs://NAME/FOLDER or none, found '$BUCKET'" 2 ;;
+esac
 vm=(gcloud compute tpus tpu-vm)
 queue=(gcloud compute tpus queued-resources)
 checkout="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -59,8 +74,8 @@ on_workers() {  # WORKER|all COMMAND
 
 create() {
   local options=(--zone="$ZONE" --accelerator-type="$type")
-  if [[ -n "${SPOT:-}" ]]; then options+=(--spot); fi
-  if [[ -n "${QUEUED:-}" ]]; then
+  if [[ $SPOT == 1 ]]; then options+=(--spot); fi
+  if [[ $QUEUED == 1 ]]; then
     call "${queue[@]}" create "$TPU_NAME" --node-id="$TPU_NAME" --runtime-version="$version" "${options[@]}"
   else
     call "${vm[@]}" create "$TPU_NAME" --version="$version" "${options[@]}"
@@ -68,7 +83,7 @@ create() {
 }
 
 delete() {
-  if [[ -n "${QUEUED:-}" ]]; then
+  if [[ $QUEUED == 1 ]]; then
     call "${queue[@]}" delete "$TPU_NAME" --zone="$ZONE" --force --quiet
   else
     call "${vm[@]}" delete "$TPU_NAME" --zone="$ZONE" --quiet
@@ -76,7 +91,7 @@ delete() {
 }
 
 state() {  # prints it; fails where there is no such TPU
-  if [[ -n "${QUEUED:-}" ]]; then
+  if [[ $QUEUED == 1 ]]; then
     call "${queue[@]}" describe "$TPU_NAME" --zone="$ZONE" --format='value(state.state)'
   else
     call "${vm[@]}" describe "$TPU_NAME" --zone="$ZONE" --format='value(state)'
@@ -104,31 +119,46 @@ setup() {
   local install='mkdir -p lisax && tar -xzf lisax.tar.gz -C lisax && cd lisax'
   install+=' && python3 -m pip install --quiet --user uv==0.13.8'
   install+=' && { test -x .venv/bin/python || python3 -m uv venv --quiet --python 3.11; }'
-  install+=" && python3 -m uv pip install --quiet -r requirements.txt -e '.[tpu]'"
+  install+=" && python3 -m uv pip install --quiet -r requirements.txt -e '.[tpu,gcs]'"
   call git -C "$checkout" archive --format=tar.gz --output="$archive" HEAD
   call "${vm[@]}" scp "$archive" "$TPU_NAME:lisax.tar.gz" --zone="$ZONE" --worker=all
   call rm "$archive"
   on_workers all "$install"
 }
 
-run() {
+kept() {  # COMMAND...: sets `words` to it, with a place for what it makes that outlives the TPU
   [[ $# -gt 0 ]] || fail "$verb needs a command, for example: $verb lisax train --gin_file=…" 2
-  local command pod=0
+  words=("$@")
+  local option
+  case "$1 ${2:-}" in
+    'lisax train') option=--gin.MODEL_DIR ;;
+    'lisax run') option=--out ;;
+    *) return 0 ;;
+  esac
+  if [[ $BUCKET == none || " $* " == *" $option"[=\ ]* ]]; then return; fi
+  [[ -n $BUCKET ]] || fail "$1 $2 would lose what it makes with the TPU: set BUCKET=gs://NAME, or give $option=gs://…" 2
+  words+=("$option=${BUCKET%/}/$TPU_NAME")
+}
+
+run() {
+  local words line pod=0
+  kept "$@"
   # Every type has up to 8 cores or chips a host; on more, the hosts' `lisax train` find each other.
   if ((${type##*-} > 8)); then pod=1; fi
-  printf -v command '%q ' "$@"
+  printf -v line '%q ' "${words[@]}"
   # The dollars are the worker's.
   # shellcheck disable=SC2016
   local start='cd lisax && test -x .venv/bin/python || { echo "set this worker up first: tpu.sh setup"; exit 1; }
 if test -s run.pid && kill -0 "$(cat run.pid)" 2> /dev/null; then echo "it still runs"; exit; fi
 export PATH="$PWD/.venv/bin:$PATH" LISAX_MULTIPROCESS='"$pod"'
-nohup '"$command"'>> run.log 2>&1 < /dev/null &
+nohup '"$line"'>> run.log 2>&1 < /dev/null &
 echo $! > run.pid'
   on_workers all "$start"
 }
 
 resume() {
-  local now=''
+  local now='' words
+  kept "$@"  # which fails before a TPU is asked for
   if [[ -n "$dry_run" ]]; then
     state; delete
   elif now="$(state 2> /dev/null)"; then

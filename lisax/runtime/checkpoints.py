@@ -292,6 +292,14 @@ class CheckpointWriter:
         for name, content in self._files.items():
             with atomic_write(folder / name, "wb") as file:
                 file.write(content)
+        self._write_metrics(folder, metrics)
+
+    def add_metrics(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Writes the metrics of a checkpoint that was saved before its evaluation."""
+        if hosts.is_first():
+            self._write_metrics(checkpoint_folder(self._model_dir, step), metrics)
+
+    def _write_metrics(self, folder: Path, metrics: Mapping[str, float]) -> None:
         write_json(folder / METRICS_JSON, {"metrics": dict(metrics), "best": self._chosen(metrics)})
 
     def wait(self) -> None:

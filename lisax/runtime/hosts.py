@@ -17,7 +17,10 @@ from collections.abc import Iterator
 from lisax.records import LisaxError
 
 MEETING_PERIOD, MEETING_TIMEOUT = 5, 60  # seconds
+# Of the processes' heartbeats, which threads of their own send, however busy Python is.
+HEARTBEAT_TIMEOUT = 20  # seconds
 _meetings: dict[str, Iterator[int]] = collections.defaultdict(itertools.count)  # each has a name of its own
+_questions = itertools.count(1)
 
 
 def connect(coordinator_address: str | None, process_count: int | None, process_index: int | None) -> None:
@@ -25,7 +28,9 @@ def connect(coordinator_address: str | None, process_count: int | None, process_
     import jax
 
     try:
-        jax.distributed.initialize(coordinator_address, process_count, process_index)
+        jax.distributed.initialize(
+            coordinator_address, process_count, process_index, heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT
+        )
     except (RuntimeError, ValueError) as error:
         raise LisaxError(
             f"the processes of this run did not find each other: {str(error).strip()}. Give every one of "
@@ -99,12 +104,13 @@ def wait_for_all(what: str, timeout: int | None = None) -> None:
         )
 
 
-def asked_to_stop(step: int) -> bool:
-    """Whether any process was sent SIGTERM and `step` is where all of them stop; to be asked at every step."""
+def asked_to_stop() -> bool:
+    """Whether any process was sent SIGTERM and this is the question at which all of them stop, which every process
+    therefore asks equally often. Of one process False."""
     import jax
 
     if jax.process_count() == 1:
         return False
     from jax.experimental import multihost_utils
 
-    return multihost_utils.reached_preemption_sync_point(step)
+    return multihost_utils.reached_preemption_sync_point(next(_questions))

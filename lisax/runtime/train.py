@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from lisax.records import LisaxError, atomic_write
 from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (
     GIN_NAME,
+    METRICS_JSON,
     CheckpointWriter,
     best_checkpoint,
     checkpoint_folder,
@@ -28,6 +29,7 @@ from lisax.runtime.checkpoints import (
 )
 from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.preemption import TERMINATED, Stopped, Stopper
 from lisax.runtime.run_lock import alone_in
 from lisax.runtime.start import Start, begin, side_files
 from lisax.runtime.step import make_eval_step, make_train_step
@@ -36,8 +38,6 @@ from lisax.runtime.train_log import Meter, Progress, TrainLog, means
 from lisax.runtime.train_state import TrainState
 
 __all__ = ["TrainConfig", "TrainResult", "Trainer", "evaluate_batches", "train"]
-
-TERMINATED = 128 + signal.SIGTERM  # the exit status of a run that SIGTERM stopped: what comes after it must not begin
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,9 +59,10 @@ class TrainResult:
 def train(config: TrainConfig) -> TrainResult:
     """Trains, or continues, until the last step; evaluates, logs and saves on the way.
 
-    SIGTERM and Ctrl-C save first and then raise SystemExit(143), a shell's status of what SIGTERM ended, and
-    KeyboardInterrupt; the same call again continues, with the same losses as if it had never stopped. A second Ctrl-C does not wait. While
-    another process trains in MODEL_DIR, an error."""
+    SIGTERM, a notice that this machine will go, and Ctrl-C save first, also in the middle of an evaluation, and then raise
+    SystemExit(143), a shell's status of what SIGTERM ended, and KeyboardInterrupt; of several processes one is enough to
+    stop all. The same call again continues, with the same losses and evaluations as if it had never stopped. A second
+    Ctrl-C does not wait. While another process trains in MODEL_DIR, an error."""
     started = time.perf_counter()
     partitioner = config.partitioner.over(jax.devices())
     check(config, partitioner)
@@ -76,7 +77,9 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
     card, model_dir = run.card, place(config.model_dir)
     progress = Progress(total)
     waiting = _Patience(config)
-    if first_step >= total or waiting.ended(first_step):
+    evaluator = _Evaluator(config, partitioner)
+    missed = _missed_evaluation(config, card, first_step, total)
+    if (first_step >= total or waiting.ended(first_step)) and not missed:
         progress.say(
             f"{model_dir} has {first_step} of {total} steps"
             + (f" and was not better since {waiting.best_step}" if first_step < total else "")
@@ -101,7 +104,6 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
         partitioner=partitioner,
         adapter=config.adapter,
     )
-    evaluator = _Evaluator(config, partitioner)
     source = config.train_data if callable(config.train_data) else data.train_source(config.train_data)
     files = side_files(config)
     model_dir.mkdir(parents=True, exist_ok=True)
@@ -110,7 +112,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
             file.write(config.gin)
     log, meter = TrainLog(model_dir, first_step), Meter(kind_of(config.model).objective.metrics)
     save = config.checkpoint.save
-    step, metrics, saved = first_step, {}, None
+    step, metrics, saved = first_step, {}, first_step
 
     def flush() -> None:
         scalars = meter.flush(step)
@@ -118,65 +120,90 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
             log.write(step, "train", scalars)
             progress.show(step, scalars)
 
+    def evaluate() -> dict[str, float]:
+        metrics = evaluator(run.whole(state.parameters), step, stopper)
+        waiting.hear(metrics, step)
+        log.write(step, "dev", metrics)
+        progress.say(f"step {step}  dev  " + "  ".join(f"{k} {v:.4f}" for k, v in metrics.items()))
+        return metrics
+
     skip = first_step - card["training"]["first_step"]
     try:
         with (
-            _Stopper() as stopper,
+            Stopper() as stopper,
             CheckpointWriter(model_dir, save, card, files) as writer,
             data.Prefetched(source(skip)) as batches,
             hosts.ending_together(),
         ):
-            while step < total and not waiting.ended(step) and not stopper.wanted(step):
-                try:
-                    batch = next(batches)
-                except StopIteration:
-                    raise LisaxError(
-                        f"the training data ended after {skip + step - first_step} batches, before "
-                        f"step {total}: it must repeat without end"
-                    ) from None
-                placed = partitioner.place_batch(batch)
-                if step == first_step:
-                    check_batch(batch, config, partitioner, microbatches)
-                    train_step = train_step.lower(state, placed, run.kept).compile()
-                    hosts.wait_for_all("compiled")
-                state, step_metrics = train_step(state, placed, run.kept)
-                step += 1
-                meter.add(step_metrics)
-                if step == first_step + 1:
-                    jax.block_until_ready(step_metrics)  # compilation is not part of the speed
-                    progress.say(f"first step after {time.perf_counter() - started:.1f} s")
-                    meter.run()
-                if step % config.log_period == 0 or step == total:
-                    flush()
-                evaluated = evaluator.wanted and (step % config.eval_period == 0 or step == total)
-                if evaluated or step % save.period == 0 or step == total:
-                    flush()
-                    log.sync()
-                    meter.pause()
-                    if evaluated:
-                        metrics = evaluator(run.whole(state.parameters), step)
-                        waiting.hear(metrics, step)
-                        log.write(step, "dev", metrics)
-                        progress.say(f"step {step}  dev  " + "  ".join(f"{k} {v:.4f}" for k, v in metrics.items()))
-                    if step % save.period == 0 or step == total or (evaluated and save.best_metric):
-                        saved = writer.save(state, metrics if evaluated else {})
-                    meter.run()
-            if step < total and not stopper.asked:
-                progress.say(f"ends at step {step} of {total}: not better since step {waiting.best_step}")
-            if stopper.asked:
+            try:
+                if missed:
+                    metrics = evaluate()
+                    writer.add_metrics(step, metrics)
+                while step < total and not waiting.ended(step):
+                    stopper.check()
+                    try:
+                        batch = next(batches)
+                    except StopIteration:
+                        raise LisaxError(
+                            f"the training data ended after {skip + step - first_step} batches, before "
+                            f"step {total}: it must repeat without end"
+                        ) from None
+                    placed = partitioner.place_batch(batch)
+                    if step == first_step:
+                        check_batch(batch, config, partitioner, microbatches)
+                        train_step = train_step.lower(state, placed, run.kept).compile()
+                        hosts.wait_for_all("compiled")
+                    state, step_metrics = train_step(state, placed, run.kept)
+                    step, metrics = step + 1, {}
+                    meter.add(step_metrics)
+                    if step == first_step + 1:
+                        jax.block_until_ready(step_metrics)  # compilation is not part of the speed
+                        progress.say(f"first step after {time.perf_counter() - started:.1f} s")
+                        meter.run()
+                    if step % config.log_period == 0 or step == total:
+                        flush()
+                    due = _evaluates(config, step, total)
+                    if due or step % save.period == 0 or step == total:
+                        flush()
+                        log.sync()
+                        meter.pause()
+                        if due:
+                            metrics = evaluate()
+                        if step % save.period == 0 or step == total or (due and save.best_metric):
+                            writer.save(state, metrics)
+                            saved = step
+                        meter.run()
+                if step < total:
+                    progress.say(f"ends at step {step} of {total}: not better since step {waiting.best_step}")
+                stopper.check()
+            except Stopped:
                 flush()
                 log.sync()
-                if saved != checkpoint_folder(model_dir, step) and step > first_step:
-                    writer.save(state, {})
+                if saved != step:
+                    writer.save(state, metrics)
                 writer.wait()
+                done = f"and saved at step {step}" if step > first_step else f"before step {step + 1}"
                 progress.say(
-                    f"stopped by {stopper.asked.name} and saved at step {step} of {total} in "
-                    f"{model_dir}: the same command continues from there"
+                    f"stopped by {stopper.asked.name} {done} of {total} in {model_dir}: the same command continues from there"
                 )
-                raise SystemExit(TERMINATED) if stopper.asked == signal.SIGTERM else KeyboardInterrupt
     finally:
         log.close()
+    if stopper.asked is not None:
+        raise SystemExit(TERMINATED) if stopper.asked == signal.SIGTERM else KeyboardInterrupt
     return _result(config, run, state, started, metrics)
+
+
+def _missed_evaluation(config: TrainConfig, card: Mapping[str, Any], step: int, total: int) -> bool:
+    """Whether the run stopped at `step` before the evaluation that was due there."""
+    if step == card["training"]["first_step"] or not _evaluates(config, step, total):
+        return False
+    folder = checkpoint_folder(config.model_dir, step)
+    return (folder / METRICS_JSON).is_file() and not read_metrics(folder).get("metrics")
+
+
+def _evaluates(config: TrainConfig, step: int, total: int) -> bool:
+    wanted = config.dev_data is not None or config.evaluate is not None
+    return wanted and (step % config.eval_period == 0 or step == total)
 
 
 class _Patience:
@@ -215,27 +242,38 @@ class _Evaluator:
         self._config, self._partitioner = config, partitioner
         self._step = make_eval_step(config.model, config.loss, partitioner)
         self._batches: list[data.HostBatch] | None = None
-        self.wanted = config.dev_data is not None or config.evaluate is not None
 
-    def __call__(self, parameters: Any, step: int) -> dict[str, float]:
+    def __call__(self, parameters: Any, step: int, stopper: Stopper) -> dict[str, float]:
         config, metrics = self._config, {}
         if config.dev_data is not None:
-            if self._batches is None:
-                batches = config.dev_data() if callable(config.dev_data) else data.eval_batches(config.dev_data)
-                self._batches = [batch for _, batch in zip(_limit(config.eval_steps), batches)]
-                if not self._batches:
-                    raise LisaxError("the dev data is empty")
             metrics = evaluate_batches(
-                self._step, parameters, self._batches, self._partitioner, kind_of(config.model).objective.metrics
+                self._step,
+                parameters,
+                self._read() if self._batches is None else self._batches,
+                self._partitioner,
+                kind_of(config.model).objective.metrics,
+                stopper.check,
             )
         if config.evaluate is not None:
-            metrics |= {name: float(value) for name, value in config.evaluate(parameters, step).items()}
+            with stopper.at_once():
+                metrics |= {name: float(value) for name, value in config.evaluate(parameters, step).items()}
         wanted = config.checkpoint.save.best_metric
         if wanted and wanted not in metrics:
             raise LisaxError(
                 f"the best checkpoint is to be chosen by '{wanted}', but evaluation gave {', '.join(metrics)}"
             )
         return metrics
+
+    def _read(self) -> Iterator[data.HostBatch]:
+        """The batches, which are kept once all of them were read."""
+        config, kept = self._config, []
+        batches = config.dev_data() if callable(config.dev_data) else data.eval_batches(config.dev_data)
+        for batch in itertools.islice(batches, config.eval_steps):
+            kept.append(batch)
+            yield batch
+        if not kept:
+            raise LisaxError("the dev data is empty")
+        self._batches = kept
 
 
 def evaluate_batches(
@@ -244,47 +282,18 @@ def evaluate_batches(
     batches: Iterable[data.HostBatch],
     partitioner: Partitioner,
     ratios: Mapping[str, tuple[str, str]],
+    between: Callable[[], None] = lambda: None,
 ) -> dict[str, float]:
-    """The metrics of an objective, `ratios` of its sums, over all batches."""
-    pending = [eval_step(parameters, partitioner.place_batch(batch)) for batch in batches]
+    """The metrics of an objective, `ratios` of its sums, over all batches. `between` is called before each batch, and no
+    more than two run ahead of it: it may end the evaluation by an exception."""
+    pending = []
+    for batch in batches:
+        between()
+        pending.append(eval_step(parameters, partitioner.place_batch(batch)))
+        if len(pending) > 2:
+            jax.block_until_ready(pending[-3])
     fetched = jax.device_get(pending)
     return means({name: float(sum(part[name] for part in fetched)) for name in fetched[0]}, ratios)
-
-
-def _limit(steps: int | None) -> Iterable[int]:
-    return range(steps) if steps is not None else iter(int, 1)
-
-
-class _Stopper:
-    """While it is open, SIGTERM and the first SIGINT only set `asked`; the loop then saves and stops.
-
-    Outside the main thread Python delivers no signals, and nothing is installed; of several processes, JAX hears
-    SIGTERM for all."""
-
-    def __init__(self):
-        self.asked: signal.Signals | None = None
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> _Stopper:
-        if threading.current_thread() is threading.main_thread() and jax.process_count() == 1:
-            for number in (signal.SIGTERM, signal.SIGINT):
-                self._before[number] = signal.signal(number, self._ask)
-        return self
-
-    def wanted(self, step: int) -> bool:
-        """Whether to stop before the step after `step`: all processes give the same answer."""
-        if hosts.asked_to_stop(step):
-            self.asked = signal.SIGTERM
-        return self.asked is not None
-
-    def __exit__(self, *_: Any) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _ask(self, number: int, _frame: Any) -> None:
-        self.asked = signal.Signals(number)
-        if number == signal.SIGINT:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _result(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,10 +12,14 @@ from pathlib import Path
 
 import pytest
 
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from addresses import free_address
+
 from lisax.runtime.checkpoints import complete_steps
 from lisax.runtime.train_log import read_train_log
 
-HERE = Path(__file__).parent
 GIN = [
     "MIXTURE_OR_TASK_MODULE=tiny_task",
     "MIXTURE_OR_TASK_NAME=first_word",
@@ -61,9 +64,7 @@ def _start(
 
 
 def _start_two(model_dir: Path | str, steps: int, **options) -> list[subprocess.Popen]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = free_address()
     return [
         _start(
             model_dir,
@@ -161,7 +162,6 @@ def test_two_processes_write_one_checkpoint_in_a_bucket(tmp_path):
     """And go on after both were killed in the middle of saves; the losses are those of a run on a disk."""
     if not all(map(importlib.util.find_spec, ("gcp_storage_emulator", "gcsfs"))):
         pytest.skip("needs gcp-storage-emulator and gcsfs: `make peers`")
-    sys.path.insert(0, str(HERE.parent))
     from gcs_emulator import BUCKET, bucket
 
     from lisax.places import COMMIT_NAME, exists, listing, place

@@ -44,6 +44,7 @@ def tpu(tmp_path):
             "PATH": f"{tmp_path}:{os.environ['PATH']}",
             "TPU_NAME": "mine",
             "ZONE": "europe-west4-a",
+            "BUCKET": "gs://b",
             "POLL_SECONDS": "0",
             "TMPDIR": str(tmp_path),
         }
@@ -57,20 +58,24 @@ def verbs(calls):
     return [call.split("|")[3] for call in calls]
 
 
-def test_one_host(tpu):
-    assert tpu("create")[1] == [f"{VM}create|mine|--version=tpu-ubuntu2204-base|{ZONE}--accelerator-type=v3-8|"]
-    assert tpu("watch")[1] == [f"{VM}ssh|mine|{ZONE}--worker=0|--command=tail -n 100 -F lisax/run.log|"]
+def test_one_host_that_is_paid_for(tpu):
+    paid = {"QUEUED": "0", "SPOT": "0"}
+    assert tpu("create", **paid)[1] == [f"{VM}create|mine|--version=tpu-ubuntu2204-base|{ZONE}--accelerator-type=v3-8|"]
+    assert tpu("create", QUEUED="0")[1][0].endswith("--accelerator-type=v3-8|--spot|")
+    assert tpu("watch", **paid)[1] == [f"{VM}ssh|mine|{ZONE}--worker=0|--command=tail -n 100 -F lisax/run.log|"]
     assert tpu("fetch", "lisax/out", "here")[1] == [f"{VM}scp|--recurse|mine:lisax/out|here|{ZONE}--worker=0|"]
     assert tpu("fetch", "gs://bucket/out", "here")[1] == ["storage|cp|--recursive|gs://bucket/out|here|"]
-    assert tpu("delete")[1] == [f"{VM}delete|mine|{ZONE}--quiet|"]
+    assert tpu("delete", **paid)[1] == [f"{VM}delete|mine|{ZONE}--quiet|"]
+    assert tpu("wait", states=["READY"], **paid)[1] == [f"{VM}describe|mine|{ZONE}--format=value(state)|"]
 
 
-def test_a_queued_spot_pod(tpu):
-    asked = {"QUEUED": "1", "SPOT": "1", "TPU_TYPE": "v3-32"}
+def test_a_pod_is_queued_for_and_spot(tpu):
+    asked = {"TPU_TYPE": "v3-32"}
     assert tpu("create", **asked)[1] == [
         f"{QUEUE}create|mine|--node-id=mine|--runtime-version=tpu-ubuntu2204-base|"
         f"{ZONE}--accelerator-type=v3-32|--spot|"
     ]
+    assert "--spot" not in tpu("create", SPOT="0", **asked)[1][0]
     done, calls = tpu("wait", states=["WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE"], **asked)
     assert done.returncode == 0 and verbs(calls) == ["describe"] * 3
     assert calls[0] == f"{QUEUE}describe|mine|{ZONE}--format=value(state.state)|"
@@ -80,10 +85,27 @@ def test_a_queued_spot_pod(tpu):
 
 
 def test_waiting_ends_where_nothing_will_come(tpu):
-    done, _ = tpu("wait", states=["FAILED"], QUEUED="1")
+    done, _ = tpu("wait", states=["FAILED"])
     assert done.returncode == 1 and "mine is FAILED" in done.stderr
-    done, _ = tpu("wait", QUEUED="1")
+    done, _ = tpu("wait")
     assert done.returncode == 1 and "no TPU or request named mine" in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "resume"])
+@pytest.mark.parametrize(("command", "option"), [("train", "--gin.MODEL_DIR="), ("run list5", "--out=")])
+def test_what_is_made_outlives_the_tpu(tpu, verb, command, option):
+    words = ["lisax", *command.split()]
+    done, calls = tpu(verb, *words, states=["ACTIVE"], BUCKET="")
+    assert done.returncode == 2 and not calls and "set BUCKET=gs://NAME" in done.stderr and option in done.stderr
+    for bucket in ("gs://b", "gs://b/"):
+        done, calls = tpu(verb, *words, states=["ACTIVE"], BUCKET=bucket)
+        assert done.returncode == 0 and f"nohup lisax {command} {option}gs://b/mine >>" in calls[-1]
+    for given in ([f"{option}gs://other/x"], [option[:-1], "gs://other/x"]):
+        _, calls = tpu(verb, *words, *given, states=["ACTIVE"])
+        assert f"nohup lisax {command} {' '.join(given)} >>" in calls[-1]
+    _, calls = tpu(verb, *words, states=["ACTIVE"], BUCKET="none")
+    assert f"nohup lisax {command} >>" in calls[-1]
+    assert tpu(verb, "lisax", "eval", states=["ACTIVE"], BUCKET="")[0].returncode == 0
 
 
 def test_setup_installs_the_pins_and_the_tpu_wheel_on_every_worker(tpu, tmp_path):
@@ -91,7 +113,7 @@ def test_setup_installs_the_pins_and_the_tpu_wheel_on_every_worker(tpu, tmp_path
     assert done.returncode == 0
     assert copy == f"{VM}scp|{tmp_path}/lisax-mine.tar.gz|mine:lisax.tar.gz|{ZONE}--worker=all|"
     assert install.startswith(f"{VM}ssh|mine|{ZONE}--worker=all|")
-    assert "-r requirements.txt -e '.[tpu]'" in install
+    assert "-r requirements.txt -e '.[tpu,gcs]'" in install
     assert not list(tmp_path.glob("*.tar.gz"))
 
 
@@ -104,20 +126,20 @@ def test_setup_installs_the_pins_and_the_tpu_wheel_on_every_worker(tpu, tmp_path
     ],
 )
 def test_resume_does_what_the_state_asks_for(tpu, states, expected):
-    done, calls = tpu("resume", "lisax", "train", states=states, QUEUED="1")
+    done, calls = tpu("resume", "lisax", "train", states=states)
     assert done.returncode == 0 and verbs(calls) == expected
     assert "nohup lisax train" in calls[-1]
 
 
 def test_resume_sets_a_bare_tpu_up_again(tpu, tmp_path):
     (tmp_path / "ssh").write_text("1")
-    done, calls = tpu("resume", "lisax", "train", states=["READY"])
+    done, calls = tpu("resume", "lisax", "train", states=["READY"], QUEUED="0")
     assert done.returncode == 1 and verbs(calls) == ["describe", "ssh", "scp", "ssh"]
 
 
 def test_dry_run_prints_commands_that_a_shell_reads_back(tpu, tmp_path):
     for verb in ("create", "wait", "setup", "watch", "resume", "delete"):
-        for queued in ("", "1"):
+        for queued in ("0", "1"):
             done, calls = tpu("--dry-run", verb, *(["lisax"] if verb == "resume" else []), QUEUED=queued)
             assert done.returncode == 0 and "gcloud compute tpus" in done.stdout and not calls
     printed, _ = tpu("--dry-run", "run", "lisax", "train", "--gin.MODEL_DIR='a b'")
@@ -156,9 +178,12 @@ def test_run_starts_once_and_keeps_the_arguments(tpu, tmp_path):
 def test_wrong_use_says_so(tpu):
     assert "no verb 'nothing'" in tpu("nothing")[0].stderr
     assert "set TPU_NAME" in tpu("create", TPU_NAME="")[0].stderr
-    assert tpu("run")[0].returncode == 2
+    assert tpu("run")[0].returncode == tpu("resume")[0].returncode == 2
+    assert "SPOT must be 0 or 1, found 'no'" in tpu("create", SPOT="no")[0].stderr
+    assert "BUCKET must be gs://NAME" in tpu("create", BUCKET="mine")[0].stderr
     assert tpu("fetch", "one")[0].returncode == 2
-    assert "create" in tpu("--help")[0].stdout
+    told = tpu("--help")[0].stdout
+    assert all(name in told for name in ("create", "SPOT=0", "QUEUED=0", "BUCKET=none"))
 
 
 def test_shellcheck_finds_nothing():
