@@ -89,7 +89,8 @@ class Partitioner:
             return
         import flax.linen as nn  # not to be needed where a program is run that was traced before
 
-        with self.mesh, nn.logical_axis_rules(self.rules):
+        # Flax knows the mesh by this context alone: without it, it drops every constraint.
+        with jax.sharding.use_abstract_mesh(self.mesh.abstract_mesh), nn.logical_axis_rules(self.rules):
             yield
 
     def check_batch_size(self, batch_size: int, microbatches: int, name: str = "BATCH_SIZE") -> None:
