@@ -29,6 +29,8 @@ RULES = (
     ("heads", MODEL_AXIS),
     ("joined_kv", MODEL_AXIS),
     ("mlp", MODEL_AXIS),
+    # What is added up between layers, and normed, is the same on all that share a matrix: each has some of its positions.
+    ("residual_length", MODEL_AXIS),
 )
 # Slots that are shaped as their parameter; factored ones are vectors and stay whole.
 FULL_SLOTS = ("m", "v", "mu", "nu")
