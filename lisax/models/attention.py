@@ -5,6 +5,7 @@ Dimensions in comments: `length` is the query side, `keys` the attended side, `k
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,19 +13,25 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, checkpoint_policies
+from jax.ad_checkpoint import checkpoint_name
 
 from lisax.models.architectures import RELATIVE_BUCKETS
 from lisax.models.axes import LORA_A, LORA_B
 from lisax.models.relative_positions import relative_position_bucket
 
 if TYPE_CHECKING:
-    from lisax.models.architectures import T5Config
+    from lisax.models.architectures import Backbone, T5Config
 
+# Dimensions of hidden states where a layer reads them, and of what is added up between layers.
+HIDDEN = ("batch", "length", "embed")
+RESIDUAL = ("batch", "residual_length", "embed")
 # Added to masked attention logits; finite, so that a fully masked row gives a uniform row, not NaN.
 MASKED = -1e10
 # Collections of keys and values in decoding step by step.
 PAST, ENCODED = "past", "encoded"
+# Of what attention gives and its rows' sums, for policies of rematerialisation.
+MIXED = "mixed"
 # Initial bias of distance 0 in matching heads: enough to outweigh a token's match with itself.
 NOT_ITSELF = -10.0
 
@@ -32,8 +39,18 @@ fan_in = nn.initializers.variance_scaling(1.0, "fan_in", "normal")
 
 
 def constrain(x: Array, *axes: str | None) -> Array:
-    """`x` laid out on the mesh by the names of its dimensions; itself where no rules are set."""
-    return nn.with_logical_constraint(x, axes)
+    """`x` laid out on the mesh by the names of its dimensions, whole along those that the mesh does not divide; itself
+    where no rules are set."""
+    mesh = jax.sharding.get_abstract_mesh()
+    if mesh.empty or not nn.get_logical_axis_rules():
+        return x
+    split = nn.logical_to_mesh_axes(axes)
+    return jax.lax.with_sharding_constraint(
+        x,
+        jax.sharding.PartitionSpec(
+            *(name if name and size % mesh.shape[name] == 0 else None for name, size in zip(split, x.shape))
+        ),
+    )
 
 
 def pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) -> Array:
@@ -137,7 +154,7 @@ class Attention(nn.Module):
             key, value = self.get_variable(ENCODED, "keys"), self.get_variable(ENCODED, "values")
             attended = "bhdk"
         elif folded:
-            query, key, value = jnp.einsum("bqhd,ehd->bqhe", query, self._heads_of("key")), keys, keys
+            query, key, value = jnp.einsum("bqhd,ehd->bqhe", query, self._heads_of("key")), keys, None
         else:
             key, value = project("key", keys, key_init), project("value", keys, fan_in)
             if self.cache and self.is_mutable_collection(self.cache) and not self.is_initializing():
@@ -145,6 +162,7 @@ class Attention(nn.Module):
                 attended = "bhdk"
 
         if config.float32_attention_logits:
+            value = key if value is None else value
             query, key = query.astype(jnp.float32), key.astype(jnp.float32)
         kept = None
         if dropout and config.dropout_rate:
@@ -153,14 +171,10 @@ class Attention(nn.Module):
             kept = jax.random.bernoulli(self.make_rng("dropout"), keep, shape) * jnp.asarray(1 / keep, config.dtype)
 
         def attend(query: Array, mask: Array, bias: Array | None) -> Array:
-            logits = jnp.einsum(f"bqhd,{attended}->bhqk", query, key)
-            if bias is not None:
-                logits += bias.astype(logits.dtype)
-            logits = jnp.where(mask, logits, jnp.asarray(MASKED, logits.dtype))
-            weights = jax.nn.softmax(logits).astype(config.dtype)
-            return jnp.einsum(f"bhqk,{attended}->bqhd", weights if kept is None else weights * kept, value)
+            return mixed_values(attended, query, key, value, mask, bias, kept)
 
-        mixed = in_chunks(attend, config.attention_chunk, query, mask, bias)
+        # Said again, of its gradient too: what comes back from the sum over devices may be split by positions.
+        mixed = constrain(in_chunks(config, attend, query, mask, bias), "batch", "length", "heads", "kv")
         if folded:
             mixed = jnp.einsum("bqhe,ehd->bqhd", mixed, self._heads_of("value"))
         mixed = mixed.reshape(*queries.shape[:2], heads * head_dim)  # [batch, length, kv]
@@ -210,12 +224,83 @@ class Attention(nn.Module):
         return tuple(kept)
 
 
-def in_chunks(attend: Callable, chunk: int | None, query: Array, mask: Array, bias: Array | None) -> Array:
-    """`attend(query, mask, bias)` on `chunk` queries at a time, computed again in the backward pass; all at once where that is fewer.
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def mixed_values(
+    attended: str,
+    query: Array,
+    key: Array,
+    value: Array | None,
+    mask: Array,
+    bias: Array | None,
+    kept: Array | None,
+) -> Array:
+    """The values [batch, length, heads, head_dim] that each query attends to: softmax of logits of `query`'s type.
+
+    `attended` are the dimensions of `key` and `value`, which is None where it is `key`, as einsum has them; `kept` [batch, heads, 1, keys] what dropout
+    leaves of the weights. Weights are divided by their sum after they are multiplied with the values, and the gradient
+    of a row's sum is taken from what came out of it, so that a TPU writes no more than the logits and their gradient.
+    """
+    return _mixed_values(attended, query, key, value, mask, bias, kept)[0]
+
+
+def _mixed_values(attended, query, key, value, mask, bias, kept):
+    logits = jnp.einsum(f"bqhd,{attended}->bhqk", query, key)
+    if bias is not None:
+        logits += bias.astype(logits.dtype)
+    logits = jnp.where(mask, logits, jnp.asarray(MASKED, logits.dtype))
+    top = jnp.max(logits, axis=-1, keepdims=True)
+    weights = jnp.exp(logits - top)
+    total = jnp.sum(weights, axis=-1, keepdims=True, dtype=jnp.float32)  # [batch, heads, length, 1]
+    values = key if value is None else value
+    mixed = jnp.einsum(f"bhqk,{attended}->bqhd", _kept(weights.astype(values.dtype), kept), values)
+    mixed = (mixed / total.transpose(0, 2, 1, 3)).astype(values.dtype)
+    mixed, top, total = (checkpoint_name(x, MIXED) for x in (mixed, top, total))
+    return mixed, (query, key, value, mask, bias, kept, logits, top, total, mixed)
+
+
+def _gradients(attended, residuals, gradient):
+    query, key, value, mask, bias, kept, logits, top, total, mixed = residuals
+    values = key if value is None else value
+    weights = jnp.exp((logits - top).astype(jnp.float32)) / total
+    # [batch, length, heads, head_dim] -> [batch, heads, length, 1]
+    of_sum = jnp.sum(gradient.astype(jnp.float32) * mixed, axis=-1, keepdims=True).transpose(0, 2, 1, 3)
+    of_weights = _kept(jnp.einsum(f"bqhd,{attended}->bhqk", gradient, values), kept)
+    of_logits = jnp.where(mask, weights * (of_weights - of_sum), 0.0).astype(logits.dtype)
+    weights = _kept(weights.astype(values.dtype), kept)
+    of_query = jnp.einsum(f"bhqk,{attended}->bqhd", of_logits, key)
+    if value is None:
+        # One product of both, so that what may be as long as the inputs is written once.
+        pairs = jnp.stack([of_logits, weights]), jnp.stack([query, gradient])
+        of_key, of_value = jnp.einsum(f"sbhqk,sbqhd->{attended}", *pairs), None
+    else:
+        of_key = jnp.einsum(f"bhqk,bqhd->{attended}", of_logits, query)
+        of_value = jnp.einsum(f"bhqk,bqhd->{attended}", weights, gradient)
+    of_bias = None if bias is None else jnp.sum(of_logits, axis=0, keepdims=True).astype(bias.dtype)
+    return of_query, of_key.astype(key.dtype), of_value, None, of_bias, None
+
+
+def _kept(weights: Array, kept: Array | None) -> Array:
+    return weights if kept is None else weights * kept
+
+
+mixed_values.defvjp(_mixed_values, _gradients)
+
+
+def in_chunks(config: Backbone, attend: Callable, query: Array, mask: Array, bias: Array | None) -> Array:
+    """`attend(query, mask, bias)` on `attention_chunk` queries at a time, all at once where that is fewer. Its logits are
+    computed again in the backward pass where they are in chunks or `remat` is "attention".
 
     query [batch, length, heads, head_dim], mask [batch, 1, length, keys], bias [1, heads, length, keys]."""
-    length = query.shape[1]
-    if chunk is None or length <= chunk:
+    length, chunk = query.shape[1], config.attention_chunk
+    at_once = chunk is None or length <= chunk
+    if config.remat == "attention" or not at_once:
+        # In a loop nothing is merged with what is computed again.
+        attend = jax.checkpoint(
+            attend,
+            prevent_cse=at_once and not config.scan_layers,
+            policy=checkpoint_policies.save_only_these_names(MIXED),
+        )
+    if at_once:
         return attend(query, mask, bias)
     if length % chunk:
         raise ValueError(f"attention_chunk is {chunk}, which does not divide the length {length}")
@@ -225,5 +310,5 @@ def in_chunks(attend: Callable, chunk: int | None, query: Array, mask: Array, bi
             return None
         return jnp.moveaxis(x.reshape(*x.shape[:axis], -1, chunk, *x.shape[axis + 1 :]), axis, 0)
 
-    mixed = jax.lax.map(jax.checkpoint(lambda parts: attend(*parts)), (split(query, 1), split(mask, 2), split(bias, 2)))
+    mixed = jax.lax.map(lambda parts: attend(*parts), (split(query, 1), split(mask, 2), split(bias, 2)))
     return jnp.moveaxis(mixed, 0, 1).reshape(query.shape)

@@ -16,7 +16,7 @@ from jax import Array
 
 from lisax.errors import LisaxError
 from lisax.models.architectures import EncoderConfig
-from lisax.models.attention import MASKED, Dense, constrain, in_chunks, pair_mask
+from lisax.models.attention import HIDDEN, MASKED, RESIDUAL, Dense, constrain, in_chunks, pair_mask
 from lisax.models.t5 import run_layers
 
 ACTIVATIONS = {
@@ -85,7 +85,7 @@ class TokenEmbedder(nn.Module):
         positions = table("positions", config.max_positions, "positions")[config.position_offset + jnp.arange(length)]
         x = table("embedding", config.vocab_size, "vocab")[tokens] + positions
         x += table("token_types", config.token_types, "token_types")[token_types]
-        return _norm(config, "norm")(constrain(x, "batch", "length", "embed"))
+        return _norm(config, "norm")(constrain(x, *HIDDEN))
 
 
 def segments(tokens: Array, separator_id: int | None) -> Array:
@@ -124,7 +124,7 @@ class SelfAttention(nn.Module):
             weights = jax.nn.softmax(jnp.where(mask, logits, MASKED)).astype(config.dtype)
             return jnp.einsum("bhqk,bkhd->bqhd", weights if kept is None else weights * kept, value)
 
-        mixed = in_chunks(attend, config.attention_chunk, query, mask, None)
+        mixed = constrain(in_chunks(config, attend, query, mask, None), "batch", "length", "heads", "kv")
         return _dense(config, emb_dim, ("joined_kv", "embed"), "out")(mixed.reshape(x.shape))
 
 
@@ -145,11 +145,14 @@ class EncoderLayer(nn.Module):
     @nn.compact
     def __call__(self, x: Array, mask: Array, *, dropout: bool) -> Array:
         config = self.config
-        y = SelfAttention(config, name="attention")(x, mask, dropout=dropout)
-        x = _norm(config, "attention_norm")(x + _dropout(config, y, dropout))
-        y = Mlp(config, name="mlp")(x)
-        x = _norm(config, "mlp_norm")(x + _dropout(config, y, dropout))
-        return constrain(x, "batch", "length", "embed")
+
+        def added(name: str, y: Array) -> Array:
+            return constrain(_norm(config, name)(constrain(x + _dropout(config, y, dropout), *RESIDUAL)), *RESIDUAL)
+
+        x = added(
+            "attention_norm", SelfAttention(config, name="attention")(constrain(x, *HIDDEN), mask, dropout=dropout)
+        )
+        return added("mlp_norm", Mlp(config, name="mlp")(constrain(x, *HIDDEN)))
 
 
 class Encoder(nn.Module):

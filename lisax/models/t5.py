@@ -18,7 +18,19 @@ import numpy as np
 from jax import Array
 
 from lisax.models.architectures import Backbone, T5Config
-from lisax.models.attention import ENCODED, PAST, Attention, Dense, RelativePositionBias, constrain, fan_in, pair_mask
+from lisax.models.attention import (
+    ENCODED,
+    HIDDEN,
+    MIXED,
+    PAST,
+    RESIDUAL,
+    Attention,
+    Dense,
+    RelativePositionBias,
+    constrain,
+    fan_in,
+    pair_mask,
+)
 
 ACTIVATIONS = {
     "linear": lambda x: x,
@@ -31,7 +43,12 @@ ACTIVATIONS = {
 }
 REMAT = {
     "none": None,
-    "minimal": jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
+    "attention": None,  # see `attention.in_chunks`
+    # Attention is computed again as far as its logits.
+    "minimal": jax.checkpoint_policies.save_from_both_policies(
+        jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
+        jax.checkpoint_policies.save_only_these_names(MIXED),
+    ),
     "full": jax.checkpoint_policies.nothing_saveable,
 }
 
@@ -91,7 +108,11 @@ def _dropout(config: T5Config, x: Array, dropout: bool) -> Array:
 
 
 def _residual(config: T5Config, x: Array, y: Array, dropout: bool) -> Array:
-    return constrain(x + _dropout(config, y, dropout), "batch", "length", "embed")
+    return constrain(x + _dropout(config, y, dropout), *RESIDUAL)
+
+
+def _normed(config: T5Config, name: str, x: Array) -> Array:
+    return constrain(LayerNorm(config.dtype, name=name)(x), *HIDDEN)
 
 
 def run_layers(
@@ -106,9 +127,9 @@ def run_layers(
     of all layers, stacked, or of each of them where `shared_layers` says so."""
 
     def run(layer: nn.Module, x: Array, *shared: Array | None) -> Array:
-        return layer(constrain(x, "batch", "length", "embed"), *shared, dropout=dropout)
+        return layer(constrain(x, *RESIDUAL), *shared, dropout=dropout)
 
-    if config.remat != "none":
+    if REMAT[config.remat] is not None:
         run = nn.remat(run, policy=REMAT[config.remat], prevent_cse=not config.scan_layers)
     if not config.scan_layers:
         for layer in layers:
@@ -134,10 +155,10 @@ class EncoderLayer(nn.Module):
         config = self.config
         if config.relative_bias_per_layer:
             bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(x.shape[1], x.shape[1])
-        y = LayerNorm(config.dtype, name="pre_attention_layer_norm")(x)
+        y = _normed(config, "pre_attention_layer_norm", x)
         y = Attention(config, config.attention_init == "matching", name="attention")(y, y, mask, bias, dropout=dropout)
         x = _residual(config, x, y, dropout)
-        y = LayerNorm(config.dtype, name="pre_mlp_layer_norm")(x)
+        y = _normed(config, "pre_mlp_layer_norm", x)
         y = Mlp(config, name="mlp")(y, dropout=dropout)
         return _residual(config, x, y, dropout)
 
@@ -169,15 +190,15 @@ class DecoderLayer(nn.Module):
         if config.relative_bias_per_layer:
             own = RelativePositionBias(config, bidirectional=False, name="relpos_bias")
             bias = _decoder_bias(own, x, self_mask, position)
-        y = LayerNorm(config.dtype, name="pre_self_attention_layer_norm")(x)
+        y = _normed(config, "pre_self_attention_layer_norm", x)
         y = Attention(config, cache=PAST, name="self_attention")(y, y, self_mask, bias, dropout=dropout)
         x = _residual(config, x, y, dropout)
-        y = LayerNorm(config.dtype, name="pre_cross_attention_layer_norm")(x)
+        y = _normed(config, "pre_cross_attention_layer_norm", x)
         y = Attention(config, cache=ENCODED, name="encoder_decoder_attention")(
             y, encoded, cross_mask, None, dropout=dropout
         )
         x = _residual(config, x, y, dropout)
-        y = LayerNorm(config.dtype, name="pre_mlp_layer_norm")(x)
+        y = _normed(config, "pre_mlp_layer_norm", x)
         y = Mlp(config, name="mlp")(y, dropout=dropout)
         return _residual(config, x, y, dropout)
 
@@ -201,7 +222,7 @@ class Encoder(nn.Module):
             else [EncoderLayer(config, name=f"layers_{i}") for i in range(count)]
         )
         x = run_layers(config, layers, count, x, mask, bias, dropout=dropout)
-        return _dropout(config, LayerNorm(config.dtype, name="encoder_norm")(x), dropout)
+        return constrain(_dropout(config, LayerNorm(config.dtype, name="encoder_norm")(x), dropout), *HIDDEN)
 
 
 class Decoder(nn.Module):
@@ -254,7 +275,7 @@ class Decoder(nn.Module):
             position,
             dropout=dropout,
         )
-        return self.output_dropout(self.decoder_norm(x), deterministic=not dropout)
+        return constrain(self.output_dropout(self.decoder_norm(x), deterministic=not dropout), *HIDDEN)
 
     def logits(self, hidden: Array, embedding: Array, pieces: Array | None) -> Array:
         """Logits [batch, length, vocab], or [batch, length, pieces] of those vocabulary ids only."""
@@ -279,7 +300,7 @@ class TokenEmbedder(nn.Module):
     def __call__(self, tokens: Array, token_types: None = None) -> Array:
         """[batch, length] -> [batch, length, emb]. A T5 has no token types."""
         embedding = constrain(self.embedding.astype(self.config.dtype), "vocab", "embed")
-        return constrain(embedding[tokens], "batch", "length", "embed")
+        return constrain(embedding[tokens], *RESIDUAL)
 
 
 class Transformer(nn.Module):

@@ -29,6 +29,8 @@ RULES = (
     ("heads", MODEL_AXIS),
     ("joined_kv", MODEL_AXIS),
     ("mlp", MODEL_AXIS),
+    # What is added up between layers, and normed, is the same on all that share a matrix: each has some of its positions.
+    ("residual_length", MODEL_AXIS),
 )
 # Slots that are shaped as their parameter; factored ones are vectors and stay whole.
 FULL_SLOTS = ("m", "v", "mu", "nu")
@@ -89,7 +91,8 @@ class Partitioner:
             return
         import flax.linen as nn  # not to be needed where a program is run that was traced before
 
-        with self.mesh, nn.logical_axis_rules(self.rules):
+        # Flax knows the mesh by this context alone: without it, it drops every constraint.
+        with jax.sharding.use_abstract_mesh(self.mesh.abstract_mesh), nn.logical_axis_rules(self.rules):
             yield
 
     def check_batch_size(self, batch_size: int, microbatches: int, name: str = "BATCH_SIZE") -> None:

@@ -2,7 +2,8 @@
 
 The TPU compiler (libtpu, the extra `plan`) runs without a TPU: it refuses what exceeds a core's memory, and models
 operations and seconds. It counts the body of a loop once, so that for models with scanned layers or microbatches
-the model is made from unrolled programs of one and two layers and one microbatch, and scaled.
+the model is made from unrolled programs of one and two layers, and scaled: by layers, and what is not the update by
+microbatches.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from lisax.runtime.checkpoints import parameter_count
 from lisax.runtime.interop.architecture import parameter_shapes
 from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.partitioning import Partitioner, bytes_on_device
-from lisax.runtime.step import make_train_step
+from lisax.runtime.step import make_train_step, updated
 from lisax.runtime.train_config import TrainConfig
 from lisax.runtime.train_state import TrainState
 
@@ -52,8 +53,8 @@ PEAK_FLOPS = {
 
 @dataclasses.dataclass(frozen=True)
 class Modelled:
-    """One step of one device, made from programs of few layers. The whole program needs more bytes: they hold no sums
-    over microbatches and nothing of a loop."""
+    """One step of one device, made from programs of few layers. The whole program needs more bytes where it has a loop
+    over layers."""
 
     flops: float | None
     seconds: float | None
@@ -173,14 +174,7 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
 
 
 def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> Any:
-    placed, kept = (
-        jax.tree.map(
-            lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
-            tree,
-            partitioner.state(tree),
-        )
-        for tree in _state_shapes(config, program)
-    )
+    placed, kept = (_placed(tree, partitioner) for tree in _state_shapes(config, program))
     lengths, rows = config.train_data.task_feature_lengths, _batch_size(config)
 
     def tokens(length: int) -> jax.ShapeDtypeStruct:
@@ -206,28 +200,51 @@ def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> An
     return kind_of(config.model).inference.compiled(config.model, program, lengths, rows, partitioner, placed)
 
 
+def _compiled_update(config: TrainConfig, partitioner: Partitioner) -> Any:
+    """The part of a step that is done once whatever the microbatches."""
+    state = _placed(_state_shapes(config, "train")[0], partitioner)
+    gradients = _placed(
+        jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, jnp.float32), state.parameters), partitioner
+    )
+
+    def update(gradients: Any, state: TrainState) -> tuple[TrainState, jax.Array]:
+        state, norm = updated(config.optimizer, gradients, state, jnp.float32(1.0), state.step)
+        return jax.lax.with_sharding_constraint(state, partitioner.state(state)), norm
+
+    return jax.jit(update, donate_argnums=1).lower(gradients, state).compile()
+
+
+def _placed(tree: Any, partitioner: Partitioner) -> Any:
+    """Shapes with the shardings of a state."""
+    return jax.tree.map(
+        lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
+        tree,
+        partitioner.state(tree),
+    )
+
+
 def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Modelled:
-    """What a step costs without loops, from one microbatch through one and two layers of each stack."""
+    """What a step costs with its loops unrolled, from programs of one and two layers of each stack."""
     microbatches = (config.trainer.num_microbatches or 1) if program == "train" else 1
     stacks, chunk = config.model.backbone.stacks, config.model.backbone.attention_chunk
-    part = dataclasses.replace(
-        config,
-        trainer=dataclasses.replace(config.trainer, num_microbatches=1),
-        train_data=dataclasses.replace(config.train_data, batch_size=_batch_size(config) // microbatches),
-    )
 
     def of(layers: Mapping[str, int]) -> np.ndarray:
         """[FLOPs, seconds, bytes] with so many layers of each stack."""
 
-        def compiled(chunk: int | None) -> Any:
+        def of_chunk(chunk: int | None) -> TrainConfig:
             counts = {f"num_{stack}_layers": count for stack, count in layers.items()}
             model = config.model.replaced(**counts, scan_layers=False, attention_chunk=chunk)
-            return _compiled(dataclasses.replace(part, model=model), program, partitioner)
+            return dataclasses.replace(config, model=model)
 
-        whole = compiled(None)
-        memory = (compiled(chunk) if chunk else whole).memory_analysis()
+        whole = _compiled(of_chunk(None), program, partitioner)
+        cost = np.array(_cost(whole), dtype=float)
+        if microbatches > 1:
+            # The compiler counts one of them, which is all but the update.
+            update = np.array(_cost(_compiled_update(of_chunk(None), partitioner)), dtype=float)
+            cost = microbatches * (cost - update) + update
+        memory = (_compiled(of_chunk(chunk), program, partitioner) if chunk else whole).memory_analysis()
         needed = getattr(memory, "peak_memory_in_bytes", 0) or memory.temp_size_in_bytes + memory.argument_size_in_bytes
-        return np.array([*_cost(whole), needed], dtype=float)
+        return np.array([*cost, needed])
 
     one = dict.fromkeys(stacks, 1)
     # Stacks of as many layers are compiled together.
@@ -241,7 +258,7 @@ def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Mod
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
         return Modelled(None, None, float("inf"))
-    flops, seconds = (float(value) * microbatches if np.isfinite(value) else None for value in (flops, seconds))
+    flops, seconds = (float(value) if np.isfinite(value) else None for value in (flops, seconds))
     return Modelled(flops, seconds, float(memory))
 
 

@@ -12,6 +12,7 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from lisax.models.fields import REMATS
 from lisax.records import LisaxError
 from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.plan import GIB, Modelled, Plan, least_memory, modelled, plan
@@ -26,7 +27,6 @@ MEMORY = {
     "TPU v5": 95 * GIB,
     "TPU v6 lite": 32 * GIB,
 }
-REMATS = ("none", "minimal", "full")
 CHUNK = 128  # of attention
 MAX_MICROBATCHES = 16
 

@@ -73,18 +73,23 @@ def make_train_step(
                     partitioner,
                 )
         rate = learning_rate(state.step)
-        parameters, slots = optimizer.update(
-            gradients, state.slots, state.parameters, rate, state.step - slots_first_step
-        )
-        import optax  # of the extra `train`: prediction imports this module too
-
-        norm = optax.tree.norm(jax.tree.map(lambda gradient: gradient.astype(jnp.float32), gradients))
+        state, norm = updated(optimizer, gradients, state, rate, state.step - slots_first_step)
         metrics |= {"learning_rate": rate, "gradient_norm": norm}
-        state = TrainState(state.step + 1, parameters, slots)
         return jax.lax.with_sharding_constraint((state, metrics), (partitioner.state(state), partitioner.replicated))
 
     # Inputs come with the shardings that `place_state` and `place_batch` gave them.
     return jax.jit(train_step, donate_argnums=0)
+
+
+def updated(
+    optimizer: Optimizer, gradients: Any, state: TrainState, learning_rate: Array, count: Array
+) -> tuple[TrainState, Array]:
+    """The state after one update, and the gradients' norm, float32. `count` as in `Optimizer.update`."""
+    import optax  # of the extra `train`: prediction imports this module too
+
+    parameters, slots = optimizer.update(gradients, state.slots, state.parameters, learning_rate, count)
+    norm = optax.tree.norm(jax.tree.map(lambda gradient: gradient.astype(jnp.float32), gradients))
+    return TrainState(state.step + 1, parameters, slots), norm
 
 
 def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbatches, partitioner):

@@ -19,7 +19,7 @@ from lisax.runtime import plan_search
 from lisax.runtime.gin_files import configured
 from lisax.runtime.interop.architecture import parameter_shapes
 from lisax.runtime.partitioning import Partitioner, PjitPartitioner
-from lisax.runtime.plan import GIB, Modelled, Plan, least_memory
+from lisax.runtime.plan import GIB, Modelled, Plan, least_memory, modelled
 from lisax.runtime.plan_search import REMATS, Setting, search
 from tests.runtime.test_plan import needs_compiler, plan
 
@@ -152,6 +152,16 @@ def test_a_setting_is_what_its_flags_say(config):
     bindings = [flag.removeprefix("--gin.").replace("=minimal", "='minimal'") for flag in setting.bindings().split()]
     with configured("train", ["models/t5_1_1_micro.gin", "runs/finetune.gin"], [*GIVEN, *bindings]) as given:
         assert Setting.of(given) == setting == Setting.of(setting.applied(config))
+
+
+def test_microbatches_are_modelled_as_the_same_work_with_one_update(config):
+    """Of so few tokens the update is much of the work: it must not be counted for each microbatch."""
+    data = dataclasses.replace(config.train_data, batch_size=4, task_feature_lengths={"inputs": 16, "targets": 2})
+    whole = dataclasses.replace(config, train_data=data)
+    parts = dataclasses.replace(whole, trainer=dataclasses.replace(whole.trainer, num_microbatches=4))
+    partitioner = config.partitioner.over(jax.devices()[:1])
+    once, often = (modelled(each, "train", partitioner) for each in (whole, parts))
+    assert often.flops == pytest.approx(once.flops, rel=0.25)
 
 
 @pytest.mark.slow
