@@ -42,8 +42,8 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(name):
     if name.endswith("_xl"):
         assert (config.model.emb_dim, config.model.num_encoder_layers, config.train_data.batch_size) == (1024, 24, 128)
         found = Setting.of(config)  # as the file's head was planned
-        assert found == Setting(4, False, False, "none", None, 4)
-        assert "at least 12.7 GiB a core" in (FOLDER / f"{name}.gin").read_text()
+        assert found == Setting(4, True, False, "attention", None, 2)
+        assert "13.6 GiB a core" in (FOLDER / f"{name}.gin").read_text()
 
 
 @pytest.mark.parametrize("name", ENCODERS)

@@ -123,6 +123,31 @@ def test_matrices_are_gathered_rather_than_activations_summed():
     assert "f32[64,32]{1,0} all-gather(" in done.stdout and "all-reduce" not in done.stdout
 
 
+BETWEEN = """
+import jax, jax.numpy as jnp
+from lisax.models.attention import RESIDUAL, constrain
+from lisax.runtime.partitioning import PjitPartitioner
+
+for rules in ((), (("residual_length", None),)):
+    partitioner = PjitPartitioner(num_partitions=8, logical_axis_rules=rules).over(jax.devices())
+
+    def between(x):
+        with partitioner.constraints():
+            return constrain(x, *RESIDUAL)
+
+    for length in (16, 2):
+        whole = jax.device_put(jnp.zeros((2, length, 8)), partitioner.replicated)
+        print(jax.jit(between)(whole).sharding.shard_shape((2, length, 8)))
+"""
+
+
+def test_positions_between_layers_are_shared_out_where_they_can_be():
+    env = os.environ | {"JAX_NUM_CPU_DEVICES": "8"}
+    done = subprocess.run([sys.executable, "-c", BETWEEN], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.splitlines() == ["(2, 2, 8)", "(2, 2, 8)", "(2, 16, 8)", "(2, 2, 8)"]
+
+
 def test_stacking_and_back():
     parameters = jax.tree.map(np.asarray, initialize(MODEL))
     back = unstack(stack(parameters))
