@@ -72,11 +72,11 @@ def labels_of_ours(backend: str) -> Way:
     return way
 
 
-def exported(folder: Path) -> tuple[Any, np.ndarray, np.ndarray]:
-    """transformers' model of the labeller's encoder, whose folder is written, and the head's matrix and bias."""
+def exported(folder: Path, bundle: Path) -> tuple[Any, np.ndarray, np.ndarray]:
+    """transformers' model of a pair scorer's encoder, whose folder is written, and the head's matrix and bias."""
     import transformers
 
-    checkpoint = open_whole(shipped.labeller(), PairConfig)
+    checkpoint = open_whole(bundle, PairConfig)
     arrays = dict(checkpoint.read(checkpoint.parameters))
     backbone = tuple(
         piece for piece in checkpoint.parameters if not any(name.startswith("pair/") for name in piece.shapes)
@@ -222,7 +222,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pairs, sentences = generated(folder, args.texts)
-        model, *head = exported(folder / "labeller")
+        model, *head = exported(folder / "labeller", shipped.labeller())
         ways = {"lisax, onnxruntime": labels_of_ours(ONNX), "lisax, JAX": labels_of_ours(JAX)}
         ways |= peers(folder / "labeller", tuple(head), model, args.threads)
         alike = len(ways)
