@@ -214,7 +214,7 @@ class Encoder(nn.Module):
         bias = None
         if not config.relative_bias_per_layer:
             bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(length, length)
-        x = _dropout(config, x.astype(config.dtype), dropout)
+        x = constrain(_dropout(config, x.astype(config.dtype), dropout), *RESIDUAL)
         count = config.num_encoder_layers
         layers = (
             EncoderLayer(config, name="encoder")
@@ -222,7 +222,8 @@ class Encoder(nn.Module):
             else [EncoderLayer(config, name=f"layers_{i}") for i in range(count)]
         )
         x = run_layers(config, layers, count, x, mask, bias, dropout=dropout)
-        return constrain(_dropout(config, LayerNorm(config.dtype, name="encoder_norm")(x), dropout), *HIDDEN)
+        x = _dropout(config, LayerNorm(config.dtype, name="encoder_norm")(x), dropout)
+        return constrain(constrain(x, *RESIDUAL), *HIDDEN)
 
 
 class Decoder(nn.Module):
