@@ -116,7 +116,7 @@ def ranker_of(
     if model.format in KINDS:
         ranker = KINDS[model.format](model)
         reranking = Reranking.of(model.card) if isinstance(ranker, SentenceRanker) else None
-        return ranker if reranking is None else Reranker(ranker, Ranker.open(reranking.first), reranking)
+        return ranker if reranking is None else Reranker(ranker, reranking.opened(model.card), reranking)
     if model.format is TABLE_PARTS:
         raise LisaxError(f"{source} scores rows and columns for questions: use it with `lisax ask` (Answerer.open)")
     raise LisaxError(f"{source} labels claims (its format is '{model.format}'): a ranker is wanted here")
@@ -199,7 +199,7 @@ class SentenceRanker(Ranker):
 class Reranking:
     """How a trained ranker scores the best of another one again; the field `reranks` of its `model.json`.
 
-    `first`: the other ranker, as `Ranker.open` takes it. `depth`: how many of its best. `weights`: of the log-odds of
+    `first`: the other ranker, `"bm25"` or a sentence encoder, as `Ranker.open` takes them. `depth`: how many of its best. `weights`: of the log-odds of
     relevance, the other score as a share of the claim's best, and 1 (`score_fusion`)."""
 
     first: str
@@ -217,6 +217,12 @@ class Reranking:
     def described(self) -> dict[str, Any]:
         """The field of `model.json`."""
         return {"reranks": dataclasses.asdict(self)}
+
+    def opened(self, card: ModelCard) -> Ranker:
+        """The other ranker. DataError where it is none of those two: a card could name itself."""
+        if self.first != Bm25Ranker.tag and not is_encoder(self.first):
+            raise card.error("reranks.first", f"expected bm25 or a sentence encoder, found {self.first!r:.100}")
+        return Ranker.open(self.first)
 
 
 class Reranker(Ranker):

@@ -54,6 +54,14 @@ def test_the_score_is_the_probability_by_both():
         assert next(new.score for new in ranked if new.unit == one.unit) == pytest.approx(expected)
 
 
+def test_a_card_that_names_its_own_model_is_refused(tmp_path):
+    (tmp_path / "model.json").write_text(json.dumps(Reranking(str(tmp_path), 10, (1.0, 2.0, 3.0)).described()))
+    card = ModelCard.read(tmp_path)
+    with pytest.raises(DataError, match="reranks.first.*expected bm25 or a sentence encoder"):
+        Reranking.of(card).opened(card)
+    assert isinstance(Reranking("bm25", 10, (1.0, 2.0, 3.0)).opened(card), Bm25Ranker)
+
+
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_less_than_its_depth_is_ranked_whole(count):
     ranked = list(reranker(Second(Tarn=0.5), 10).rank_many(["Olin", "Tarn"], [as_evidence(SENTENCES[:count])] * 2))
