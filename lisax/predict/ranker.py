@@ -115,8 +115,9 @@ def ranker_of(
             raise LisaxError(f"{source} does not rank texts: its job is to {model.use.job}")
     if model.format in KINDS:
         ranker = KINDS[model.format](model)
-        reranking = Reranking.of(model.card) if isinstance(ranker, SentenceRanker) else None
-        return ranker if reranking is None else Reranker(ranker, reranking.opened(model.card), reranking)
+        card = getattr(model, "card", None)  # published models have none
+        reranking = Reranking.of(card) if card is not None and isinstance(ranker, SentenceRanker) else None
+        return ranker if reranking is None else Reranker(ranker, reranking.opened(card), reranking)
     if model.format is TABLE_PARTS:
         raise LisaxError(f"{source} scores rows and columns for questions: use it with `lisax ask` (Answerer.open)")
     raise LisaxError(f"{source} labels claims (its format is '{model.format}'): a ranker is wanted here")

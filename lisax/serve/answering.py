@@ -89,7 +89,7 @@ class Engine:
         min_confidence: float | None = None,
     ):
         self.models, self.depths, self.aggregate = models, depths, aggregate
-        self._opened: tuple[object, Ranker] | None = None
+        self._ranks: tuple[object, Ranker] | None = None  # a model, and the ranker of it
         self.temporal, self.min_confidence = temporal, min_confidence
         self._opened: dict[tuple[str, str], Any] = {}
 
@@ -427,9 +427,9 @@ class Engine:
         model = self.models.get(RANKER)
         if model is None or isinstance(model, VectorRanker):
             return model or Bm25Ranker()
-        if self._opened is None or self._opened[0] is not model:
-            self._opened = model, ranker_of(model)
-        return self._opened[1]
+        if self._ranks is None or self._ranks[0] is not model:
+            self._ranks = model, ranker_of(model)
+        return self._ranks[1]
 
     @property
     def _ranks_by_probability(self) -> bool:

@@ -101,7 +101,7 @@ def test_an_answerer_needs_the_vectors(run, folder, tmp_path):
 
 def test_where_no_model_is_named_the_shipped_one_answers(run, folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(shipped, "parts", lambda: run.model_dir("parts"))
-    monkeypatch.setattr(shipped, "RANKER", str(folder / "encoder"))
+    monkeypatch.setattr(shipped, "ENCODER", str(folder / "encoder"))
     monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "cache"))
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables/clubs.csv").write_text("town,club\nTarn,Tarn United\nOstra,Red Star\n")

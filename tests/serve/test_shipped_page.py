@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from small_page import Browser, open_page, shown, words
 
-from lisax import Index
+from lisax import Index, shipped
 from lisax.records import LisaxError
 from lisax.runtime.pretrained import MODELS
 from lisax.serve import start, training
 from lisax.serve.models import LABELLER, RANKER, Models
+from lisax.serve.views import about
 
 PAGES = [{"title": "Mara Velin", "text": "Mara Velin is a painter. She was born in Tarn in 1951."}]
 
@@ -22,7 +24,7 @@ def test_it_checks_claims_with_the_shipped_models(tmp_path):
     Index.build(PAGES, index)
     models = Models.open(())
     assert RANKER in models and LABELLER in models
-    assert training.why_not(models[RANKER]) and not training.why_not(models[LABELLER])
+    assert not training.why_not(models[RANKER]) and not training.why_not(models[LABELLER])
     page = open_page(tmp_path, index, models)
     browser = Browser(page)
     assert re.search(
@@ -30,14 +32,23 @@ def test_it_checks_claims_with_the_shipped_models(tmp_path):
     )
     home = words(shown(browser.get("/")))
     assert re.search(r"71 of 100 verdicts were right .* labeller: LisaX's own \(text\)", home)
-    assert "As published: all-MiniLM-L6-v2" in home
+    assert re.search(r"in its first sentence for 84 of 100, .* ranker: LisaX's own \(ranker\)", home)
     assert "What it is for: a first answer on claims in English about pages of text" in home
     answer = browser.ask("Mara Velin was born in Tarn.", "claim").text
     assert "Supported" in answer and "She was born in Tarn in 1951." in answer
-    assert browser.fill("/training", role=RANKER, steps=1).status_code == 400
-    assert "There are no claims over text in the feedback yet" in browser.fill("/training", role=LABELLER, steps=1).text
+    for role in (RANKER, LABELLER):
+        refused = browser.fill("/training", role=role, steps=1)
+        assert refused.status_code == 400 and "There are no claims over text in the feedback yet" in refused.text
     trained = words(shown(browser.get("/training")))
-    assert "The ranker orders sentences by the vectors of an encoder" in trained and "labeller (0 claims" in trained
+    assert "ranker (0 claims" in trained and "labeller (0 claims" in trained
+
+
+@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
+def test_an_encoder_that_ranks_is_not_trained_there():
+    models = Models.open((Path("minilm"), shipped.labeller()))
+    assert "as it was published" in training.why_not(models[RANKER])
+    (ranker, _) = about(models)
+    assert ranker.short.startswith("As published: all-MiniLM-L6-v2")
 
 
 @pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
