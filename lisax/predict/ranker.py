@@ -200,8 +200,8 @@ class SentenceRanker(Ranker):
 class Reranking:
     """How a trained ranker scores the best of another one again; the field `reranks` of its `model.json`.
 
-    `first`: the other ranker, `"bm25"` or a sentence encoder, as `Ranker.open` takes them. `depth`: how many of its best. `weights`: of the log-odds of
-    relevance, the other score as a share of the claim's best, and 1 (`score_fusion`)."""
+    `first`: the other ranker, `"bm25"` or a sentence encoder, as `Ranker.open` takes them. `depth`: how many of its best.
+    `weights`: of the log-odds of relevance, the other score as a share of the claim's best, and 1 (`score_fusion`)."""
 
     first: str
     depth: int
