@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lisax.papers.reporting import versions
 from lisax.records import write_json
+from lisax.runtime.platforms import choose_platforms
 
 
 def arguments(doc: str, out: str, pages: int, **paths: str) -> argparse.Namespace:
@@ -20,8 +21,10 @@ def arguments(doc: str, out: str, pages: int, **paths: str) -> argparse.Namespac
     parser.add_argument("--out", type=Path, default=Path(out))
     parser.add_argument("--pages", type=int, default=pages)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--claims", type=int, help="of the reported split; all where it is not given")
     for name, meaning in paths.items():
         parser.add_argument(f"--{name}", type=Path, help=meaning)
+    choose_platforms()
     return parser.parse_args()
 
 

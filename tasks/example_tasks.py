@@ -17,6 +17,7 @@ import seqio
 import tensorflow as tf
 
 from lisax.formats import presets
+from lisax.formats.each import Encoded, encode_pairs, encode_texts, remembering
 from lisax.formats.examples import Record
 from lisax.formats.format import RELEVANCE, Format
 from lisax.formats.label_words import single_pieces
@@ -26,7 +27,7 @@ from lisax.formats.vocabulary import EOS_ID
 from lisax.records import DataError, LisaxError
 
 from . import locations, metrics
-from .vocabularies import default_vocabulary, encoder_of, input_encoder_of, is_bytes
+from .vocabularies import default_vocabulary, encoder_of, input_encoder_of, is_bytes, reads_pairs
 
 # Lines shuffled in the source, before they are encoded: a good shuffle that costs little memory.
 SHUFFLED_LINES = 100_000
@@ -114,7 +115,10 @@ def described(
         if is_bytes(task.output_features["inputs"].vocabulary):
             return {}  # inference reads with SentencePiece
         return text_format.card(
-            preset or chosen_preset(), max_tokens(lengths), depth(lengths) if callable(depth) else depth
+            preset or chosen_preset(),
+            max_tokens(lengths),
+            depth(lengths) if callable(depth) else depth,
+            pairs=bool(text_format.each) and reads_pairs(task.output_features["inputs"].vocabulary),
         )
 
     task.model_card = model_card
@@ -209,18 +213,16 @@ def wording_of(
     return wording, remembering(input_encoder_of(vocabulary))
 
 
-def remembering(to_ids: Callable[[str], list[int]]) -> Callable[[str], list[int]]:
-    """`to_ids`, but the text asked for last is not computed again: the one counted last is nearly always kept."""
-    last: tuple[str | None, list[int]] = (None, [])
-
-    def ids_of(text: str) -> list[int]:
-        nonlocal last
-        kept = last
-        if kept[0] != text:
-            last = kept = text, to_ids(text)
-        return kept[1]
-
-    return ids_of
+def each_encoder_of(
+    output_features: Mapping[str, seqio.Feature], preset: presets.Preset | None, text_format: Format
+) -> Callable[[Any, int], list[Encoded]]:
+    """(example, most tokens of an input) -> the inputs of a format that has several for an example: pairs of texts where
+    the vocabulary is that of an encoder of two segments."""
+    wording, ids_of = wording_of(output_features, preset, text_format)
+    vocabulary = output_features["inputs"].vocabulary
+    if reads_pairs(vocabulary):
+        return lambda example, max_tokens: encode_pairs(text_format, example, wording, max_tokens, vocabulary.plain)
+    return lambda example, max_tokens: encode_texts(text_format, example, wording, max_tokens, ids_of)
 
 
 def parsed(line: bytes, record: type[Record], task: str) -> Any:

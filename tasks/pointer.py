@@ -94,7 +94,7 @@ def encode_candidates(
             f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k * {COLUMNS}}} "
             f"for k candidates of L tokens, found {dict(lengths) or None}"
         )
-    wording, ids_of = example_tasks.wording_of(output_features, preset, text_format)
+    encode = example_tasks.each_encoder_of(output_features, preset, text_format)
 
     def one(line: bytes) -> tuple:
         example = example_tasks.parsed(line, PointerExample, task)
@@ -105,18 +105,15 @@ def encode_candidates(
                 f"has room for {k}"
             )
         inputs, targets = np.zeros((k, tokens // k), np.int32), np.zeros((k, COLUMNS), np.int32)
-        texts = text_format.encode_each(
-            example, preset=wording, max_tokens=tokens // k, count_tokens=lambda text: len(ids_of(text))
-        )
+        texts = encode(example, tokens // k)
         for i, text in enumerate(texts):
-            ids = ids_of(text.inputs)
-            inputs[i, : len(ids)] = ids
+            inputs[i, : len(text.ids)] = text.ids
         if count:
             targets[:count] = pointer_targets(count, example.label, example.pointers, example.sets)
         return (
             inputs.reshape(-1),
             targets.reshape(-1),
-            "\n".join(text.inputs for text in texts),
+            "\n".join(text.text for text in texts),
             " ".join(map(str, example.pointers)),
             example.claim_id,
             " ".join(example.unit_ids),

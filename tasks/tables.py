@@ -120,7 +120,7 @@ def encode_fusion(
             f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k}} for k tables "
             f"of L tokens, found {dict(lengths) or None}"
         )
-    wording, ids_of = example_tasks.wording_of(output_features, preset, TABLE_FUSION)
+    encode = example_tasks.each_encoder_of(output_features, preset, TABLE_FUSION)
 
     def one(line: bytes) -> tuple:
         example = example_tasks.parsed(line, TableExample, task)
@@ -130,20 +130,17 @@ def encode_fusion(
                 f"TASK_FEATURE_LENGTHS has room for {k}: give `targets` as many"
             )
         inputs, targets, gold = np.zeros((k, tokens // k), np.int32), np.zeros(k, np.int32), np.zeros(k, bool)
-        texts = TABLE_FUSION.encode_each(
-            example, preset=wording, max_tokens=tokens // k, count_tokens=lambda text: len(ids_of(text))
-        )
+        texts = encode(example, tokens // k)
         for i, text in enumerate(texts):
-            ids = ids_of(text.inputs)
-            inputs[i, : len(ids)] = ids
+            inputs[i, : len(text.ids)] = text.ids
         classes = table_classes(example.label, example.gold)
         targets[: len(classes)], gold[: len(classes)] = classes, example.gold
         return (
             inputs.reshape(-1),
             targets,
             gold,
-            sum(sum(text.dropped) for text in texts),
-            "\n".join(text.inputs for text in texts),
+            sum(text.dropped_rows for text in texts),
+            "\n".join(text.text for text in texts),
             " ".join(TableClass(c).name.lower() for c in classes),
             example.claim_id,
             " ".join(example.unit_ids),

@@ -179,6 +179,11 @@ def is_bytes(vocabulary: seqio.Vocabulary) -> bool:
     return isinstance(vocabulary, seqio.ByteVocabulary)
 
 
+def reads_pairs(vocabulary: seqio.Vocabulary) -> bool:
+    """Whether it is that of an encoder that tells two texts apart."""
+    return isinstance(vocabulary, Pieces) and getattr(vocabulary.plain, "separator_id", None) is not None
+
+
 def digest_of(vocabulary: seqio.Vocabulary) -> str:
     """What a checkpoint is compared by: sha256 of the file, or the name of the byte vocabulary."""
     if (plain := plain_of(vocabulary)) is not None:

@@ -67,8 +67,8 @@ class Format:
     `name` stands in tasks, files and `model.json`. `example` is the record of its files (`from_row`, `row`); `also` are
     other records that it can be made from. `texts(example, preset=, max_tokens=, count_tokens=)` gives one text, or one
     for each of what an example has several of (`each`: "table", "candidate", "passage"). `pairs(example, preset=)` gives
-    the same as two texts, of which the vocabulary makes one input for a pair scorer; None: there is no such form. `depth` is the field of
-    `model.json` that says how many are read for a claim."""
+    the same as two texts, one pair or one for each, of which the vocabulary of an encoder makes an input; None: there is
+    no such form. `depth` is the field of `model.json` that says how many are read for a claim."""
 
     name: str
     example: type
@@ -77,7 +77,7 @@ class Format:
     each: str = ""
     depth: str = ""
     also: tuple[type, ...] = ()
-    pairs: Callable[..., PairTexts] | None = None
+    pairs: Callable[..., Any] | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -118,10 +118,17 @@ class Format:
 
     def pair(self, example: Any, *, preset: Preset = PAPER) -> PairTexts:
         """An example as two texts, whole; `Vocabulary.encode_pair` shortens the second. LisaxError as of `encode`."""
-        if self.pairs is None:
+        if self.pairs is None or self.each:
             raise LisaxError(f"the format '{self}' has no form of two texts")
         self._check(example)
         return self.pairs(example, preset=preset)
+
+    def pair_of_each(self, example: Any, *, preset: Preset = PAPER) -> list[PairTexts]:
+        """As `pair`, one for each of what an example has several of."""
+        if self.pairs is None or not self.each:
+            raise LisaxError(f"the format '{self}' has no form of two texts for each {self.each or 'of several'}")
+        self._check(example)
+        return list(self.pairs(example, preset=preset))
 
     def pair_card(self, preset: Preset, max_tokens: int, depth: int = 0) -> dict[str, Any]:
         """What `card` is of pair scorers: with the names of their classes in place of words."""
@@ -139,13 +146,16 @@ class Format:
         if not isinstance(example, (self.example, *self.also)):
             raise LisaxError(f"the format '{self}' takes {self.example.__name__}, found {type(example).__name__}")
 
-    def card(self, preset: Preset, max_tokens: int, depth: int = 0) -> dict[str, Any]:
+    def card(self, preset: Preset, max_tokens: int, depth: int = 0, pairs: bool = False) -> dict[str, Any]:
         """What inference must know of the texts that a model was trained on, for its `model.json`:
-        {"text": {family, preset, max_tokens, words of the answer, tables or candidates}}.
+        {"text": {family, preset, max_tokens, words of the answer, tables or candidates, whether inputs are pairs}}.
 
         `max_tokens`: of an input, with its special tokens; of table fusion, of the claim with one table, and of a
-        pointer with one candidate. `depth`: how many tables or candidates are read for a claim."""
+        pointer with one candidate. `depth`: how many tables or candidates are read for a claim. `pairs`: each is read by
+        `pair_of_each`."""
         card: dict[str, Any] = {"family": self.name, "preset": preset.name, "max_tokens": max_tokens}
         if self.has_label_words:
             card["words"] = list(self.words(preset))
+        if pairs:
+            card["pairs"] = True
         return {"text": card | ({self.depth: depth} if self.depth and depth else {})}

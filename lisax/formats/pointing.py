@@ -1,7 +1,7 @@
 """The evidence pointer's formats: a claim with its candidates, and what it learns of each, as numbers: its targets.
 
 The texts are those of the pairs that the encoder learns from before: a ranker's of a page's title, a pointwise
-labeller's of a sentence.
+labeller's of a sentence. An encoder of two segments reads claim and candidate as a pair.
 
 A candidate has `COLUMNS` numbers: what the claim is (1 unlabelled, or 2 and more in the order of `LABELS`; 0 is a place
 without a candidate), its place among the gold pointers (from 1, or 0), and 1 for each evidence set that it belongs to,
@@ -15,10 +15,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from lisax.formats.budget import squeeze
 from lisax.formats.examples import Passage
-from lisax.formats.format import POINTERS, Format, Text
+from lisax.formats.format import POINTERS, Format, PairTexts, Text
 from lisax.formats.labelling import encode_pointwise
-from lisax.formats.ranking import encode_ranking
+from lisax.formats.presets import Preset
+from lisax.formats.ranking import encode_ranking, titled
 from lisax.records import LABELS, DataError, Label, get_field
 
 SETS = 6
@@ -122,5 +124,20 @@ def _sentences(example: PointerExample, **budget: Any) -> list[Text]:
     ]
 
 
-POINT_DOCUMENTS = Format("point_documents", PointerExample, _titles, POINTERS, each="candidate", depth="candidates")
-POINT_SENTENCES = Format("point_sentences", PointerExample, _sentences, POINTERS, each="candidate", depth="candidates")
+def _title_pairs(example: PointerExample, *, preset: Preset) -> list[PairTexts]:
+    return [PairTexts(squeeze(example.claim), squeeze(page.title)) for page in example.candidates]
+
+
+def _sentence_pairs(example: PointerExample, *, preset: Preset) -> list[PairTexts]:
+    return [
+        PairTexts(squeeze(example.claim), titled(sentence.title, sentence.text, preset))
+        for sentence in example.candidates
+    ]
+
+
+POINT_DOCUMENTS = Format(
+    "point_documents", PointerExample, _titles, POINTERS, each="candidate", depth="candidates", pairs=_title_pairs
+)
+POINT_SENTENCES = Format(
+    "point_sentences", PointerExample, _sentences, POINTERS, each="candidate", depth="candidates", pairs=_sentence_pairs
+)

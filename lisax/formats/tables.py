@@ -293,8 +293,12 @@ def _tables(example: TableExample, *, preset: Preset, **budget: Any) -> list[Tex
 
 
 def _tables_pair(example: TableExample, *, preset: Preset) -> PairTexts:
-    texts = (titled(table.caption, text_of(example.claim, table), preset) for table in example.tables)
-    return PairTexts(squeeze(example.claim), join(*texts))
+    return PairTexts(squeeze(example.claim), join(*(pair.second for pair in _pair_of_each(example, preset=preset))))
+
+
+def _pair_of_each(example: TableExample, *, preset: Preset) -> list[PairTexts]:
+    claim = squeeze(example.claim)
+    return [PairTexts(claim, titled(table.caption, text_of(claim, table), preset)) for table in example.tables]
 
 
 def _each_table(example: TableExample, **budget: Any) -> list[TableText]:
@@ -302,4 +306,6 @@ def _each_table(example: TableExample, **budget: Any) -> list[TableText]:
 
 
 TABLES = Format("tables", TableExample, _tables, VERDICT, depth="tables", pairs=_tables_pair)
-TABLE_FUSION = Format("table_fusion", TableExample, _each_table, TABLE_CLASSES, each="table", depth="tables")
+TABLE_FUSION = Format(
+    "table_fusion", TableExample, _each_table, TABLE_CLASSES, each="table", depth="tables", pairs=_pair_of_each
+)

@@ -307,6 +307,11 @@ class OnBackbone(Model):
 
     backbone: Backbone = dataclasses.field(metadata={"kind": BuiltOn(Backbone)})
 
+    @property
+    def vectors_once(self) -> bool:
+        """Whether a text's vector depends on nothing that is trained, so that it has to be computed only once."""
+        return not getattr(self, "train_encoder", True) and getattr(self, "pooling", None) == "mean"
+
     def replaced(self, **fields: Any) -> Self:
         return dataclasses.replace(self, backbone=self.backbone.replaced(**fields))
 
@@ -328,6 +333,8 @@ class FusionConfig(OnBackbone, kind="table_fusion", title="table fusion"):
     # One vector of a text: "mean" of its tokens, or their "attention" by a learned query, which learns a little faster
     # from scratch (to find a claim's word among a table's: loss 0.003 and 0.002 after 200 steps, 0.004 and 0.021).
     pooling: str = field(POOLING, "attention")
+    # False: the encoder, trained on a claim with single tables before, stays as it is.
+    train_encoder: bool = field(Truth(), True)
 
     def __post_init__(self):
         super().__post_init__()
@@ -366,6 +373,16 @@ class PointerConfig(OnBackbone, kind="evidence_pointer", title="evidence pointer
     # False: the encoder, fine-tuned on single pairs before, stays as it is, as in the paper.
     train_encoder: bool = field(Truth(), True)
     pooling: str = field(POOLING, "attention")
+    # lambda_2 of equation 7: pointers are also drawn, and rewarded by the FEVER score so far (the paper's baseline, with
+    # the relation "set"). 0: not at all.
+    reward_weight: float = field(Number(0, 1e6), 0.0)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.reward_weight and self.relation == "none":
+            raise FieldError(
+                "reward_weight", "is above 0, and the reward is of labels: give another relation than none"
+            )
 
     def network(self) -> nn.Module:
         from lisax.models.evidence_pointer import EvidencePointer

@@ -18,7 +18,7 @@ from jax import Array
 
 from lisax.models.architectures import PointerConfig
 from lisax.models.attention import MASKED, Dense, constrain, fan_in, pair_mask
-from lisax.models.pooling import pooled
+from lisax.models.pooling import as_texts, pooled
 
 LABEL_COUNT = 3  # in the order of `records.LABELS`
 
@@ -36,6 +36,14 @@ class Pointed(NamedTuple):
     pointers: Array  # int32 [rows, steps]
     log_pointers: Array  # float32 [rows, steps, k] of the distribution at each step
     labels: Array  # logits float32 [rows, steps, 3]; [rows, 1, 3] of the relation "set", [rows, 0, 3] of "none"
+
+
+class Drawn(NamedTuple):
+    """What was drawn to be rewarded (appendix B.3)."""
+
+    pointed: Pointed
+    labels: Array  # logits float32 [rows, steps, 3] given what was pointed to up to each step
+    values: Array  # float32 [rows, steps]: the critic's estimate of the return before each step
 
 
 class Found(NamedTuple):
@@ -62,23 +70,37 @@ class EvidencePointer(nn.Module):
         self.pointer = PointerHead(self.config)
 
     def __call__(
-        self, tokens: Array, gold: Array | None = None, *, enable_dropout: bool = False
-    ) -> tuple[Pointed, Pointed]:
-        """(along the gold pointers, along the model's own) of tokens int32 [rows, k, length].
+        self,
+        tokens: Array,
+        gold: Array | None = None,
+        *,
+        vectors: Array | None = None,
+        enable_dropout: bool = False,
+    ) -> tuple[Pointed, Pointed] | tuple[Pointed, Pointed, Drawn]:
+        """(along the gold pointers, along the model's own) of tokens int32 [rows, k, length]; with a reward, in training,
+        also along pointers that are drawn.
 
         `gold` int32 [rows, steps] are numbers of candidates from 1, and 0 where the model goes on by itself. All
-        texts of all rows are one batch of the encoder."""
+        texts of all rows are one batch of the encoder, or it is left out where their `vectors` are given, float32
+        [rows, k, emb] (see `vectors_once`)."""
         rows = tokens.shape[0]
         gold = jnp.zeros((rows, self.config.steps), jnp.int32) if gold is None else gold
-        both = self.pointer.follow(self._read(tokens, enable_dropout), jnp.stack([gold, jnp.zeros_like(gold)], axis=1))
-        forced, own = (Pointed(*(x[:, i] for x in both)) for i in (0, 1))
-        return forced, own
+        memory = self._read(tokens, vectors, enable_dropout)
+        followed, _ = self.pointer.follow(memory, jnp.stack([gold, jnp.zeros_like(gold)], axis=1))
+        forced, own = (Pointed(*(x[:, i] for x in followed)) for i in (0, 1))
+        if not (self.config.reward_weight and enable_dropout):
+            if self.is_initializing() and self.config.reward_weight:
+                self.pointer.draw(memory, jax.random.key(0))  # the critic's parameters
+            return forced, own
+        return forced, own, self.pointer.draw(memory, self.make_rng("dropout"))
 
-    def search(self, tokens: Array) -> Found:
-        return self.pointer.search(self._read(tokens, False))
+    def search(self, tokens: Array, vectors: Array | None = None) -> Found:
+        return self.pointer.search(self._read(tokens, vectors, False))
 
-    def _read(self, tokens: Array, dropout: bool) -> Memory:
+    def _read(self, tokens: Array, vectors: Array | None, dropout: bool) -> Memory:
         rows, candidates, length = tokens.shape
+        if vectors is not None:
+            return self.pointer.memory(*as_texts(vectors, tokens), candidates, dropout)
         texts = constrain(tokens.reshape(rows * candidates, length), "batch", "length")
         valid, trained = texts > 0, self.config.train_encoder
         encoded = self.encoder(self.token_embedder(texts), pair_mask(valid, valid), dropout=dropout and trained)
@@ -111,6 +133,8 @@ class PointerHead(nn.Module):
         self.pointer_score = self.param("pointer_score", nn.initializers.normal(hidden**-0.5), (hidden,), jnp.float32)
         if config.relation != "none":
             self.hidden, self.classes = dense(hidden), dense(LABEL_COUNT, ("mlp", "classes"))
+        if config.reward_weight:
+            self.value_hidden, self.value = dense(hidden), dense(1, ("mlp", "classes"))
         self.dropout = nn.Dropout(config.backbone.dropout_rate)
 
     def memory(self, encoded: Array, valid: Array, candidates: int, dropout: bool) -> Memory:
@@ -120,29 +144,48 @@ class PointerHead(nn.Module):
         present = valid.any(axis=-1).reshape(-1, candidates)
         return Memory(vectors, self.keys(vectors), self.pointer_keys(vectors), present)
 
-    def follow(self, memory: Memory, gold: Array) -> Pointed:
-        """Step by step along each hypothesis of `gold` int32 [rows, beam, steps], where it is 0 along the likeliest."""
+    def draw(self, memory: Memory, key: Array) -> Drawn:
+        """Pointers drawn from their distributions, for the policy gradient. The critic sees the states of the policy and
+        does not change them."""
+        rows, candidates, _ = memory.vectors.shape
+        noise = jax.random.gumbel(key, (rows, 1, self.config.steps, candidates))
+        pointed, (read, states) = self.follow(memory, jnp.zeros((rows, 1, self.config.steps), jnp.int32), noise)
+        labels = pointed.labels
+        if self.config.relation == "set":
+            places = jnp.arange(self.config.steps)
+            so_far = [jnp.where(places <= step, pointed.pointers, -1) for step in range(self.config.steps)]
+            labels = jnp.stack([self._labels_of_set(read, pointers) for pointers in so_far], axis=2)
+        values = self.value(jnp.tanh(self.value_hidden(jax.lax.stop_gradient(states))))[..., 0]
+        return Drawn(Pointed(*(x[:, 0] for x in pointed)), labels[:, 0], values[:, 0])
+
+    def follow(self, memory: Memory, gold: Array, noise: Array | None = None) -> tuple[Pointed, tuple[Array, Array]]:
+        """Step by step along each hypothesis of `gold` int32 [rows, beam, steps], where it is 0 along the likeliest, with
+        Gumbel `noise` [rows, beam, steps, k] along one that is drawn; and the vectors that were read [rows, beam, steps,
+        emb], and the states [rows, beam, steps, hidden] that pointed to them."""
         rows, candidates, _ = memory.vectors.shape
         state, last = self._begin(rows, gold.shape[1])
         used = jnp.zeros((rows, gold.shape[1], candidates), bool)
-        pointers, distributions, labels, read = [], [], [], []
+        pointers, distributions, labels, read, states = [], [], [], [], []
         for step in range(self.config.steps):
             state, h, logits = self._step(memory, state, last)
             left = memory.present[:, None] & ~used
-            chosen = jnp.argmax(jnp.where(left, logits, -jnp.inf), axis=-1)
+            preferred = logits if noise is None else logits + noise[:, :, step]
+            chosen = jnp.argmax(jnp.where(left, preferred, -jnp.inf), axis=-1)
             chosen = jnp.where(gold[..., step] > 0, gold[..., step] - 1, chosen)
             chosen = jnp.where(left.any(axis=-1), chosen, -1)
             used, last = used | one_hot(chosen, candidates), self._read_at(memory, chosen)
             pointers.append(chosen)
             distributions.append(jax.nn.log_softmax(jnp.where(left, logits, MASKED)))
             read.append(last)
+            states.append(h)
             if self.config.relation == "sequence":
                 labels.append(self._labels(h))
-        pointers = jnp.stack(pointers, axis=-1)
+        pointers, read = jnp.stack(pointers, axis=-1), jnp.stack(read, axis=2)
         if self.config.relation == "set":
-            labels.append(self._labels_of_set(jnp.stack(read, axis=2), pointers))
+            labels.append(self._labels_of_set(read, pointers))
         empty = jnp.zeros((*pointers.shape[:2], 0, LABEL_COUNT))
-        return Pointed(pointers, jnp.stack(distributions, axis=2), jnp.stack(labels, axis=2) if labels else empty)
+        pointed = Pointed(pointers, jnp.stack(distributions, axis=2), jnp.stack(labels, axis=2) if labels else empty)
+        return pointed, (read, jnp.stack(states, axis=2))
 
     def search(self, memory: Memory) -> Found:
         """The likeliest sequences of pointers that a beam of `beam_size` finds."""
@@ -217,6 +260,7 @@ class PointerHead(nn.Module):
         some = there.any(axis=-2)
         highest, lowest = (sign * jnp.max(jnp.where(there, sign * read, MASKED), axis=-2) for sign in (1, -1))
         pools = [jnp.where(some, pool, 0.0) for pool in (highest, lowest)]
+        read = jnp.where(there, read, 0.0)
         return self._labels(jnp.concatenate([read.reshape(*read.shape[:2], -1), *pools], axis=-1))
 
     def _read_at(self, memory: Memory, chosen: Array) -> Array:

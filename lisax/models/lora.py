@@ -13,6 +13,8 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lisax.errors import LisaxError
 from lisax.models.architectures import BACKBONE_PARTS
 from lisax.models.axes import LORA_A, LORA_B
@@ -77,6 +79,16 @@ class Lora:
                 draw = jax.random.normal(jax.random.fold_in(key, i), (inputs, *layers, self.rank), jnp.float32)
                 made |= {LORA_A: draw * inputs**-0.5, LORA_B: jnp.zeros((self.rank, *layers, outputs), jnp.float32)}
         return made
+
+
+def merged(parameters: Tree) -> Tree:
+    """`joined` parameters as numpy arrays, with each adapter's product added to its kernel; also where layers are
+    stacked."""
+    tree = {name: merged(part) if isinstance(part, dict) else np.asarray(part) for name, part in parameters.items()}
+    if LORA_A in tree:
+        a, b = tree.pop(LORA_A), tree.pop(LORA_B)
+        tree["kernel"] = tree["kernel"] + np.einsum("i...r,r...o->i...o", a, b)
+    return tree
 
 
 def joined(kept: Tree, trained: Tree, scale: float) -> Tree:

@@ -1,4 +1,4 @@
-"""What the evidence pointer learns: its targets, and the losses of DeSePtion's equations 3, 5 and 6."""
+"""What the evidence pointer learns: its targets, and the losses of DeSePtion's equations 3, 5, 6 and 7."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from jax import Array
 
 from lisax.formats.pointing import COLUMNS, FIRST_LABEL, NO_CANDIDATE
 from lisax.models.architectures import PointerConfig
-from lisax.models.evidence_pointer import LABEL_COUNT, Pointed, one_hot
+from lisax.models.evidence_pointer import LABEL_COUNT, Drawn, Pointed, one_hot
+
+DISCOUNT = 0.95  # of rewards a step later (Chen and Bansal 2018)
 
 
 class Gold(NamedTuple):
@@ -60,11 +62,31 @@ def label_loss(labels: Array, pointers: Array, gold: Gold) -> Array:
     return -jnp.sum(jnp.where(there, chosen, 0.0), axis=-1) / jnp.maximum(jnp.sum(there, axis=-1), 1)
 
 
-def example_loss(config: PointerConfig, forced: Pointed, own: Pointed, gold: Gold) -> Array:
-    """Equation 6, float32 [rows]: lambda * L(ptr) + L(rel seq), the latter along gold and own pointers."""
+def reward_loss(drawn: Drawn, gold: Gold) -> Array:
+    """L(rl) of equation 7, float32 [rows]: REINFORCE with a critic (advantage actor-critic, as Chen and Bansal 2018 have
+    it), the mean over steps. A step's reward is the FEVER score of what was pointed to up to it, labelled by the model;
+    0 of claims without a label."""
+    pointers, (steps,) = drawn.pointed.pointers, drawn.pointed.pointers.shape[1:]
+    there = (pointers >= 0) & (gold.label >= 0)[:, None]
+    right = jnp.argmax(drawn.labels, axis=-1) == gold.label[:, None]
+    proven = complete(pointers, gold.sets) | (gold.label == LABEL_COUNT - 1)[:, None]
+    rewards = jnp.where(there & right & proven, 1.0, 0.0)
+    discounts = jnp.tril(DISCOUNT ** jnp.abs(jnp.arange(steps) - jnp.arange(steps)[:, None]).astype(jnp.float32))
+    returns = jax.lax.stop_gradient(rewards @ discounts)  # of each step and those after it
+    chosen = jnp.take_along_axis(drawn.pointed.log_pointers, jnp.maximum(pointers, 0)[..., None], axis=-1)[..., 0]
+    advantage = jax.lax.stop_gradient(returns - drawn.values)
+    loss = jnp.square(returns - drawn.values) - chosen * advantage
+    return jnp.sum(jnp.where(there, loss, 0.0), axis=-1) / jnp.maximum(jnp.sum(there, axis=-1), 1)
+
+
+def example_loss(config: PointerConfig, forced: Pointed, own: Pointed, gold: Gold, drawn: Drawn | None = None) -> Array:
+    """Equation 6, float32 [rows]: lambda * L(ptr) + L(rel seq), the latter along gold and own pointers. Where pointers
+    were drawn, equation 7: these are the own ones, and the reward's loss is added."""
     loss = config.pointer_weight * pointer_loss(forced.log_pointers, gold.pointers)
     if config.relation == "none":
         return loss
+    if drawn is not None:
+        own, loss = drawn.pointed, loss + config.reward_weight * reward_loss(drawn, gold)
     relation = label_loss(forced.labels, forced.pointers, gold)
     if config.own_steps:
         relation = (relation + label_loss(own.labels, own.pointers, gold)) / 2

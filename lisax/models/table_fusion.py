@@ -18,7 +18,7 @@ from jax import Array
 
 from lisax.models.architectures import FusionConfig
 from lisax.models.attention import MASKED, Dense, constrain, pair_mask
-from lisax.models.pooling import pooled
+from lisax.models.pooling import as_texts, pooled
 
 # Classes of a table in `targets`; NO_TABLE is that of a place without one. Logits are of the last two or three.
 NO_TABLE, IRRELEVANT, TRUE, FALSE = range(4)
@@ -40,12 +40,17 @@ class TableFusion(nn.Module):
         self.encoder = self.config.backbone.encoder()
         self.fusion = FusionHead(self.config)
 
-    def __call__(self, tokens: Array, *, enable_dropout: bool = False) -> Fused:
-        """tokens int32 [rows, k, length]; all tables of all rows are one batch of the encoder."""
+    def __call__(self, tokens: Array, *, vectors: Array | None = None, enable_dropout: bool = False) -> Fused:
+        """tokens int32 [rows, k, length]; all tables of all rows are one batch of the encoder, or it is left out where
+        their `vectors` are given, float32 [rows, k, emb] (see `vectors_once`)."""
         rows, tables, length = tokens.shape
+        if vectors is not None:
+            return self.fusion(*as_texts(vectors, tokens), tables, dropout=enable_dropout)
         texts = constrain(tokens.reshape(rows * tables, length), "batch", "length")
         valid = texts > 0
-        encoded = self.encoder(self.token_embedder(texts), pair_mask(valid, valid), dropout=enable_dropout)
+        trained = self.config.train_encoder
+        encoded = self.encoder(self.token_embedder(texts), pair_mask(valid, valid), dropout=enable_dropout and trained)
+        encoded = encoded if trained else jax.lax.stop_gradient(encoded)
         return self.fusion(encoded, valid, tables, dropout=enable_dropout)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -62,17 +61,14 @@ class FusionModel:
             raise card.error("text.tables", "it reads no tables")
         self.preset, self.decision, self.vocabulary = card.preset, TableDecision.of(card), card.open_vocabulary()
         self.card, self.calibration, self.columns, self.dropped_rows = card, card.calibration, card.get("columns"), 0
+        self._encode = card.each_encoder(TABLE_FUSION, self.vocabulary)
         self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
 
     def scores(self, examples: Sequence[TableExample], progress: Callable[[int], None] | None = None) -> Scores:
         """Probabilities of (table, truth) pairs or of classes, and attention; see `fusion_scoring.Scores`."""
-        texts = [
-            TABLE_FUSION.encode_each(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
-            for example in examples
-        ]
-        self.dropped_rows = sum(sum(text.dropped) for claim in texts for text in claim)
-        tokens = iter(self.vocabulary.encode_inputs([text.inputs for claim in texts for text in claim]))
-        return self._scorer.scores([[next(tokens) for _ in claim] for claim in texts], progress)
+        texts = list(map(self._encode, examples))
+        self.dropped_rows = sum(text.dropped_rows for claim in texts for text in claim)
+        return self._scorer.scores([[text.ids for text in claim] for claim in texts], progress)
 
     def sufficiency(self, examples: Sequence[TableExample], probabilities: np.ndarray) -> np.ndarray:
         """How surely one of a claim's tables decides it: float [claims] from [claims, k, classes], higher is surer.
@@ -97,7 +93,3 @@ class FusionModel:
         if tables:
             truth = calibrated(truth, self.calibration)
         return {Label.SUPPORTS: float(truth[0]), Label.REFUTES: float(truth[1])}
-
-    @functools.cached_property
-    def _count(self) -> Callable[[str], int]:
-        return self.vocabulary.count

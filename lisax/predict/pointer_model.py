@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -34,16 +33,12 @@ class PointerModel:
         self.labels = relation != "none"  # whether the model labels claims
         self.calibration = card.calibration
         self.vocabulary = card.open_vocabulary()
+        self._encode = card.each_encoder(self.format, self.vocabulary)
         self._scorer = PointerScorer.open(folder, texts=self.candidates, max_tokens=self.max_tokens)
 
     def point(self, examples: Sequence[PointerExample], progress: Callable[[int], None] | None = None) -> Pointing:
         """The best pointers and the label probabilities. A claim without candidates has not enough information."""
-        texts = [
-            self.format.encode_each(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
-            for example in examples
-        ]
-        tokens = iter(self.vocabulary.encode_inputs([text.inputs for claim in texts for text in claim]))
-        found = self._scorer.point([[next(tokens) for _ in claim] for claim in texts], progress)
+        found = self._scorer.point([[text.ids for text in self._encode(example)] for example in examples], progress)
         found.labels[[not example.candidates for example in examples]] = [0, 0, 1] if self.labels else 0
         return found
 
@@ -73,7 +68,3 @@ class PointerModel:
             claim,
             tuple(Passage(str(i), text if titles else "", "" if titles else text) for i, text in enumerate(texts)),
         )
-
-    @functools.cached_property
-    def _count(self) -> Callable[[str], int]:
-        return self.vocabulary.count

@@ -19,6 +19,7 @@ from lisax.records import LisaxError
 from lisax.runtime import bundle, program
 from lisax.runtime.batching import Progress, by_tokens, padded_each
 from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.kept_vectors import VECTORS, kept_for
 from lisax.runtime.loop import DeviceLoop, HostBatch, batch_tokens
 from lisax.runtime.partitioning import Partitioner
 
@@ -48,17 +49,21 @@ class ClaimScorer(ABC):
         self._tokens_per_batch = batch_tokens(tokens_per_batch)
         self._loop = DeviceLoop(parameters, source=source)
         self._score = self.compiled(model and model.for_inference(), self._loop.partitioner, program)
+        self._kept = None if program is not None else kept_for(model, parameters)
 
     @staticmethod
     @abstractmethod
-    def outputs(model: Any, parameters: Any, tokens: jax.Array) -> tuple[jax.Array, ...]:
-        """What is computed of tokens [rows, texts, width]: arrays of `rows`. A bundle's program computes the same."""
+    def outputs(
+        model: Any, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
+    ) -> tuple[jax.Array, ...]:
+        """What is computed of tokens [rows, texts, width], and of their vectors where these are known: arrays of `rows`.
+        A bundle's program computes the same of tokens."""
 
     @classmethod
     def compiled(
         cls, model: Model | None, partitioner: Partitioner, program: Callable | None = None
-    ) -> Callable[[Any, jax.Array], tuple[jax.Array, ...]]:
-        """The compiled (parameters, tokens) -> `outputs`."""
+    ) -> Callable[..., tuple[jax.Array, ...]]:
+        """The compiled (parameters, tokens) or (parameters, tokens, vectors) -> `outputs`."""
         return _compiled(cls.outputs, model, partitioner, program)
 
     @staticmethod
@@ -107,7 +112,7 @@ class ClaimScorer(ABC):
         found = self._loop.all(
             claims,
             self._batches,
-            lambda parameters, batch: self._score(parameters, batch["tokens"]),
+            lambda parameters, batch: self._score(parameters, batch["tokens"], batch.get(VECTORS)),
             lambda parts: list(zip(*map(np.asarray, parts))),
             progress,
         )
@@ -121,15 +126,16 @@ class ClaimScorer(ABC):
         for rows, count, width in by_tokens(
             lengths, self._max_tokens, self._tokens_per_batch // self._texts, self._loop.shards
         ):
-            yield rows, {"tokens": padded_each([claims[row] for row in rows], count, self._texts, width)}
+            batch = {"tokens": padded_each([claims[row] for row in rows], count, self._texts, width)}
+            yield rows, batch if self._kept is None else {**batch, VECTORS: self._kept.of(batch["tokens"])}
 
 
 @functools.cache
 def _compiled(outputs: Callable, model: Model | None, partitioner: Partitioner, program: Callable | None) -> Callable:
-    def score(parameters: Any, tokens: jax.Array) -> tuple[jax.Array, ...]:
+    def score(parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None) -> tuple[jax.Array, ...]:
         if program is not None:
             return program(parameters, tokens)
         with partitioner.constraints():
-            return outputs(model, parameters, tokens)
+            return outputs(model, parameters, tokens, vectors)
 
     return jax.jit(score, out_shardings=partitioner.batch)

@@ -25,11 +25,13 @@ class FusionScorer(ClaimScorer):
     architecture, text_name = FusionConfig, "tables"
 
     @staticmethod
-    def outputs(model: FusionConfig, parameters: Any, tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def outputs(
+        model: FusionConfig, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
+    ) -> tuple[jax.Array, jax.Array]:
         """(probabilities, attention)"""
         from lisax.models.table_fusion import probabilities
 
-        fused = model.network().apply({"params": parameters}, tokens)
+        fused = model.network().apply({"params": parameters}, tokens, vectors=vectors)
         return probabilities(model.objective, fused), fused.attention
 
     @staticmethod

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from lisax.formats import presets
 from lisax.formats.catalogue import FORMATS
+from lisax.formats.each import Encoded, encode_pairs, encode_texts
 from lisax.formats.format import Format
 from lisax.formats.presets import PRESETS, Preset
 from lisax.formats.verbalizing import MARKERS
@@ -57,6 +58,7 @@ FIELDS: Kinds = {
         "passages": Whole(1, 10_000),
         "words": Items(Text(100), 1, 100),
         "labels": Items(Text(100), 2, 1000),
+        "pairs": Truth(),
         "markers": {marker: Whole(0, 1 << 24) for marker in MARKERS},
     },
     "vocabulary": {
@@ -175,6 +177,13 @@ class ModelCard(Mapping[str, Any]):
                 "text.family", f"expected a model of the format {' or '.join(map(str, allowed))}, found '{found}'"
             )
         return found
+
+    def each_encoder(self, text_format: Format, vocabulary: Vocabulary) -> Callable[[Any], list[Encoded]]:
+        """example -> its inputs, of a format that has several for an example: as the model was trained."""
+        preset, (max_tokens,) = self.preset, self.needed("text.max_tokens")
+        if self.text.get("pairs"):
+            return lambda example: encode_pairs(text_format, example, preset, max_tokens, vocabulary)
+        return lambda example: encode_texts(text_format, example, preset, max_tokens, vocabulary.encode_input)
 
     # --- What was fitted -------------------------------------------------------------------------
 

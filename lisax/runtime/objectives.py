@@ -31,6 +31,7 @@ from lisax.models.pointer_loss import COLUMNS
 from lisax.models.reader import span_log_likelihood
 from lisax.models.table_fusion import NO_TABLE, TRUE
 from lisax.records import LisaxError
+from lisax.runtime.kept_vectors import VECTORS
 
 Batch = dict[str, Array]  # arrays [rows, length] int32, named as seqio's EncDecFeatureConverter names them
 
@@ -150,16 +151,20 @@ class Fusion:
     def weights(self, model: FusionConfig, batch: Batch) -> Array:
         return table_fusion.example_weights(model.objective, batch["decoder_target_tokens"])
 
+    def texts(self, batch: Batch) -> Array:
+        """int32 [rows, tables, length]; a table without a class is none."""
+        targets = batch["decoder_target_tokens"]
+        return batch["encoder_input_tokens"].reshape(*targets.shape, -1) * (targets != NO_TABLE)[..., None]
+
     def __call__(
         self, model: FusionConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
     ) -> dict[str, Array]:
         targets = batch["decoder_target_tokens"]
-        rows, tables = targets.shape
-        # A table without a class is none.
-        tokens = jnp.where(targets[..., None] != NO_TABLE, batch["encoder_input_tokens"].reshape(rows, tables, -1), 0)
+        tokens = self.texts(batch)
         fused = model.network().apply(
             {"params": parameters},
             tokens,
+            vectors=batch.get(VECTORS),
             enable_dropout=dropout_key is not None,
             rngs={} if dropout_key is None else {"dropout": dropout_key},
         )
@@ -224,6 +229,11 @@ class Pointer:
     def weights(self, model: PointerConfig, batch: Batch) -> Array:
         return pointer_loss.example_weights(model, self._gold(model, batch))
 
+    def texts(self, batch: Batch) -> Array:
+        """int32 [rows, candidates, length]"""
+        rows, columns = batch["decoder_target_tokens"].shape
+        return batch["encoder_input_tokens"].reshape(rows, columns // COLUMNS, -1)
+
     def _gold(self, model: PointerConfig, batch: Batch) -> pointer_loss.Gold:
         return pointer_loss.gold_of(batch["decoder_target_tokens"], model.steps)
 
@@ -231,15 +241,16 @@ class Pointer:
         self, model: PointerConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
     ) -> dict[str, Array]:
         gold, weights = self._gold(model, batch), self.weights(model, batch)
-        tokens = batch["encoder_input_tokens"].reshape(*gold.present.shape, -1)
-        forced, own = model.network().apply(
+        tokens = self.texts(batch)
+        forced, own, *drawn = model.network().apply(
             {"params": parameters},
             tokens,
             gold.pointers,
+            vectors=batch.get(VECTORS),
             enable_dropout=dropout_key is not None,
             rngs={} if dropout_key is None else {"dropout": dropout_key},
         )
-        losses = pointer_loss.example_loss(model, forced, own, gold)
+        losses = pointer_loss.example_loss(model, forced, own, gold, *drawn)
         found = pointer_loss.complete(own.pointers, gold.sets)[:, -1]
         labelled = (gold.label >= 0) & (model.relation != "none")
         right = jnp.zeros_like(labelled)

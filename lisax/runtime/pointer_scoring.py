@@ -26,9 +26,11 @@ class PointerScorer(ClaimScorer):
     architecture, text_name = PointerConfig, "candidates"
 
     @staticmethod
-    def outputs(model: PointerConfig, parameters: Any, tokens: jax.Array) -> tuple[jax.Array, ...]:
+    def outputs(
+        model: PointerConfig, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
+    ) -> tuple[jax.Array, ...]:
         """(pointers, shares, labels) of the best hypotheses, float32 all"""
-        return model.network().apply({"params": parameters}, tokens, method="search").best()
+        return model.network().apply({"params": parameters}, tokens, vectors, method="search").best()
 
     @staticmethod
     def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from lisax.models.architectures import Model
+from lisax.models.architectures import BACKBONE_PARTS, Model
 from lisax.models.lora import Lora, joined
 from lisax.models.t5 import cast_kernels
 from lisax.runtime.model_kinds import kind_of
@@ -57,7 +57,8 @@ def make_train_step(
         return jax.lax.with_sharding_constraint(gradients, partitioner.state(gradients)), metrics
 
     def train_step(state: TrainState, batch: Batch, kept: Any = None) -> tuple[TrainState, dict[str, Array]]:
-        key = jax.random.fold_in(jax.random.key(seed), state.step) if model.backbone.dropout_rate else None
+        draws = model.backbone.dropout_rate or getattr(model, "reward_weight", 0)
+        key = jax.random.fold_in(jax.random.key(seed), state.step) if draws else None
         normalizer = None if normalize_each else loss.normalizer(objective.weights(model, batch))
         with partitioner.constraints():
             if microbatches == 1:
@@ -72,8 +73,11 @@ def make_train_step(
                     microbatches,
                     partitioner,
                 )
-        rate = learning_rate(state.step)
+        rate, before = learning_rate(state.step), state.parameters
         state, norm = updated(optimizer, gradients, state, rate, state.step - slots_first_step)
+        if not getattr(model, "train_encoder", True):  # no gradient is not enough: weights decay
+            stays = {name: part for name, part in before.items() if name in BACKBONE_PARTS}
+            state = state._replace(parameters=state.parameters | stays)
         metrics |= {"learning_rate": rate, "gradient_norm": norm}
         return jax.lax.with_sharding_constraint((state, metrics), (partitioner.state(state), partitioner.replicated))
 

@@ -27,6 +27,7 @@ from lisax.runtime.checkpoints import (
     read_card,
     read_metrics,
 )
+from lisax.runtime.kept_vectors import VECTORS, KeptVectors, kept_for
 from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.preemption import TERMINATED, Stopped, Stopper
@@ -104,6 +105,8 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
         partitioner=partitioner,
         adapter=config.adapter,
     )
+    # What the encoder says of a text does not change where it is not trained.
+    evaluator.kept = kept = kept_for(config.model, run.whole(state.parameters))
     source = config.train_data if callable(config.train_data) else data.train_source(config.train_data)
     files = side_files(config)
     model_dir.mkdir(parents=True, exist_ok=True)
@@ -132,7 +135,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
         with (
             Stopper() as stopper,
             CheckpointWriter(model_dir, save, card, files) as writer,
-            data.Prefetched(source(skip)) as batches,
+            data.Prefetched(_with_vectors(source(skip), config, kept)) as batches,
             hosts.ending_together(),
         ):
             try:
@@ -242,6 +245,7 @@ class _Evaluator:
         self._config, self._partitioner = config, partitioner
         self._step = make_eval_step(config.model, config.loss, partitioner)
         self._batches: list[data.HostBatch] | None = None
+        self.kept: KeptVectors | None = None
 
     def __call__(self, parameters: Any, step: int, stopper: Stopper) -> dict[str, float]:
         config, metrics = self._config, {}
@@ -268,12 +272,22 @@ class _Evaluator:
         """The batches, which are kept once all of them were read."""
         config, kept = self._config, []
         batches = config.dev_data() if callable(config.dev_data) else data.eval_batches(config.dev_data)
-        for batch in itertools.islice(batches, config.eval_steps):
+        for batch in _with_vectors(itertools.islice(batches, config.eval_steps), config, self.kept):
             kept.append(batch)
             yield batch
         if not kept:
             raise LisaxError("the dev data is empty")
         self._batches = kept
+
+
+def _with_vectors(
+    batches: Iterable[data.HostBatch], config: TrainConfig, kept: KeptVectors | None
+) -> Iterator[data.HostBatch]:
+    """The batches, with the vectors of their texts where these are `kept`."""
+    if kept is None:
+        return iter(batches)
+    objective = kind_of(config.model).objective
+    return ({**batch, VECTORS: kept.of(objective.texts(batch))} for batch in batches)
 
 
 def evaluate_batches(

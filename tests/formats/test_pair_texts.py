@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from lisax.formats.catalogue import FORMATS
 from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import CLAIM_ONLY, LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
+from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
 from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.ranking import RANK, RANK_ENTITIES
-from lisax.formats.tables import TABLES, TableExample, TableView
+from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample, TableView
 from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.records import Label, LisaxError
 from lisax.runtime.pretrained import MODELS
@@ -74,6 +77,23 @@ def test_ids_in_minilms_vocabulary():
     assert vocabulary.encode_pair(*TABLES.pair(WON), 16).ids == cut
 
 
+def test_texts_of_each():
+    """The second text is that which a pair scorer reads of the same sentence or table alone."""
+    candidates = PointerExample("1", " Alfa is\ta town", (FIRST, SECOND), Label.SUPPORTS, ((0,),))
+    assert POINT_SENTENCES.pair_of_each(candidates) == [
+        ("Alfa is a town", "Alfa . It is a town ."),
+        ("Alfa is a town", "It has no title ."),
+    ]
+    assert POINT_SENTENCES.pair_of_each(candidates)[0] == LABEL_POINTWISE.pair(
+        Example("1", candidates.claim, (FIRST,), (), Label.SUPPORTS)
+    )
+    assert POINT_DOCUMENTS.pair_of_each(candidates) == [("Alfa is a town", "Alfa"), ("Alfa is a town", "")]
+    of_each = TABLE_FUSION.pair_of_each(WON)
+    assert of_each[1] == ("Tirol won in 1921", "")
+    alone = dataclasses.replace(WON, tables=(CUP,), gold=(True,))
+    assert [of_each[0]] == TABLE_FUSION.pair_of_each(alone) == [TABLES.pair(alone)]
+
+
 def test_each_preset_has_its_separator():
     pointwise = Example("1", "Alfa is a town", (FIRST,), (), Label.REFUTES)
     assert LABEL_POINTWISE.pair(pointwise).second == "Alfa . It is a town ."
@@ -93,12 +113,16 @@ def test_cards_name_the_classes():
     assert "tables" not in CLAIM_ONLY.pair_card(PAPER, 128, 0)["text"]
     assert RANK.pair_card(PAPER, 128)["text"]["labels"] == ["relevant", "not relevant"]
     for text_format in FORMATS.values():
-        assert text_format.pairs is None or len(text_format.answer.classes) > 1
+        assert text_format.pairs is None or text_format.each or len(text_format.answer.classes) > 1
+    assert TABLE_FUSION.card(PAPER, 64, 5, pairs=True)["text"]["pairs"] is True
+    assert "pairs" not in TABLE_FUSION.card(PAPER, 64, 5)["text"]
 
 
 def test_what_does_not_fit_is_told():
     with pytest.raises(LisaxError, match="the format 'table_fusion' has no form of two texts"):
-        FORMATS["table_fusion"].pair(WON)
+        TABLE_FUSION.pair(WON)
+    with pytest.raises(LisaxError, match="the format 'tables' has no form of two texts for each of several"):
+        TABLES.pair_of_each(WON)
     with pytest.raises(LisaxError, match="the format 'tables' takes TableExample, found Example"):
         TABLES.pair(LIST)
     with pytest.raises(LisaxError, match="takes one sentence, found 2"):

@@ -122,7 +122,7 @@ def test_one_step_by_its_definition():
     parameters, tokens = initialize(config), tokens_of()[:1]
     head = jax.tree.map(np.asarray, parameters["pointer"])
     m = np.asarray(
-        config.network().apply({"params": parameters}, tokens, method=lambda net, t: net._read(t, False)).vectors
+        config.network().apply({"params": parameters}, tokens, method=lambda net, t: net._read(t, None, False)).vectors
     )[0]
 
     def kernel(name):
@@ -240,6 +240,68 @@ def test_gradients_reach_every_parameter_and_are_finite(relation, options):
 
     for path, gradient in jax.tree_util.tree_leaves_with_path(jax.jit(jax.grad(loss))(initialize(config))):
         assert np.isfinite(gradient).all() and np.abs(gradient).max() > 0, path
+
+
+def drawn_of(rewarded: PointerConfig, gold: Gold, seed: int = 0):
+    parameters, key = initialize(rewarded), jax.random.key(seed)
+    tokens = np.random.default_rng(3).integers(2, 48, (4, 4, 5)).astype(np.int32)
+    apply = functools.partial(rewarded.network().apply, enable_dropout=True, rngs={"dropout": key})
+    return parameters, lambda p: apply({"params": p}, tokens, gold.pointers)
+
+
+@pytest.mark.parametrize("relation", ["sequence", "set"])
+def test_a_reward_teaches_the_pointers_that_are_drawn_and_its_critic(relation):
+    rewarded = dataclasses.replace(CONFIG, relation=relation, reward_weight=1.0)
+    gold = pointer_loss.gold_of(jnp.asarray(targets()), 3)
+    parameters, run = drawn_of(rewarded, gold)
+    drawn = run(parameters)[2]
+    assert drawn.labels.shape == (*drawn.pointed.pointers.shape, 3)
+    np.testing.assert_allclose(drawn.labels[:, -1], drawn.pointed.labels[:, -1], atol=1e-6)
+    gradients = jax.grad(lambda p: jnp.sum(pointer_loss.reward_loss(run(p)[2], gold)))(parameters)["pointer"]
+    assert all(np.any(gradients[name]["kernel"]) for name in ("value", "value_hidden", "pointer_keys", "lstm_state"))
+    # The reward itself has no gradient: labels learn by the other losses alone.
+    assert not np.any(gradients["classes"]["kernel"])
+    # Without training, and without a reward, nothing is drawn; the rest of the parameters are the same.
+    assert len(rewarded.network().apply({"params": parameters}, tokens_of())) == 2
+    more = parameters["pointer"].keys() - initialize(dataclasses.replace(rewarded, reward_weight=0.0))["pointer"].keys()
+    assert more == {"value", "value_hidden"}
+    with pytest.raises(ValueError, match="reward_weight is above 0, and the reward is of labels"):
+        PointerConfig(T5, relation="none", reward_weight=1.0)
+
+
+def test_the_rewards_loss_by_its_definition():
+    rewarded = dataclasses.replace(CONFIG, relation="sequence", reward_weight=1.0)
+    gold = pointer_loss.gold_of(jnp.asarray(targets()), 3)
+    parameters, run = drawn_of(rewarded, gold, seed=1)
+    drawn = run(parameters)[2]
+    losses = pointer_loss.reward_loss(drawn, gold)
+    for row, pointers in enumerate(np.asarray(drawn.pointed.pointers)):
+        proven = np.asarray(pointer_loss.complete(drawn.pointed.pointers, gold.sets))[row] | (gold.label[row] == 2)
+        right = np.argmax(drawn.labels[row], axis=-1) == gold.label[row]
+        steps = [step for step in range(3) if pointers[step] >= 0]
+        rewards = [float(right[step] and proven[step]) for step in steps]
+        parts = []
+        for i, step in enumerate(steps):
+            value, wanted = float(drawn.values[row, step]), sum(r * 0.95**j for j, r in enumerate(rewards[i:]))
+            chosen = float(drawn.pointed.log_pointers[row, step, pointers[step]])
+            parts.append((wanted - value) ** 2 - chosen * (wanted - value))
+        expected = np.mean(parts) if gold.label[row] >= 0 else 0.0
+        np.testing.assert_allclose(losses[row], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "attention"])
+def test_known_vectors_stand_for_their_tokens(pooling):
+    config = dataclasses.replace(CONFIG, pooling=pooling, train_encoder=False)
+    assert config.vectors_once == (pooling == "mean")
+    if not config.vectors_once:
+        return
+    parameters, tokens = initialize(config), tokens_of()
+    memory = config.network().apply({"params": parameters}, tokens, method=lambda net, t: net._read(t, None, False))
+    vectors = memory.vectors + 0 * memory.present[..., None]
+    apply = config.network().apply
+    whole, known = apply({"params": parameters}, tokens), apply({"params": parameters}, tokens, vectors=vectors)
+    for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(known), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
 
 
 def test_an_encoder_that_is_not_trained_has_no_gradient():

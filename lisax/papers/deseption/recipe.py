@@ -17,6 +17,7 @@ TASKS = {
     "labels": "pointer_labels",
     "evidence": "pointer_sentences",
     "evidence_set": "pointer_sentences",
+    "evidence_reinforced": "pointer_sentences",
 }
 
 
@@ -25,8 +26,9 @@ class PointerRecipe(BackboneRecipe, AttackRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/deseption/scratch.gin`.
 
     `train` maps a model to its gin file: `documents` and `evidence` are the two pointers; `evidence_set` lacks the
-    joint loss; `titles` and `labels` are trained on single pairs. `warm_up` is a recipe of LisT5. With a `backbone`, the
-    pointers start from it, and nothing is trained on single pairs.
+    joint loss, and `evidence_reinforced` besides is rewarded by the FEVER score (the paper's baseline); `titles` and
+    `labels` are trained on single pairs. `warm_up` is a recipe of LisT5. With a `backbone`, the pointers start from it or
+    from an adapter of it, and nothing is trained on single pairs.
     """
 
     gin_module: ClassVar[str] = "deseption"

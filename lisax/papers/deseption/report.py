@@ -28,6 +28,8 @@ ROWS = {
     "joint_hops_temporal": "joint pointer, second hop, dates",
     "joint_without_ranking": "joint pointer, no document ranking",
     "set": "pointer, then labels",
+    "reinforced": "pointer rewarded by the FEVER score",
+    "oracle": "oracle: five sentences with the evidence",
 }
 
 PAGES = {

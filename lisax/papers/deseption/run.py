@@ -34,13 +34,16 @@ from lisax.sampling import negatives, pointer_examples
 from lisax.sampling.balancing import balanced
 from lisax.sampling.negatives import Window
 
+GOLD = "gold"
+
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
     """A row of the report: one of the paper's ablations, or a defence.
 
     `documents`: which pages are read: those pointed to ("documents"), the first of the "candidates", or ("hops", ours)
-    those pointed to and pages that their sentences name."""
+    those pointed to and pages that their sentences name. Of "gold" five sentences are read, those of the evidence and the
+    first others (the paper's oracle)."""
 
     model: str
     documents: str = "documents"
@@ -55,6 +58,8 @@ VARIANTS = {
     "joint_hops_temporal": Variant("evidence", "hops", temporal=True),
     "joint_without_ranking": Variant("evidence", "candidates"),
     "set": Variant("evidence_set"),
+    "reinforced": Variant("evidence_reinforced"),
+    "oracle": Variant("evidence_set", GOLD),
 }
 
 
@@ -106,13 +111,21 @@ class Deseption(EncoderPipeline, PagePipeline):
         return page and Passage(page_id, page.title, "")
 
     def sentence_candidates(self, role: str, pages: str = "documents") -> dict[str, list[str]]:
-        """Candidate sentences from each claim's documents: all first sentences before any second one."""
+        """Candidate sentences from each claim's documents: all first sentences before any second one. Of GOLD as many as
+        are pointed to, those of the smallest evidence set first."""
+        if pages == GOLD:
+            ranked = self.sentence_candidates(role)
+            return {i: self._with_evidence(claim, ranked.get(i, ())) for i, claim in self.claims_of(role).items()}
         found = {}
         for claim, hits in read_run(self.pages_file(pages, role)).items():
             of_pages = [self.sentences.of_pages([hit]) for hit in hits[: self.recipe.documents]]
             units = (unit for row in itertools.zip_longest(*of_pages) for unit in row if unit is not None)
             found[claim] = list(itertools.islice(units, self.recipe.sentences))
         return found
+
+    def _with_evidence(self, claim: Claim, ranked: Sequence[str]) -> list[str]:
+        sets = [units for units in pointer_examples.sentence_sets(claim) if all(map(self.lookup, units))]
+        return list(dict.fromkeys([*min(sets, key=len, default=()), *ranked]))[: pairs.LIST_LENGTH]
 
     # --- Stages -----------------------------------------------------------------------------
 
@@ -269,7 +282,10 @@ class Deseption(EncoderPipeline, PagePipeline):
             outputs=[self.examples_file(name, role) for name in SENTENCE_EXAMPLES for role in (TRAIN, VALIDATION)],
             work=self._write_sentence_examples,
         )
-        return [examples, *self._trainings(("labels", "evidence", "evidence_set"), "examples.sentences")]
+        return [
+            examples,
+            *self._trainings(("labels", "evidence", "evidence_set", "evidence_reinforced"), "examples.sentences"),
+        ]
 
     def _write_sentence_examples(self) -> None:
         recipe, skipped = self.recipe, Counter()
@@ -334,7 +350,7 @@ class Deseption(EncoderPipeline, PagePipeline):
             for model in dict.fromkeys(variant.model for variant in self.variants.values())
         ]
         for name, variant in self.variants.items():
-            pages = {"documents": "point", "hops": "hop"}.get(variant.documents)
+            pages = {"documents": "point", GOLD: "point", "hops": "hop"}.get(variant.documents)
             runs = [f"{pages}.{role}" for role in self.reported_roles] if pages else ["retrieve"]
             stages.append(
                 Stage(
