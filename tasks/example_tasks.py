@@ -7,6 +7,7 @@ vocabulary of a run, which are known only when the task is read.
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -33,6 +34,8 @@ from .vocabularies import default_vocabulary, encoder_of, input_encoder_of, is_b
 SHUFFLED_LINES = 100_000
 # Records encoded by one call from TensorFlow into Python.
 CALL_SIZE = 32
+# Encoded records with several texts that are kept: some 10 kB each.
+KEPT_LINES = 10_000
 
 
 @gin.configurable("lisax_format", module="tasks")
@@ -223,6 +226,23 @@ def each_encoder_of(
     if reads_pairs(vocabulary):
         return lambda example, max_tokens: encode_pairs(text_format, example, wording, max_tokens, vocabulary.plain)
     return lambda example, max_tokens: encode_texts(text_format, example, wording, max_tokens, ids_of)
+
+
+def kept_by_line(encode: Callable[[bytes], tuple]) -> Callable[[bytes], tuple]:
+    """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: what is
+    trained on vectors that are known reads a small set again and again, faster than Python writes its texts."""
+    found: dict[bytes, tuple] = {}
+
+    def of(line: bytes) -> tuple:
+        key = hashlib.blake2b(line, digest_size=16).digest()
+        if key not in found:
+            made = encode(line)
+            if len(found) >= KEPT_LINES:
+                return made
+            found[key] = made
+        return found[key]
+
+    return of
 
 
 def parsed(line: bytes, record: type[Record], task: str) -> Any:

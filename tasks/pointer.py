@@ -96,6 +96,7 @@ def encode_candidates(
         )
     encode = example_tasks.each_encoder_of(output_features, preset, text_format)
 
+    @example_tasks.kept_by_line
     def one(line: bytes) -> tuple:
         example = example_tasks.parsed(line, PointerExample, task)
         count = len(example.candidates)

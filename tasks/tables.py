@@ -122,6 +122,7 @@ def encode_fusion(
         )
     encode = example_tasks.each_encoder_of(output_features, preset, TABLE_FUSION)
 
+    @example_tasks.kept_by_line
     def one(line: bytes) -> tuple:
         example = example_tasks.parsed(line, TableExample, task)
         if len(example.tables) > k:

@@ -92,8 +92,10 @@ def segments(tokens: Array, separator_id: int | None) -> Array:
     """int32 [batch, length]: 0 up to the first separator and at it, 1 after it; all 0 without a separator."""
     if separator_id is None:
         return jnp.zeros_like(tokens)
-    separators = (tokens == separator_id).astype(jnp.int32)
-    return jnp.minimum(jnp.cumsum(separators, axis=-1) - separators, 1)
+    separators, places = tokens == separator_id, jnp.arange(tokens.shape[-1])
+    # Not by a cumulative sum, which a program for any length cannot carry.
+    first = jnp.min(jnp.where(separators, places, tokens.shape[-1]), axis=-1, keepdims=True)
+    return (places > first).astype(jnp.int32)
 
 
 class SelfAttention(nn.Module):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pointer_task import CANDIDATES, LENGTH, MODEL, T5, batch_of, config
 
-from lisax.models.architectures import from_description
+from lisax.models.architectures import EncoderConfig, from_description
 from lisax.models.t5 import initialize
 from lisax.records import LisaxError
 from lisax.runtime import program
@@ -133,6 +133,19 @@ def test_searching_is_the_forward_pass_of_training_in_any_order(learned, tmp_pat
     ).point(claims)
     for name in found._fields:
         np.testing.assert_allclose(getattr(from_program, name), getattr(found, name), atol=1e-5)
+
+
+def test_a_program_on_an_encoder_of_two_segments_is_read_at_any_length(tmp_path):
+    sizes = {"vocab_size": 64, "emb_dim": 16, "num_heads": 2, "num_encoder_layers": 1, "mlp_dim": 32}
+    model = dataclasses.replace(MODEL, backbone=EncoderConfig(**sizes, max_positions=16, separator_id=7))
+    parameters, claims = initialize(model, 2), [[[5, 7, 9, 7], [6, 8, 7]], [[4, 7, 2, 3, 9, 7]]]
+    options = {"texts": CANDIDATES, "max_tokens": 8}
+    flat = flatten(jax.tree.map(np.asarray, parameters))
+    program.save(program.export_claim_scorer(PointerScorer.outputs, model, flat, CANDIDATES), tmp_path)
+    loaded = program.load(tmp_path, program.read_description(tmp_path))
+    found = PointerScorer(None, parameters, program=loaded, **options).point(claims)
+    for name, part in PointerScorer(model, parameters, **options).point(claims)._asdict().items():
+        np.testing.assert_allclose(getattr(found, name), part, atol=1e-5)
 
 
 @pytest.mark.parametrize(
