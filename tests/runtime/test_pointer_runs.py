@@ -143,7 +143,7 @@ def test_a_program_on_an_encoder_of_two_segments_is_read_at_any_length(tmp_path)
     flat = flatten(jax.tree.map(np.asarray, parameters))
     program.save(program.export_claim_scorer(PointerScorer.outputs, model, flat, CANDIDATES), tmp_path)
     loaded = program.load(tmp_path, program.read_description(tmp_path))
-    found = PointerScorer(None, parameters, program=loaded, **options).point(claims)
+    found = PointerScorer(None, flat, program=loaded, **options).point(claims)
     for name, part in PointerScorer(model, parameters, **options).point(claims)._asdict().items():
         np.testing.assert_allclose(getattr(found, name), part, atol=1e-5)
 
