@@ -24,6 +24,10 @@ from lisax.runtime.loop import DeviceLoop, HostBatch, batch_tokens
 from lisax.runtime.partitioning import Partitioner
 
 
+# At least so many claims are scored together where only what follows the encoder is computed.
+CLAIMS_PER_BATCH = 32
+
+
 class ClaimScorer(ABC):
     """A model's parameters on the devices, and batches for it. Each shape of batch is compiled once and kept."""
 
@@ -123,9 +127,9 @@ class ClaimScorer(ABC):
     def _batches(self, claims: Sequence[Sequence[Sequence[int]]]) -> Iterator[tuple[np.ndarray, HostBatch]]:
         """Arrays [rows, texts, width]."""
         lengths = [max(map(len, claim), default=0) for claim in claims]
-        for rows, count, width in by_tokens(
-            lengths, self._max_tokens, self._tokens_per_batch // self._texts, self._loop.shards
-        ):
+        # Where vectors are kept, the tokens are not computed with.
+        tokens = self._tokens_per_batch // self._texts if self._kept is None else CLAIMS_PER_BATCH * self._max_tokens
+        for rows, count, width in by_tokens(lengths, self._max_tokens, tokens, self._loop.shards):
             batch = {"tokens": padded_each([claims[row] for row in rows], count, self._texts, width)}
             yield rows, batch if self._kept is None else {**batch, VECTORS: self._kept.of(batch["tokens"])}
 
