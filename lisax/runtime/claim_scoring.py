@@ -23,7 +23,6 @@ from lisax.runtime.kept_vectors import VECTORS, kept_for
 from lisax.runtime.loop import DeviceLoop, HostBatch, batch_tokens
 from lisax.runtime.partitioning import Partitioner
 
-
 # At least so many claims are scored together where only what follows the encoder is computed.
 CLAIMS_PER_BATCH = 32
 

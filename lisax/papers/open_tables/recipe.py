@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
+from lisax.corpora.tabfact import WORDINGS
 from lisax.papers.recipe import BackboneRecipe, ClaimsRecipe
 from lisax.records import LisaxError
 from lisax.retrieval.cells import Strategy
@@ -35,6 +36,7 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
     # The entities of a claim used for retrieval: "spans" of the claim alone, or "linked" against its gold table, as in
     # the paper, which no system in use can do. Both are reported.
     entities: str = "spans"
+    wording: str = "lemmatised"  # of TabFact's claims, as the paper has them; or as "written", as users write theirs
     columns: int = 3  # of a table, kept per claim
     table_tokens: int = 512  # a claim with one table, in fusion
     text_tokens: int = 512  # a claim with all its tables, text-to-text
@@ -54,6 +56,8 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
         for name in (self.strategy, *self.compared):
             if name not in list(Strategy):
                 raise LisaxError(f"TableRecipe: no strategy is named '{name}'; there are {', '.join(Strategy)}")
+        if self.wording not in WORDINGS:
+            raise LisaxError(f"TableRecipe.wording must be 'lemmatised' or 'written', found '{self.wording}'")
         if self.entities not in MODES:
             raise LisaxError(f"TableRecipe.entities must be 'spans' or 'linked', found '{self.entities}'")
         if self.warm_up_pipeline not in ("open_tables", "list5"):

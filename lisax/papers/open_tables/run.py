@@ -11,13 +11,15 @@ import dataclasses
 import functools
 import io
 import itertools
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from lisax.corpora import open_folder
+from lisax.corpora import Dataset, open_folder
+from lisax.corpora.tabfact import TabFact
 from lisax.corpora.table_predictions import TablePrediction, read_predictions
 from lisax.formats.examples import read_examples
 from lisax.formats.labelling import CLAIM_ONLY
@@ -58,10 +60,19 @@ class OpenTables(EncoderPipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
     indexed = ("tables",)
-    settings_of_texts = (*EncoderPipeline.settings_of_texts, "validation_share", "validation_by", "validation_claims")
+    settings_of_texts = (
+        *EncoderPipeline.settings_of_texts,
+        "wording",
+        "validation_share",
+        "validation_by",
+        "validation_claims",
+    )
     recipe_class = TableRecipe
     roles: Sequence[str] = ROLES  # those for which tables are retrieved
     world_settings = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
+
+    def __init__(self, data: Dataset, out: str | os.PathLike, recipe: TableRecipe, *, until: str | None = None):
+        super().__init__(worded(data, recipe.wording), out, recipe, until=until)
 
     def check_data(self) -> None:
         """As for every paper; retrieval alone needs no more than one split, of claims with gold tables."""
@@ -174,7 +185,15 @@ class OpenTables(EncoderPipeline):
         retrieve = Stage(  # section 3: the ten best tables per claim
             name="retrieve",
             after=[f"index.{recipe.strategy}"],
-            reads=["strategy", "entities", "train_claims", "validation_share", "validation_by", "validation_claims"],
+            reads=[
+                "wording",
+                "strategy",
+                "entities",
+                "train_claims",
+                "validation_share",
+                "validation_by",
+                "validation_claims",
+            ],
             outputs=[self.run_file(recipe.strategy, recipe.entities, role) for role in self.roles],
             work=self._retrieve,
         )
@@ -453,6 +472,11 @@ class OpenTables(EncoderPipeline):
 
     def verdicts(self, model: str) -> dict[str, TablePrediction]:
         return {found.verdict.claim_id: found for found in read_predictions(self.predictions_file(model))}
+
+
+def worded(data: Dataset, wording: str) -> Dataset:
+    """The data, with TabFact's claims in this wording; other data has one."""
+    return TabFact(data.folder, wording) if isinstance(data, TabFact) and data.wording != wording else data
 
 
 def _temperature(
