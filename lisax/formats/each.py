@@ -12,7 +12,7 @@ from lisax.formats.vocabulary import Vocabulary
 
 
 class Encoded(NamedTuple):
-    """`dropped_rows`: of a table, those for which there was no room; 0 of a pair, whose records are ordered."""
+    """`dropped_rows`: of a table, those for which there was no room; of a pair, which is cut at its end, 0."""
 
     ids: Sequence[int]
     text: str
