@@ -11,6 +11,7 @@ from lisax.runtime.optimizers import Adagrad
 
 FOLDER = GIN_CONFIGS / "experiments" / "deseption"
 SIZES = {"micro": 32, "base": 768, "large": 1024}
+RELATIONS = {"documents": "none", "evidence": "sequence", "evidence_set": "set", "evidence_reinforced": "set"}
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -30,7 +31,8 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(model, size)
     objective.check(config.model, config.loss, lengths, config.train_data.pack)
     assert config.checkpoint.save.best_metric in objective.metrics
     if points:
-        assert config.model.relation == {"documents": "none", "evidence": "sequence", "evidence_set": "set"}[model]
+        assert config.model.relation == RELATIONS[model]
+        assert config.model.reward_weight == (1 if model == "evidence_reinforced" else 0)
     if size != "micro":
         assert config.train_data.mixture_or_task_name == TASKS[model]
     if points and size != "micro":
@@ -41,15 +43,15 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(model, size)
         assert objective.text_length(config.model, lengths) == (64 if model == "documents" else 128)
 
 
-@pytest.mark.parametrize("model", ["documents", "evidence", "evidence_set"])
+@pytest.mark.parametrize("model", RELATIONS)
 def test_a_pointer_on_minilm_is_an_adapter_of_it(model):
     recipe = PointerRecipe.read([FOLDER / "minilm.gin"])
-    assert recipe.train.keys() == recipe.initial.keys() == {"documents", "evidence", "evidence_set"}
+    assert recipe.train.keys() == recipe.initial.keys() == RELATIONS.keys()
     given = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = 'minilm'", "MIXTURE_OR_TASK_NAME = 'given'"]
     given += ["TASK_FEATURE_LENGTHS = {'inputs': 96, 'targets': 16}"]
     with configured("train", [recipe.train[model]], given) as config:
-        relation = {"documents": "none", "evidence": "sequence", "evidence_set": "set"}[model]
-        assert (config.model.backbone.emb_dim, config.model.relation, config.adapter.rank) == (384, relation, 8)
+        assert (config.model.backbone.emb_dim, config.model.relation, config.adapter.rank) == (384, RELATIONS[model], 8)
+        assert config.model.vectors_once
         assert config.checkpoint.save.best_metric in kind_of(config.model).objective.metrics
 
 

@@ -9,9 +9,16 @@ from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.model_kinds import kind_of
 
 FOLDER = GIN_CONFIGS / "experiments" / "open_tables"
-SHARED = ("fusion_common_large", "fusion_common_micro", "tables_common_large", "scratch_micro", "world_micro")
+SHARED = (
+    *("fusion_common_large", "fusion_common_micro", "minilm_fusion_common"),
+    *("tables_common_large", "scratch_micro", "world_micro"),
+)
 RECIPES = ("minilm", "minilm_fusion", "minilm_warmup", "paper_large", "scratch", "world", "world_closed")
-ENCODERS = {"minilm_closed": "pair", "minilm_claim_only": "pair", "minilm_fusion_joint": "table_fusion"}
+FUSION = {
+    **{f"minilm_fusion_{objective}": (objective, 2) for objective in ("joint", "ternary", "uniform")},
+    **{f"minilm_fusion_{objective}_no_attention": (objective, 0) for objective in ("joint", "uniform")},
+}
+ENCODERS = {"minilm_closed": "pair", "minilm_claim_only": "pair"} | dict.fromkeys(FUSION, "table_fusion")
 SENTENCES = "sentences_first"  # a recipe of LisT5
 MODELS = sorted(
     path.stem for path in FOLDER.glob("*.gin") if path.stem not in (*SHARED, *RECIPES, *ENCODERS, SENTENCES)
@@ -60,6 +67,8 @@ def test_an_encoders_file_trains_an_adapter_of_it(name):
         assert (config.model.kind, config.model.backbone.emb_dim) == (ENCODERS[name], 384)
         assert config.model.labels == (3 if ENCODERS[name] == "pair" else None)
         assert config.adapter.rank == 8 and config.total_steps
+        if name in FUSION:
+            assert (config.model.objective, config.model.heads) == FUSION[name] and config.model.vectors_once
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -27,6 +27,7 @@ PointerRecipe.train = {{
     'documents': '{folder}/documents.gin',
     'evidence': '{folder}/evidence.gin',
     'evidence_set': '{folder}/evidence_set.gin',
+    'evidence_reinforced': '{folder}/evidence_reinforced.gin',
 }}
 PointerRecipe.initial = {{'documents': 'titles'}}
 PointerRecipe.candidates = 8
@@ -53,7 +54,7 @@ def finished(tmp_path_factory):
     """(folder of the data, folder of the run, what the run printed)"""
     folder = tmp_path_factory.mktemp("deseption")
     world.write(folder / "world", 200, 0)
-    for name in ("titles", "documents", "evidence", "evidence_set"):
+    for name in ("titles", "documents", "evidence", "evidence_set", "evidence_reinforced"):
         (folder / f"{name}.gin").write_text(
             f"include 'experiments/deseption/{name}_micro.gin'\n{STEPS}" + (POINTER if name != "titles" else "")
         )
