@@ -4,6 +4,7 @@
 # make lint                              what CI asks of the code: ruff, and which room imports which
 # make docs                              the documentation as a site, in site/; a warning is an error
 # make test-slow                         the few that take long
+# make test-skipped                      what the last run skipped: after `make peers beam`, or with a browser installed
 # make test-browser                      those in a browser; as root it installs Chromium where there is none
 # make peers                             what tests and benchmarks need: torch's T5, the TPU compiler, clusters' clients, buckets
 # make beam                              Apache Beam too, for `lisax cache`
@@ -12,7 +13,7 @@ OUT ?= out
 VENV = .venv
 STAMP = $(VENV)/.installed
 
-.PHONY: demo test minilm lint docs test-slow test-browser peers beam venv clean
+.PHONY: demo test test-skipped minilm lint docs test-slow test-browser peers beam venv clean
 
 demo: minilm
 	$(VENV)/bin/lisax demo --out $(OUT) $(if $(DATA),--data $(DATA))
@@ -32,6 +33,9 @@ lint: $(STAMP)
 docs: $(STAMP)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r requirements-docs.txt
 	$(VENV)/bin/python -m sphinx --fresh-env --fail-on-warning --keep-going --quiet --conf-dir docs . site
+
+test-skipped: $(STAMP)
+	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -rs -m "not slow" @.pytest_cache/skipped
 
 test-slow: $(STAMP)
 	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -rs -m slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -28,12 +29,34 @@ QUICK_COMPILATION = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(SkippedTests(config.rootpath / ".pytest_cache" / "skipped"))
     choose_platforms()
     # Read by JAX when it is first imported, here or in a subprocess. Tests, their subprocesses and sessions share what
     # was compiled.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.rootpath / ".pytest_cache" / "jax"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *QUICK_COMPILATION]).strip()
+
+
+class SkippedTests:
+    """Writes the ids of skipped tests, and of modules skipped whole, to a file for `make test-skipped`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.ids: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail"):
+            self.ids.add(report.nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self.ids.add(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        self.path.parent.mkdir(exist_ok=True)
+        self.path.write_text("".join(f"{one}\n" for one in sorted(self.ids)), encoding="utf-8")
 
 
 @pytest.fixture(autouse=True, scope="module")

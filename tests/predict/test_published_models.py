@@ -42,7 +42,6 @@ def made(tmp_path_factory):
 
 
 def their_model(folder):
-    pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
     if model.config.model_type == "umt5":
@@ -52,8 +51,7 @@ def their_model(folder):
 
 def first_step(folder, ids):
     """Logits of the first decoder step."""
-    import torch
-
+    torch = pytest.importorskip("torch", reason="needs torch and transformers: make peers")
     with torch.no_grad():
         found = their_model(folder)(input_ids=torch.tensor([ids]), decoder_input_ids=torch.zeros((1, 1), dtype=int))
     return found.logits[0, 0].numpy()
