@@ -1,14 +1,40 @@
-"""Prints what a command is doing and how far it is, on standard error."""
+"""Prints what a command is doing and how far it is, on standard error; and the streams that everything is printed on."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 Item = TypeVar("Item")
+
+# What steers a terminal (C0 but tab and line feed, DEL, C1) or turns the direction of writing. The written form is that
+# of JSON, so that a line of JSON stays one with the same value.
+_CONTROLS = (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_WRITTEN = {control: f"\\u{control:04x}" for control in _CONTROLS}
+
+
+class Visible(io.TextIOWrapper):
+    r"""A stream that shows control characters as `\u001b`: titles, claims, answers of servers, names of files and errors
+    come from outside, and must not steer a terminal. What is ours and does goes to `sys.__stderr__`.
+
+    >>> shown = Visible(buffer := io.BytesIO(), encoding="utf-8")
+    >>> print("Tarn \x1b[31m\x9b\u202e", file=shown, flush=True)
+    >>> buffer.getvalue()
+    b'Tarn \\u001b[31m\\u009b\\u202e\n'
+    """
+
+    def write(self, text: str) -> int:
+        super().write(text.translate(_WRITTEN))
+        return len(text)
+
+    @classmethod
+    def over(cls, stream: io.TextIOWrapper) -> Visible:
+        """The same as `stream`; file names that are not UTF-8 are shown as well."""
+        return cls(stream.buffer, stream.encoding, "backslashreplace", line_buffering=stream.line_buffering)
 
 
 def say(text: str) -> None:

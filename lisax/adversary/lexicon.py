@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from lisax.adversary.corpus import AttackCorpus
-from lisax.adversary.prose import article, readable
+from lisax.adversary.prose import article, at_end, readable
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label
 from lisax.text.stop_words import INDEX_STOP_WORDS
@@ -62,7 +62,7 @@ _OBJECT = re.compile(
 _MODIFIED = re.compile(
     r"\ban? (?:(?:19|20)\d\d|[A-Z][a-z-]+(?:an|ese|ish)(?= [a-z])(?! language)|"
     r"(?P<lower>[a-z-]+(?:al|ic|ful|ive|ous))) "
-    r"(?P<rest>(?:[A-Za-z-]+ )*[a-z]+)(?=\.?$| (?:of|by|in|from|directed|written|starring)\b)"
+    r"(?P<rest>(?:[A-Za-z-]+ ){0,50}[a-z]+)(?=\.?$| (?:of|by|in|from|directed|written|starring)\b)"
 )
 # Without these the meaning changes: a fictional person is not a person, a critical success may have been no success.
 _DECISIVE = frozenset(
@@ -155,7 +155,7 @@ def _said(corpus: AttackCorpus, claims: Iterable[Claim]) -> Iterator[Said]:
 
 
 def _split(corpus: AttackCorpus, page: str, predicate: str) -> Iterator[Said]:
-    match = _OBJECT.search(predicate)
+    match = at_end(_OBJECT, predicate)
     if match and " and " not in predicate:
         phrase = predicate[: match.start()].strip()
         if 0 < len(phrase.split()) <= 5 and phrase.islower():

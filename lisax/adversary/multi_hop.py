@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from lisax.adversary.attack import Attack, AttackKind, random_of, together
 from lisax.adversary.corpus import AttackCorpus, Named
 from lisax.adversary.falsehoods import Falsehoods, other_year
-from lisax.adversary.prose import body, is_negated, readable, sentence
+from lisax.adversary.prose import at_end, body, is_negated, readable, sentence
 from lisax.adversary.statements import verb_phrase
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
@@ -110,7 +110,7 @@ class MultiHop:
 
     def _takes_phrase(self, claim: Claim, named: Named) -> bool:
         before, after = claim.text[: named.start], claim.text[named.end :]
-        if _IN_NAME.search(before) or not _AFTER_NAME.match(after):
+        if at_end(_IN_NAME, before) or not _AFTER_NAME.match(after):
             return False
         return bool(_BEFORE_NAME.search(before)) or (not before and verb_phrase(after.strip()) is not None)
 

@@ -18,12 +18,14 @@ _AN = re.compile(
 # Letters pronounced one by one (`NBA`, `X-ray`), except capitals that form a syllable (`NATO`).
 _SPELLED = re.compile(r"(?![B-DF-HJ-NP-TV-Z][AEIOU][B-DF-HJ-NP-TV-Z][A-Z])[A-Z](?![a-z]|['’][A-Z])|[a-z]-")
 
-_BEFORE_BLANK = re.compile(r" +(?=[,.;:!?)\]%]|'s\b|'s?(?= |$)|n't\b|'(?:re|ve|ll|d|m)\b)")
+_BEFORE_BLANK = re.compile(r"(?<! ) ++(?=[,.;:!?)\]%]|'s\b|'s?(?= |$)|n't\b|'(?:re|ve|ll|d|m)\b)")
 _AFTER_BLANK = re.compile(r"(?<=[(\[$£]) +")
 _QUOTED = re.compile(r"(?:``|\") ?(.*?) ?(?:''|\")")
 _ARTICLE = re.compile(r"(?:the|an?) ")
 _PARENTHESES = re.compile(r" ?\([^()]*\)")
 _ABBREVIATED = re.compile(r"(?:\b(?:Jr|Sr|Inc|Ltd|Co|Corp|Bros)|(?<!\w)(?:[A-Z]\.)+[A-Z])$")
+
+LONGEST_END, DEEPEST = 400, 50
 
 NEGATIONS = frozenset(
     """not no never none nobody nothing neither nor only without failed fails cannot unable incapable
@@ -54,21 +56,33 @@ def sentence(text: str) -> str:
 def body(claim: str) -> str:
     """A claim without its final stop, so that text can be appended; `Jr.` and `U.S.` keep theirs."""
     text = claim.rstrip(" .")
-    return f"{text}." if _ABBREVIATED.search(text) else text
+    return f"{text}." if at_end(_ABBREVIATED, text) else text
+
+
+def at_end(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The match of a pattern that ends with `$`; it has at most `LONGEST_END` characters. A search from the start would
+    go to the end again from each place where the pattern may begin."""
+    return pattern.search(text, max(0, len(text) - LONGEST_END))
 
 
 def readable(text: str) -> str:
     """Detokenises text: `( born 1 May 1950 ) , the band 's` -> `(born 1 May 1950), the band's`."""
-    text = _QUOTED.sub(r'"\1"', text)
+    text = "\n".join(map(_requoted, text.split("\n")))
     text = _AFTER_BLANK.sub("", _BEFORE_BLANK.sub("", text)).replace(" -- ", " – ")
     return " ".join(text.split())
 
 
+def _requoted(line: str) -> str:
+    end = max(line.rfind("''"), line.rfind('"')) + 2  # no quote ends after it
+    return _QUOTED.sub(r'"\1"', line[:end]) + line[end:]
+
+
 def without_parentheses(text: str) -> str:
-    """`text` without its parentheses, including nested ones."""
-    before = None
-    while before != text:
+    """`text` without its parentheses, including those nested less than `DEEPEST`."""
+    for _ in range(DEEPEST):
         before, text = text, _PARENTHESES.sub("", text)
+        if before == text:
+            break
     return " ".join(text.split()).replace(" ,", ",")
 
 

@@ -64,7 +64,7 @@ then""".split()
 _DESCRIPTION = re.compile(r"\b(?:is|was) (?P<phrase>(?:an?) [^,;:.()\"]+)")
 _YEAR_OF_WORK = re.compile(r"an? ([12]\d{3}) [^,]*?\b(?:film|album|song|novel|book|single|movie|ep)\b")
 _RELATIVE = re.compile(
-    r"\s+(?:who|which|that|whose|where|when|best|known|born|and (?:is|was|has|had|the)|considered|"
+    r"(?<!\s)\s++(?:who|which|that|whose|where|when|best|known|born|and (?:is|was|has|had|the)|considered|"
     r"currently|most|formerly|because|although|while|since)\b.*"
 )
 _END_OF_NOUNS = re.compile(
@@ -80,7 +80,7 @@ _GOES_ON = re.compile(r"(?:, (?!written\b|\w+ed\b)[\w-]+)+,? and ")
 _INITIAL = re.compile(r" [A-Z]$")
 _MODIFIER_AND = re.compile(r" and [\w-]+ [\w-]+")
 _BORN = re.compile(r"\([^()]*\bborn\b")
-_LIFE = re.compile(r"\(([^()]*\d{3,4}[^()]*)\)")
+_LIFE = re.compile(r"\((?=[^()]*\d{3})([^()]*+)\)")
 _PRONOUN = re.compile(r"(?:She|He|It|They)\b")
 _MOST_WORDS = 14
 

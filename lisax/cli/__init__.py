@@ -11,6 +11,7 @@ import click
 from lisax import __version__
 from lisax.cli.verbs import SETTINGS, Root
 from lisax.extras import not_installed
+from lisax.progress import Visible
 from lisax.records import LisaxError
 from lisax.runtime.huge_pages import start_again_with_huge_pages
 
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code: 0, 1 after a `LisaxError`, 2 for wrong usage, 130 after Ctrl-C.
     Training that is stopped by SIGTERM raises SystemExit(143)."""
     if arguments is None:
-        sys.stdout.reconfigure(errors="backslashreplace")  # printed paths need not be UTF-8
+        sys.stdout, sys.stderr = Visible.over(sys.stdout), Visible.over(sys.stderr)
         if any(word in TRAINS for word in sys.argv[1:2]):
             start_again_with_huge_pages()
     arguments = list(sys.argv[1:] if arguments is None else arguments)

@@ -48,7 +48,7 @@ def get(
 def _progress(name: str, received: int, total: int | None) -> None:
     share = f" of {total / 1e6:,.0f} MB ({received / total:.0%})" if total else " MB"
     end = "\n" if received == total else "\r"
-    print(f"  {name}: {received / 1e6:,.0f}{share}", end=end, file=sys.stderr, flush=True)
+    print(f"  {name}: {received / 1e6:,.0f}{share}", end=end, file=sys.__stderr__, flush=True)
 
 
 def check(folder: Annotated[Local, Argument("A folder in any layout.", "DIR")]) -> int:

@@ -31,7 +31,7 @@ COUNT = "questions for a number that may be one of rows (their evidence is the t
 
 _ASKS_NUMBER = re.compile(r"\b(how many|how much|numbers? of|total|amount|difference|average)\b", re.IGNORECASE)
 _MARKS = re.compile(r"(\[[^\[\]]{1,12}\]|[*†‡§¶^])+\s*$")
-_DETAILS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+_DETAILS = re.compile(r"(?<!\s)\s*+[(\[][^()\[\]]*+[)\]]\s*$")
 # The sign may be before or after the currency, and the currency before or after the number.
 _NUMBER = re.compile(
     r"(?:([-+−–‐‑]?)\s?[$€£¥]?|[$€£¥]\s?([-+−–‐‑]))\s?"

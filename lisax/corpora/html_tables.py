@@ -33,6 +33,8 @@ CHILDLESS = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link
 BREAKS = frozenset({"br", "p", "div", "li", "hr", "ul", "ol"})
 # Marked sections, left in pages by Word and XML, which confuse the parser.
 _MARKED_SECTION = re.compile(r"<!\[[^>]*>?")
+# Attributes of a tag that has more of them than any page: the parser takes 600 times their memory.
+_LONG_TAG = re.compile(r"(<[a-zA-Z][^\s/<>]*+)[^<>]{65536,}+")
 # Python codecs that are not encodings of pages: they create markup, or take quadratic time.
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7"})
 # As in browsers: pages declared as Latin-1 usually have the quotes and dashes of Windows.
@@ -130,9 +132,10 @@ def parse(text: str, row_limit: int, cell_limit: int = LIMITS.cells) -> HtmlPage
 
 
 def closed(text: str) -> str:
-    """`text` without marked sections, and without comments and tags that never end: for each of these the parser would
-    search the end again, taking quadratic time, and then drop the text after it."""
-    text = _MARKED_SECTION.sub("", text)
+    """`text` without marked sections, without the attributes of endless tags, and without comments and tags that never
+    end: for each of these the parser would search the end again, taking quadratic time, and then drop the text after
+    it."""
+    text = _LONG_TAG.sub(r"\1", _MARKED_SECTION.sub("", text))
     comment_end = text.rfind("-->") + 1
     text = text[:comment_end] + text[comment_end:].replace("<!--", " ")
     tag_end = text.rfind(">") + 1

@@ -12,6 +12,7 @@ pages.
 
 from __future__ import annotations
 
+import collections
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -31,15 +32,14 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"'“‘])(?:[A-Z]|e\.g|i\.e|U\.S|U\.K|(?i:mr|mrs|ms|dr|prof|st|mt|ft|sr|jr|lt|col|gen|capt|rev|hon|vs|no|"
     r"vol|pp|ca|approx))\.$"
 )
-_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[A-Z0-9\u00c0-\u024f])")
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$")
-_MARKUP = (
-    (re.compile(r"!\[[^\]]*\]\([^)]*\)"), ""),  # an image
-    (re.compile(r"\[([^\]]*)\]\([^)]*\)"), r"\1"),  # a link
-    (re.compile(r"(\*\*|__|\*|`)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
-    (re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+"), ""),  # a list's item
-    (re.compile(r"^\s*>\s?"), ""),
-)
+_LONGEST = len(" approx.") + 1  # one more than the longest, so that `^` is the start of the sentence
+# Possessive, and only where a run of marks begins: nothing is looked at twice.
+_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s++[\"'“‘(\[]*+[A-Z0-9\u00c0-\u024f])")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
+_QUOTED = re.compile(r"^\s*>\s?")
+_EMPHASIS = re.compile(r"(?:\*\*|__|\*|`)(?=\S)")
+_ENDS = {mark: re.compile(rf"(?<=\S){re.escape(mark)}") for mark in ("**", "__", "*", "`")}
 _BLOCKS = frozenset(
     "address article aside blockquote body dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li "
     "main nav ol p pre section table td th tr ul".split()
@@ -139,10 +139,9 @@ def split_sentences(text: str) -> list[str]:
     """
     found, start = [], 0
     for match in _END.finditer(text):
-        sentence = text[start : match.end()]
-        if match[0].startswith(".") and _ABBREVIATION.search(sentence):
+        if match[0] == "." and _ABBREVIATION.search(text[max(start, match.end() - _LONGEST) : match.end()]):
             continue
-        found.append(sentence.strip())
+        found.append(text[start : match.end()].strip())
         start = match.end()
     return [sentence for sentence in (*found, text[start:].strip()) if sentence]
 
@@ -174,19 +173,53 @@ def _read_markdown(text: str) -> tuple[str, list[str]]:
     for line in [*text.splitlines(), ""]:
         if line.lstrip().startswith(("```", "~~~")):
             fenced, line = not fenced, ""
-        heading, item = _HEADING.match(line), re.match(r"^\s*(?:[-*+]|\d+[.)])\s+", line)
-        if (heading or item or not line.strip()) and block:
+        heading = _HEADING.match(line)
+        if (heading or _ITEM.match(line) or not line.strip()) and block:
             blocks.append(" ".join(block))
             block = []
         if fenced or not line.strip():
             continue
-        for pattern, replacement in _MARKUP:
-            line = pattern.sub(replacement, line)
+        line = _without_emphasis(_without_links(_without_links(line, "![", keeps_text=False), "[", keeps_text=True))
         if heading:
-            title = title or _HEADING.match(line)[1]
+            text = line[heading.end() :].strip()
+            title = title or text.rstrip("#").rstrip() or text[:1]
         else:
-            block.append(line)
+            block.append(_QUOTED.sub("", _ITEM.sub("", line)))
     return title, blocks
+
+
+# Written out, since an expression looks for the end of each mark anew: 100 KB of `[` take it minutes.
+
+
+def _without_links(line: str, opening: str, keeps_text: bool) -> str:
+    """`line` with the text alone, or nothing, in the place of each `[text](address)`."""
+    parts, done, middle = [], 0, -1
+    while (middle := line.find("](", searched := middle + 1)) >= 0:
+        start = line.find(opening, max(searched, line.rfind("]", searched, middle) + 1), middle)
+        if start < 0:
+            continue
+        if (end := line.find(")", middle)) < 0:
+            break
+        parts += line[done:start], line[start + len(opening) : middle] if keeps_text else ""
+        done, middle = end + 1, end
+    return "".join((*parts, line[done:]))
+
+
+def _without_emphasis(line: str) -> str:
+    """`line` without the marks around what is strong, emphasised or code."""
+    parts, done, at, unended = [], 0, 0, set()
+    while found := _EMPHASIS.search(line, at):
+        at = found.start() + 1
+        for mark in (mark for mark in _ENDS if mark not in unended and line.startswith(mark, found.start())):
+            inner = found.start() + len(mark)
+            if not line[inner : inner + 1].strip():
+                continue
+            if end := _ENDS[mark].search(line, inner + 1):
+                parts += line[done : found.start()], line[inner : end.start()]
+                done = at = end.end()
+                break
+            unended.add(mark)
+    return "".join((*parts, line[done:]))
 
 
 def _read_html(text: str) -> tuple[str, list[str]]:
@@ -206,6 +239,7 @@ class _Text(HTMLParser):
         self.blocks: list[str] = []
         self._block: list[str] = []
         self._unseen: list[str] = []
+        self._open = collections.Counter()  # how often each tag is in `_unseen`
         self._in_title = False
 
     def handle_starttag(self, tag, attributes):
@@ -213,19 +247,25 @@ class _Text(HTMLParser):
         if tag in _BLOCKS:
             self.end_block()
             while self._unseen and self._unseen[-1] in _ENDED_BY_BLOCKS:
-                self._unseen.pop()
+                self._close()
         elif tag == "br":
             self.handle_data(" ")
         if tag in _UNSEEN:
             self._unseen.append(tag)
+            self._open[tag] += 1
 
     def handle_endtag(self, tag):
         self._in_title = False
         if tag in _BLOCKS:
             self.end_block()
-        if tag in self._unseen:  # with unclosed tags within it
-            while self._unseen.pop() != tag:
+        if self._open[tag]:  # with unclosed tags within it
+            while self._close() != tag:
                 pass
+
+    def _close(self) -> str:
+        tag = self._unseen.pop()
+        self._open[tag] -= 1
+        return tag
 
     def handle_data(self, data):
         if self._in_title:

@@ -27,7 +27,7 @@ Triple = tuple[str, str, str]
 LARGEST_ENTRY = 100_000  # in elements
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # A value in quotes with its language, its type or its unit.
-_LITERAL = re.compile(r'"(.*)"\s*(?:@[A-Za-z-]+|\^\^\S+|(\([^()]*\)))', re.DOTALL)
+_LITERAL = re.compile(r'"(.*)"\s*(?:@[A-Za-z-]+|\^\^[^\s"]+|(\([^()]*\)))', re.DOTALL)
 _DART = re.compile(r"dart-.*-(train|dev|test)\.(json|xml)")
 
 

@@ -36,7 +36,7 @@ from lisax.text.stop_words import FUNCTION_WORDS
 
 # A minus that nothing stands before; `-$5` too.
 _MINUS = r"(?:(?<![^\s(\[{])-[$€£¥]?)?"
-NUMBER = re.compile(rf"{_MINUS}(?:\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?![\d,]*\d)|(?<![\w.])\.\d+|\d+(?:\.\d+)*)")
+NUMBER = re.compile(rf"{_MINUS}(?:\d{{1,3}}(?:,\d{{3}}){{1,20}}+(?:\.\d++)?(?!,*+\d)|(?<![\w.])\.\d+|\d+(?:\.\d+)*)")
 _JOINT = re.compile(r"\s?[-/:]\s?")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _MEASURE = re.compile(r"\d+[a-z]*[a-rt-z]")  # `44kg`, but no `1950s`

@@ -238,7 +238,7 @@ def _ends(text: str, after: int, before: str) -> bool:
 
 def _shortened(value: str) -> str:
     """A value as texts shorten it: without what is in brackets, `.0`, or the last word of `English language`."""
-    return re.sub(r"\s*\([^()]*\)$|\.0$|(?<=\w) language$", "", value)
+    return re.sub(r"(?<!\s)\s*+\([^()]*+\)$|\.0$|(?<=\w) language$", "", value)
 
 
 def _runs(tokens: Sequence[str], parts: Sequence[str], number: int) -> Iterator[Mention]:

@@ -25,7 +25,7 @@ _SUPERLATIVES = {
     HIGHEST: {"highest", "most", "largest", "biggest", "greatest", "longest", "tallest", "best", "top", "maximum"},
     LOWEST: {"lowest", "least", "fewest", "smallest", "shortest", "worst", "minimum"},
 }
-_NUMBER = re.compile(r"[^\w-]*(-?\d[\d,]*(?:\.\d+)?)\s*(?:%|[a-z]{1,3})?\W*")
+_NUMBER = re.compile(r"[^\w-]*+(-?\d[\d,]*+(?:\.\d+)?)\s*+(?:%|[a-z]{1,3})?\W*")
 _YEAR = re.compile(r"(1\d|20|21)\d\d")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,11 +93,18 @@ def _converted(repository: str, cache: Path) -> str | None:
 def _fetched(reference: str, repository: str, revision: str, blobs: Path) -> Path:
     """The folder of a revision; LisaxError where it cannot be had."""
     from huggingface_hub import constants, errors, snapshot_download
+    from huggingface_hub.utils import tqdm
+
+    class Bars(tqdm):
+        """On the stream that leaves their control characters as they are."""
+
+        def __init__(self, *given, **named):
+            super().__init__(*given, **{**named, "file": sys.__stderr__})
 
     page = f"{constants.ENDPOINT}/{repository}"
     try:
         with naming(blobs.parent):
-            return Path(snapshot_download(repository, revision=revision, allow_patterns=list(FILES)))
+            return Path(snapshot_download(repository, revision=revision, allow_patterns=list(FILES), tqdm_class=Bars))
     except errors.GatedRepoError:
         raise LisaxError(
             f"{reference} is gated: accept its terms at {page}, and set HF_TOKEN to a token of yours"

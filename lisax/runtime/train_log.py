@@ -214,15 +214,20 @@ class Progress:
                 f"  {scalars['examples_per_second']:.1f} examples/s  "
                 f"{scalars['tokens_per_second']:,.0f} tokens/s  {_duration(left)} left"
             )
-        sys.stderr.write(f"\r\x1b[K{line}" if self._terminal else line + "\n")
-        sys.stderr.flush()
+        self._rewind()
+        print(line, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
 
     def say(self, message: str) -> None:
         """A line of its own, above the progress line."""
         if not hosts.is_first():
             return
-        sys.stderr.write(("\r\x1b[K" if self._terminal else "") + message + "\n")
-        sys.stderr.flush()
+        self._rewind()
+        print(message, file=sys.stderr, flush=True)
+
+    def _rewind(self) -> None:
+        """Clears the line of a terminal."""
+        if self._terminal:
+            print("\r\x1b[K", end="", file=sys.__stderr__, flush=True)
 
 
 def _duration(seconds: float) -> str:

@@ -15,7 +15,7 @@ from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
 
 LONGEST = 6  # longest replacement, in words
-_NUMBER = re.compile(r"[\d.,:%+-]*\d[\d.,:%+-]*")
+_NUMBER = re.compile(r"[.,:%+-]*+\d[\d.,:%+-]*+")
 NUMBER, WITH_DIGITS, NAME, COLUMN = "number", "with digits", "name", "column"
 
 

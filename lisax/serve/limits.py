@@ -30,6 +30,8 @@ class Limits:
     waiting: int = 200
     together: int = 16  # what several people ask and is computed in one call of the models, at most
     together_seconds: float = 2.0  # no more than take about so long
+    file_seconds: int = 60  # of the processor, to read one of them
+    upload_memory: int = 2 << 30  # bytes, of the process that reads them
     uploads_waiting: int = 2
     answer_seconds: float = 60.0  # queueing and working
     upload_seconds: float = 600.0  # the same for files; the largest take minutes

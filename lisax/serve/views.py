@@ -409,7 +409,7 @@ def evidence_view(
     return EvidenceView(unit, kind, sentence.title, matching.marked(sentence.text), None, None, context)
 
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)+")
+_NUMBER = re.compile(r"(?<!\d)\d++(?:[.,]\d++)+")
 
 
 class Matching:
@@ -423,9 +423,11 @@ class Matching:
     def marked(self, text: str) -> Markup:
         """The text as escaped HTML, matching words within `mark`."""
         spans: list[tuple[int, int]] = []
-        others = [found.span() for found in _NUMBER.finditer(text) if found[0] not in self._numbers]
+        others = bytearray(len(text))  # 1 within another number
+        for found in _NUMBER.finditer(text):
+            others[found.start() : found.end()] = bytes([found[0] not in self._numbers]) * len(found[0])
         for word, start, end in word_spans(text):
-            if stemmer()(word) in self._stems and not any(first <= start < last for first, last in others):
+            if stemmer()(word) in self._stems and not others[start]:
                 between = text[spans[-1][1] : start] if spans else None
                 adjoins = between is not None and (not between.strip() or between in (",", "."))
                 spans[-1:] = [(spans[-1][0], end)] if adjoins else [*spans[-1:], (start, end)]

@@ -13,9 +13,9 @@ from markup import Page as Markup
 from small_page import Browser, open_page, shown, words
 
 from lisax.corpora.grid import make_table
-from lisax.records import DataError, Table
+from lisax.records import DataError, LisaxError, Table
 from lisax.retrieval import table_text
-from lisax.serve import export
+from lisax.serve import export, uploads
 from lisax.serve.library import Library
 from lisax.serve.limits import Limits
 
@@ -251,29 +251,50 @@ def test_files_may_take_longer_than_answers(tmp_path, index, made, monkeypatch):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp037"])
-def test_a_page_of_too_many_cells_is_not_even_parsed(browser, monkeypatch, encoding):
+def test_a_page_of_too_many_cells_is_not_even_parsed(tmp_path, monkeypatch, encoding):
     monkeypatch.setattr("lisax.corpora.html_tables.parse", lambda *_: pytest.fail("parsed"))
     for text in ("<TABLE><td>" * 2_001, "<table>" + "<Td>" * 500_001):
         content = (b"<meta charset=cp037>" if encoding == "cp037" else b"") + text.encode(encoding)
-        response = browser.fill("/corpora", name="many", files=[("files", ("x.html", content))])
-        assert response.status_code == 400 and "at most 2,000" in words(shown(response))
+        (tmp_path / "0.html").write_bytes(content)
+        with pytest.raises(LisaxError, match="at most 2,000"):
+            uploads.parse({str(tmp_path / "0.html"): "x.html"}, Limits())
 
 
-def test_small_pages_cannot_claim_much(browser, page, monkeypatch):
+def test_small_pages_cannot_claim_much(tmp_path, monkeypatch):
     """Tables are counted as they come, and a page's title, which they all have, is cut."""
     made = []
     monkeypatch.setattr(
         "lisax.corpora.html_tables.make_table",
         lambda *given, **named: made.append(make_table(*given, **named)) or made[-1],
     )
+
+    def parse(*contents: bytes):
+        names = {str(tmp_path / f"{i}.html"): f"{i}.html" for i in range(len(contents))}
+        for path, content in zip(names, contents, strict=True):
+            Path(path).write_bytes(content)
+        return uploads.parse(names, Limits())
+
     spanning = b"<table><tr><td>h<tr><td rowspan=0 colspan=100>b" + b"<tr><td>" * 400 + b"</table>"
-    response = browser.fill("/corpora", name="x", files=[("files", (f"{i}.html", spanning * 20)) for i in range(5)])
-    assert response.status_code == 400 and "500,000" in words(shown(response)) and len(made) < 20
-    long = b"<table><tr><td>h<tr><td rowspan=0 colspan=100>" + b"word" * 500 + b"<tr>" * 400 + b"</table>"
-    response = browser.fill("/corpora", name="x", files=[("files", ("x.html", long))])
-    assert response.status_code == 400 and "33,554,432 characters" in words(shown(response))
+    with pytest.raises(LisaxError, match="500,000"):
+        parse(*[spanning * 20] * 5)
+    assert len(made) < 20
+    with pytest.raises(LisaxError, match="33,554,432 characters"):
+        parse(b"<table><tr><td>h<tr><td rowspan=0 colspan=100>" + b"word" * 500 + b"<tr>" * 400 + b"</table>")
     made.clear()
-    titled = b"<title>%b</title><table><caption>%b<tr><td>a<tr><td>b</table>" % (b"x" * 100_000, b"y" * 3_000)
-    assert browser.fill("/corpora", name="x", files=[("files", ("x.html", titled))]).status_code == 200
+    found = parse(b"<title>%b</title><table><caption>%b<tr><td>a<tr><td>b</table>" % (b"x" * 100_000, b"y" * 3_000))
     assert [(len(table.title), len(table.caption)) for table in made] == [(2_000, 2_000)]
-    assert "titles and captions with more than 2,000 characters (cut)" in list(page.library)[-1].notes[0]
+    assert "titles and captions with more than 2,000 characters (cut)" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("limits", "content", "said"),
+    [
+        (Limits(file_seconds=1), b"<p>A. B<b>" * 1_600_000, "'b.html' cannot be read: it takes more than 1 s"),
+        (Limits(upload_memory=100 << 20), b"<p>A. B<b>" * 1_600_000, "or takes more than 100 MiB of memory"),
+        (Limits(upload_seconds=0.01), b"<p>A.", "These files take too long to read"),
+    ],
+)
+def test_files_are_read_with_little_memory_and_time(tmp_path, limits, content, said):
+    with pytest.raises(LisaxError, match=said):
+        uploads.read([("a.txt", b"Tarn is a town."), ("b.html", content)], tmp_path, limits)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.txt", "1.html"]

@@ -1,0 +1,90 @@
+"""Every function of a text, and every expression, takes time that grows with the text alone, whatever is in it."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import itertools
+import pkgutil
+import random
+import re
+import signal
+
+import pytest
+
+from lisax.records import LisaxError
+
+ROOMS = "text corpora formats temporal retrieval adversary sampling metrics serve predict".split()
+# Which connect, or read what their text names.
+NO_TEXTS = ("lisax.retrieval.cluster", "lisax.retrieval.elastic", "lisax.retrieval.mediawiki", "lisax.serve.held_out")
+CHARACTERS = 20_000  # what grows with the square takes seconds
+SECONDS = 0.5  # what is linear takes 0.1 at most
+SIGNS = " \n\t.,:;!?-_'\"’“()[]{}<>*`#/\\|&%$€+=~^@aA1éßя中½²†…"
+WORDS = ("A. ", "J. B. Name, ", "__a ", "[a](", "![](", "](", "**a ", "a 1999 ", "1,111", "`` ", "'s a", ' "', "<p ")
+LINES = ("# a{}#x", "1{}abcd", "a {}(b", "({}) ", "a (1{}", "x,{}y")
+
+
+def texts(seed: str) -> list[str]:
+    """Texts of one sign or word again and again, or of two signs; some end in a sign that fits nothing."""
+    pairs = ["".join(pair) for pair in itertools.permutations(SIGNS, 2)]
+    units = [*SIGNS, *WORDS, *random.Random(seed).sample(pairs, 40)]
+    lines = [line.format(sign * CHARACTERS) for line in LINES for sign in " 1,a("]
+    return [unit * (CHARACTERS // len(unit)) + end for unit in units for end in ("", "\0")][:: 1] + lines
+
+
+@contextlib.contextmanager
+def limited(what: str, text: str):
+    def stop(*_):
+        raise TimeoutError(f"{what} takes more than {SECONDS} s for {text[:20]!r} and so on")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    try:
+        with contextlib.suppress(LisaxError, ValueError, KeyError, IndexError):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def modules(room: str) -> list:
+    package = importlib.import_module(f"lisax.{room}")
+    names = [found.name for found in pkgutil.iter_modules(package.__path__, f"lisax.{room}.")]
+    return [importlib.import_module(name) for name in names if name not in NO_TEXTS]
+
+
+def functions(module) -> dict:
+    """The module's functions of strings, with how many they take."""
+    found = {}
+    for name, function in vars(module).items():
+        if inspect.isfunction(inspect.unwrap(function)) and function.__module__ == module.__name__:
+            needed = [one for one in inspect.signature(function).parameters.values() if one.default is one.empty]
+            if needed and all(one.annotation == "str" and one.kind is one.POSITIONAL_OR_KEYWORD for one in needed):
+                found[name] = function, len(needed)
+    return found
+
+
+def searched(module) -> dict[str, re.Pattern]:
+    """The expressions that the module searches for in texts; one that is matched from the start may read it twice."""
+    source = inspect.getsource(module)
+    return {
+        name: found
+        for name, found in vars(module).items()
+        if isinstance(found, re.Pattern)
+        and isinstance(found.pattern, str)
+        and re.search(rf"\b{name}\.(?:search|finditer|findall|sub|split)\(", source)
+    }
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_time_grows_with_the_text_alone(room):
+    for module in modules(room):
+        for name, (function, count) in functions(module).items():
+            for text in texts(name):
+                with limited(f"{module.__name__}.{name}", text):
+                    function(*[text] * count)
+        for name, pattern in searched(module).items():
+            for text in texts(name):
+                with limited(f"{module.__name__}.{name}", text):
+                    pattern.sub("", text)
