@@ -44,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code: 0, 1 after a `LisaxError`, 2 for wrong usage, 130 after Ctrl-C.
     Training that is stopped by SIGTERM raises SystemExit(143)."""
     if arguments is None:
+        os.environ["PYTHONSAFEPATH"] = (
+            "1"  # for Pythons that libraries start: nothing of the current folder is imported
+        )
         sys.stdout.reconfigure(errors="backslashreplace")  # printed paths need not be UTF-8
         if any(word in TRAINS for word in sys.argv[1:2]):
             start_again_with_huge_pages()
