@@ -30,7 +30,7 @@ from lisax.corpora import open_folder
 from lisax.runtime.text_scoring import JAX, ONNX, ONNX_INT8, VARIABLE
 from lisax.world import write
 
-LISAX = [sys.executable, "-m", "lisax"]
+LISAX = [sys.executable, "-P", "-m", "lisax"]
 
 
 def seconds(work: Callable[[], object]) -> float:

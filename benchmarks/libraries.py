@@ -412,7 +412,7 @@ def cost(run: Run) -> None:
         files = (Path(file.locate()) for file in importlib.metadata.files(name) or ())
         mib = sum(file.stat().st_size for file in files if file.is_file()) / 2**20
         code = f"import time; started = time.perf_counter(); import {module}; print(time.perf_counter() - started)"
-        command = [sys.executable, "-c", code]
+        command = [sys.executable, "-P", "-c", code]
         seconds = min(float(subprocess.check_output(command, text=True)) for _ in range(run.rounds))
         run.figures[f"cost of {name}"] = {"mib": mib, "import_seconds": seconds}
         run.note(f"{name}: {mib:.1f} MiB, imported in {seconds:.3f} s")

@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+# What other libraries read once, when they are loaded. onnxruntime and huggingface_hub would report their use to their
+# makers, and numba would take compiled code from a folder that a `.numba_config.yaml` of the current one names.
+for _name, _value in {
+    "ORT_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "NUMBA_CACHE_DIR": "",
+    "NUMBA_CACHE_LOCATOR_CLASSES": "",
+}.items():
+    os.environ.setdefault(_name, _value)
+
 # gcsfs is how etils.epath, and so Orbax, should reach a bucket: TensorFlow, the alternative, takes seconds to import
 # and supports no emulator. And gcsfs would query for every bucket whether it is of a new kind. Both read these settings
 # once, on first use.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +17,7 @@ COMMIT, PROPOSED = "a" * 40, "b" * 40  # of main, and of the pull request on it
 
 class Hub(BaseHTTPRequestHandler):
     """The server's `repositories`, NAME -> file -> bytes, under any owner, with what the Hub's converter proposes for them
-    (`proposals`). `gated`, `wrong` whose weights are others, and
+    (`proposals`); `tampered`, NAME -> what makes (status, headers, body) of (request path, headers, body). `gated`, `wrong` whose weights are others, and
     `cut` that breaks off behave as they are called."""
 
     def log_message(self, *_):
@@ -98,12 +99,16 @@ class Hub(BaseHTTPRequestHandler):
         self.send(status, b"{}", {"X-Error-Code": code, "X-Error-Message": code})
 
     def send(self, status, data, headers, cut=False):
+        headers = {"Content-Length": str(len(data))} | headers
+        if tamper := self.server.tampered.get(re.split("[/?]", self.path.replace("/api/models", ""))[2]):
+            status, headers, data = tamper(self.path, headers, data) or (status, headers, data)
         self.send_response(status)
-        for name, value in ({"Content-Length": str(len(data))} | headers).items():
+        for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command == "GET":
-            self.wfile.write(data[: len(data) // 2] if cut else data)
+            with contextlib.suppress(ConnectionError):
+                self.wfile.write(data[: len(data) // 2] if cut else data)
 
 
 def digest(data, large):
@@ -118,7 +123,7 @@ def serving(
     main's that a proposal stands on."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
         server.repositories, server.proposals = repositories, proposals or {}
-        server.based_on, server.asked = {}, []
+        server.based_on, server.asked, server.tampered = {}, [], {}
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()

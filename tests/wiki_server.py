@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socketserver
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -39,6 +40,26 @@ def serving(reply: Callable[[dict[str, str]], Reply]) -> Iterator[tuple[str, lis
     finally:
         server.shutdown()
         server.server_close()
+
+
+@contextlib.contextmanager
+def dripping(begin: bytes) -> Iterator[str]:
+    """The URL of a server that answers `begin`, and then a byte every tenth of a second."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            with contextlib.suppress(OSError):
+                self.request.recv(1 << 16)
+                self.request.sendall(begin)
+                while not ended.wait(0.1):
+                    self.request.sendall(b"a")
+
+    ended = threading.Event()
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/w/api.php"
+        ended.set()
+        server.shutdown()
 
 
 def titles(*found: str) -> Reply:

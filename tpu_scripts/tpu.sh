@@ -117,9 +117,9 @@ setup() {
   local archive="${TMPDIR:-/tmp}/lisax-$TPU_NAME.tar.gz"
   # uv, because the image's Python is 3.10 and LisaX needs 3.11 or 3.12.
   local install='mkdir -p lisax && tar -xzf lisax.tar.gz -C lisax && cd lisax'
-  install+=' && python3 -m pip install --quiet --user uv==0.13.8'
-  install+=' && { test -x .venv/bin/python || python3 -m uv venv --quiet --python 3.11; }'
-  install+=" && python3 -m uv pip install --quiet -r requirements.txt -e '.[tpu,gcs]'"
+  install+=' && python3 -I -m pip install --quiet --user uv==0.13.8'
+  install+=' && { test -x .venv/bin/python || ~/.local/bin/uv venv --quiet --python 3.11; }'
+  install+=" && ~/.local/bin/uv pip install --quiet -r requirements.txt -e '.[tpu,gcs]'"
   call git -C "$checkout" archive --format=tar.gz --output="$archive" HEAD
   call "${vm[@]}" scp "$archive" "$TPU_NAME:lisax.tar.gz" --zone="$ZONE" --worker=all
   call rm "$archive"

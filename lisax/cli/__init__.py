@@ -45,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code: 0, 1 after a `LisaxError`, 2 for wrong usage, 130 after Ctrl-C.
     Training that is stopped by SIGTERM raises SystemExit(143)."""
     if arguments is None:
+        # Pythons that libraries start import nothing of the current folder.
+        os.environ["PYTHONSAFEPATH"] = "1"
         sys.stdout, sys.stderr = Visible.over(sys.stdout), Visible.over(sys.stderr)
         if any(word in TRAINS for word in sys.argv[1:2]):
             start_again_with_huge_pages()

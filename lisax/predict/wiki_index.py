@@ -18,7 +18,7 @@ from lisax.retrieval.interleave import in_turn
 from lisax.retrieval.mediawiki import CACHE, WIKIPEDIA, Introduction, Manners, MediaWiki, entity_queries, user_agent
 
 # A person waits for the verdict, and pages change.
-MANNERS = Manners(attempts=4, max_age_seconds=86_400.0)
+MANNERS = Manners(timeout_seconds=10.0, attempts=4, max_age_seconds=86_400.0)
 
 
 class WikiIndex(Index):

@@ -24,7 +24,8 @@ from pathlib import Path
 import numpy as np
 
 from lisax.records import DataError, LisaxError
-from lisax.retrieval.bm25_builder import K1, SHARD_DOCUMENTS, B, Bm25Builder, load_shard, scores_name
+from lisax.retrieval.blocks import ADVICE
+from lisax.retrieval.bm25_builder import K1, SHARD_DOCUMENTS, B, Bm25Builder, Shard, scores_name
 from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.strings import StringTable
 from lisax.retrieval.terms import Terms
@@ -72,10 +73,10 @@ class Bm25Index:
         parts = [self.folder / part for part in manifest["parts"]]
         try:
             self._ids = [StringTable(part / "ids") for part in parts]
-            self._shards = [load_shard(part, scores_name(self.settings)) for part in parts]
+            self._shards = [Shard(part, scores_name(self.settings)) for part in parts]
             vocabulary = StringTable(self.folder / manifest["vocabulary"] / "terms")
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"the BM25 index is damaged ({error}); build the index again", path=self.folder) from None
+            raise DataError(f"the BM25 index is damaged ({error}); {ADVICE}", path=self.folder) from None
         self._starts = list(itertools.accumulate((len(ids) for ids in self._ids), initial=0))
         self._names: dict[int, str] = {}
         self._terms = Terms(lambda stem: -1 if (number := vocabulary.find(stem)) is None else number)
@@ -139,10 +140,11 @@ class Bm25Index:
         longest = max(len(ids) for ids in self._ids)
         sums, touched = np.zeros(longest, dtype=np.float32), np.empty(longest, dtype=np.int32)
         for shard, start, ids in zip(self._shards, self._starts, self._ids):
+            shard.check(terms)
             topk.accumulate(
-                shard["data"],
-                shard["indices"],
-                shard["indptr"],
+                shard.data.unchecked,
+                shard.indices.unchecked,
+                shard.pointers,
                 start,
                 len(ids),
                 terms,
@@ -167,11 +169,11 @@ class Bm25Index:
         """What `topk` finds, without numba: loading its functions takes longer than a few thousand documents."""
         sums = np.zeros(len(self), np.float32)
         for shard, start in zip(self._shards, self._starts):
-            indptr, of_shard = shard["indptr"], sums[start:]
+            pointers, of_shard = shard.pointers, sums[start:]
             for term in terms:
-                if term < len(indptr) - 1:
-                    postings = slice(indptr[term], indptr[term + 1])
-                    of_shard[shard["indices"][postings]] += shard["data"][postings]
+                if term < len(pointers) - 1:
+                    postings = int(pointers[term]), int(pointers[term + 1])
+                    of_shard[shard.indices.rows(*postings)] += shard.data.rows(*postings)
         found = np.flatnonzero(sums)
         best = found[np.argsort(-sums[found], kind="stable")[:k]]
         return [(self._names.get(number) or self._name_of(number), float(sums[number])) for number in best.tolist()]

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.records import DataError, LisaxError, check_id
+from lisax.retrieval.blocks import Array
 from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.strings import StringTable, StringTableWriter, first_duplicate
 from lisax.retrieval.terms import Terms
@@ -145,9 +146,9 @@ class Bm25Builder:
         frequencies = np.zeros(len(self._vocabulary), dtype=np.int64)
         documents, length_sum = 0, 0
         for part in self._parts:
-            here = np.diff(np.load(part / INDPTR, mmap_mode="r"))
+            here = np.diff(Array(part / INDPTR).whole())
             frequencies[: len(here)] += here
-            lengths = np.load(part / "lengths.npy")
+            lengths = Array(part / "lengths.npy").whole()
             documents, length_sum = documents + len(lengths), length_sum + int(lengths.sum(dtype=np.int64))
         distinct, inverse = np.unique(frequencies, return_inverse=True)
         idf = np.array([math.log(1 + (documents - n + 0.5) / (n + 0.5)) for n in distinct.tolist()])[inverse]
@@ -156,9 +157,9 @@ class Bm25Builder:
         average = length_sum / documents or 1.0
         self._settings |= {"documents": documents, "average_length": average}
         for part in self._parts:
-            shard = load_shard(part, COUNTS)
-            counts, indices, indptr = shard["data"], shard["indices"], shard["indptr"]
-            lengths = np.load(part / "lengths.npy").astype(np.float64)
+            shard = Shard(part, COUNTS)
+            counts, indices, indptr = shard.data.whole(), shard.indices.whole(), shard.pointers
+            lengths = Array(part / "lengths.npy").whole().astype(np.float64)
             scores = np.empty(len(indices), dtype=np.float32)
             for start in range(0, len(scores), POSTINGS_AT_A_TIME):
                 stop = min(start + POSTINGS_AT_A_TIME, len(scores))
@@ -176,7 +177,22 @@ def scores_name(settings: dict) -> str:
     return f"scores-{settings['revision']}.npy"
 
 
-def load_shard(part: Path, data_name: str) -> dict[str, np.ndarray]:
-    """A shard's `data`, `indices` and `indptr`, memory-mapped."""
-    files = {"data": data_name, "indices": INDICES, "indptr": INDPTR}
-    return {name: np.asarray(np.load(part / file, mmap_mode="r")) for name, file in files.items()}
+class Shard:
+    """A shard's postings, memory-mapped: those of term t stand at `pointers[t]` to before `pointers[t + 1]` in `data` and
+    `indices`."""
+
+    def __init__(self, part: Path, data_name: str):
+        self.data, self.indices, self._pointers = Array(part / data_name), Array(part / INDICES), Array(part / INDPTR)
+        if self._pointers.whole()[-1] != len(self.indices) or len(self.data) != len(self.indices):
+            raise ValueError("its files differ in length")
+
+    @property
+    def pointers(self) -> np.ndarray:
+        return self._pointers.unchecked
+
+    def check(self, terms: np.ndarray) -> None:
+        """Compares the blocks of the terms' postings; see `blocks`."""
+        for postings in (self.data, self.indices):
+            if 1 in postings.unread:
+                for term in np.unique(terms[terms < len(self.pointers) - 1]).tolist():
+                    postings.rows(*self.pointers[term : term + 2].tolist())

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.records import DataError, check_id
+from lisax.retrieval.blocks import Array
 from lisax.retrieval.cell_blocks import Block, BlockBuilder, inverse_norms
 from lisax.retrieval.cell_features import Analyzer
 from lisax.retrieval.folder import Writing, open_component
@@ -146,7 +147,7 @@ class CellVocabulary:
 
 def read_vocabulary(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """Memory-mapped keys (uint64, ascending) and frequencies (int64)."""
-    return np.load(folder / "keys.npy", mmap_mode="r"), np.load(folder / "frequencies.npy", mmap_mode="r")
+    return Array(folder / "keys.npy").whole(), Array(folder / "frequencies.npy").whole()
 
 
 def inverse_document_frequency(frequencies: np.ndarray, cells: int) -> np.ndarray:
@@ -171,27 +172,26 @@ class Part:
     """The blocks of a part, memory-mapped: `part.block(i)`; with the norms' file name, `part.norms(i)`."""
 
     def __init__(self, folder: Path, norms: str | None = None):
-        self.starts: list[list[int]] = np.load(folder / "blocks.npy").tolist()
-        # Plain arrays over the mapped file, because slicing np.memmap is slow.
-        self._arrays = {array: np.asarray(np.load(folder / f"{array}.npy", mmap_mode="r")) for array in ARRAYS}
-        self._norms = None if norms is None else np.asarray(np.load(folder / norms, mmap_mode="r"))
+        self.starts: list[list[int]] = Array(folder / "blocks.npy").whole().tolist()
+        self._arrays = {array: Array(folder / f"{array}.npy") for array in ARRAYS}
+        self._norms = None if norms is None else Array(folder / norms)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     def block(self, number: int) -> Block:
         first, last = self.starts[number], self.starts[number + 1]
-        return Block(*(self._arrays[array][first[at] : last[at]] for at, array in enumerate(ARRAYS, start=1)))
+        return Block(*(self._arrays[array].rows(first[at], last[at]) for at, array in enumerate(ARRAYS, start=1)))
 
     def norms(self, number: int) -> np.ndarray:
         """float32 [cells]: 1 / |c| of the block's cells."""
-        return self._norms[self.starts[number][-1] : self.starts[number + 1][-1]]
+        return self._norms.rows(self.starts[number][-1], self.starts[number + 1][-1])
 
     def windows(self) -> list[tuple[int, int, range]]:
         """(first table, one past the last, blocks): the shortest runs of blocks that share no table with others."""
-        found, first = [], 0
+        found, first, owners = [], 0, self._arrays["owners"].whole()
         for number in range(1, len(self) + 1):
-            if number == len(self) or self._arrays["owners"][self.starts[number][1] - 1] != self.starts[number][0]:
+            if number == len(self) or owners[self.starts[number][1] - 1] != self.starts[number][0]:
                 found.append((self.starts[first][0], self.starts[number][0], range(first, number)))
                 first = number
         return found

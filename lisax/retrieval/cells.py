@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lisax.records import DataError, LisaxError, Table
+from lisax.retrieval.blocks import ADVICE
 from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.strings import StringTable
 
@@ -109,9 +110,7 @@ class CellIndex:
             self._ids = [StringTable(part / "ids") for part in parts]
             self._keys, self._frequencies = read_vocabulary(self.folder / manifest["vocabulary"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(
-                f"the index of cells is damaged ({error}); build the index again", path=self.folder
-            ) from None
+            raise DataError(f"the index of cells is damaged ({error}); {ADVICE}", path=self.folder) from None
         self._analyzer = self.strategy.analyzer
         self._idf_of = lambda frequencies: inverse_document_frequency(frequencies, cells)
         self._starts = np.cumsum([0, *map(len, self._ids)]).tolist()

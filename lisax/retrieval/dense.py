@@ -31,6 +31,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from lisax.records import DataError, LisaxError
+from lisax.retrieval.blocks import Array, Mapped
 from lisax.retrieval.dense_texts import Text, digests_of, texts_of
 from lisax.retrieval.folder import open_component, part_digests, read_components, unchanged, writing
 from lisax.retrieval.mixed import Hits
@@ -144,7 +145,7 @@ def approximate(folder: str | os.PathLike, kind: Literal["lists", "hnsw"] = "lis
             old = state.components.get(LISTS + name)
             if old is not None and old["settings"].get("kind", "lists") == kind:
                 continue
-            blocks = _blocks(Path(folder), name)
+            blocks = [block.whole() for block in _blocks(Path(folder), name)]
             count, width = sum(map(len, blocks)), blocks[0].shape[1]
             lists = max(1, min(round(4 * math.sqrt(count)), count // 39))  # faiss wants 39 vectors a list
             described = f"IVF{lists},SQ8" if kind == "lists" else f"HNSW{NEIGHBOURS},SQ8"
@@ -167,9 +168,9 @@ def approximate(folder: str | os.PathLike, kind: Literal["lists", "hnsw"] = "lis
             )
 
 
-def _blocks(folder: Path, name: str) -> list[np.ndarray]:
+def _blocks(folder: Path, name: str) -> list[Array]:
     parts = open_component(folder, PREFIX + name)["parts"]
-    return [np.load(folder / part / "vectors.npy", mmap_mode="r") for part in parts]
+    return [Array(folder / part / "vectors.npy") for part in parts]
 
 
 class DenseIndex:
@@ -248,7 +249,7 @@ class DenseIndex:
         for block in self._blocks[name]:
             first, last = max(places.start - start, 0), min(places.stop - start, len(block))
             if first < last:
-                found.append(block[first:last])
+                found.append(block.rows(first, last))
             start += len(block)
         return np.concatenate(found)
 
@@ -258,7 +259,7 @@ class DenseIndex:
         found, start = [], 0
         for block in self._blocks[name]:
             for begin in range(0, len(block), SEARCHED):
-                part = np.ascontiguousarray(block[begin : begin + SEARCHED])
+                part = np.ascontiguousarray(block.rows(begin, min(begin + SEARCHED, len(block))))
                 scores, places = faiss.knn(vectors, part, min(k, len(part)), metric=faiss.METRIC_INNER_PRODUCT)
                 found.append((scores, places + start + begin))
             start += len(block)
@@ -270,8 +271,9 @@ class DenseIndex:
 def _lists(folder: Path, name: str):
     import faiss
 
-    part = folder / open_component(folder, LISTS + name)["parts"][0]
-    index = faiss.read_index(str(part / "lists.faiss"), faiss.IO_FLAG_MMAP)
+    path = folder / open_component(folder, LISTS + name)["parts"][0] / "lists.faiss"
+    Mapped(path).check()
+    index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
     if isinstance(index, faiss.IndexHNSW):
         index.hnsw.efSearch = REACHED
     else:

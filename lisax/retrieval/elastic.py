@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from lisax.records import LisaxError, check_id
+from lisax.records import LisaxError, check_id, get_field
+from lisax.remote import within
 from lisax.retrieval.bm25_builder import K1, B
 
 BULK_DOCUMENTS = 1000
@@ -26,7 +27,7 @@ QUERIES_AT_A_TIME = 100
 DEEPEST = 10_000  # a cluster's default `max_result_window`
 BUSY = (429, 502, 503, 504)  # temporary failures
 TRIES, FIRST_WAIT = 6, 0.5  # tries per request; the wait doubles each time
-TIMEOUT = 60.0
+TIMEOUT, LONGEST = 60.0, 120.0  # seconds: between two bytes of an answer, and for the whole of it
 OPENSEARCH = "opensearch+"
 NUMBERED = "number"
 Answer = TypeVar("Answer")
@@ -123,7 +124,7 @@ class ElasticIndex:
                 raise LisaxError(f"the cluster has an index '{name}' already; add to it or choose another name")
             index._asked(lambda: client.indices.refresh(index=name))
             # Every batch but the last was stored completely before the next was sent.
-            stored = index._asked(lambda: client.count(index=name))["count"]
+            stored = index._count()
             begun = max(0, stored - BULK_DOCUMENTS)
         else:
             # `body=` is supported by the clients of both Elasticsearch and OpenSearch.
@@ -142,8 +143,7 @@ class ElasticIndex:
         same text it is skipped, so that an interrupted addition resumes."""
         self._check()
         self._asked(lambda: self._client.indices.refresh(index=self.name))
-        first = self._asked(lambda: self._client.count(index=self.name))["count"]
-        self._fill(enumerate(documents, start=first), compared=(NUMBERED, "text"))
+        self._fill(enumerate(documents, start=self._count()), compared=(NUMBERED, "text"))
 
     def _fill(self, numbered: Iterable[tuple[int, tuple[str, str]]], compared: Sequence[str] = (NUMBERED,)) -> None:
         for batch in _bulks(numbered):
@@ -166,7 +166,10 @@ class ElasticIndex:
         error."""
         lines = [line for document, row in documents.items() for line in ({"create": {"_id": document}}, row)]
         answer = self._asked(lambda: self._client.bulk(index=self.name, body=lines))
-        results = [item["create"] for item in answer["items"]] if answer["errors"] else []
+        items = self._objects(answer, "items") if self._field(answer, "errors", bool) else []
+        results = [self._field(item, "create", dict) for item in items]
+        if any(result.get("_id") not in documents for result in results):
+            raise LisaxError(f"the cluster's index '{self.name}' answers about documents that it was not sent")
         self._check_conflicts([result["_id"] for result in results if result.get("status") == 409], documents, compared)
         refused = [result for result in results if "error" in result and result.get("status") != 409]
         for result in refused:
@@ -186,9 +189,9 @@ class ElasticIndex:
         if not ids:
             return
         found = self._asked(lambda: self._client.mget(index=self.name, body={"ids": list(ids)}))
-        for document in found["docs"]:
-            sent = documents[document["_id"]]
-            if all(document["_source"].get(field) != sent[field] for field in compared):
+        for document in self._objects(found, "docs"):
+            source, sent = self._field(document, "_source", dict), documents[self._field(document, "_id", str)]
+            if all(source.get(field) != sent[field] for field in compared):
                 raise _Refused(f"the document id '{document['_id']}' occurs twice; ids must be distinct")
 
     def search(self, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
@@ -223,11 +226,14 @@ class ElasticIndex:
             )
         answer = self._asked(lambda: self._client.msearch(index=self.name, body=lines))
         found = {}
-        for (i, query), response in zip(queries.items(), answer["responses"], strict=True):
+        responses = self._objects(answer, "responses")
+        if len(responses) != len(queries):
+            raise LisaxError(f"the cluster's index '{self.name}': {len(responses)} answers to {len(queries)} queries")
+        for (i, query), response in zip(queries.items(), responses, strict=True):
             if "error" in response:
                 if last or response.get("status") not in BUSY:
                     raise LisaxError(f"the cluster refused the query {query!r}: {response['error']}")
-            elif response.get("timed_out") or response.get("_shards", {}).get("failed"):
+            elif response.get("timed_out") or self._field(response, "_shards", dict, default={}).get("failed"):
                 # The cluster returns the other shards' hits as if they were complete.
                 if last:
                     raise LisaxError(
@@ -235,33 +241,54 @@ class ElasticIndex:
                         f"{query!r}: {response.get('_shards')}"
                     )
             else:
-                found[i] = [(hit["_id"], float(hit["_score"])) for hit in response["hits"]["hits"]]
+                hits = self._objects(self._field(response, "hits", dict), "hits")
+                found[i] = [
+                    (self._field(hit, "_id", str), float(self._field(hit, "_score", (int, float)))) for hit in hits
+                ]
         return found
 
     @property
     def digest(self) -> str:
         """Identifies the content, as far as the index records it."""
-        count = self._asked(lambda: self._client.count(index=self.name))["count"]
-        return str([*sorted((self._described() or {}).items()), count])
+        return str([*sorted((self._described() or {}).items()), self._count()])
+
+    def _count(self) -> int:
+        return self._field(self._asked(lambda: self._client.count(index=self.name)), "count", int)
 
     def _described(self) -> dict | None:
         found = self._asked(lambda: self._client.indices.get_mapping(index=self.name))
         # For an alias, the response names the index behind it.
-        return next(iter(dict(found).values()))["mappings"].get("_meta", {}).get("lisax")
+        behind = next(iter(getattr(found, "body", found)), "")
+        meta = self._field(self._field(self._field(found, behind, dict), "mappings", dict), "_meta", dict, default={})
+        return self._field(meta, "lisax", dict, default=None)
 
     def _check(self) -> None:
         """Raises an error for an incomplete index, which would silently miss documents."""
-        if not self._checked and not (self._described() or {"complete": True})["complete"]:
+        if not self._checked and not (self._described() or {"complete": True}).get("complete"):
             raise LisaxError(
                 f"the cluster's index '{self.name}' was not filled to its end: run the same `lisax index cluster` again"
             )
         self._checked = True
 
+    def _field(self, answer: Any, name: str, kind: type | tuple[type, ...], **options: Any) -> Any:
+        """A field of an answer, or of a part of one. Raises DataError where it is missing or of another type."""
+        answer = getattr(answer, "body", answer)  # of Elasticsearch's client
+        where = f"the cluster's index '{self.name}'"
+        if not isinstance(answer, dict):
+            raise LisaxError(f"{where} answers with {str(answer)[:80]!r} where an object with '{name}' was expected")
+        return get_field(answer, name, kind, path=where, line=None, **options)
+
+    def _objects(self, answer: Any, name: str) -> list[dict]:
+        found = self._field(answer, name, list)
+        return [self._field({name: one}, name, dict) for one in found]
+
     def _asked(self, request: Callable[[], Answer]) -> Answer:
         """Returns the response; retries with increasing waits while the cluster is busy or unreachable."""
         for last in _tries():
             try:
-                return request()
+                return within(LONGEST, request, f"the cluster's index '{self.name}'")
+            except RecursionError:
+                raise LisaxError(f"the cluster's index '{self.name}' answers with JSON of too many levels") from None
             except Exception as error:
                 status = _status(error)
                 if status is None and not _is_transport(error):

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lisax.records import DataError, LisaxError, naming, write_json
+from lisax.retrieval.blocks import ADVICE, BLOCK, SMALL, checksum, expect
 
 FORMAT, VERSION = "lisax index", 1
 META, LOCK = "meta.json", ".lock"
@@ -43,6 +44,8 @@ def read_components(folder: str | os.PathLike) -> dict[str, dict]:
         content = json.loads(meta.read_bytes())
         written, version, components = content["format"], content["version"], content["components"]
         manifests = {name: components[name] for name in components}
+        if content.get("crc32", _sum(components)) != _sum(components):
+            raise ValueError("it is not as it was written")
         for manifest in manifests.values():
             manifest["settings"], manifest["parts"], manifest["digest"]
             for entry in manifest["files"].values():
@@ -61,7 +64,8 @@ def read_components(folder: str | os.PathLike) -> dict[str, dict]:
 
 
 def open_component(folder: str | os.PathLike, name: str) -> dict:
-    """The manifest of one component, after checking that its files exist with their recorded sizes."""
+    """The manifest of one component, after checking that its files exist with their recorded sizes, and the content of
+    small ones. Of the others each block is checked when it is first read (`blocks`)."""
     components = read_components(folder)
     if name not in components:
         raise DataError(
@@ -75,11 +79,13 @@ def open_component(folder: str | os.PathLike, name: str) -> dict:
         try:
             size = path.stat().st_size
         except FileNotFoundError:
-            raise DataError("a file of the index is missing; build the index again", path=path) from None
+            raise DataError(f"a file of the index is missing; {ADVICE}", path=path) from None
         if size != entry["bytes"]:
-            raise DataError(
-                f"the index is damaged: expected {entry['bytes']} bytes, found {size}; build the index again", path=path
-            )
+            raise DataError(f"the index is damaged: expected {entry['bytes']} bytes, found {size}; {ADVICE}", path=path)
+        if size <= SMALL and _summed(path, entry) != entry:
+            raise DataError(f"the index is damaged: the file is not as it was written; {ADVICE}", path=path)
+        if "crc32" in entry:
+            expect(path, entry["crc32"])
     return manifest
 
 
@@ -120,7 +126,7 @@ def check(folder: str | os.PathLike) -> int:
     count = 0
     for name in read_components(folder):
         for relative, entry in open_component(folder, name)["files"].items():
-            if _sha256(Path(folder) / relative) != entry["sha256"]:
+            if _describe(Path(folder) / relative)["sha256"] != entry["sha256"]:
                 raise DataError(
                     "the index is damaged: the file's SHA-256 is not the one written with it; build the index again",
                     path=Path(folder) / relative,
@@ -148,7 +154,7 @@ class Writing:
         """Replaces the given components of the index and drops those in `removed`, atomically.
 
         A component is `{"settings": …, "parts": [folder names], "files": [names]}`, the names relative to the index.
-        Sizes and SHA-256 digests of new files are added; those of committed files are kept.
+        Sizes, SHA-256 digests and the CRC-32 of the blocks of new files are added; those of committed files are kept.
         """
         known = {name: entry for manifest in self.components.values() for name, entry in manifest["files"].items()}
         for name in removed:
@@ -162,7 +168,8 @@ class Writing:
         while stale := [name for name in self.components if not self._is_current(name)]:
             for name in stale:
                 del self.components[name]
-        write_json(self.folder / META, {"format": FORMAT, "version": VERSION, "components": self.components})
+        about = {"format": FORMAT, "version": VERSION, "crc32": _sum(self.components)}
+        write_json(self.folder / META, about | {"components": self.components})
 
     def _is_current(self, name: str) -> bool:
         """Whether a component that is made of another's parts, such as vectors of stored texts, is still of the first
@@ -215,12 +222,25 @@ def writing(folder: str | os.PathLike) -> Iterator[Writing]:
                 shutil.rmtree(folder)
 
 
+def _sum(components: dict[str, dict]) -> str:
+    return checksum(json.dumps(components, sort_keys=True).encode())
+
+
+def _summed(path: Path, entry: dict) -> dict:
+    """What an index description has of a file, of its content now; the CRC-32 of its blocks only if `entry` has it."""
+    with path.open("rb") as file:
+        if "crc32" not in entry:  # of an earlier version
+            return entry | {"sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+        return entry | {"crc32": "".join(map(checksum, iter(lambda: file.read(BLOCK), b"")))}
+
+
 def _describe(path: Path) -> dict:
-    return {"bytes": path.stat().st_size, "sha256": _sha256(path)}
-
-
-def _sha256(path: Path) -> str:
-    """SHA-256 of a file, which is also flushed to disk, so that a commit never lists a file that a power cut loses."""
+    """Size and sums of a new file, which is also flushed to disk, so that a commit never lists a file that a power cut
+    loses."""
+    digest, sums = hashlib.sha256(), []
     with path.open("rb") as file:
         os.fsync(file.fileno())
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while block := file.read(BLOCK):
+            digest.update(block)
+            sums.append(checksum(block))
+    return {"bytes": path.stat().st_size, "sha256": digest.hexdigest(), "crc32": "".join(sums)}

@@ -12,9 +12,10 @@ no request is sent.
 from __future__ import annotations
 
 import dataclasses
-import email.utils
+import datetime
 import json
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,12 +25,15 @@ from urllib.parse import urljoin
 
 from lisax import __version__
 from lisax.progress import say
-from lisax.records import DataError, LisaxError
+from lisax.records import DataError, LisaxError, get_field
+from lisax.remote import Bounds, bounded, parse, within
 from lisax.retrieval.candidates import noun_phrases, only_points_on
 from lisax.retrieval.entities import Spotter, default_spotter
 from lisax.retrieval.interleave import in_turn
 
 if TYPE_CHECKING:
+    import requests
+
     from lisax.retrieval.documents import TitleSearch
     from lisax.retrieval.titles import TitleIndex
 
@@ -40,13 +44,15 @@ MOST_INTRODUCTIONS = 20  # a wiki returns with one request
 TOLD_SECONDS = 5.0  # longer waits are logged
 LONGEST_QUERY = 300  # in characters; MediaWiki refuses longer searches
 LONGEST_WAIT_SECONDS = 300.0
+MOST_BYTES = 8 << 20  # of an answer, unpacked; 20 introductions take a fiftieth of it
+MOST_REDIRECTS = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class Manners:
     """Limits on requests to the server; times in seconds."""
 
-    timeout_seconds: float = 20.0
+    timeout_seconds: float = 20.0  # for the whole answer
     attempts: int = 5
     first_wait_seconds: float = 1.0
     between_requests_seconds: float = 0.2
@@ -108,7 +114,7 @@ class MediaWiki:
         if not (query := _query(text)):
             return []
         asked = {"list": "search", "srsearch": query, "srlimit": str(min(k, 500)), "srnamespace": "0", "srprop": ""}
-        return self._cached(asked, lambda answer: [hit["title"] for hit in answer["query"]["search"]])
+        return self._cached(asked, lambda answer: [_field(hit, "title", str) for hit in _found(answer, "search")])
 
     def introductions(self, text: str, k: int = MOST_INTRODUCTIONS) -> list[Introduction]:
         """The introductions of up to `k` found pages (at most 20), in one request; without disambiguation pages and
@@ -131,18 +137,18 @@ class MediaWiki:
         return [Introduction(*page) for page in pages]
 
     def _read_pages(self, answer: Mapping[str, Any]) -> list[list[str]]:
-        pages = answer.get("query", {}).get("pages", [])  # without a hit there is no `query`
+        pages = _found(answer, "pages") if "query" in answer else []  # without a hit there is no `query`
         if pages and not any("extract" in page for page in pages):
             raise LisaxError(f"{self.url} returns no text of its pages: it lacks the extension TextExtracts")
         return [
             [
-                page["title"],
-                page["extract"],
-                page["fullurl"],
-                urljoin(self.url, f"index.php?oldid={int(page['lastrevid'])}"),
+                _field(page, "title", str),
+                _field(page, "extract", str),
+                _web_address(_field(page, "fullurl", str)),
+                urljoin(self.url, f"index.php?oldid={_field(page, 'lastrevid', int)}"),
             ]
-            for page in sorted(pages, key=lambda page: page["index"])
-            if page.get("extract") and "pageprops" not in page and not only_points_on(page["title"])
+            for page in sorted(pages, key=lambda page: _field(page, "index", int))
+            if page.get("extract") and "pageprops" not in page and not only_points_on(_field(page, "title", str))
         ]
 
     def _cached(self, asked: Mapping[str, str], read: Callable[[Mapping[str, Any]], list]) -> list:
@@ -188,11 +194,12 @@ class MediaWiki:
             self._session.headers["User-Agent"] = agent
         if (pause := self._earliest - time.monotonic()) > 0:
             self._sleep(pause)
+        seconds = self._manners.timeout_seconds
         try:
-            response = self._session.get(self.url, params=parameters, timeout=self._manners.timeout_seconds)
+            response, content = within(seconds, lambda: self._get(parameters), self.url)
         except (requests.ConnectionError, requests.Timeout) as error:
             return 0.0, f"{type(error).__name__}: is this machine offline?", None
-        except requests.RequestException as error:
+        except (requests.RequestException, ValueError) as error:  # ValueError: of an address that it redirects to
             raise LisaxError(f"{self.url} cannot be asked: {error}") from None
         finally:
             self._earliest = time.monotonic() + self._manners.between_requests_seconds
@@ -202,21 +209,52 @@ class MediaWiki:
         if response.status_code >= 500:
             return wait, f"HTTP {response.status_code}", None
         if response.status_code != 200:
-            raise LisaxError(f"{self.url} refused the search with HTTP {response.status_code}: {response.text[:200]}")
+            text = content[:200].decode("utf-8", "replace")
+            raise LisaxError(f"{self.url} refused the search with HTTP {response.status_code}: {text}")
         try:
-            answer = response.json()
-            error = answer.get("error")
-            if error is None:
+            answer = parse(content, self.url)
+            if "error" not in (answer := _typed(answer, dict)):
                 return 0.0, "", read(answer)
-            code, info = error["code"], error.get("info", "")
-        except (ValueError, KeyError, TypeError, AttributeError):
+            error = _field(answer, "error", dict)
+            code, info = _field(error, "code", str), _field(error, "info", str, default="")
+        except DataError as error:
             raise LisaxError(
-                f"{self.url} answered with something else than a MediaWiki search result; "
-                "is it the address of an api.php?"
+                f"{self.url} answered with something else than a MediaWiki search result "
+                f"({str(error).removeprefix(f'{self.url}: ')}); is it the address of an api.php?"
             ) from None
         if code in ("maxlag", "ratelimited", "readonly"):
             return wait, f"the wiki is busy: {code}", None
         raise LisaxError(f"{self.url} refused the search: {code}: {info}")
+
+    def _get(self, parameters: Mapping[str, str]) -> tuple[requests.Response, bytes]:
+        """The answer and its body, of the address that the wiki redirects to if it does."""
+        url, bounds = self.url, Bounds(self._manners.timeout_seconds, MOST_BYTES)
+        for _ in range(MOST_REDIRECTS + 1):
+            options = {"timeout": bounds.seconds, "stream": True, "allow_redirects": False}
+            with self._session.get(url, params=parameters, **options) as response:
+                location = self._session.get_redirect_target(response)
+                if location is None:
+                    return response, b"".join(bounded(response.iter_content(1 << 16), bounds, self.url))
+            url, parameters = urljoin(url, location), {}
+        raise LisaxError(f"{self.url} redirects more than {MOST_REDIRECTS} times")
+
+
+def _found(answer: Mapping[str, Any], name: str) -> list[dict]:
+    return [_typed(one, dict) for one in _field(_field(answer, "query", dict), name, list)]
+
+
+def _field(row: Mapping[str, Any], name: str, kind: type, **options: Any) -> Any:
+    return get_field(row, name, kind, path=None, line=None, **options)
+
+
+def _typed(value: Any, kind: type) -> Any:
+    return _field({"answer": value}, "answer", kind)
+
+
+def _web_address(text: str) -> str:
+    if not re.fullmatch(r"https?://[^\s\[\]]+", text):
+        raise DataError(f"expected the address of a page, found {text[:80]!r}", field="fullurl")
+    return text
 
 
 def _query(text: str) -> str:
@@ -241,13 +279,13 @@ def search_pages(titles: TitleIndex, cache: str | os.PathLike, url: str = WIKIPE
 
 def retry_after_seconds(header: str | None) -> float:
     """A `Retry-After` header, in seconds or a date, as seconds from now; 0 if it is missing or invalid."""
-    if not header:
+    if header is None:
         return 0.0
+    if header.strip().isdecimal():
+        return min(float(header), LONGEST_WAIT_SECONDS)
     try:
-        seconds = float(header)
+        date = datetime.datetime.strptime(header, "%a, %d %b %Y %H:%M:%S GMT")
     except ValueError:
-        try:
-            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
-        except ValueError:
-            return 0.0
+        return 0.0
+    seconds = date.replace(tzinfo=datetime.UTC).timestamp() - time.time()
     return min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)

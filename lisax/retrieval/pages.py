@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.records import DataError, Document, LisaxError, Sentence, check_id, split_sentence_id
+from lisax.retrieval.blocks import ADVICE, Numbers
 from lisax.retrieval.folder import Writing, open_component, writing
 from lisax.retrieval.strings import (
     Strings,
@@ -24,7 +25,6 @@ from lisax.retrieval.strings import (
     StringTable,
     StringTableWriter,
     first_duplicate,
-    map_numbers,
 )
 
 NAME = "pages"
@@ -90,9 +90,9 @@ class _Part:
     def __init__(self, folder: Path):
         self.ids = StringTable(folder / "ids")
         self.heads, self.sentences = Strings(folder / "heads"), Strings(folder / "sentences")
-        self.starts, self.numbers = map_numbers(folder / "starts", "Q"), map_numbers(folder / "numbers", "i")
+        self.starts, self.numbers = Numbers(folder / "starts", "Q"), Numbers(folder / "numbers", "i")
         if len(self.starts) != 2 * (len(self.ids) + 1) or len(self.numbers) != len(self.sentences):
-            raise LisaxError(f"the pages at {folder} are damaged: their files differ in length; build the index again")
+            raise LisaxError(f"the pages at {folder} are damaged: their files differ in length; {ADVICE}")
 
     @functools.cached_property
     def filled(self) -> np.ndarray:
@@ -102,7 +102,7 @@ class _Part:
     @property
     def firsts(self) -> np.ndarray:
         """The number of each page's first sentence, and that of all sentences, uint64 [pages + 1]."""
-        return np.frombuffer(self.starts, np.uint64)[1::2]
+        return np.frombuffer(self.starts.whole(), np.uint64)[1::2]
 
 
 class PageStore:
@@ -114,7 +114,7 @@ class PageStore:
         try:
             self._parts = [_Part(folder / part) for part in manifest["parts"]]
         except (OSError, TypeError) as error:
-            raise DataError(f"the pages are damaged ({error}); build the index again", path=folder) from None
+            raise DataError(f"the pages are damaged ({error}); {ADVICE}", path=folder) from None
 
     @classmethod
     def build(cls, pages: Iterable[Document], out: str | os.PathLike) -> PageStore:
@@ -165,9 +165,9 @@ class PageStore:
     def page(self, page_id: str) -> Document:
         """The stored page. Raises an error for an unknown id."""
         part, number = self._get(page_id)
-        first_head, first, last_head, last = part.starts[2 * number : 2 * number + 4]
+        first_head, first, last_head, last = part.starts.span(2 * number, 2 * number + 4)
         title, original, *redirects = part.heads.between(first_head, last_head)
-        sentences = zip(part.numbers[first:last], part.sentences.between(first, last))
+        sentences = zip(part.numbers.span(first, last), part.sentences.between(first, last))
         return Document(
             page_id,
             title,

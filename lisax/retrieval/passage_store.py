@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lisax.records import DataError, check_id
+from lisax.retrieval.blocks import ADVICE
 from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.passages import Passage, Source
 from lisax.retrieval.strings import (
@@ -87,7 +88,7 @@ class PassageStore:
                 (StringTable(folder / part / "ids"), Strings(folder / part / "passages")) for part in manifest["parts"]
             ]
         except (OSError, TypeError) as error:
-            raise DataError(f"the passages are damaged ({error}); build the index again", path=folder) from None
+            raise DataError(f"the passages are damaged ({error}); {ADVICE}", path=folder) from None
 
     def get(self, passage_id: str) -> Passage | None:
         for ids, passages in self._parts:

@@ -12,7 +12,7 @@ and its files are an eighth larger; pyarrow's are no faster, and it is 168 MiB (
 from __future__ import annotations
 
 import hashlib
-import mmap
+import itertools
 import sys
 from array import array
 from bisect import bisect_left
@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.records import LisaxError
+from lisax.retrieval.blocks import ADVICE, Mapped, Numbers
 
 if sys.byteorder != "little":
     raise LisaxError("LisaX's index files are little-endian, and this machine is not")
@@ -31,35 +32,21 @@ def hash_of(data: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 
 
-def map_bytes(path: Path) -> mmap.mmap | bytes:
-    """The file's bytes, mapped read-only; `b""` for an empty file, which cannot be mapped."""
-    with path.open("rb") as file:
-        if path.stat().st_size == 0:
-            return b""
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
-
-def map_numbers(path: Path, code: str) -> memoryview:
-    """A file of numbers as a memoryview with an `array` type code: reading one creates no numpy scalar."""
-    return memoryview(map_bytes(path)).cast(code)
-
-
 class Strings:
     """A list of strings: `strings[i]`, `strings.between(start, stop)`, `len`."""
 
     def __init__(self, stem: Path):
-        self._bytes = map_bytes(stem.with_name(stem.name + ".utf8"))
-        self._offsets = map_numbers(stem.with_name(stem.name + ".offsets"), "Q")
-        if len(self._offsets) == 0 or self._offsets[-1] != len(self._bytes):
-            raise LisaxError(
-                f"the strings at {stem}.* are damaged: offsets and text differ in length; build the index again"
-            )
+        self._text = Mapped(stem.with_name(stem.name + ".utf8"))
+        self._offsets = Numbers(stem.with_name(stem.name + ".offsets"), "Q")
+        if len(self._offsets) == 0 or self._offsets[len(self)] != len(self._text.bytes):
+            raise LisaxError(f"the strings at {stem}.* are damaged: offsets and text differ in length; {ADVICE}")
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
     def raw(self, number: int) -> bytes:
-        return self._bytes[self._offsets[number] : self._offsets[number + 1]]
+        start, stop = self._offsets.span(number, number + 2)
+        return self._text.between(start, stop)
 
     def __getitem__(self, number: int) -> str:
         if not 0 <= number < len(self):
@@ -67,15 +54,15 @@ class Strings:
         return self.raw(number).decode("utf-8")
 
     def between(self, start: int, stop: int) -> list[str]:
-        offsets = self._offsets
-        return [self._bytes[offsets[i] : offsets[i + 1]].decode("utf-8") for i in range(start, stop)]
+        offsets = self._offsets.span(start, stop + 1)
+        return [self._text.between(*pair).decode("utf-8") for pair in itertools.pairwise(offsets)]
 
     def __iter__(self) -> Iterator[str]:
         return (self[i] for i in range(len(self)))
 
     def filled(self) -> np.ndarray:
         """The numbers of the strings that are not empty, uint32, ascending."""
-        return np.flatnonzero(np.diff(np.frombuffer(self._offsets, np.uint64))).astype(np.uint32)
+        return np.flatnonzero(np.diff(np.frombuffer(self._offsets.whole(), np.uint64))).astype(np.uint32)
 
 
 class StringTable(Strings):
@@ -83,18 +70,18 @@ class StringTable(Strings):
 
     def __init__(self, stem: Path):
         super().__init__(stem)
-        self.hashes = map_numbers(stem.with_name(stem.name + ".hashes"), "Q")
-        self.order = map_numbers(stem.with_name(stem.name + ".order"), "I")
+        self.hashes = Numbers(stem.with_name(stem.name + ".hashes"), "Q")
+        self.order = Numbers(stem.with_name(stem.name + ".order"), "I")
         if not len(self.hashes) == len(self.order) == len(self):
-            raise LisaxError(f"the table at {stem}.* is damaged: its files differ in length; build the index again")
+            raise LisaxError(f"the table at {stem}.* is damaged: its files differ in length; {ADVICE}")
 
     def find_all(self, text: str) -> list[int]:
         """Indices of all strings equal to `text`, ascending."""
         data = text.encode("utf-8", "surrogatepass")
         wanted = hash_of(data)
-        found = []
-        at = bisect_left(self.hashes, wanted)
-        while at < len(self.hashes) and self.hashes[at] == wanted:
+        found, hashes = [], self.hashes.whole()
+        at = bisect_left(hashes, wanted)
+        while at < len(hashes) and hashes[at] == wanted:
             if self.raw(self.order[at]) == data:
                 found.append(self.order[at])
             at += 1
@@ -154,9 +141,12 @@ class StringTableWriter(StringsWriter):
 def first_duplicate(tables: Sequence[StringTable]) -> str | None:
     """The first string, reading the tables one after the other, that repeats an earlier one."""
     starts = np.cumsum([0] + [len(table) for table in tables])
-    hashes = np.concatenate([np.frombuffer(table.hashes, dtype=np.uint64) for table in tables])
+    hashes = np.concatenate([np.frombuffer(table.hashes.whole(), dtype=np.uint64) for table in tables])
     numbers = np.concatenate(
-        [np.frombuffer(table.order, dtype=np.uint32).astype(np.int64) + start for table, start in zip(tables, starts)]
+        [
+            np.frombuffer(table.order.whole(), dtype=np.uint32).astype(np.int64) + start
+            for table, start in zip(tables, starts)
+        ]
     )
     order = np.argsort(hashes, kind="stable")
     suspects = hashes[order][np.flatnonzero(np.diff(hashes[order]) == 0)]

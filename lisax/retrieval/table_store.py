@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lisax.records import DataError, Table, check_id
+from lisax.retrieval.blocks import ADVICE
 from lisax.retrieval.folder import Writing, open_component, writing
 from lisax.retrieval.strings import (
     Strings,
@@ -127,7 +128,7 @@ class TableStore:
                 (StringTable(folder / part / "ids"), Strings(folder / part / "tables")) for part in manifest["parts"]
             ]
         except (OSError, TypeError) as error:
-            raise DataError(f"the tables are damaged ({error}); build the index again", path=folder) from None
+            raise DataError(f"the tables are damaged ({error}); {ADVICE}", path=folder) from None
 
     @classmethod
     def build(cls, tables: Iterable[Table], out: str | os.PathLike) -> TableStore:

@@ -20,10 +20,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lisax.records import DataError, Document
+from lisax.retrieval.blocks import ADVICE, Numbers
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.folder import Writing, open_component, writing
-from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, map_numbers
+from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter
 from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import word_spans, words
 
@@ -115,7 +116,7 @@ class Mention:
 class _Part:
     def __init__(self, folder: Path):
         self.titles, self.keys = Strings(folder / "titles"), StringTable(folder / "keys")
-        self.documents, self.kinds = map_numbers(folder / "documents", "I"), map_numbers(folder / "kinds", "B")
+        self.documents, self.kinds = Numbers(folder / "documents", "I"), Numbers(folder / "kinds", "B")
 
 
 class TitleIndex:
@@ -129,7 +130,7 @@ class TitleIndex:
         try:
             self._parts = [_Part(folder / part) for part in manifest["parts"]]
         except (OSError, TypeError) as error:
-            raise DataError(f"the title index is damaged ({error}); build the index again", path=folder) from None
+            raise DataError(f"the title index is damaged ({error}); {ADVICE}", path=folder) from None
         self._is_key: dict[str, bool] = {}
         self._starts = [0]
         for part in self._parts:

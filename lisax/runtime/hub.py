@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lisax.records import DataError, LisaxError, naming
+from lisax.runtime.hub_answers import guarded
 
 PREFIX = "hf:"
 FILES = (
@@ -23,7 +24,7 @@ FILES = (
 )
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 CONVERTER, PROPOSAL = "SFconvertbot", "Adding `safetensors` variant"  # author and title of such a pull request
-_REFERENCE = re.compile(r"hf:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.ASCII)
+_REFERENCE = re.compile(r"hf:([\w.-]+/[\w.-]+)(?:@(?!/)(?!.*(?:\.\.|//))([\w./-]+))?", re.ASCII)
 
 
 def get(reference: str, say: Callable[[str], None] | None = None) -> Path:
@@ -36,11 +37,22 @@ def get(reference: str, say: Callable[[str], None] | None = None) -> Path:
     if match is None:
         raise LisaxError(f"'{reference}' names no model of the Hub: expected hf:OWNER/NAME or hf:OWNER/NAME@REVISION")
     try:
-        from huggingface_hub import constants
+        from huggingface_hub import errors, utils
     except ImportError:
         raise LisaxError(
             f"{reference} needs huggingface_hub, which is not installed: pip install 'lisax[hub]'"
         ) from None
+    try:
+        utils.validate_repo_id(match[1])
+    except errors.HFValidationError as error:
+        raise LisaxError(f"'{reference}' names no model of the Hub: {error}") from None
+    with guarded():
+        return _get(reference, match, say)
+
+
+def _get(reference: str, match: re.Match, say: Callable[[str], None] | None) -> Path:
+    from huggingface_hub import constants
+
     repository, revision = match[1], match[2] or "main"
     page = f"{constants.ENDPOINT}/{repository}"
     blobs = Path(constants.HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}" / "blobs"
@@ -123,7 +135,7 @@ def _fetched(reference: str, repository: str, revision: str, blobs: Path) -> Pat
             f"{reference} is not whole in the cache, and {why}. Download it where there is a network, with "
             f"`lisax models get {reference}`, and copy {blobs.parent}"
         ) from None
-    except errors.HTTPError as error:  # what the client's own HTTP library raises too
+    except (errors.HTTPError, OSError) as error:  # HTTPError: what the client's own HTTP library raises too
         raise LisaxError(
             f"{reference} could not be fetched: {str(error).splitlines()[0]}. Run the same command again"
         ) from None

