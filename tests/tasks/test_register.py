@@ -164,6 +164,14 @@ def test_claims_with_their_own_candidates_need_no_retrieval(folder):
     assert [sentence.id for sentence in example.sentences] == ["P_1_1"]
 
 
+@pytest.mark.parametrize("variant", module.TASKS)
+def test_the_gin_file_says_how_many_examples_the_task_has(folder, tmp_path, variant):
+    mine = register("mine", folder=folder, vocabulary="bytes")
+    mine.write_gin(tmp_path / "mine.gin", variant)
+    found = re.search(r"([\d,]+) training examples", (tmp_path / "mine.gin").read_text())
+    assert int(found[1]) == len(read(mine.tasks[variant])) > 0
+
+
 def test_the_gin_file_is_ready(folder, tmp_path):
     from lisax.runtime import gin_files
 
