@@ -187,6 +187,13 @@ def test_the_gin_file_is_ready(folder, tmp_path):
         assert config.train_data.mixture_or_task_name == "mine_rank" and config.train_data.module == str(
             tmp_path / "mine.json"
         )
+    for verb, out in (("eval", "EVAL_OUTPUT_DIR"), ("infer", "INFER_OUTPUT_DIR")):
+        with gin_files.configured(
+            verb, [tmp_path / "mine.gin", f"runs/{verb}.gin"], ["CHECKPOINT_PATH = 'out'", f"{out} = 'x'"]
+        ) as config:
+            assert config.dataset.mixture_or_task_name == "mine_rank" and config.dataset.split == "dev"
+            assert config.dataset.module == str(tmp_path / "mine.json") and config.restore.path == "out"
+            assert config.dataset.task_feature_lengths == {"inputs": 512, "targets": 2}
     with pytest.raises(LisaxError, match="no task 'label'"):
         mine.write_gin(tmp_path / "other.gin", "label")
 
