@@ -55,7 +55,8 @@ venv: $(STAMP)
 $(STAMP): requirements.txt pyproject.toml
 	$(PYTHON) -I -c 'import sys; sys.exit(None if sys.version_info[:2] in ((3, 11), (3, 12)) else "LisaX needs Python 3.11 or 3.12; name one with make PYTHON=...")'
 	$(PYTHON) -I -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r requirements.txt
+	@echo "installs the packages of requirements.txt into $(VENV): a line each as it is fetched, some minutes in all"
+	$(VENV)/bin/pip install --progress-bar off --disable-pip-version-check --no-cache-dir --no-compile -r requirements.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile --no-deps -e .
 	touch $(STAMP)
 

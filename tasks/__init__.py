@@ -10,7 +10,12 @@ from __future__ import annotations
 import os
 import sys
 
-import seqio
+from lisax.extras import not_installed
+
+try:
+    import seqio
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(str(not_installed(error) or error), name=error.name) from None
 
 _other = sys.modules.get({"tasks": "lisax.tasks", "lisax.tasks": "tasks"}[__name__])
 if getattr(_other, "__file__", None) and os.path.samefile(_other.__file__, __file__):

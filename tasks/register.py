@@ -104,8 +104,8 @@ class Registered:
         path = Path(path)
         description = path.with_suffix(".json")
         write_json(description, _as_json(self.dataset))
-        stems = parts.KINDS if variant == parts.PARTS else [TABLE_TASKS.get(variant, variant)]
-        examples = sum(self.counts.get(stem, {}).get("train", 0) for stem in stems)
+        stems = parts.KINDS if variant == parts.PARTS else [_stem(variant)]
+        examples = sum(self.counts[stem].get("train", 0) for stem in stems)
         dev = "" if "dev" in self.dataset.claim_files else "EVAL_SPLIT = 'train'  # the dataset has no dev split\n"
         written = {
             "task": self.tasks[variant],
@@ -255,8 +255,8 @@ def _register(dataset: ClaimDataset) -> Registered:
         parts.add_both(name, lambda kind: _file_in(dataset.out_folder, f"{parts.PARTS}_{kind}s"), add, **options)
         return _registered[name]
     if dataset.over_tables:
-        for variant, stem in TABLE_TASKS.items():
-            file_of = _file_in(dataset.out_folder, stem)
+        for variant in TABLE_TASKS:
+            file_of = _file_in(dataset.out_folder, _stem(variant))
             if variant in tables.FUSION_TASKS:
                 task = tables.add_fusion(tasks[variant], file_of, **options)
             else:
@@ -264,13 +264,19 @@ def _register(dataset: ClaimDataset) -> Registered:
             task.model_card = _saying(task.model_card, columns=dataset.columns)
         return _registered[name]
     for variant, text_format in TASKS.items():
-        stem = "rank" if text_format.answer is RELEVANCE else variant
-        task = add(tasks[variant], text_format, _file_in(dataset.out_folder, stem), **options)
+        task = add(tasks[variant], text_format, _file_in(dataset.out_folder, _stem(variant)), **options)
         if dataset.sentences is not None and variant == INFUSED:
             task.model_card = _saying(task.model_card, sentences=dataset.sentences)
     if not on_encoder:
         pretraining.add(f"{name}_span_corruption", _file_in(dataset.out_folder, "text"), vocabulary)
     return _registered[name]
+
+
+def _stem(variant: str) -> str:
+    """The example files that a variant reads, which several variants share."""
+    if variant in TASKS and TASKS[variant].answer is RELEVANCE:
+        return "rank"
+    return TABLE_TASKS.get(variant, variant)
 
 
 def _check_preset(dataset: ClaimDataset, vocabulary: seqio.Vocabulary | None) -> None:

@@ -40,7 +40,7 @@ def reproduce(
     Prints one line, OK or what was found beside what is recorded; then the exit code is 1.
 
     lisax reproduce --list
-    lisax reproduce tabfact-retrieval --data TABFACT
+    lisax reproduce tabfact-exact --data TABFACT
     """
     from lisax.cli import invoke
     from lisax.papers import reproductions

@@ -99,7 +99,7 @@ class Mlp(nn.Module):
             y = constrain(y, "batch", "length", "mlp")
             hidden.append(ACTIVATIONS[activation](y))
         y = functools.reduce(jnp.multiply, hidden)
-        y = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))(y, deterministic=not dropout)
+        y = _dropout(config, y, dropout)
         return Dense(x.shape[-1], config.dtype, _mlp_init, ("mlp", "embed"), name="wo")(y)
 
 
@@ -222,7 +222,9 @@ class Encoder(nn.Module):
             else [EncoderLayer(config, name=f"layers_{i}") for i in range(count)]
         )
         x = run_layers(config, layers, count, x, mask, bias, dropout=dropout)
-        x = _dropout(config, LayerNorm(config.dtype, name="encoder_norm")(x), dropout)
+        x = LayerNorm(config.dtype, name="encoder_norm")(x)
+        # T5X draws a mask for each position here, and shares one over positions everywhere else.
+        x = nn.Dropout(config.dropout_rate)(x, deterministic=not dropout)
         return constrain(constrain(x, *RESIDUAL), *HIDDEN)
 
 

@@ -94,11 +94,30 @@ def strictly_falling(hits: Sequence[Hit]) -> list[Hit]:
     below = np.float32(-np.inf)
     for i, score in zip(reversed(order), scores[::-1]):
         if not score > below:
-            score = np.nextafter(below, np.float32(np.inf))
-            if abs(score) < SMALLEST:  # no denormal numbers, which some readers treat as 0
-                score = SMALLEST if below >= 0 else np.float32(0)
+            score = _next(below)
             made[i] = dataclasses.replace(hits[i], score=float(score))
         below = score
+    return made
+
+
+def _next(score: np.float32) -> np.float32:
+    above = np.nextafter(score, np.float32(np.inf))
+    if abs(above) < SMALLEST:  # no denormal numbers, which some readers treat as 0
+        return SMALLEST if score >= 0 else np.float32(0)
+    return above
+
+
+def as_found(hits: Sequence[Hit]) -> list[Hit]:
+    """A query's hits, best first, with the equal scores that `strictly_falling` raised equal again. Scores that a float32
+    step separates count as equal."""
+    made, below, saved = list(hits), -math.inf, np.float32(-np.inf)
+    for i in reversed(range(len(hits))):
+        score = np.float32(hits[i].score)
+        if score > _next(saved):
+            below = hits[i].score
+        else:
+            made[i] = dataclasses.replace(hits[i], score=below)
+        saved = score
     return made
 
 

@@ -14,7 +14,7 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,15 +63,19 @@ class RestoreCheckpointConfig:
     """What a fresh run starts from. A run that has checkpoints of its own continues those instead.
 
     `path`: a checkpoint folder, or a MODEL_DIR whose best (else newest) checkpoint is meant; `mode="latest"`
-    takes its newest. The step continues from the checkpoint, as in T5X, unless `restore_step` is False.
+    takes its newest. T5X's list of one path is that path, and its empty list none. The step continues from the checkpoint, as in T5X, unless `restore_step` is False.
     `restore_optimizer`: None restores slots where they are present and fit."""
 
-    path: str | None = None
+    path: str | Sequence[str] | None = None
     mode: str = "specific"
     restore_optimizer: bool | None = None
     restore_step: bool = True
 
     def __post_init__(self):
+        if isinstance(self.path, (list, tuple)):
+            if len(self.path) > 1:
+                raise LisaxError(f"RestoreCheckpointConfig.path must be one checkpoint, found {len(self.path)}")
+            object.__setattr__(self, "path", self.path[0] if self.path else None)
         if self.mode not in ("specific", "latest"):
             raise LisaxError(f"RestoreCheckpointConfig.mode must be 'specific' or 'latest', found '{self.mode}'")
 

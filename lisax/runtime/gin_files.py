@@ -12,16 +12,22 @@ import ast
 import contextlib
 import contextvars
 import dataclasses
+import difflib
 import functools
 import inspect
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import types
+import typing
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lisax.models.fields import shown
 from lisax.places import local
+from lisax.progress import say
 from lisax.records import LisaxError
 from lisax.runtime.data import import_task_module, task_modules
 
@@ -31,6 +37,14 @@ if TYPE_CHECKING:
 # Where `models/t5_1_1_small.gin` and `runs/finetune.gin` are found, whatever the current folder is.
 # In a checkout `lisax/gin_configs` is a link to the folder at the top.
 GIN_CONFIGS = (Path(__file__).parents[1] / "gin_configs").resolve()
+# What stands before all files, so that runs/eval.gin and runs/infer.gin keep what the files before them say.
+DEFAULTS = "MIXTURE_OR_TASK_MODULE = None\nTASK_FEATURE_LENGTHS = None\n"
+# Macros of T5X's files that are taken and not used.
+WITHOUT_EFFECT = {
+    "USE_HARDWARE_RNG": "random numbers are drawn by JAX's default generator, the same on every device",
+    "EVALUATOR_NUM_EXAMPLES": "lisax eval reads the whole split, and EVAL_STEPS limits evaluation while training",
+    "JSON_WRITE_N_RESULTS": "lisax infer writes a line for every example",
+}
 _folders: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("folders", default=())
 
 
@@ -88,8 +102,10 @@ def parsed(
     search_paths: Sequence[str] = (),
     *,
     required: bool = True,
+    verb: str | None = None,
 ) -> Iterator[Any]:
-    """gin with the files and bindings read; with `required` it is an error if a macro still has to be given."""
+    """gin with the files and bindings read; with `required` it is an error if a macro still has to be given, of those
+    that the `verb` reads where one is named."""
     import gin
 
     register_configurables()
@@ -109,8 +125,9 @@ def parsed(
             _parse(gin, [str(path) for path in gin_files], list(bindings), search_paths)
         finally:
             logging.disable(disabled)
+        _check_macros(gin)
         if required:
-            _check_required(gin)
+            _check_required(gin, verb)
         yield gin
     finally:
         gin.clear_config()
@@ -145,13 +162,12 @@ def configured(
 ) -> Iterator[Any]:
     """The `train`, `eval` or `infer` configuration of gin files; gin stays set up while it is used, because
     task modules may read it."""
-    with parsed(gin_files, bindings, search_paths) as gin:
+    with parsed(gin_files, bindings, search_paths, verb=verb) as gin:
         try:
             config = gin.get_configurable(verb)()
-        except LisaxError:
-            raise
-        except (ValueError, TypeError, RuntimeError) as error:
-            raise LisaxError(f"gin: {str(error).strip()}") from error
+        except (LisaxError, ValueError, TypeError, RuntimeError) as error:
+            told = str(error).partition("\n  In call to configurable")[0].strip()  # gin's, once for each call around it
+            raise LisaxError(told if isinstance(error, LisaxError) else f"gin: {told}") from error
         if verb == "train":
             config = dataclasses.replace(config, gin=gin.operative_config_str())
         yield config
@@ -173,6 +189,7 @@ def _parse(gin: Any, gin_files: list[str], bindings: list[str], search_paths: Se
     untried = task_modules(module) if module else []
     while True:
         try:
+            gin.parse_config(DEFAULTS)
             gin.parse_config_files_and_bindings(gin_files, bindings, finalize_config=False)
             return
         except (ValueError, SyntaxError, OSError, ImportError, AttributeError, TypeError) as error:
@@ -189,12 +206,47 @@ def _task_module(gin_files: list[str], bindings: list[str], search_paths: Sequen
     return named[-1] if named else None
 
 
-def _check_required(gin: Any) -> None:
-    # gin has no public way to list bindings; `%gin.REQUIRED` is kept as a reference to that constant.
+def _bindings(gin: Any) -> dict[str, str]:
+    """What each name is bound to, in any scope, as text: `%MACRO`, or the last part of a configurable's name."""
+    bound: dict[str, str] = defaultdict(str)
+    # gin has no public way to list bindings; references stand in their texts as `%MACRO` and `@scope/module.Name()`.
+    for (scope, selector), values in gin.config._CONFIG.items():
+        bound[f"%{scope}" if selector == "gin.macro" else selector.rpartition(".")[2]] += repr(values)
+    return bound
+
+
+def _check_macros(gin: Any) -> None:
+    """Raises for a macro that nothing reads, unless a file of `gin_configs/` sets it for other runs; says which macros
+    of T5X change nothing here."""
+    bound = _bindings(gin)
+    read = set(re.findall(r"%\w+", " ".join(bound.values())))
+    unread = [name[1:] for name in bound if name.startswith("%") and name not in read and name != "%gin.REQUIRED"]
+    for name in unread:
+        if name in WITHOUT_EFFECT:
+            say(f"note: {name} changes nothing: {WITHOUT_EFFECT[name]}")
+        elif name not in (known := shipped_macros()):
+            near = difflib.get_close_matches(name, {*known, *(macro[1:] for macro in read)}, 1)
+            raise LisaxError(
+                f"gin: the macro {name} is set and nothing reads it." + (f" Did you mean {near[0]}?" if near else "")
+            )
+
+
+@functools.cache
+def shipped_macros() -> frozenset[str]:
+    """Names of the macros that files of `gin_configs/` set."""
+    texts = (path.read_text(encoding="utf-8") for path in GIN_CONFIGS.rglob("*.gin"))
+    return frozenset(name for text in (*texts, DEFAULTS) for name in re.findall(r"^([A-Z]\w*) *=", text, re.MULTILINE))
+
+
+def _check_required(gin: Any, verb: str | None) -> None:
+    bound = _bindings(gin)
+    waiting, read = [verb] if verb else [name for name in bound if name.startswith("%")], set()
+    while waiting:
+        read.add(name := waiting.pop())
+        found = re.findall(r"(%(?!gin\.)\w+)|@(?:\w+/)*(?:\w+\.)*(\w+)", bound[name])
+        waiting += {macro or configurable for macro, configurable in found} - read
     missing = [
-        scope
-        for (scope, selector), values in gin.config._CONFIG.items()
-        if selector == "gin.macro" and repr(values.get("value")) == "%gin.REQUIRED"
+        name[1:] for name in read if name.startswith("%") and (not bound[name] or "%gin.REQUIRED" in bound[name])
     ]
     if missing:
         raise LisaxError("these must be given: " + ", ".join(f"--gin.{name}=…" for name in sorted(missing)))
@@ -203,31 +255,16 @@ def _check_required(gin: Any) -> None:
 @functools.cache
 def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
-    from lisax.models.architectures import (
-        DualEncoderConfig,
-        EncoderConfig,
-        FusionConfig,
-        PairConfig,
-        PointerConfig,
-        ReaderConfig,
-        SpanReaderConfig,
-        T5Config,
-    )
     from lisax.models.decoding import Decoding
     from lisax.models.lora import Lora
     from lisax.runtime import checkpoints, data, inference, objectives, optimizers, partitioning, schedules, train
+    from lisax.runtime.model_kinds import MODEL_KINDS
 
     register("train_script", "train", train.TrainConfig)
     register("eval_script", "eval", inference.EvalConfig)
     register("infer_script", "infer", inference.InferConfig)
-    register("network", "T5Config", T5Config)
-    register("encoder", "EncoderConfig", EncoderConfig)
-    register("table_fusion", "FusionConfig", FusionConfig)
-    register("evidence_pointer", "PointerConfig", PointerConfig)
-    register("dual_encoder", "DualEncoderConfig", DualEncoderConfig)
-    register("pair", "PairConfig", PairConfig)
-    register("reader", "ReaderConfig", ReaderConfig)
-    register("reader", "SpanReaderConfig", SpanReaderConfig)
+    for model, kind in MODEL_KINDS.items():
+        register(kind.gin_module or model.kind, model.__name__, model)
     register("decoding", "Decoding", Decoding)
     register("lora", "Lora", Lora)
     register("losses", "Loss", objectives.Loss)
@@ -248,10 +285,46 @@ def register(module: str, name: str, cls: type) -> None:
     """Lets gin files set the fields of a dataclass as `module.name.FIELD`."""
     import gin
 
+    hints = typing.get_type_hints(cls)
+
     # A function with its fields: gin would replace the class itself by a subclass.
     @functools.wraps(cls, updated=())
     def build(**fields: Any) -> Any:
+        for field, value in fields.items():
+            if not _is_a(value, hints[field]):
+                macros = re.findall(rf"'{field}': %(\w+)", _bindings(gin)[name])
+                raise LisaxError(
+                    f"{name}.{field}{f' (set by {macros[-1]})' if macros else ''} must be "
+                    f"{_named(hints[field])}, found {shown(value)}"
+                )
         return cls(**fields)
 
     build.__signature__ = inspect.signature(cls)
     gin.register(name, module=module)(build)
+
+
+def _is_a(value: Any, hint: Any) -> bool:
+    """Whether a value that gin set is of an annotated type: numbers may be whole, and lists stand for tuples."""
+    origin, inner = typing.get_origin(hint) or hint, typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_is_a(value, one) for one in inner)
+    if origin in (Any, Callable) or getattr(origin, "_is_protocol", False):
+        return origin is Any or callable(value) or dataclasses.is_dataclass(value)
+    if origin in (int, float):
+        return isinstance(value, (int, origin)) and not isinstance(value, bool)
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(_is_a(k, inner[0]) and _is_a(v, inner[1]) for k, v in value.items())
+    if origin in (tuple, Sequence):
+        if not isinstance(value, (list, tuple)):
+            return False
+        of_each = inner[:1] * len(value) if origin is Sequence or ... in inner else inner
+        return len(value) == len(of_each) and all(map(_is_a, value, of_each))
+    return isinstance(value, origin)
+
+
+def _named(hint: Any) -> str:
+    """An annotated type in a message."""
+    names = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", types.NoneType: "None"}
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return " or ".join(map(_named, typing.get_args(hint)))
+    return names.get(hint) or (hint.__name__ if isinstance(hint, type) else re.sub(r"[\w.]*\.", "", str(hint)))

@@ -83,6 +83,8 @@ class _Loaded:
     @classmethod
     def of(cls, config: EvalConfig | InferConfig) -> _Loaded:
         kind_of(config.model).inference.check()
+        if config.restore.path is None:
+            raise LisaxError("RestoreCheckpointConfig.path must be given: --gin.CHECKPOINT_PATH=…")
         partitioner = Partitioner.over_all_devices()
         folder = resolve_checkpoint(config.restore.path, config.restore.mode)
         partitioner.check_batch_size(config.dataset.batch_size, 1)
@@ -112,11 +114,15 @@ def infer(config: InferConfig) -> Path:
     """Writes `{task}-{mode}.jsonl` (with `-00000-of-00008` for shards) to `output_dir`; returns its path.
 
     Lines are T5X's: {"inputs": {the pretokenized features}, "prediction": "…"} or {…, "score": -1.2}; with beams
-    "hypotheses" stand beside. The same call after an interruption goes on with what is written."""
+    "hypotheses" stand beside. A prediction of probabilities is {label: probability} where the task names its labels. The same call after an interruption goes on with what is written."""
     loaded = _Loaded.of(config)
     shard = f"-{config.shard_id:05d}-of-{config.num_shards:05d}" if config.num_shards > 1 else ""
     path = place(config.output_dir) / f"{config.dataset.mixture_or_task_name}-{config.mode}.jsonl{shard}"
-    count = 0
+    count, labels = 0, data.model_card(loaded.dataset).get("text", {}).get("labels")
+
+    def named(result: dict) -> dict:
+        found = result.get("prediction")
+        return {**result, "prediction": dict(zip(labels, found))} if labels and isinstance(found, list) else result
 
     def lines_after(done: int) -> Iterator[list[str]]:
         """Lines of the windows after the first `done`."""
@@ -134,7 +140,7 @@ def infer(config: InferConfig) -> Path:
             for window in results:
                 count += len(window)
                 yield [
-                    json.dumps({"inputs": _readable(example)} | result, ensure_ascii=False)
+                    json.dumps({"inputs": _readable(example)} | named(result), ensure_ascii=False)
                     for result, (_, example) in zip(window, kept)
                 ]
 

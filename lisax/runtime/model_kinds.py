@@ -43,15 +43,18 @@ from lisax.runtime.pointer_scoring import PointerScorer
 
 @dataclasses.dataclass(frozen=True)
 class ModelKind:
+    """`gin_module` is the module of its name in gin files, where that is not the architecture's `kind`."""
+
     config: type[Model]
     objective: Objective
     inference: Inference
+    gin_module: str | None = None
 
 
 MODEL_KINDS: Mapping[type[Model], ModelKind] = {
     kind.config: kind
     for kind in (
-        ModelKind(T5Config, TextToText(), TextToTextInference()),
+        ModelKind(T5Config, TextToText(), TextToTextInference(), "network"),
         ModelKind(EncoderConfig, Untrained(), EncoderInference()),
         ModelKind(
             FusionConfig,
@@ -66,7 +69,7 @@ MODEL_KINDS: Mapping[type[Model], ModelKind] = {
         ModelKind(DualEncoderConfig, Contrast(), QuestionInference()),
         ModelKind(PairConfig, Classes(), PairInference()),
         ModelKind(ReaderConfig, Reading(), QuestionInference()),
-        ModelKind(SpanReaderConfig, Pointing(), QuestionInference()),
+        ModelKind(SpanReaderConfig, Pointing(), QuestionInference(), "reader"),
     )
 }
 

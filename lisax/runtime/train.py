@@ -154,6 +154,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                     placed = partitioner.place_batch(batch)
                     if step == first_step:
                         check_batch(batch, config, partitioner, microbatches)
+                        progress.say("compiling the training step, which can take minutes")
                         train_step = train_step.lower(state, placed, run.kept).compile()
                         hosts.wait_for_all("compiled")
                     state, step_metrics = train_step(state, placed, run.kept)

@@ -12,7 +12,7 @@ import pytest
 
 from lisax.models.architectures import T5Config
 from lisax.models.attention import Attention
-from lisax.models.t5 import run_layers
+from lisax.models.t5 import Transformer, initialize, run_layers
 
 CONFIG = T5Config(emb_dim=4, num_heads=2, head_dim=2, dropout_rate=0.5, num_encoder_layers=3)
 
@@ -62,3 +62,24 @@ def test_each_layer_has_masks_of_its_own(options):
     found = np.asarray(Stack().apply({}, x, True, rngs={"dropout": jax.random.key(0)}))
     assert set(found.ravel().tolist()) == {0.0, 2.0, 4.0, 6.0} and abs(found.mean() - 3) < 0.5
     np.testing.assert_array_equal(Stack().apply({}, x, False), np.full(x.shape, 3.0))
+
+
+def test_masks_are_shared_over_positions_where_t5x_shares_them():
+    """T5X's network draws a mask for each position of the encoder's output, and shares all others over positions."""
+    config = dataclasses.replace(CONFIG, vocab_size=16, mlp_dim=8, num_encoder_layers=1, num_decoder_layers=1)
+    tokens, masks = jnp.ones((2, 5), jnp.int32), {}
+
+    def recorded(call, arguments, options, context):
+        if not isinstance(context.module, nn.Dropout):
+            return call(*arguments, **options)
+        ones = jnp.ones_like(arguments[0])
+        masked = call(ones, *arguments[1:], **options)
+        masks["/".join(context.module.path)] = bool((masked == masked[:, :1]).all())
+        return masked * arguments[0]
+
+    with nn.intercept_methods(recorded):
+        Transformer(config).apply(
+            {"params": initialize(config)}, tokens, tokens, tokens, enable_dropout=True, rngs={"dropout": jax.random.key(0)}
+        )
+    own = [name for name, shared in masks.items() if not shared]
+    assert own == ["encoder/Dropout_1"] and len(masks) == 2 + 3 + 2 + 4, masks

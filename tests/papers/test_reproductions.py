@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from benchmarks.matrix import RESULTS, parts
 from lisax.cli import main, verbs
+from lisax.cli.reproduce import reproduce
 from lisax.corpora import catalogue
 from lisax.errors import DataError, LisaxError
 from lisax.papers import reproductions
@@ -210,6 +212,11 @@ def test_every_command_names_what_there_is(command):
     assert context.params["gin_file"] or "--gin_file" not in command
     for file in context.params["gin_file"]:
         assert (GIN_CONFIGS / file).is_file(), file
+
+
+def test_the_help_names_a_row():
+    named = re.findall(r"lisax reproduce (?!--)(\S+)", reproduce.__doc__)
+    assert named and all(reproductions.find(name, None) for name in named)
 
 
 def test_rows_are_whole():

@@ -11,7 +11,7 @@ from ir_measures import AP, Success
 from lisax.metrics.ranking import ordered_ids, table_measures
 from lisax.predict import score_fusion
 from lisax.records import DataError, Hit, LisaxError
-from lisax.retrieval.runs import read_qrels, read_run, write_qrels, write_run
+from lisax.retrieval.runs import as_found, read_qrels, read_run, write_qrels, write_run
 
 HITS = [Hit("1", "Paris", 1, 3.25), Hit("1", "Åbo_(city)", 2, 0.1), Hit("2", "Rome", 1, -1.0)]
 
@@ -81,6 +81,15 @@ def test_figures_of_a_saved_run_are_trec_evals(tmp_path_factory, queries):
         )
         ours = table_measures(judged, run)
         assert (ours["map"], ours["success@1"]) == pytest.approx((theirs[AP], theirs[Success @ 1]))
+
+
+@pytest.mark.parametrize(
+    "scores", [[2.0, 1.0, 1.0, 1.0, 0.5], [0.1, 0.1], [1.0, 0.0, 0.0, 0.0], [0.0, -2.0, -2.0], [3.0, 2.0, 1.0], []]
+)
+def test_equal_scores_of_a_saved_run_are_found_again(tmp_path, scores):
+    write_run(tmp_path / "run", [Hit("q", f"d{rank}", rank, score) for rank, score in enumerate(scores, 1)], "t")
+    saved = read_run(tmp_path / "run").get("q", [])
+    assert [hit.score for hit in as_found(saved)] == scores and len({hit.score for hit in saved}) == len(saved)
 
 
 def test_a_saturated_probability_stays_one_where_log_odds_are_taken(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,7 +27,15 @@ from lisax.runtime.data import (
     task_modules,
     train_source,
 )
-from lisax.runtime.gin_files import GIN_CONFIGS, bindings_of, parsed, rewrite_gin_flags, run_gin
+from lisax.runtime.gin_files import (
+    GIN_CONFIGS,
+    WITHOUT_EFFECT,
+    bindings_of,
+    configured,
+    parsed,
+    rewrite_gin_flags,
+    run_gin,
+)
 from lisax.runtime.interop.convert import export_checkpoint
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.train_log import read_train_log
@@ -180,11 +189,46 @@ def test_every_model_file(path):
         (["nowhere.gin"], [], "there is no gin file 'nowhere.gin'"),
         (["models/t5_1_1_tiny.gin"], ["T5Config.layers = 3"], "doesn't have a parameter named 'layers'"),
         (["models/t5_1_1_tiny.gin"], ["MODEL_DIR = "], "gin: "),
+        (FILES, ["BATCHSIZE = 4"], "the macro BATCHSIZE is set and nothing reads it. Did you mean BATCH_SIZE?"),
     ],
 )
 def test_mistakes_in_gin(files, bindings, message):
     with pytest.raises(LisaxError, match=message), parsed(files, bindings):
         pass
+
+
+def _config(*bindings, files=FILES):
+    given = ["MODEL_DIR = 'out'", "TRAIN_STEPS = 2", *bindings_of(TINY), *bindings]
+    with configured("train", files, given) as config:
+        return config
+
+
+@pytest.mark.parametrize(
+    ("binding", "message"),
+    [
+        ("BATCH_SIZE = 'abc'", "DatasetConfig.batch_size (set by BATCH_SIZE) must be a whole number, found 'abc'"),
+        ("TRAIN_STEPS = 1e3", "train.total_steps (set by TRAIN_STEPS) must be a whole number or None, found 1000.0"),
+        ("T5Config.emb_dim = 'a'", "T5Config.emb_dim must be a whole number, found 'a'"),
+        ("RestoreCheckpointConfig.path = ['a', 'b']", "RestoreCheckpointConfig.path must be one checkpoint, found 2"),
+        ("PjitPartitioner.logical_axis_rules = ['batch']", "must be Sequence[tuple[str, str | None]], found ['batch']"),
+        ("TASK_FEATURE_LENGTHS = {'inputs': 'a'}", "must be Mapping[str, int] or None"),
+        ("OPTIMIZER = 3", "train.optimizer (set by OPTIMIZER) must be Optimizer, found 3"),
+        ("Trainer.learning_rate_fn = 0.1", "Trainer.learning_rate_fn must be Callable, found 0.1"),
+    ],
+)
+def test_a_value_of_another_type_is_named(binding, message):
+    with pytest.raises(LisaxError, match=re.escape(message)):
+        _config(binding)
+
+
+def test_names_of_t5x_work_or_say_that_they_do_not(capsys):
+    assert _config("RestoreCheckpointConfig.path = []").checkpoint.restore.path is None
+    assert _config("RestoreCheckpointConfig.path = ['a']").checkpoint.restore.path == "a"
+    assert not _config("SHUFFLE_TRAIN_EXAMPLES = False").train_data.shuffle and _config().train_data.shuffle
+    assert capsys.readouterr().err == ""
+    _config("USE_HARDWARE_RNG = True", "JSON_WRITE_N_RESULTS = 5", "EVALUATOR_NUM_EXAMPLES = 5")
+    told = capsys.readouterr().err
+    assert all(f"note: {name} changes nothing: " in told for name in WITHOUT_EFFECT)
 
 
 @pytest.mark.parametrize(

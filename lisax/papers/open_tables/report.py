@@ -24,7 +24,7 @@ from lisax.report.published import TABLE_RERANKING, TABLE_RETRIEVAL, TABLE_VERDI
 from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultRow, ResultTable
 from lisax.report.text_table import text_table
 from lisax.retrieval.cells import Strategy
-from lisax.retrieval.runs import read_run
+from lisax.retrieval.runs import as_found, read_run
 from lisax.runtime.checkpoints import read_card
 from lisax.sampling import table_examples
 
@@ -74,8 +74,9 @@ def _retrieval(run: OpenTables, reported: Mapping[str, Claim]) -> dict[str, dict
     for strategy, mode in run.compared_pairs:
         if (file := run.run_file(strategy, mode, REPORT)).exists():
             hits = read_run(file)
+            found = {query: as_found(of_query) for query, of_query in hits.items()}
             retrieval.setdefault(str(strategy), {})[mode] = figures.hits(reported, hits) | {
-                "among_equals": figures.hits_among_equals(reported, hits)
+                "among_equals": figures.hits_among_equals(reported, found)
             }
     return retrieval
 
