@@ -12,9 +12,9 @@ class Limits:
     """`waiting` claims and questions may queue for the model besides the running ones; further ones get 503."""
 
     text_characters: int = 500  # per question or claim
-    paragraph_characters: int = 8_000  # of a text whose sentences are checked one by one
-    paragraph_sentences: int = 50
-    form_bytes: int = 64 << 10
+    paragraph_characters: int = 20_000  # of a text whose sentences are checked one by one
+    paragraph_sentences: int = 50  # checked at once; the page then offers to go on
+    form_bytes: int = 256 << 10
     upload_bytes: int = 16 << 20
     upload_files: int = 100
     upload_tables: int = 2_000
