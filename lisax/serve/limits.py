@@ -35,6 +35,8 @@ class Limits:
     upload_seconds: float = 600.0  # the same for files; the largest take minutes
     head_seconds: float = 10.0  # for the head of a request to arrive, after the connection or the last answer
     body_seconds: float = 30.0  # for the body
+    body_grace_seconds: float = 5.0  # after which it must have come at this many bytes a second
+    body_bytes_per_second: int = 2 << 10
     connections: int = 512
     connections_per_client: int = 32
     answers_kept: int = 10_000  # answers with feedback are kept beyond this
