@@ -112,9 +112,9 @@ def _open(path: Path) -> tuple[str, Model]:
 
     if is_encoder(path):
         from lisax.predict.ranker import VectorRanker
-        from lisax.predict.sentence_encoder import SentenceEncoder
+        from lisax.predict.retriever import open_encoder
 
-        return RANKER, VectorRanker(SentenceEncoder.open(path))
+        return RANKER, VectorRanker(open_encoder(path))
     role = ROLES.get(format_of(path))
     if role == READER:
         from lisax.predict.reader import Reader
