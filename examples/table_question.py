@@ -51,7 +51,7 @@ for question in QUESTIONS:
     found = index.search(question, 1)[0]
     scores = scored(question, index.table(found.unit))
     row, column = scores.best
-    print(f"{question}  {scores.table.rows[row][column]} ({found.unit}, row {row}, column {column})")
+    print(f"{question}  {scores.table.rows[row][column]} ({found.unit}, row {row + 1}, column {column + 1})")
     print(line(scores.table.header))
     for cells, shares in zip(scores.table.rows, scores.cells):
         print(line([f"{cell} {100 * share:.0f} %" for cell, share in zip(cells, shares)]))

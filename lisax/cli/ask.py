@@ -8,6 +8,8 @@ import click
 
 from lisax.cli.verbs import Argument, Count, Local, Option, Probability
 
+SHOWN = 0.0005  # a less probable answer, which would read 0.000, is shown as JSON or if it is the only one
+
 
 def ask(
     question: Annotated[str, Argument("The question, in quotation marks.", "QUESTION")],
@@ -72,7 +74,8 @@ def ask(
         answers=answers,
         min_confidence=min_confidence,
     )
-    for line in found:
-        print(line.to_json() if json else line)
+    for place, line in enumerate(found):
+        if json or place == 0 or line.probability >= SHOWN:
+            print(line.to_json() if json else line)
     if not found and not json:
         print("no answer was found")

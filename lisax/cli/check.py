@@ -28,6 +28,9 @@ Calibrate = Annotated[
     ),
 ]
 
+Aggregate = Annotated[
+    Literal["any", "max", "sum", "first"], Option("How to combine a pointwise model's labels of single sentences.")
+]
 Prompt = Annotated[
     str | None,
     Option(
@@ -103,7 +106,7 @@ def check(
             "encoder such as minilm, whose vectors count beside BM25. FIRST,SECOND: the second compares the best of the "
             "first (duoT5).",
             "DIR",
-            default="minilm without --model over text, otherwise bm25",
+            default="over text the shipped one; with --model and without its encoder (lisax models get minilm) bm25",
         ),
     ] = None,
     prompt: Prompt = None,
@@ -112,10 +115,7 @@ def check(
     ranker_words: Annotated[
         str | None, Option("With --ranker-prompt, the answers: RELEVANT,NOT-RELEVANT.", "W,W")
     ] = None,
-    aggregate: Annotated[
-        Literal["any", "max", "sum", "first"],
-        Option("How to combine a pointwise model's labels of single sentences."),
-    ] = "any",
+    aggregate: Aggregate = "any",
     threshold: Annotated[
         float | None,
         Option(

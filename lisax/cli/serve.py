@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
+from lisax.cli.check import Aggregate
 from lisax.cli.verbs import Count, Local, Option, Port, Probability, Rate
 
 Indexes = Annotated[
@@ -46,10 +47,7 @@ def serve(
     ] = (),
     pool: Annotated[Count, Option("Tables scored per question.")] = 20,
     keep: Annotated[Count, Option("Tables or answers to show.")] = 5,
-    aggregate: Annotated[
-        Literal["max", "sum", "first", "any"],
-        Option("How to combine a pointwise labeller's labels of single sentences."),
-    ] = "any",
+    aggregate: Aggregate = "any",
     temporal: Annotated[
         bool,
         Option(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from lisax.cli.check import Calibrate, LabelWords, MinConfidence, Prompt, words_of
+from lisax.cli.check import Aggregate, Calibrate, LabelWords, MinConfidence, Prompt, words_of
 from lisax.cli.verbs import Count, Fetched, Option, Place
 
 
@@ -23,10 +23,7 @@ def verify(
     ],
     index: Annotated[Fetched, Option("An index of `lisax index documents`, `mixed` or `cells`.", "INDEX")],
     out: Annotated[Place, Option("FEVER submission to write.", "FILE")],
-    aggregate: Annotated[
-        Literal["any", "max", "sum", "first"],
-        Option("How to combine a pointwise model's labels of single sentences."),
-    ] = "any",
+    aggregate: Aggregate = "any",
     temporal: Annotated[
         bool,
         Option(

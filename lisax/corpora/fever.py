@@ -222,26 +222,35 @@ def read_predictions(path, watch: Watch | None = None) -> Iterator[Prediction]:
 
 
 def parse_prediction(row: Row) -> Prediction:
+    """A verdict. Of one that names all its evidence in `evidence_units` (`Verdict.to_dict`) the sentences count, which are
+    all that FEVER knows."""
     claim_id, _ = row.id()
+    given, units = row.get("predicted_evidence", list), row.strings("evidence_units", [])
+    scores = row.get("evidence_scores", list, [])
+    if units and len(units) == len(given):
+        sentences = [i for i, unit in enumerate(units) if _sentence_of(unit) and given[i][1:] != [None]]
+        given = [given[i] for i in sentences]
+        scores = [scores[i] for i in sentences] if len(scores) == len(units) else scores
     evidence = []
-    for i, item in enumerate(row.get("predicted_evidence", list)):
+    for i, item in enumerate(given):
         if not isinstance(item, list) or len(item) != 2:
             raise row.error(f"predicted_evidence[{i}]", f"expected [page, sentence], found {item!r:.80}")
         evidence.append(_evidence_unit(row, f"predicted_evidence[{i}]", [None, None, *item]))
     if None in evidence:
         raise row.error("predicted_evidence", "expected [page, sentence], found null")
-    return predicted_verdict(row, claim_id, tuple(evidence))
+    return predicted_verdict(row, claim_id, tuple(evidence), scores)
 
 
-def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Prediction:
-    """The verdict of a row with `predicted_label` and, if present, our additional fields."""
+def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...], scores: list) -> Prediction:
+    """The verdict of a row with `predicted_label` and, if present, our additional fields. Scores with a null among them
+    are none."""
     probabilities = (math.nan,) * len(LABELS)
     if "label_probabilities" in row.value:
         by_label = row.get("label_probabilities", dict)
         if len(by_label) > 1 and by_label.keys() < set(map(str, LABELS)):  # of a labeller that has two of them
             by_label = dict.fromkeys(map(str, LABELS), math.nan) | by_label
         probabilities = tuple(row.each("label_probabilities", map(by_label.get, map(str, LABELS)), float))
-    scores = tuple(row.each("evidence_scores", row.get("evidence_scores", list, []), float))
+    scores = () if None in scores else tuple(row.each("evidence_scores", scores, float))
     if scores and len(scores) != len(evidence):
         raise row.error("evidence_scores", f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
     name = row.get("predicted_label", str)

@@ -45,9 +45,12 @@ def read_predictions(path: str | os.PathLike, watch: Watch | None = None) -> Ite
 
 def parse_prediction(row: Row) -> TablePrediction:
     claim_id, _ = row.id()
-    evidence = row.ids("predicted_evidence", row.get("predicted_evidence", list))
+    given = row.get("predicted_evidence", list)  # [table, null] in a `Verdict.to_dict`
+    evidence = row.ids(
+        "predicted_evidence", [one[0] if isinstance(one, list) and one[1:] == [None] else one for one in given]
+    )
     sufficiency = row.get("sufficiency", (int, float), None)
     if sufficiency is not None and not math.isfinite(sufficiency):
         raise row.error("sufficiency", f"expected a finite number, found {sufficiency}")
-    verdict = predicted_verdict(row, claim_id, evidence)
+    verdict = predicted_verdict(row, claim_id, evidence, row.get("evidence_scores", list, []))
     return TablePrediction(verdict, None if sufficiency is None else float(sufficiency))

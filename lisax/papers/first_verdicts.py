@@ -32,5 +32,8 @@ def first_verdicts(run: List5, model: Path | None = None) -> None:
         return
     name = "the checker that LisaX ships" if model is None else str(model)
     say(f"{name}, which knows nothing of these pages but what it reads:")
+    right = 0
     for claim, verdict in zip(claims, checker.check_many(claims)):
+        right += verdict.label is claim.label
         print(f"{verdict}\n  gold: {claim.label}\n")
+    print(f"{right} of these {len(claims)} verdicts are right\n")

@@ -196,7 +196,7 @@ def _best_cell(scores: TableScores) -> Answer:
     table, (row, column) = scores.table, scores.best
     text = ", ".join(f"{name}: {cell}" if name else cell for name, cell in zip(table.header, table.rows[row]))
     evidence = Evidence(
-        cell_id(table.id, row, column), text, table.title or table.caption, f"row {row}, column {column}"
+        cell_id(table.id, row, column), text, table.title or table.caption, f"row {row + 1}, column {column + 1}"
     )
     return Answer(table.rows[row][column], scores.probability, evidence=evidence)
 

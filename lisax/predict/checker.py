@@ -14,6 +14,7 @@ from lisax.predict.opening import open_model
 from lisax.predict.ranker import Bm25Ranker, InTurn, Ranker
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.predict.verifier import (
+    AGGREGATE,
     NOTHING,
     PointerVerifier,
     Verifier,
@@ -25,6 +26,7 @@ from lisax.predict.verifier import (
 )
 from lisax.records import Claim, LisaxError, check_text
 from lisax.retrieval.entities import default_spotter
+from lisax.runtime import pretrained
 
 CANDIDATES = 100  # units of evidence ranked per claim
 LEAST_TABLES = 10  # retrieved per claim; a model that reads fewer takes the first
@@ -58,7 +60,7 @@ class Checker:
         verifier: Verifier | Path | None = None,
         *,
         model: Path | None = None,
-        aggregate: str = "any",
+        aggregate: str = AGGREGATE,
         threshold: float | None = None,
         evidence: int | None = None,
         temporal: bool = False,
@@ -155,6 +157,11 @@ class Checker:
 
 def _texts(claims: Sequence[str | Claim]) -> list[str]:
     return [check_text(claim if isinstance(claim, str) else claim.text) for claim in claims]
+
+
+def default_ranker() -> Path | str:
+    """The ranker of text beside a labeller that is named: the shipped one where its encoder is there already, else `bm25`."""
+    return shipped.ranker() if pretrained.find(shipped.ENCODER).is_there else Bm25Ranker.tag
 
 
 def shipped_for(index: Index, ranker: Ranker | Path | None = None) -> tuple[Path, Ranker | Path | None]:

@@ -15,21 +15,24 @@ from lisax import shipped
 from lisax.corpora import read_claims
 from lisax.formats.parts import TABLE_PARTS
 from lisax.predict.building import build_index, open_corpus
-from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, shipped_for
+from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, default_ranker, shipped_for
 from lisax.predict.index import Index
 from lisax.predict.opening import format_of
 from lisax.predict.ranker import Ranker
 from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
-from lisax.predict.verifier import Verifier
+from lisax.predict.verifier import AGGREGATE, Labeller, PromptVerifier, Verifier
 from lisax.predict.wiki_index import WikiIndex
 from lisax.progress import counting, say
 from lisax.records import Claim, DataError, LisaxError, get_field, is_text, parse_json_object
+from lisax.runtime import pretrained
 from lisax.runtime.batching import windows
 from lisax.runtime.public_models import given_use
 from lisax.runtime.resumable import fingerprint, resumable_groups
 
 STDIN = Path("standard input")
+SHIPPED_RANKER = "the shipped ranker: BM25, vectors of MiniLM and an adapter of it"
+BM25_ALONE = f"BM25 alone; after `lisax models get {shipped.ENCODER}` by the shipped ranker"
 FILES = ("corpus", "index", "model", "ranker")
 
 
@@ -41,7 +44,7 @@ class Settings:
     index: Path | str | None  # a folder, or the URL of a live MediaWiki's api.php
     model: Path | None = None  # None: the shipped one
     ranker: str | None = None
-    aggregate: str = "any"
+    aggregate: str = AGGREGATE
     threshold: float | None = None
     temporal: bool = False
     hops: int = 1
@@ -74,6 +77,9 @@ class Settings:
         )
         if index is None:
             index = open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None)
+            if ranker is None and isinstance(verifier, (Labeller, PromptVerifier)):
+                ranker = default_ranker()
+                say(f"evidence is ordered by {BM25_ALONE if ranker == 'bm25' else SHIPPED_RANKER}")
         if self.calibrate:
             from lisax.predict import calibrating
 
@@ -94,7 +100,7 @@ class Settings:
 
     def digest(self, claims: Path) -> str:
         """A digest of everything that determines the verdicts on a file of claims."""
-        values = dataclasses.asdict(self)
+        values = dataclasses.asdict(self) | {"ranks_by_encoder": pretrained.find(shipped.ENCODER).is_there}
         prints = [_print_of(path) for path in (claims, *(values.pop(name) for name in FILES))]
         return json.dumps([values, prints])
 

@@ -13,7 +13,15 @@ from lisax.predict.index import Index
 from lisax.predict.ranker import Bm25Ranker, Ranker, SentenceRanker, rank_to_file
 from lisax.predict.table_index import COLUMNS, TableIndex
 from lisax.predict.verdicts import Evidence, write_predictions
-from lisax.predict.verifier import PointerVerifier, TableVerifier, Verifier, tell_dropped_rows, tell_open, verify_run
+from lisax.predict.verifier import (
+    AGGREGATE,
+    PointerVerifier,
+    TableVerifier,
+    Verifier,
+    tell_dropped_rows,
+    tell_open,
+    verify_run,
+)
 from lisax.progress import counting, say
 from lisax.records import Claim, DataError, Hit, LisaxError, Question, read_json_lines
 from lisax.retrieval.entities import default_spotter
@@ -117,7 +125,7 @@ def verify_file(
     index: Path,
     out: Path,
     *,
-    aggregate: str = "max",
+    aggregate: str = AGGREGATE,
     temporal: bool = False,
     threshold: float | None = None,
     min_confidence: float | None = None,

@@ -21,6 +21,7 @@ from lisax.predict.opening import is_encoder, open_model
 from lisax.predict.pair_model import PairModel
 from lisax.predict.pointer_model import PointerModel
 from lisax.predict.prompt_model import PromptModel, text_of
+from lisax.predict.retriever import open_encoder
 from lisax.predict.score_fusion import features_of, probability
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.stopping import Stopping
@@ -100,7 +101,7 @@ class Ranker(Protocol):
         if name == "bm25":
             return Bm25Ranker()
         if is_encoder(path):
-            return VectorRanker(SentenceEncoder.open(path))
+            return VectorRanker(open_encoder(path))
         return ranker_of(open_model(path, use), path)
 
 

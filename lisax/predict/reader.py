@@ -49,8 +49,8 @@ class Answer:
     sentence, row, edge or cell that contains it; `reason` names the operation that computed it from cells, if any.
     `abstained`: there is no answer, because the likeliest one was below the minimum confidence, as `reason` says.
 
-    >>> print(Answer("Tarn", 0.83, evidence=Evidence("Mara_0", "Mara was born in Tarn.", "Mara", "sentence 0")))
-    Tarn (0.830), from Mara, sentence 0: Mara was born in Tarn.
+    >>> print(Answer("Tarn", 0.83, evidence=Evidence("Mara_0", "Mara was born in Tarn.", "Mara", "sentence 1")))
+    Tarn (0.830), from Mara, sentence 1: Mara was born in Tarn.
     """
 
     text: str

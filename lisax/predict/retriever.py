@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import weakref
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -19,7 +20,8 @@ from lisax.retrieval.dense_texts import Text
 from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.interop.kinds import Kind, kind_of
 from lisax.runtime.model_card import ModelCard
-from lisax.runtime.text_scoring import open_dual_encoder
+from lisax.runtime.resumable import fingerprint
+from lisax.runtime.text_scoring import VARIABLE, open_dual_encoder
 
 
 class Retriever:
@@ -69,11 +71,19 @@ class Retriever:
         )
 
 
+_OPEN: weakref.WeakValueDictionary[tuple, Encodes] = weakref.WeakValueDictionary()
+
+
 def open_encoder(path: str | os.PathLike) -> Encodes:
     """A sentence encoder, given as a name that `lisax models list` shows, as hf:OWNER/NAME@REVISION or as a Hugging Face
-    folder; or a trained dual encoder. Raises LisaxError for any other model."""
+    folder; or a trained dual encoder. One that is still in use is shared: each has its weights in memory, and a page opens
+    one for each index. Raises LisaxError for any other model."""
     folder = resolve_checkpoint(path)
-    return SentenceEncoder.open(path) if kind_of(folder) is Kind.HUGGINGFACE else Retriever.open(path)
+    key = opened_from(path), os.environ.get(VARIABLE), str(fingerprint(folder))
+    if (encoder := _OPEN.get(key)) is None:
+        encoder = SentenceEncoder.open(path) if kind_of(folder) is Kind.HUGGINGFACE else Retriever.open(path)
+        _OPEN[key] = encoder
+    return encoder
 
 
 def add_vectors(index: str | os.PathLike, encoder: Encodes) -> int:

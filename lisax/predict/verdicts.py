@@ -30,15 +30,15 @@ _EDGE = re.compile(r".+#e[0-9]+", re.DOTALL)
 class Evidence:
     """One unit of evidence: a sentence, a table's row, a graph's edge, or a whole table.
 
-    `unit` is its id, and `source` the title of its page, table or graph. `place` is its position in the source
-    (`sentence 3`, `row 0`, `edge 1`), counted from 0 as in the id; empty for a whole table. `score` comes from the last
+    `unit` is its id, and `source` the title of its page, table or graph. `place` is its position in the source for people
+    (`sentence 1`, `row 3`), counted from 1; ids count from 0. Empty for a whole table. `score` comes from the last
     step that ranked it: the search, a ranker (a probability of relevance), or an evidence pointer; None if nothing did.
     `page` is the page's id as its corpus writes it; `table` is the part of a table that a model reads; `similarity` is
     the cosine of the claim's vector with its own, where it was found in an index with vectors. Of a live wiki, `url` is the
     page's address and `revision_url` that of the revision that was read.
 
-    >>> Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 0", 0.98)
-    Evidence(unit='Vova_Brugard_0', text='Vova Brugard was born in Torimoor.', source='Vova Brugard', place='sentence 0', score=0.98)
+    >>> Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 1", 0.98)
+    Evidence(unit='Vova_Brugard_0', text='Vova Brugard was born in Torimoor.', source='Vova Brugard', place='sentence 1', score=0.98)
     """
 
     unit: str
@@ -61,18 +61,30 @@ class Evidence:
         return f"{self.where}{'' if self.score is None else f' ({self.score:.3g})'}: {self.text}"
 
     @property
+    def pair(self) -> tuple[str, int | None]:
+        """The page, table or graph and the number of the sentence, row or edge in it, from 0; None of a whole table, and of
+        a unit without a number."""
+        if self.table is not None:
+            return self.unit, None
+        for mark in ("#r", "#e", "_"):
+            owner, _, number = self.unit.rpartition(mark)
+            if owner and number.isdecimal():
+                return (self.page if mark == "_" else "") or owner, int(number)
+        return self.unit, None
+
+    @property
     def where(self) -> str:
         """Source and place in words, or the id where the source has no title."""
         return ", ".join(filter(None, (self.source, self.place))) if self.source else self.unit
 
 
 def place_of(unit: str) -> str:
-    """A unit's position in its page, table or graph, from its id."""
+    """A unit's position in its page, table or graph, counted from 1, from its id."""
     if is_row(unit):
-        return f"row {unit.rpartition('#r')[2]}"
+        return f"row {int(unit.rpartition('#r')[2]) + 1}"
     if _EDGE.fullmatch(unit):
-        return f"edge {unit.rpartition('#e')[2]}"
-    return f"sentence {split_sentence_id(unit)[1]}"
+        return f"edge {int(unit.rpartition('#e')[2]) + 1}"
+    return f"sentence {split_sentence_id(unit)[1] + 1}"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -90,13 +102,13 @@ class Verdict:
     verdicts that this one was joined from (`joining.join`).
 
     >>> from lisax.records import Label
-    >>> evidence = Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 0", 0.98)
+    >>> evidence = Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 1", 0.98)
     >>> shares = {Label.SUPPORTS: 0.9, Label.REFUTES: 0.04, Label.NOT_ENOUGH_INFO: 0.06}
     >>> verdict = Verdict("Vova Brugard was born in Torimoor.", Label.SUPPORTS, shares, (evidence,))
     >>> print(verdict)
     SUPPORTS  Vova Brugard was born in Torimoor.
       SUPPORTS 0.900  NOT ENOUGH INFO 0.060  REFUTES 0.040
-      1. Vova Brugard, sentence 0 (0.98): Vova Brugard was born in Torimoor.
+      1. Vova Brugard, sentence 1 (0.98): Vova Brugard was born in Torimoor.
     >>> verdict.to_dict()["predicted_evidence"]
     [['Vova_Brugard', 0]]
     """
@@ -198,11 +210,6 @@ class Verdict:
         """A line of a predictions file, as `lisax verify` writes and `lisax score` reads it: FEVER's fields and our
         own."""
         made, own = self.prediction(), {} if self.id is None else {"id": self.id}
-        if self.sources:
-            parts = [source.submission() for source in self.sources]
-            both = [unit for part in parts for unit in part["predicted_evidence"]]
-            alone = dataclasses.replace(self, sources=(), evidence=()).submission()
-            return alone | {"predicted_evidence": both, "evidence_units": list(made.evidence)}
         if self.reads == "tables":
             return own | table_predictions.prediction_row(TablePrediction(made, self.sufficiency))
         pages = {one.unit.rpartition("_")[0]: one.page for one in self.evidence if one.page}
@@ -210,11 +217,20 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the `submission` plus the claim, the reason and the texts of the evidence; of joined verdicts also
-        the unit that decides, and what each source says."""
-        texts: dict[str, Any] = {"reason": self.reason, "evidence": [one.to_dict() for one in self.evidence]}
+        the unit that decides, and what each source says.
+
+        `predicted_evidence` (`Evidence.pair`), `evidence_units` and `evidence_scores` name the same units in the same
+        order, whatever they are; a unit that nothing scored has None."""
+        found: dict[str, Any] = {
+            "predicted_evidence": [list(one.pair) for one in self.evidence],
+            "evidence_units": [one.unit for one in self.evidence],
+            "evidence_scores": [one.score for one in self.evidence],
+            "reason": self.reason,
+            "evidence": [one.to_dict() for one in self.evidence],
+        }
         if self.sources:
-            texts |= {"deciding": self.deciding, "sources": [source.summary() for source in self.sources]}
-        return {"claim": self.claim} | self.submission() | texts
+            found |= {"deciding": self.deciding, "sources": [source.summary() for source in self.sources]}
+        return {"claim": self.claim} | self.submission() | found
 
     def summary(self) -> dict[str, Any]:
         """The label alone, as one of the `sources` of a joined verdict."""

@@ -33,6 +33,7 @@ from lisax.sampling.examples import LIST_LENGTH, Lookup
 
 CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
 ONE_BY_ONE = 3  # tables that a labeller of one table reads, one after the other
+AGGREGATE = "any"  # how a pointwise labeller's labels of single sentences are combined, where nothing else is asked for
 PROMPTS_AT_A_TIME = 32  # claims per call of a published checker
 
 Progress = Callable[[int], None]
@@ -80,7 +81,7 @@ class Verifier(Protocol):
     def open(
         path: str | os.PathLike,
         *,
-        aggregate: str = "any",
+        aggregate: str = AGGREGATE,
         threshold: float | None = None,
         evidence: int | None = None,
         use: Use | None = None,
@@ -101,7 +102,7 @@ def verifier_of(
     model: TextModel | PairModel | PointerModel | FusionModel | PromptModel,
     source: str | os.PathLike = "this model",
     *,
-    aggregate: str = "any",
+    aggregate: str = AGGREGATE,
     threshold: float | None = None,
     evidence: int | None = None,
 ) -> Verifier:
@@ -156,7 +157,7 @@ class Labeller(Verifier):
     checkpoint says for how few `sentences` it was trained (`Recipe.list_sentences`) reads the first, the first two and so
     on to that number, and gives the mean of its label probabilities."""
 
-    def __init__(self, model: TextModel | PairModel, aggregate: str = "any", depth: int | None = None):
+    def __init__(self, model: TextModel | PairModel, aggregate: str = AGGREGATE, depth: int | None = None):
         if aggregate not in AGGREGATES:
             raise LisaxError(f"expected an aggregate of {', '.join(AGGREGATES)}; found '{aggregate}'")
         self.model, self.aggregate, self.depth = model, aggregate, depth or LIST_LENGTH

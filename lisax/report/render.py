@@ -21,7 +21,7 @@ from lisax.metrics.calibration import expected_error
 from lisax.records import LABELS, Label, atomic_write
 from lisax.report import charts
 from lisax.report.columns import known, result_tables
-from lisax.report.report import ClaimView, Report
+from lisax.report.report import WHY_MARKED, ClaimView, Report
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAX_CLAIMS = 3000  # larger files are slow on phones
@@ -53,6 +53,7 @@ def render(report: Report) -> str:
         report=report,
         labels=LABELS,
         result_tables=result_tables(report),
+        why_marked=WHY_MARKED,
         best=next((row for row in report.verdict_rows if row.best), None),
         style=markupsafe.Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
         script=markupsafe.Markup(script),

@@ -65,6 +65,12 @@ class GridView:
     is_gold: bool = False
 
 
+# Of the rows that are marked `best`.
+WHY_MARKED = (
+    "the variant that the report goes on with, by the paper or held-out claims; another may have higher figures here"
+)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResultRow:
     """`values` are fractions, one per column of its table, None where unknown. `published`: a paper's own figures."""

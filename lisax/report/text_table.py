@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from lisax.report.columns import known, result_tables
-from lisax.report.report import Report, ResultTable
+from lisax.report.report import WHY_MARKED, Report, ResultTable
 
 
 def text_tables(report: Report, published: bool = True) -> str:
-    """All tables, in percent; `published` rows follow a separating line.
-
-    `*` marks the best row, which the report shows in detail.
-    """
-    return "\n\n".join(map(text_table, result_tables(report, published)))
+    """All tables, in percent; `published` rows follow a separating line."""
+    tables = result_tables(report, published)
+    marked = [f"* {WHY_MARKED}"] if any(row.best for table in tables for row in table.rows) else []
+    return "\n\n".join([*map(text_table, tables), *marked])
 
 
 def text_table(table: ResultTable) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lisax import shipped
 from lisax.records import Claim, Label, LisaxError
 from lisax.retrieval.entities import default_spotter
 from lisax.serve.library import ServedCorpus
@@ -107,6 +108,10 @@ class Engine:
                     "labeller, which checks claims, or a reader, which answers questions"
                 )
             self.search(corpus)
+        if not self.models.shipped:
+            for corpus in corpora:
+                if lacking := self.lacks(corpus):
+                    raise LisaxError(f"{self.models.paths.get(PARTS, PARTS)} cannot answer. {lacking}")
 
     def kinds(self, corpus: ServedCorpus) -> tuple[str, ...]:
         """The kinds of questions that the models support for a corpus."""
@@ -371,16 +376,21 @@ class Engine:
             "candidates": [one.unit for one in checked.found],
             **({"deciding": verdict.deciding} if verdict.deciding else {}),
             **({"read_together": True} if not (verdict.decided_by or verdict.ruling) else {}),
-            **({"calibrated": True} if self._is_calibrated(verdict) else {}),
+            **({"calibrated": on} if (on := self._calibrated_on(verdict)) else {}),
             **({"temporal": verdict.ruling} if verdict.ruling else {}),
             **({"abstained": verdict.reason} if verdict.abstained else {}),
             **({"note": checked.note} if checked.note else {}),
         }
 
-    def _is_calibrated(self, verdict: Verdict) -> bool:
-        verifier = self._table_verifier() if verdict.reads == "tables" else self._labeller()
-        fitted = verifier.calibration  # on no claims where it was taken over from a model that was trained further
-        return bool(verdict.probabilities) and fitted is not None and fitted.claims > 0
+    def _calibrated_on(self, verdict: Verdict) -> str | None:
+        """The shipped model's name, or "own", where the probabilities of a verdict were fitted to claims."""
+        role = TABLE_VERIFIER if verdict.reads == "tables" else LABELLER
+        fitted = (self._table_verifier() if role == TABLE_VERIFIER else self._labeller()).calibration
+        # On no claims where it was taken over from a model that was trained further.
+        if not verdict.probabilities or fitted is None or fitted.claims == 0:
+            return None
+        path = self.models.paths.get(role, Path())
+        return path.name if path.is_relative_to(shipped.FOLDER) else "own"
 
     def _note(self, verdict: Verdict) -> str:
         if verdict.reads != "tables" or verdict.label is not Label.NOT_ENOUGH_INFO or verdict.abstained:

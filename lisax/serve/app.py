@@ -8,6 +8,7 @@ import dataclasses
 import hashlib
 import hmac
 import io
+import json
 import re
 import tempfile
 import zipfile
@@ -26,7 +27,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from lisax.records import LisaxError
 from lisax.report import heatmap
 from lisax.report.render import TEMPLATES as REPORT_TEMPLATES
-from lisax.serve import api, asking, export, forms, problems, training, uploads, views
+from lisax.serve import api, asking, export, forms, problems, saving, training, uploads, views
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, SEARCH, Engine
 from lisax.serve.guard import HEADERS, Guard, Rules
 from lisax.serve.library import Library, ServedCorpus
@@ -51,6 +52,7 @@ class Page:
     training: Training
     rules: Rules
     examples: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
+    tried: str = ""  # how these were chosen
 
     def __post_init__(self):
         self.limits = self.rules.limits
@@ -219,6 +221,7 @@ def _add_asking(app: FastAPI, page: Page) -> None:
             contents={corpus.id: page.engine.contents(corpus) for corpus in page.library},
             lacks={corpus.id: page.engine.lacks(corpus) for corpus in page.library},
             examples=page.all_examples(),
+            tried=page.tried,
             about=views.about(page.engine.models),
             missing=page.engine.models.missing,
             **page.form(text, kind, chosen),
@@ -241,6 +244,7 @@ def _add_asking(app: FastAPI, page: Page) -> None:
         corpus, said = page.library.get(answer.corpus), page.store.feedback(answer.id)
         values = {
             "answer": answer,
+            "address": str(request.url.replace(query=None)),
             "corpus": corpus,
             "corpora": page.askable(),
             "describe": lambda one: views.described(one, corpus, page.engine),
@@ -259,6 +263,22 @@ def _add_asking(app: FastAPI, page: Page) -> None:
             return page.render(request, "question.html", tables=tables, **values)
         made = None if corpus is None else views.verdict(answer, corpus, page.engine, said)
         return page.render(request, "claim.html", shown=made, **values)
+
+    @app.get("/answers/{answer_id}/verdict.{form}")
+    def saved(request: Request, answer_id: str, form: str) -> Response:
+        answer = _answer(page, answer_id)
+        parts = answer.result.get("parts", [{"answer": answer.id}])
+        answers = [one for part in parts if (one := page.store.answer(part["answer"])) is not None]
+        corpus = page.library.get(answer.corpus)
+        if form not in saving.FORMS or corpus is None or not all("verdicts" in one.result for one in answers):
+            raise HTTPException(404, "There is no verdict here to save.")
+        rows = [
+            saving.row(one, views.verdict(one, corpus, page.engine, []), corpus, str(request.base_url))
+            for one in answers
+        ]
+        made = saving.markdown(rows) if form == "md" else json.dumps({"verdicts": rows}, ensure_ascii=False, indent=1)
+        named = {"content-disposition": f'attachment; filename="verdict-{answer.id[:8]}.{form}"'}
+        return Response(made, media_type=saving.FORMS[form], headers=named)
 
     @app.get("/sources/{corpus_id}/{kind}")
     def source(request: Request, corpus_id: str, kind: str) -> Response:

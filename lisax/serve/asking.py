@@ -29,12 +29,14 @@ Event = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a corpus; `sentences` are the claims of a paragraph, empty for all else."""
+    """What is asked of a corpus; `sentences` are the claims of a paragraph, empty for all else, and `left` those that are
+    not checked because there are too many."""
 
     corpus: ServedCorpus
     kind: str
     text: str
     sentences: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 def asked(page: Page, form: FormData) -> Asked:
@@ -53,18 +55,14 @@ def asked(page: Page, form: FormData) -> Asked:
     text, sentences = forms.text(form, "text", limits.paragraph_characters), ()
     found = tuple(filter(None, map(forms.clean, split_paragraphs(forms.string(form, "text")))))
     if len(found) > 1:
-        sentences = found
-        if len(sentences) > limits.paragraph_sentences:
-            raise LisaxError(
-                f"The text has {len(sentences):,} sentences; at most {limits.paragraph_sentences:,} are checked at once."
-            )
+        sentences = found[: limits.paragraph_sentences]
     for sentence in sentences or (text,):
         if len(sentence) > limits.text_characters:
             raise LisaxError(
                 f"A claim has {len(sentence):,} characters; at most {limits.text_characters:,} are taken. A claim ends "
                 "with its sentence."
             )
-    return Asked(corpus, kind, text, sentences)
+    return Asked(corpus, kind, text, sentences, found[len(sentences) :] if sentences else ())
 
 
 async def answered(page: Page, asked: Asked) -> StoredAnswer:
@@ -151,7 +149,7 @@ async def _store_claim(page: Page, asked: Asked, text: str, checked: list[Checke
 async def _store_paragraph(
     page: Page, asked: Asked, parts: list[tuple[str, StoredAnswer]], started: float
 ) -> StoredAnswer:
-    result = {"parts": [{"text": text, "answer": answer.id} for text, answer in parts]}
+    result = {"parts": [{"text": text, "answer": answer.id} for text, answer in parts], "left": asked.left}
     return await _store(page, asked, PARAGRAPH, asked.text, result, started)
 
 

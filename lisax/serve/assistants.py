@@ -9,19 +9,21 @@ import anyio
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from lisax import __version__
 from lisax.records import LisaxError
 from lisax.serve import schema
 from lisax.serve.api import CALLS, Call
+from lisax.serve.limits import LIMITS
 from lisax.serve.problems import invalid
 from lisax.serve.service import Service
 from lisax.serve.worker import Busy
 
 INSTRUCTIONS = (
     "Checks claims against indexed text, tables and graphs: each verdict has its probabilities and the evidence that it "
-    "was read from. Give claims that stand on their own, with names instead of pronouns, one statement each."
+    "was read from. Give claims that stand on their own, with names instead of pronouns, one statement each, "
+    f"of at most {LIMITS.text_characters} characters."
 )
 INDEXES = "indexes"
 
@@ -43,7 +45,7 @@ def assistant(service: Service) -> Server:
             return _failed(f"there is no tool '{params.name}'; there are {', '.join([*calls, INDEXES])}")
         call = calls[params.name]
         try:
-            given = call.many.model_validate(params.arguments or {})
+            given = TypeAdapter(call.given).validate_python(params.arguments or {})
             return _result({"results": [row async for row in service.rows(call.batch(service, given))]})
         except ValidationError as error:
             _, message, field = invalid(error.errors()[0])
@@ -67,7 +69,13 @@ def serve_stdio(service: Service) -> None:
 
 def _tool(call: Call) -> Tool:
     results = schema.Results[call.result]
-    return _described(call.name, call.summary, call.many.model_json_schema(), results.model_json_schema())
+    forms = TypeAdapter(call.given).json_schema()
+    one, many = (forms["$defs"].pop(form["$ref"].rpartition("/")[2]) for form in forms["oneOf"])
+    # Both forms as one object: clients take no choice at the top of a tool's input.
+    fields = many["properties"] | one["properties"]
+    summary = f"{call.summary} Takes one ({', '.join(one['required'])}), or several ({', '.join(many['required'])})."
+    given = {"type": "object", "properties": fields, "additionalProperties": False, "$defs": forms["$defs"]}
+    return _described(call.name, summary, given, results.model_json_schema())
 
 
 def _described(name: str, summary: str, given: dict[str, Any], result: dict[str, Any]) -> Tool:

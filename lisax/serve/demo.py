@@ -17,7 +17,7 @@ from lisax.records import LABELS, LisaxError, write_json
 from lisax.serve.answering import CLAIM, QUESTION
 from lisax.serve.limits import LIMITS
 from lisax.serve.start import ServeSettings, open_models, serve
-from lisax.serve.views import joined
+from lisax.serve.views import SEVERAL, joined
 from lisax.text.words import words
 
 if TYPE_CHECKING:
@@ -45,10 +45,12 @@ def serve_demo(data: Path | None, pages: int, seed: int, out: Path, port: int) -
         shutil.rmtree(index, ignore_errors=True)
         _index(corpus, index)
         engine, library = open_models(settings, folder / "corpora", LIMITS)
-        known = {"made": made, "examples": _choose(corpus, engine, next(iter(library)))}
+        examples, tried = _choose(corpus, engine, next(iter(library)))
+        known = {"made": made, "examples": examples, "tried": tried}
         write_json(folder / MADE, known)
     say(f"Ctrl-C ends the page; to open it again: lisax serve --index {index} --state {folder}")
-    serve(dataclasses.replace(settings, examples=tuple(map(tuple, known["examples"]))))
+    examples = tuple(map(tuple, known["examples"]))
+    serve(dataclasses.replace(settings, examples=examples, tried=known.get("tried", "")))
 
 
 def _world(folder: Path, pages: int, seed: int) -> Path:
@@ -75,13 +77,14 @@ def _index(corpus: Dataset, index: Path) -> None:
     documents.build_index(corpus.documents(), index)
 
 
-def _choose(corpus: Dataset, engine: Engine, served: ServedCorpus) -> list[Example]:
-    """Claims of each label and questions to begin with. What they should show is what a verdict looks like: of `TRIED` of
-    each those come first that the models get right. How many these are is told."""
+def _choose(corpus: Dataset, engine: Engine, served: ServedCorpus) -> tuple[list[Example], str]:
+    """Claims of each label and questions to begin with, and a sentence that says how they were chosen. What they should
+    show is what a verdict looks like: of `TRIED` of each those come first that the models get right."""
     split = next((split for split in ("dev", "test", "train") if split in corpus.splits), None)
     if split is None:
-        return []
+        return [], ""
     chosen: list[Example] = []
+    shares: dict[str, list[int]] = {}  # of a kind: right, tried
     for kind, number, candidates in _candidates(corpus, split):
         right, wrong = [], []
         for text, expected in itertools.islice(candidates, TRIED):
@@ -90,9 +93,12 @@ def _choose(corpus: Dataset, engine: Engine, served: ServedCorpus) -> list[Examp
             if len(right) == number:
                 break
         if kind in engine.kinds(served):
-            say(f"examples of a {kind}: {len(right)} of {len(right) + len(wrong)} that were tried are right")
+            so_far = shares.get(kind, [0, 0])
+            shares[kind] = [so_far[0] + len(right), so_far[1] + len(right) + len(wrong)]
         chosen += [(kind, served.id, text) for text in (*right, *wrong)[:number]]
-    return chosen
+    counts = ", ".join(f"{right} of {tried} {SEVERAL[kind]}" for kind, (right, tried) in shares.items())
+    said = f"Chosen because the models get them right, where any were found: {counts} that were tried came out right."
+    return chosen, said if shares else ""
 
 
 def _candidates(corpus: Dataset, split: str) -> Iterator[tuple[str, int, Iterator[tuple[str, set[str]]]]]:

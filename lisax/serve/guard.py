@@ -220,7 +220,7 @@ class Guard:
         limits = self.rules.limits
         path = scope["path"]
         most = limits.call_bytes if is_api(path) else limits.upload_bytes if path in UPLOADS else limits.form_bytes
-        left, until, ended = most, time.monotonic() + limits.body_seconds, False
+        left, began, ended = most, time.monotonic(), False
         length = headers.get("content-length", "0")
         too_large = HTTPException(413, f"That is more than the {most >> 10:,} KiB that are taken here.")
 
@@ -230,10 +230,14 @@ class Guard:
                 return await receive()
             if re.fullmatch(r"[0-9]+", length) and int(length[:20]) > most:
                 raise too_large
+            # Who drips holds a place for seconds, not for as long as a slow upload may take.
+            earned = limits.body_grace_seconds + (most - left) / limits.body_bytes_per_second
+            until = began + min(limits.body_seconds, earned)
             try:
                 message = await asyncio.wait_for(receive(), max(0.0, until - time.monotonic()))
             except TimeoutError:
-                raise HTTPException(408, "The request did not arrive in time.") from None
+                closing = {"connection": "close"}  # else the rest of the body would be waited for
+                raise HTTPException(408, "The request did not arrive in time.", closing) from None
             left -= len(message.get("body", b""))
             ended = message["type"] != "http.request" or not message.get("more_body")
             if left < 0:

@@ -12,9 +12,9 @@ class Limits:
     """`waiting` claims and questions may queue for the model besides the running ones; further ones get 503."""
 
     text_characters: int = 500  # per question or claim
-    paragraph_characters: int = 8_000  # of a text whose sentences are checked one by one
-    paragraph_sentences: int = 50
-    form_bytes: int = 64 << 10
+    paragraph_characters: int = 20_000  # of a text whose sentences are checked one by one
+    paragraph_sentences: int = 50  # checked at once; the page then offers to go on
+    form_bytes: int = 256 << 10
     upload_bytes: int = 16 << 20
     upload_files: int = 100
     upload_tables: int = 2_000
@@ -37,6 +37,8 @@ class Limits:
     upload_seconds: float = 600.0  # the same for files; the largest take minutes
     head_seconds: float = 10.0  # for the head of a request to arrive, after the connection or the last answer
     body_seconds: float = 30.0  # for the body
+    body_grace_seconds: float = 5.0  # after which it must have come at this many bytes a second
+    body_bytes_per_second: int = 2 << 10
     connections: int = 512
     connections_per_client: int = 32
     answers_kept: int = 10_000  # answers with feedback are kept beyond this

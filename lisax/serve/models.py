@@ -58,11 +58,16 @@ class Models:
     def open(cls, paths: Iterable[Path]) -> Models:
         """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns.
 
-        Where there are none, loads what ships: the checker over text, the model of rows and columns and the labeller over
+        Beside a labeller, the evidence that it reads is ordered by `checker.default_ranker`. Where there are none, loads what ships: the checker over text, the model of rows and columns and the labeller over
         tables; nothing where their encoder cannot be had."""
+        from lisax.predict.checker import default_ranker
+
         paths = tuple(paths)
         if paths:
-            return cls._of(paths)
+            made = cls._of(paths)
+            if LABELLER in made and RANKER not in made and (ranker := default_ranker()) != "bm25":
+                made.replace(ranker)
+            return made
         try:
             made = cls._of([shipped.ranker(), shipped.labeller(), shipped.parts(), shipped.labeller("tables")])
         except LisaxError as error:
@@ -107,9 +112,9 @@ def _open(path: Path) -> tuple[str, Model]:
 
     if is_encoder(path):
         from lisax.predict.ranker import VectorRanker
-        from lisax.predict.sentence_encoder import SentenceEncoder
+        from lisax.predict.retriever import open_encoder
 
-        return RANKER, VectorRanker(SentenceEncoder.open(path))
+        return RANKER, VectorRanker(open_encoder(path))
     role = ROLES.get(format_of(path))
     if role == READER:
         from lisax.predict.reader import Reader

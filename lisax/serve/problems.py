@@ -10,11 +10,12 @@ from starlette.responses import JSONResponse
 from starlette.types import Scope
 
 from lisax.errors import printable
-from lisax.serve.schema import field_of
+from lisax.serve.schema import MANY, ONE, field_of
 
 PROBES = frozenset({"/healthz", "/readyz"})  # asked by machines without a token; they say nothing of the content
 API = frozenset({"/openapi.json", "/metrics", *PROBES})
 PREFIX = "/v1/"
+SINGLE = ("claim", "question")  # fields of a call with one object; of a batch they end in s
 WORDS = {  # what Starlette, FastAPI and pydantic say, as it reads here
     "Not Found": "there is no such address; GET /openapi.json lists them",
     "Method Not Allowed": "another method is meant; the header Allow names it",
@@ -61,6 +62,14 @@ def invalid(first: Mapping[str, Any]) -> tuple[int, str, str | None]:
         return 400, f"the body is not JSON: {first['ctx']['error']} at character {first['loc'][-1]}", None
     place = first["loc"][1:] if first["loc"][:1] == ("body",) else first["loc"]
     message = WORDS.get(first["type"], first["msg"][:1].lower() + first["msg"][1:])
+    if first["type"] == "missing" and not place:
+        message = (
+            "the body is missing: expected an object with `claim` or `claims`, for /v1/ask `question` or `questions`"
+        )
+    elif first["type"] == "missing" and place[:-1] == (ONE,):
+        message += f"; `{place[-1]}s` takes several" if place[-1] in SINGLE else ""
+    elif first["type"] == "extra_forbidden" and place[:-1] == (MANY,) and place[-1] in SINGLE:
+        message = f"`{place[-1]}s` is given too: give one of them"
     return 422, message, field_of(place) or None
 
 

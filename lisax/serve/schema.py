@@ -71,7 +71,7 @@ Label = Literal["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
 
 # Which form of an input is meant is seen from the input, so that errors are of that form alone; their places have these
 # tags, which `field_of` leaves out.
-_ONE, _MANY, _STRING, _NUMBER, _OBJECT, _TABLE = TAGS = (
+ONE, MANY, _STRING, _NUMBER, _OBJECT, _TABLE = TAGS = (
     "(one)",
     "(many)",
     "(string)",
@@ -134,15 +134,20 @@ class SourceVerdict(Model):
 
 
 class Verdict(Model):
-    """A claim's label with its evidence, best first: what `lisax check --json` prints, and FEVER's fields in it."""
+    """A claim's label with its evidence, best first: what `lisax check --json` prints, and FEVER's fields in it.
+
+    The three lists `predicted_evidence`, `evidence_units` and `evidence_scores` have an entry per unit of `evidence`, in
+    its order."""
 
     claim: str
     id: int | str | None = None
     predicted_label: Label
-    predicted_evidence: list[tuple[str, int] | str]
+    predicted_evidence: list[tuple[str, int | None]] = Field(
+        description="[page, sentence], [table, row] or [graph, edge], counted from 0; [table, null] of a whole table."
+    )
+    evidence_units: list[str] = Field(description="The ids of the units.")
+    evidence_scores: list[FiniteFloat | None] = Field(description="null where nothing scored the unit.")
     label_probabilities: dict[Label, float] = {}
-    evidence_scores: list[float] = []
-    evidence_units: list[str] = []
     abstained: bool = False
     temporal: dict[str, Any] | None = None
     sufficiency: float | None = None
@@ -385,10 +390,10 @@ class VerifyMany(Model):
 
 
 def _one_or_many(field: str) -> Discriminator:
-    return Discriminator(lambda given: _MANY if isinstance(given, dict) and field in given else _ONE)
+    return Discriminator(lambda given: MANY if isinstance(given, dict) and field in given else ONE)
 
 
-Check = Annotated[Annotated[CheckOne, Tag(_ONE)] | Annotated[CheckMany, Tag(_MANY)], _one_or_many("claims")]
-Ask = Annotated[Annotated[AskOne, Tag(_ONE)] | Annotated[AskMany, Tag(_MANY)], _one_or_many("questions")]
-Rank = Annotated[Annotated[RankOne, Tag(_ONE)] | Annotated[RankMany, Tag(_MANY)], _one_or_many("claims")]
-Verify = Annotated[Annotated[VerifyOne, Tag(_ONE)] | Annotated[VerifyMany, Tag(_MANY)], _one_or_many("claims")]
+Check = Annotated[Annotated[CheckOne, Tag(ONE)] | Annotated[CheckMany, Tag(MANY)], _one_or_many("claims")]
+Ask = Annotated[Annotated[AskOne, Tag(ONE)] | Annotated[AskMany, Tag(MANY)], _one_or_many("questions")]
+Rank = Annotated[Annotated[RankOne, Tag(ONE)] | Annotated[RankMany, Tag(MANY)], _one_or_many("claims")]
+Verify = Annotated[Annotated[VerifyOne, Tag(ONE)] | Annotated[VerifyMany, Tag(MANY)], _one_or_many("claims")]

@@ -23,6 +23,12 @@ from lisax.serve.limits import Limits
 from lisax.serve.models import LABELLER, TABLE_VERIFIER
 from lisax.serve.worker import Busy, Worker
 
+OTHER_SOURCE = (
+    "with the models that are loaded these documents are not read so. Rows of tables in a mixed index are read with its "
+    "text: leave `reads` out, or give 'sentences'. Whole tables are read from an index of `lisax index cells`, by a "
+    "labeller of tables"
+)
+
 
 class NotHere(LisaxError):
     """There is no index or no model for a call; `field` is the field that asked for it."""
@@ -111,6 +117,9 @@ class Service:
         def sources_of(corpus: ServedCorpus) -> tuple[str, ...]:
             return tuple(source for source in self.engine.sources(corpus) if source in wanted)
 
+        asked = [corpus for corpus in self.library if request.index in (None, corpus.id)]
+        if any(map(self.engine.sources, asked)) and not any(map(sources_of, asked)):
+            raise NotHere(OTHER_SOURCE, "reads")
         corpus = self._corpus(request.index, sources_of, "checks claims")
         given = [request] if isinstance(request, schema.CheckOne) else request.claims
         return self._check(corpus, sources_of(corpus), [_claim(one) for one in given])

@@ -41,6 +41,7 @@ class ServeSettings:
     rate_limit: float | None = None  # calls of the API a second from one address
     log_json: bool = False
     examples: Sequence[tuple[str, str, str]] = ()  # (kind, corpus, text); none: made of what is indexed
+    tried: str = ""  # how the examples were chosen
 
 
 def serve(settings: ServeSettings) -> None:
@@ -143,6 +144,7 @@ def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
         Training(settings.state / "training"),
         Rules(_secret(settings.state), port, token, frozenset(name.lower() for name in settings.names), limits),
         list(settings.examples),
+        settings.tried,
     )
 
 

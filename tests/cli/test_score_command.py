@@ -112,6 +112,17 @@ def test_tables(files, capsys):
     assert "tables.by_gold_rank.missing.accuracy" in out and "retrieval" not in out
 
 
+def test_verdicts_of_a_check_are_read_like_those_of_verify(files, capsys):
+    made = {"predicted_label": "SUPPORTS", "evidence_scores": [0.5, None, 0.25]}
+    units = {"predicted_evidence": [["t1", 0], ["A", 1], ["t1", None]], "evidence_units": ["t1#r0", "A_1", "t1"]}
+    gold = files("claims.jsonl", {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["A_1"]]})
+    score("fever", "--gold", gold, "--predictions", files("both.jsonl", {"id": 1} | made | units), "--json")
+    assert json.loads(capsys.readouterr().out)["fever"]["evidence_precision"] == 1
+    gold, verdicts = table_files(files, predicted_evidence=[["t1", None]], evidence_scores=[None])
+    score("tables", "--gold", gold, "--predictions", verdicts, "--json")
+    assert json.loads(capsys.readouterr().out)["tables"]["accuracy"] == 0.5
+
+
 def test_tables_troubles_name_the_file(files):
     for bad, message in (
         ({"sufficiency": "x"}, r"verdicts.jsonl:2: field 'sufficiency': expected int or float"),

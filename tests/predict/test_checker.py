@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 import numpy as np
@@ -10,14 +11,21 @@ from small_bundles import TABLES, bundle
 
 from lisax import Checker, Evidence, Index, Label, LisaxError, Ranker, Verdict, Verifier, example_pages
 from lisax.cli import main
+from lisax.cli.check import check
+from lisax.cli.serve import serve
+from lisax.cli.verify import verify
 from lisax.corpora import table_predictions
 from lisax.corpora.fever import read_predictions
 from lisax.corpora.page_files import read_pages
+from lisax.predict.checking import Settings
+from lisax.predict.file_steps import verify_file
 from lisax.predict.ranker import AsFound, Bm25Ranker, InTurn
 from lisax.predict.verdicts import write_predictions
-from lisax.predict.verifier import AGGREGATES
+from lisax.predict.verifier import AGGREGATE, AGGREGATES, Labeller, verifier_of
 from lisax.records import LABELS, Claim, Hit, Table, write_json_lines
 from lisax.retrieval import documents, tables
+from lisax.serve.answering import Engine
+from lisax.serve.start import ServeSettings
 
 CLAIM = "Vova Brugard was born in Torimoor."
 CLAIMS = [
@@ -43,7 +51,7 @@ def test_rankers_and_labellers_of_every_kind(pages, bundles, ranker, verifier):
         assert ranker == "pointer" or scores == sorted(scores, reverse=True)
     for one in verdict.evidence:
         found = pages.lookup(one.unit)
-        assert (one.text, one.source) == (found.text, found.title) and one.place == f"sentence {one.unit[-1]}"
+        assert (one.text, one.source) == (found.text, found.title) and one.place == f"sentence {int(one.unit[-1]) + 1}"
 
 
 def test_a_claim_is_labelled_as_its_verifier_does_alone(pages, bundles):
@@ -140,7 +148,8 @@ def test_text_tables_and_graphs_are_evidence_together(bundles):
     verdict = Checker(index, bundles["ranker"], bundles["listwise"]).check("Torimoor has a mayor.")
     row = verdict.to_dict()
     assert row["evidence_units"] == [one.unit for one in verdict.evidence]
-    assert all("#" not in str(page) for page, _ in row["predicted_evidence"])
+    assert row["evidence_scores"] == [one.score for one in verdict.evidence]
+    assert ["towns", 0] in row["predicted_evidence"] and len(row["predicted_evidence"]) == len(verdict.evidence) == 5
     with pytest.raises(LisaxError, match="hops=1"):
         Checker(index, verifier=bundles["listwise"], hops=2).check("Torimoor")
 
@@ -340,3 +349,11 @@ def test_evidence_of_a_run_is_looked_up_once_each(pages):
     assert [(one.unit, one.score) for one in pages.evidence(hits)] == [("Torimoor_0", 1.0), ("Torimoor_1", 0.25)]
     assert [one.unit for one in pages.evidence(["Torimoor_1", "Torimoor_1", "Torimoor_0"], 1)] == ["Torimoor_1"]
     assert isinstance(TABLES[0], Table)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [Labeller, verifier_of, Verifier.open, Checker, Settings, Engine, ServeSettings, verify_file, check, verify, serve],
+)
+def test_labels_of_single_sentences_are_combined_in_one_way_wherever_nothing_else_is_said(of):
+    assert inspect.signature(of).parameters["aggregate"].default == AGGREGATE == "any"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -349,3 +351,12 @@ def test_what_is_no_encoder_is_told(tmp_path, pages, model, capsys):
     tables.build_index(TABLES, cells, Strategy.ENTITY_EXACT)
     assert cli.main(["index", "vectors", str(cells), "--retriever", str(model)]) == 1
     assert "vectors are of passages, pages or tables, and this index has cells" in capsys.readouterr().err
+
+
+def test_indexes_with_vectors_of_one_model_share_it_in_memory(model):
+    one, other = open_encoder(model), open_encoder(model)
+    assert one is other
+    kept = weakref.ref(one)
+    del one, other
+    gc.collect()
+    assert kept() is None  # what nobody uses is not kept

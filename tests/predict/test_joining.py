@@ -63,7 +63,8 @@ def test_a_single_verdict_is_returned_as_it_is():
 
 def test_a_joined_verdict_as_plain_data_has_the_evidence_of_all_sources():
     row = join([verdict(S, 0.6), verdict(R, 0.8, "tables")]).to_dict()
-    assert row["predicted_evidence"] == [["Tarn", 0], "towns"] and row["evidence_units"] == ["towns", "Tarn_0"]
+    assert row["predicted_evidence"] == [["towns", None], ["Tarn", 0]] and row["evidence_units"] == ["towns", "Tarn_0"]
+    assert row["evidence_scores"] == [0.5, 0.5]
     assert (row["predicted_label"], row["deciding"]) == ("REFUTES", "towns")
     assert [(one["reads"], one["label"]) for one in row["sources"]] == [
         ("sentences", "SUPPORTS"),

@@ -139,7 +139,7 @@ def test_one_claim_is_decided_by_an_edge_and_a_row_together(evidence, tmp_path):
     labeller = Labeller(Words(LABEL_LISTWISE))
     (verdict,) = verify_run(labeller, [CLAIM], run, evidence)
     assert verdict.label is Label.SUPPORTS
-    assert {("Tarn_1:seasons#r0", "row 0"), ("Tarn_1:graph#e0", "edge 0")} <= {
+    assert {("Tarn_1:seasons#r0", "row 1"), ("Tarn_1:graph#e0", "edge 1")} <= {
         (one.unit, one.place) for one in verdict.evidence
     }
     text_only = {"c1": [hit for hit in run["c1"] if "#" not in hit.id]}

@@ -26,7 +26,9 @@ oracle labels                  -        94.74
 
 Sentence selection     P@5     R@5   MAP@5
 ------------------------------------------
-BM25                 18.00   50.00   41.23"""
+BM25                 18.00   50.00   41.23
+
+* the variant that the report goes on with, by the paper or held-out claims; another may have higher figures here"""
     )
 
 

@@ -125,10 +125,13 @@ def test_text_and_tables_are_read_alone_where_that_is_asked_for_and_joined_other
         post(client, "check", {"claim": CLAIM, **reads}).json()
         for reads in ({"reads": "sentences"}, {"reads": "tables"}, {})
     )
-    assert text["evidence"][0]["place"] == "sentence 0" and tables["predicted_evidence"][0].startswith("people-")
+    (table, row), *_ = tables["predicted_evidence"]
+    assert text["evidence"][0]["place"] == "sentence 1" and table.startswith("people-") and row is None
     assert "sources" not in text and [one["reads"] for one in both["sources"]] == ["sentences", "tables"]
     assert [one["label"] for one in both["sources"]] == [text["predicted_label"], tables["predicted_label"]]
-    assert both["predicted_evidence"] == text["predicted_evidence"] + tables["predicted_evidence"]
+    for field in ("predicted_evidence", "evidence_units", "evidence_scores"):
+        assert sorted(map(str, both[field])) == sorted(map(str, text[field] + tables[field]))
+        assert len(both[field]) == len(both["evidence"])
     assert {one["unit"] for one in both["evidence"]} == {one["unit"] for one in text["evidence"] + tables["evidence"]}
     sure = [one for one in (text, tables) if one["predicted_label"] != "NOT ENOUGH INFO"]
     best = max(sure, key=lambda one: one["label_probabilities"][one["predicted_label"]])
@@ -147,6 +150,7 @@ def test_a_table_that_is_given_is_read_as_one_of_an_index(tmp_path, made):
     found = post(client, "check", claim).json()
     given = post(client, "verify", claim | {"evidence": [{"unit": "lakes", "table": LAKES}]}).json()
     assert found.pop("evidence_scores") == [found["evidence"][0].pop("score")]  # of the search
+    assert given.pop("evidence_scores") == [None] and given["predicted_evidence"] == [["lakes", None]]
     assert given["evidence"][0].pop("score") is None and found == given
     assert found["evidence"][0]["text"] == "lake, depth | Mira, 40 m | Ode, 9 m"
     short = LAKES | {"title": "", "rows": [["Mira", " 40\nm"], [], ["Ode", "9 m", "?"]]}
@@ -162,7 +166,7 @@ def test_texts_and_tables_that_are_given_are_read_apart_and_joined(client):
     claims = [{"id": i, "claim": CLAIM, "evidence": given} for i, given in enumerate((texts, tables, tables + texts))]
     text, table, both = post(client, "verify", {"claims": claims}).json()["results"]
     assert [one["label"] for one in both["sources"]] == [text["predicted_label"], table["predicted_label"]]
-    assert both["id"] == 2 and "sources" not in text and table["predicted_evidence"] == ["evidence_0"]
+    assert both["id"] == 2 and "sources" not in text and table["predicted_evidence"] == [["evidence_0", None]]
     assert {one["unit"] for one in both["evidence"]} == {"evidence_0", "evidence_1", "evidence_2"}
     assert both["label_probabilities"] in (text["label_probabilities"], table["label_probabilities"])
 
@@ -188,7 +192,7 @@ def a_table(*tables, **fields):
         ("check", b"{}", {}, 415, None, "no content-type"),
         ("check", b"{}", {"content-type": "text/plain"}, 415, None, "text/plain"),
         ("check", b"x" * (LIMITS.call_bytes + 1), BODY, 413, None, "1,024 KiB"),
-        ("check", b"", BODY, 422, None, "missing"),
+        ("check", b"", BODY, 422, None, "an object with `claim` or `claims`"),
         ("check", b"5", BODY, 422, None, "expected an object"),
         ("check", b"{}", BODY, 422, "claim", "missing"),
         ("check", b'{"claim": " "}', BODY, 422, "claim", "empty"),
@@ -196,7 +200,7 @@ def a_table(*tables, **fields):
         ("check", b'{"claim": "a", "\\ud800": 1}', BODY, 422, None, "half of a surrogate pair"),
         ("check", b'{"claims": []}', BODY, 422, "claims", "at least 1"),
         ("check", b'{"claims": ["a", {"claim": 5}]}', BODY, 422, "claims[1].claim", "string"),
-        ("check", b'{"claims": ["a"], "claim": "b"}', BODY, 422, "claim", "no such field"),
+        ("check", b'{"claims": ["a"], "claim": "b"}', BODY, 422, "claim", "`claims` is given too"),
         ("check", b'{"claim": "a", "reads": "graphs"}', BODY, 422, "reads", "'sentences' or 'tables'"),
         ("check", b'{"claim": "a", "index": "none"}', BODY, 404, "index", "no such index"),
         ("check", b'{"claim": "a", "id": true}', BODY, 422, "id", "integer"),

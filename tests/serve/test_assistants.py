@@ -70,6 +70,7 @@ def test_each_tool(ask):
     claim = "Mara Velin lived in Tarn ."
     ranked = ask("rank", claims=[claim], k=2).structured_content["results"][0]["evidence"]
     assert len(ranked) == 2
+    assert ask("rank", claim=claim, k=2).structured_content["results"][0]["evidence"] == ranked
     verdict = ask("verify", claims=[{"claim": claim, "evidence": ranked}]).structured_content["results"][0]
     schema.Verdict.model_validate_json(json.dumps(verdict))
     table = {"title": "Lakes", "header": ["lake", "depth"], "rows": [["Mira", "40 m"]]}
@@ -90,7 +91,9 @@ def test_each_tool(ask):
             {"claims": [{"claim": "a", "evidence": [{"table": {}}]}]},
             "claims[0].evidence[0].table.header: the",
         ),
-        ("check", {}, "claims: the field is missing"),
+        ("check", {}, "claim: the field is missing; `claims` takes several"),
+        ("check", {"claim": "a", "claims": ["b"]}, "claim: `claims` is given too: give one of them"),
+        ("check", {"claim": "a" * 501}, "claim: string should have at most 500 characters"),
         ("translate", {}, "there is no tool 'translate'; there are check, ask, rank, verify, indexes"),
     ],
 )

@@ -102,6 +102,23 @@ def test_a_body_that_drips_is_told_and_cut_off(tmp_path, parts):
         assert time.monotonic() - began < 10
 
 
+def test_who_drips_a_body_gives_the_place_back_long_before_a_slow_upload_has_to(tmp_path, parts):
+    limits = Limits(body_grace_seconds=0.3)
+    page = open_page(tmp_path / "state", *parts, limits=limits)
+    with served(create(page), limits) as port, opened(port, "127.0.0.2", POST) as slow:
+        began = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - began < 20:
+                slow.sendall(b"x")
+                time.sleep(0.05)
+        assert time.monotonic() - began < 10
+    sent = POST + b"x" * 999
+    with served(create(page), limits) as port, opened(port, "127.0.0.2", sent[:-500]) as steady:
+        time.sleep(0.45)  # past the grace, at a rate that is enough
+        steady.sendall(sent[-500:])
+        assert received(steady).startswith(b"HTTP/1.1 403")  # it is whole, and of no form of ours
+
+
 def test_an_answer_that_nobody_takes_is_given_up():
     async def application(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from fastapi.testclient import TestClient
 from markup import HOSTILE
 from small_page import Browser, last_answers, models, open_page, shown, words
 from small_readers import build_mixed, reader_bundle, retriever_bundle
 
+from lisax import Index
 from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.formats.labelling import LABEL_POINTWISE
@@ -30,10 +34,11 @@ from lisax.retrieval.passages import Source
 from lisax.retrieval.runs import read_run
 from lisax.serve import start
 from lisax.serve.answering import Engine
+from lisax.serve.app import create
 from lisax.serve.export import gather
 from lisax.serve.library import Library
 from lisax.serve.limits import Limits
-from lisax.serve.models import LABELLER, RANKER, READER, RETRIEVER, Models
+from lisax.serve.models import LABELLER, PARTS, RANKER, READER, RETRIEVER, Models
 
 CLAIM, QUESTION = "Tarn, whose mayor is Mara Velin, won 18 points in 1971.", "Who is the mayor of Tarn?"
 PLACES = {
@@ -290,6 +295,22 @@ def test_models_and_indexes_that_do_not_fit(tmp_path, made, roles, with_index, c
     library = Library([build_mixed(tmp_path / "index")] if with_index else [], tmp_path / "corpora", Limits())
     with pytest.raises(LisaxError, match=complaint):
         Engine(Models({role: made[role] for role in roles}, {role: tmp_path / role for role in roles})).check(library)
+
+
+def test_a_model_of_tables_whose_vectors_are_missing_refuses_the_start(tmp_path):
+    Index.build([{"id": "lakes", "header": ["lake", "depth"], "rows": [["Mira", "40"]]}], tmp_path / "i", kind="tables")
+    parts = SimpleNamespace(card=SimpleNamespace(content={"retrieval": "vectors"}))
+    library = Library([tmp_path / "i"], tmp_path / "corpora", Limits())
+    with pytest.raises(LisaxError, match=r"minilm-parts cannot answer.*lisax index vectors \S+/i --retriever minilm"):
+        Engine(Models({PARTS: parts}, {PARTS: Path("minilm-parts")})).check(library)
+
+
+def test_rows_of_a_mixed_index_are_not_read_as_whole_tables_and_the_api_says_how_they_are(page):
+    client = TestClient(create(page), base_url="http://localhost")
+    answer = client.post("/v1/check", json={"claim": CLAIM, "reads": "tables"})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["field"]) == (404, "reads") and "give 'sentences'" in error["message"]
+    assert client.post("/v1/check", json={"claim": CLAIM, "reads": "sentences"}).status_code == 200
 
 
 def test_from_the_command_line(bundles, index, tmp_path, capsys):

@@ -23,7 +23,7 @@ from small_page import Browser, last_answers, open_page, shown, words
 from lisax.corpora import open_folder
 from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.fusion_model import FusionModel, TableDecision
-from lisax.records import LisaxError, Table, write_json
+from lisax.records import LABELS, LisaxError, Table, write_json
 from lisax.retrieval import table_text, tables
 from lisax.runtime.fusion_scoring import Scores
 from lisax.serve import export, views
@@ -152,9 +152,31 @@ def test_a_text_is_checked_sentence_by_sentence(browser, page):
         said = browser.fill(f"{address}/feedback", say="verdict", source="text", label="NOT ENOUGH INFO")
         assert "Kept: the right verdict from text is" in words(shown(said))
     assert len(export.gather(page.store.feedback(), page.library, page.engine).claims) == 3
-    for bad, complaint in ((f"{'x' * 501}. Yes it is.", "501 characters; at most 500"), ("A b. " * 51, "51 sentences")):
-        refused = browser.ask(bad.replace("x" * 501, "X" * 500), "claim")
-        assert refused.status_code == 400 and complaint in words(shown(refused))
+    refused = browser.ask(f"{'X' * 500}. Yes it is.", "claim")
+    assert refused.status_code == 400 and "501 characters; at most 500" in words(shown(refused))
+
+
+def test_of_a_text_of_many_sentences_the_first_are_checked_and_the_page_offers_the_rest(browser):
+    first = browser.ask(" ".join(f"Tarn has {i} inns." for i in range(1, 54)), "claim")
+    said = words(shown(first))
+    assert "A text of 50 sentences" in said and "3 further sentences of the text were not checked" in said
+    rest = html.unescape(re.search(r'name="text" value="([^"]+)"', first.text)[1])
+    assert "A text of 3 sentences" in words(shown(browser.ask(rest, "claim"))) and rest.endswith("Tarn has 53 inns.")
+
+
+def test_a_verdict_is_saved_with_its_sources_and_hostile_text_stays_text(browser, page):
+    address = browser.ask("Mara Velin *lived* in <b>Tarn</b> .", "claim").url.path
+    saved = browser.get(f"{address}/verdict.json").json()["verdicts"][0]
+    assert saved["claim"] == "Mara Velin *lived* in <b>Tarn</b> ." and saved["label"] in map(str, LABELS)
+    assert all(browser.get(one["address"]).status_code == 200 for one in saved["evidence"]) and saved["evidence"]
+    text = browser.get(f"{address}/verdict.md").text
+    assert r"Mara Velin \*lived\* in \<b\>Tarn\</b\>" in text and text.count("(decides)") <= 1
+    assert all(one["address"] in text for one in saved["evidence"]) and saved["address"].endswith(address)
+    whole = browser.ask("Mara Velin lived in Tarn. Olin Keld was born in 1920.", "claim").url.path
+    assert len(browser.get(f"{whole}/verdict.json").json()["verdicts"]) == 2
+    question = browser.ask(QUESTION).url.path
+    for wrong in (f"{question}/verdict.md", f"{address}/verdict.pdf"):
+        assert browser.get(wrong).status_code == 404
 
 
 def told(response) -> list[dict]:

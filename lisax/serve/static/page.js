@@ -135,6 +135,29 @@ if (asked && askedBefore().length) {
   asked.querySelector("button").addEventListener("click", () => { keep([]); asked.hidden = true; });
 }
 
+// --- Saving -----------------------------------------------------------------------------------
+
+// Paper shows what is folded on the screen.
+let folded = [];
+window.addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("main details:not([open])")];
+  for (const one of folded) one.open = true;
+});
+window.addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
+const print = document.querySelector("[data-print]"), copy = document.querySelector("[data-copy]");
+if (print) {
+  print.hidden = false;
+  print.addEventListener("click", () => window.print());
+}
+if (copy && navigator.clipboard) { // which pages without HTTPS, but for those of this machine, do not have
+  copy.hidden = false;
+  copy.addEventListener("click", async () => {
+    const response = await fetch(copy.dataset.copy);
+    await navigator.clipboard.writeText(await response.text());
+    copy.textContent = "Copied";
+  });
+}
+
 // --- Tables -----------------------------------------------------------------------------------
 
 // Scrolls within the table alone: its best cell beside the columns that stay, in the middle of its height.
