@@ -34,7 +34,7 @@ PAGES_READ = 20_000  # pages, and as many claims, from which phrases are taken
 PERSON = "person"  # the kind of whoever is described by one of PERSON_NOUNS, or called he or she
 _MOST_WORDS, _MOST_ADDED = 16, 10
 _TRIED = 500  # phrases per claim
-# Attacks with one phrase, at most, and as a share of the claims: what is added to many a model learns by heart.
+# Attacks with one phrase, at most, or as a share of all claims read: what is added to many a model learns by heart.
 _MOST_USED, _SHARE_USED = 5, 0.01
 _CLAUSES = re.compile(r"[,;:]|\b(?:who|which|that)\b")
 _ENDS = re.compile(

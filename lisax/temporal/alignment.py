@@ -203,7 +203,7 @@ def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Map
         foreign = False
     if not claim.names <= {*title, *qualifier, *subject.names}:
         return False
-    if subject.words[:1] and subject.words[0] in INDEFINITE:
+    if subject.words[:1] and subject.words[0] in INDEFINITE and subject.words != title:
         return False  # `A sequel was released` is not about the page's subject
     if subject.relational and POSSESSIVES.isdisjoint(subject.words):
         if claim.relational:

@@ -98,8 +98,35 @@ class EventSentence(SubjectSentence):
     @functools.cached_property
     def reports(self) -> list[Event]:
         """The events of a sentence of the evidence: also what ended a period (`until his death in 1990`, `until 1990,
-        when it moved`)."""
-        return self.events() + [event for item in self.expressions for event in self._ending(*item)]
+        when it moved`), and both ends of what `lasted from 1939 to 1945`."""
+        found = self.events()
+        found += [event for item in self.expressions for event in self._ending(*item)]
+        return found + [end for event in found for end in self._ends_of_lasting(event)]
+
+    def _ends_of_lasting(self, event: Event) -> list[Event]:
+        """The beginning and the end of what `lasted`, or `was fought`, `from 1939 to 1945`, where nothing else is said of
+        it: `lasted from 1939 to 1945 in Europe` leaves open when it began elsewhere."""
+        date = event.date
+        if (
+            event.predicate.words not in ("lasted", "fought", "took place")
+            or event.said
+            or not isinstance(date, Dates)
+            or date.reading is not Reading.RANGE
+            or date.period.ends is None
+            or not event.text.lower().startswith("from")
+        ):
+            return []
+        after = next(end for _, end, other in self.expressions if other is date)
+        if self.words[after : after + 1] not in ([], ["."], [","], [";"]):
+            return []
+        return [
+            dataclasses.replace(
+                event,
+                predicate=Predicate(event.predicate.words, event.predicate.words, frozenset({kind})),
+                date=dataclasses.replace(date, period=Period.exact(day), reading=Reading.DAY),
+            )
+            for kind, day in zip((WordKind.FOUNDING, WordKind.END), date.period.ends)
+        ]
 
     def _is_own(self, before: tuple[Predicate, int], begin: int, by_noun: bool, after: int) -> bool:
         """Whether `his death` and `when it closed` after a period can only refer to the subject of what lasted."""

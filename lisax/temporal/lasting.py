@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Sequence
 
 from lisax.records import Label
@@ -27,6 +28,7 @@ from lisax.temporal.ruling import Ruling, TemporalFact, are_of_one
 from lisax.text.tokens import tokens
 
 DAYS = {"years": 365.2425, "months": 30.437, "days": 1.0}
+_NUMBERED = re.compile(r"\d+(?:st|nd|rd|th)")  # the 44th president is president
 NEARLY = 0.1  # of a unit: from February 2014 to December 2016 is not three years
 ROUNDED = 0.15  # by how much a length may be rounded: ten years for nine
 
@@ -145,7 +147,11 @@ def _says_the_same(side: Side, match: Aligned) -> bool:
     if not ranks <= set(analysed(match.passage.text).words):
         return False
     if match.event.predicate.stem == BEING:  # `was mayor of a town near Osk`
-        before = [token for token in match.event.said if token.start < match.event.date.start and not token.capital]
+        before = [
+            token
+            for token in match.event.said
+            if token.start < match.event.date.start and not token.capital and not _NUMBERED.fullmatch(token.word)
+        ]
         if not {stem(token.word) for token in before} <= side.sentence.content() | COUNTING:
             return False
     return bool(side.predicate.kinds) or {*side.complement} - COUNTING == {*match.event.complement} - COUNTING

@@ -134,3 +134,18 @@ def test_claims_without_dates_are_not_ruled_on_and_few_with_dates_wrongly():
     right = sum(found.count(label) for label, found in ruled.items())
     # One claim of the owners' is supported by its own date being `before` itself.
     assert undated >= 1000 and right >= 50 and sum(map(len, ruled.values())) - right <= 1
+
+
+def test_of_date_attacks_by_the_papers_authors_few_are_decided_and_none_wrongly():
+    from lisax.corpora import open_folder
+
+    lookup = lookup_in(open_folder(DATA / "fever").documents())
+    rows = map(json.loads, (DATA / "adversarial/deseption-dev.jsonl").read_text(encoding="utf-8").splitlines())
+    judged = []
+    for row in rows:
+        if row["attack"] in ("date manipulation", "multi-hop temporal reasoning"):
+            sets = [[lookup(f"{page}_{line}") for _, _, page, line in found] for found in row["evidence"]]
+            if whole := [found for found in sets if all(found)]:
+                ruling = judge(row["claim"], [passage for found in whole for passage in found], lookup)
+                judged.append(None if ruling is None else str(ruling.label) == row["label"])
+    assert (len(judged), judged.count(True), judged.count(False)) == (18, 3, 0)
