@@ -30,7 +30,7 @@ def texts(seed: str) -> list[str]:
     pairs = ["".join(pair) for pair in itertools.permutations(SIGNS, 2)]
     units = [*SIGNS, *WORDS, *random.Random(seed).sample(pairs, 40)]
     lines = [line.format(sign * CHARACTERS) for line in LINES for sign in " 1,a("]
-    return [unit * (CHARACTERS // len(unit)) + end for unit in units for end in ("", "\0")][:: 1] + lines
+    return [unit * (CHARACTERS // len(unit)) + end for unit in units for end in ("", "\0")][::1] + lines
 
 
 @contextlib.contextmanager

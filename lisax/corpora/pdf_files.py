@@ -48,7 +48,9 @@ def _read(path: Path, watch: Watch) -> tuple[str, list[str]]:
             if left <= 0 or time.process_time() > end:
                 break
         if left_out := len(reader.pages) - len(texts):
-            watch.warn("pages of a PDF past the text or the time that one file may take (left out)", path, count=left_out)
+            watch.warn(
+                "pages of a PDF past the text or the time that one file may take (left out)", path, count=left_out
+            )
         title = str((reader.metadata or {}).get("/Title") or "")
         return title.encode("utf-8", "ignore").decode(), texts
     except DependencyError:
