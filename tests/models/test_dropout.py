@@ -79,7 +79,12 @@ def test_masks_are_shared_over_positions_where_t5x_shares_them():
 
     with nn.intercept_methods(recorded):
         Transformer(config).apply(
-            {"params": initialize(config)}, tokens, tokens, tokens, enable_dropout=True, rngs={"dropout": jax.random.key(0)}
+            {"params": initialize(config)},
+            tokens,
+            tokens,
+            tokens,
+            enable_dropout=True,
+            rngs={"dropout": jax.random.key(0)},
         )
     own = [name for name, shared in masks.items() if not shared]
     assert own == ["encoder/Dropout_1"] and len(masks) == 2 + 3 + 2 + 4, masks
