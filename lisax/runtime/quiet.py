@@ -8,7 +8,6 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 
 @contextlib.contextmanager
@@ -42,10 +41,11 @@ def saving_quietly() -> Iterator[None]:
 
 @functools.cache
 def _drop_late_callbacks() -> None:
-    told = sys.excepthook
+    """tensorstore's callbacks reach either hook, by its version."""
+    told, unraisable = sys.excepthook, sys.unraisablehook
 
-    def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        if not (isinstance(error, RuntimeError) and str(error) == "Event loop is closed"):
-            told(kind, error, trace)
+    def late(error: BaseException | None) -> bool:
+        return isinstance(error, RuntimeError) and str(error) == "Event loop is closed"
 
-    sys.excepthook = hook
+    sys.excepthook = lambda kind, error, trace: None if late(error) else told(kind, error, trace)
+    sys.unraisablehook = lambda found: None if late(found.exc_value) else unraisable(found)
