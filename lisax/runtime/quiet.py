@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 
 @contextlib.contextmanager
@@ -28,18 +28,24 @@ def stderr_closed() -> Iterator[None]:
 @contextlib.contextmanager
 def saving_quietly() -> Iterator[None]:
     """Orbax logs a save that fails with a traceback for every thread, before it raises the error; and tensorstore prints
-    one for every array that it meant to tell an event loop of which has ended by then."""
-    logger, told = logging.getLogger("absl"), sys.excepthook
+    one for every array that it meant to tell an event loop of which has ended by then, also long after the save."""
+    _drop_late_callbacks()
+    logger = logging.getLogger("absl")
     level = logger.level
-
-    def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        if not (isinstance(error, RuntimeError) and str(error) == "Event loop is closed"):
-            told(kind, error, trace)
-
     logger.setLevel(logging.CRITICAL)
-    sys.excepthook = hook
     try:
         yield
     finally:
         logger.setLevel(level)
-        sys.excepthook = told
+
+
+@functools.cache
+def _drop_late_callbacks() -> None:
+    """tensorstore's callbacks reach either hook, by its version."""
+    told, unraisable = sys.excepthook, sys.unraisablehook
+
+    def late(error: BaseException | None) -> bool:
+        return isinstance(error, RuntimeError) and str(error) == "Event loop is closed"
+
+    sys.excepthook = lambda kind, error, trace: None if late(error) else told(kind, error, trace)
+    sys.unraisablehook = lambda found: None if late(found.exc_value) else unraisable(found)

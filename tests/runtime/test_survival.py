@@ -76,6 +76,20 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path):
     assert "12" not in full and freed.endswith(", 12]")
 
 
+def test_what_tensorstore_reports_after_a_failed_save_is_dropped():
+    script = """if True:
+        import sys
+        from lisax.runtime.quiet import saving_quietly
+        with saving_quietly():
+            pass
+        for error in (RuntimeError("Event loop is closed"), RuntimeError("another")):
+            sys.excepthook(type(error), error, None)
+            sys.unraisablehook(SimpleNamespace(exc_value=error))"""
+    heard = "from types import SimpleNamespace; import sys; sys.unraisablehook = lambda found: print(found.exc_value)\n"
+    told = subprocess.run([sys.executable, "-c", heard + script], capture_output=True, text=True)
+    assert (told.stdout, told.stderr) == ("another\n", "RuntimeError: another\n")
+
+
 def test_a_model_dir_removed_during_training(tmp_path, monkeypatch):
     """Somebody deletes MODEL_DIR after step 5: what is saved from then on is whole, and the run ends well."""
 

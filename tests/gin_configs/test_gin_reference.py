@@ -1,0 +1,61 @@
+"""`docs/gin.md` lists every name that gin files may set: `python tests/gin_configs/test_gin_reference.py` writes it again."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+
+import gin
+
+from lisax.runtime.gin_files import DEFAULTS, GIN_CONFIGS, WITHOUT_EFFECT, register_configurables
+
+PAGE = Path(__file__).parents[2] / "docs/gin.md"
+FOLDERS = ("models", "runs")
+MARK = "<!-- tables -->\n"
+
+
+def macros() -> list[str]:
+    """A line for each macro that a file of `gin_configs/models` or `runs` sets."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted(path for folder in FOLDERS for path in (GIN_CONFIGS / folder).glob("*.gin")):
+        for name, value in re.findall(r"^([A-Z]\w*) *= *([^#\n]*)", path.read_text(encoding="utf-8"), re.MULTILINE):
+            found.setdefault(name, {})[f"{path.parent.name}/{path.name}"] = value.strip()
+    for name, value in re.findall(r"(\w+) = (.*)", DEFAULTS):
+        found.setdefault(name, {})["else"] = value
+    for name, why in WITHOUT_EFFECT.items():
+        found[name] = {"T5X's; it changes nothing here": why}
+    rows = []
+    for name, places in sorted(found.items()):
+        values = {value: [place for place in places if places[place] == value] for value in places.values()}
+        said = "; ".join(f"`{value}` ({', '.join(where)})" for value, where in values.items())
+        rows.append(f"| `{name}` | {said.replace('|', chr(92) + '|')} |\n")
+    return ["| macro | value, and the file that sets it |\n|---|---|\n", *rows]
+
+
+def configurables() -> list[str]:
+    register_configurables()
+    lines = ["| name | default |\n|---|---|\n"]
+    for selector, entry in sorted(gin.config._REGISTRY.items()):
+        cls = getattr(inspect.unwrap(entry.wrapped), "__wrapped__", inspect.unwrap(entry.wrapped))
+        if not (dataclasses.is_dataclass(cls) and cls.__module__.startswith(("lisax.runtime", "lisax.models"))):
+            continue
+        for name, parameter in inspect.signature(cls).parameters.items():
+            default = parameter.default
+            plain = default is None or isinstance(default, (bool, int, float, str, tuple))
+            said = "must be given" if default is parameter.empty else repr(default) if plain else type(default).__name__
+            lines.append(f"| `{selector}.{name}` | `{said}` |\n")
+    return lines
+
+
+def tables() -> str:
+    return "".join(["\n## Macros\n\n", *macros(), "\n## Fields\n\n", *configurables()])
+
+
+def test_the_page_lists_what_gin_files_may_set():
+    assert PAGE.read_text(encoding="utf-8").partition(MARK)[2] == tables(), __doc__
+
+
+if __name__ == "__main__":
+    PAGE.write_text(PAGE.read_text(encoding="utf-8").partition(MARK)[0] + MARK + tables(), encoding="utf-8")
