@@ -1,0 +1,124 @@
+"""Claims that bring their own evidence, one JSON object a line: FEVER Symmetric, Climate-FEVER and LLM-AggreFact.
+
+Each claim has a page of its own with the claim's id, whose sentences are its evidence texts in order. `SETS` has the
+fields and the labels of each set. A label that has no equal here is NOT ENOUGH INFO: a disputed claim of Climate-FEVER,
+and an unsupported one of LLM-AggreFact, which may be false or not told. The owner's label is in `Claim.kind`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from lisax.corpora.dataset import SPLITS, Dataset
+from lisax.corpora.reading import LABEL_NAMES, Row, Watch, label_of, one_file, read_records, told, unique_documents
+from lisax.records import Claim, DataError, Document, Label, Sentence, read_json_lines, sentence_id
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimSet:
+    """Fields of a set. Without `id` the line is the id. `texts` is a text, or with `text` a list of objects with it;
+    those whose `stance` is the claim's label are complete evidence each."""
+
+    label: str
+    texts: str
+    labels: Mapping[str, Label]
+    id: str = ""
+    text: str = ""
+    stance: str = ""
+
+
+SETS = {
+    "fever-symmetric": ClaimSet("gold_label", "evidence", LABEL_NAMES),
+    "climate-fever": ClaimSet(
+        "claim_label",
+        "evidences",
+        {
+            "SUPPORTS": Label.SUPPORTS,
+            "REFUTES": Label.REFUTES,
+            "NOT_ENOUGH_INFO": Label.NOT_ENOUGH_INFO,
+            "DISPUTED": Label.NOT_ENOUGH_INFO,
+        },
+        "claim_id",
+        "evidence",
+        "evidence_label",
+    ),
+    "llm-aggrefact": ClaimSet("label", "doc", {"1": Label.SUPPORTS, "0": Label.NOT_ENOUGH_INFO}),
+}
+
+
+def kind_of(row: dict) -> str | None:
+    """The set that a row has the fields of."""
+    return next(
+        (
+            name
+            for name, fields in SETS.items()
+            if {"claim", fields.label, fields.texts, fields.id or "claim"} <= {*row}
+        ),
+        None,
+    )
+
+
+class ClaimTexts(Dataset):
+    def __init__(self, folder: Path, layout: str, files: dict[str, Path]):
+        super().__init__(folder, files)
+        self.layout = layout
+
+    def claims(self, split, watch=None):
+        return read_claims(self.claim_file(split), self.layout, watch)
+
+    def documents(self, watch=None):
+        def pages(w: Watch) -> Iterator[Document]:
+            for path in self.files.values():
+                yield from read_records(path, lambda row: _page(row, self.layout), w)
+
+        # A line's problems are reported with its claim.
+        quiet = Watch(keep_going=True) if watch is not None and watch.keep_going else watch
+        return told(lambda w: unique_documents(pages, w), quiet)
+
+
+def find(folder: Path) -> ClaimTexts | None:
+    """The dataset of a folder's JSON Lines files with these fields; a file's split is in its name, or its name."""
+    files: dict[str, Path] = {}
+    layout = None
+    for path in sorted(folder.glob("*.jsonl")):
+        try:
+            first = next((row for _, row in itertools.islice(read_json_lines(path), 1)), {})
+        except DataError:
+            continue
+        if (kind := kind_of(first)) and kind == (layout or kind):
+            layout = kind
+            one_file(files, next((split for split in SPLITS if split in path.stem), path.stem), path)
+    return ClaimTexts(folder, layout, files) if layout else None
+
+
+def read_claims(path, layout: str, watch: Watch | None = None) -> Iterator[Claim]:
+    return told(lambda w: read_records(path, lambda row: _claim(row, layout), w, unique=lambda c: c.id), watch)
+
+
+def _claim(row: Row, layout: str) -> Claim:
+    fields, page = SETS[layout], _page(row, layout)
+    name = str(row.get(fields.label, (str, int)))
+    label = label_of(name, fields.labels, row.watch, path=row.path, line=row.line, field=fields.label)
+    units = tuple(sentence.id for sentence in page.sentences)
+    decides = [unit.get(fields.stance, str) == name for unit in _units(row, fields)] if fields.stance else [True]
+    sets = tuple((unit,) for unit, does in zip(units, decides) if does and label != Label.NOT_ENOUGH_INFO)
+    return Claim(page.id, row.text("claim"), label, sets, units, name, page.original_id)
+
+
+def _page(row: Row, layout: str) -> Document:
+    fields = SETS[layout]
+    claim, original = row.id(fields.id) if fields.id else (f"{row.path.stem}:{row.line}", None)
+    if fields.text:
+        texts = [unit.text(fields.text) for unit in _units(row, fields)]
+    else:
+        texts = [row.text(fields.texts)]
+    sentences = tuple(Sentence(claim, i, text) for i, text in enumerate(texts))
+    return Document(claim, "", sentences, (), None if original in (None, claim) else str(original))
+
+
+def _units(row: Row, fields: ClaimSet) -> list[Row]:
+    values = row.each(fields.texts, row.get(fields.texts, list), dict)
+    return [Row(value, row.path, row.line, row.watch) for value in values]
