@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lisax.corpora.dataset import SPLITS, Dataset
 from lisax.corpora.reading import LABEL_NAMES, Row, Watch, label_of, one_file, read_records, told, unique_documents
-from lisax.records import Claim, DataError, Document, Label, Sentence, read_json_lines, sentence_id
+from lisax.records import Claim, DataError, Document, Label, Sentence, read_json_lines
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
