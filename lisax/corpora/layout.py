@@ -217,6 +217,8 @@ def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
     its files, so the files beside this one are read too.
     """
     path = Path(path)
+    if path.suffix == ".json" and (kind := claim_texts.kind_of_file(path)):
+        return claim_texts.read_claims(path, kind, watch)
     if path.suffix == ".json":
         return tabfact.read_claims(path, watch)
     if path.name.startswith("infotabs_"):

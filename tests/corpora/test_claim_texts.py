@@ -6,6 +6,7 @@ import pytest
 
 from lisax.corpora import open_folder, read_claims
 from lisax.corpora.check import check
+from lisax.corpora.reading import Watch
 from lisax.records import Label
 
 SYMMETRIC = {"claim": "Orm is long .", "evidence": "Orm is short .", "id": "7", "gold_label": "REFUTES", "evid": []}
@@ -53,3 +54,18 @@ def test_a_bad_line_is_named(tmp_path):
     )
     (problem,) = check(tmp_path).problems
     assert "sets_dev.jsonl:2" in problem and "gold_label" in problem and "'X'" in problem
+
+
+def test_averitec_is_a_list_whose_answers_are_evidence_together(tmp_path):
+    asked = [{"question": "Where is Orm?", "answers": [{"answer": "In Lund.", "answer_type": "Extractive"}]}]
+    row = {"claim": "Orm is in Lund.", "label": "Supported", "justification": "It is.", "questions": asked * 2}
+    path = tmp_path / "dev.json"
+    path.write_text(json.dumps([row, row | {"label": "Conflicting Evidence/Cherrypicking"}]))
+    data = open_folder(tmp_path)
+    first, second = data.claims("dev")
+    assert data.layout == "averitec" and list(read_claims(path)) == [first, second]
+    assert first.evidence_sets == ((f"{first.id}_0", f"{first.id}_1"),) and first.label == Label.SUPPORTS
+    assert second.label == Label.NOT_ENOUGH_INFO and second.evidence_sets == ()
+    assert next(data.documents()).sentences[0].text == "Where is Orm? In Lund."
+    left_out = Watch(labels={"Supported": None})
+    assert [claim.id for claim in data.claims("dev", left_out)] == [second.id] and left_out.warnings
