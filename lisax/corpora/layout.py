@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lisax.corpora import (
     beir,
+    claim_texts,
     fever,
     fm2,
     infotabs,
@@ -179,6 +180,8 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
         return Beir(folder)
     if (found := structures.find(folder)) is not None:
         return found
+    if (found := claim_texts.find(folder)) is not None:
+        return found
     files = _split_files(folder)
     for path in files.values():
         _, first = next(read_json_lines(path))
@@ -200,7 +203,7 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
         "(corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), "
         "TabFact (data/all_csv/, tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), "
         "WikiTableQuestions (data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
-        "NQ-tables (interactions/, tables/tables.jsonl), DART, WebNLG, ToTTo, KELM, a dump of "
+        "NQ-tables (interactions/, tables/tables.jsonl), FEVER Symmetric, Climate-FEVER or LLM-AggreFact (*.jsonl), DART, WebNLG, ToTTo, KELM, a dump of "
         "Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of pages (*.txt, *.md) or of "
         "tables (*.csv, *.html, WikiTables' *.jsonl)",
         path=folder,
@@ -214,6 +217,8 @@ def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
     its files, so the files beside this one are read too.
     """
     path = Path(path)
+    if path.suffix == ".json" and (kind := claim_texts.kind_of_file(path)):
+        return claim_texts.read_claims(path, kind, watch)
     if path.suffix == ".json":
         return tabfact.read_claims(path, watch)
     if path.name.startswith("infotabs_"):
@@ -221,6 +226,8 @@ def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
     if path.suffix == ".tsv":
         return beir.read_claims(path.parent.parent, path.stem, watch)
     for _, row in read_json_lines(path):
+        if kind := claim_texts.kind_of(row):
+            return claim_texts.read_claims(path, kind, watch)
         if "_id" in row:
             return beir.read_queries(path, watch)
         if "retrieved_evidence" in row:

@@ -346,6 +346,9 @@ def read_entries(
         except DataError as error:
             watch.problem(error)
             continue
+        except LeftOut as reason:
+            watch.warn(str(reason), path, number)
+            continue
         watch.where = (path, number)
         yield record
 

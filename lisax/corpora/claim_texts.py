@@ -1,0 +1,174 @@
+"""Claims that bring their own evidence, as JSON Lines (FEVER Symmetric, Climate-FEVER, LLM-AggreFact) or as a
+JSON list (AVeriTeC, whose answers, each behind its question, are evidence together).
+
+Each claim has a page of its own with the claim's id, whose sentences are its evidence texts in order. `SETS` has the
+fields and the labels of each set. A label that has no equal here is NOT ENOUGH INFO: a disputed claim of Climate-FEVER,
+conflicting evidence of AVeriTeC, and an unsupported one of LLM-AggreFact, which may be false or not told. The owner's label is in `Claim.kind`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from lisax.corpora.dataset import SPLITS, Dataset
+from lisax.corpora.reading import (
+    LABEL_NAMES,
+    Row,
+    Watch,
+    label_of,
+    one_file,
+    read_entries,
+    read_json,
+    read_records,
+    told,
+    unique_documents,
+)
+from lisax.records import Claim, DataError, Document, Label, Sentence, read_json_lines
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimSet:
+    """Fields of a set. Without `id` the line is the id. `texts` is a text, or with `text` a list of objects with it;
+    those whose `stance` is the claim's label are complete evidence each; without `stance` all are evidence together.
+    `answers` is the list inside each object whose `answer` follows the text."""
+
+    label: str
+    texts: str
+    labels: Mapping[str, Label]
+    id: str = ""
+    text: str = ""
+    stance: str = ""
+    answers: str = ""
+
+
+SETS = {
+    "averitec": ClaimSet(
+        "label",
+        "questions",
+        {
+            "Supported": Label.SUPPORTS,
+            "Refuted": Label.REFUTES,
+            "Not Enough Evidence": Label.NOT_ENOUGH_INFO,
+            "Conflicting Evidence/Cherrypicking": Label.NOT_ENOUGH_INFO,
+        },
+        text="question",
+        answers="answers",
+    ),
+    "fever-symmetric": ClaimSet("gold_label", "evidence", LABEL_NAMES),
+    "climate-fever": ClaimSet(
+        "claim_label",
+        "evidences",
+        {
+            "SUPPORTS": Label.SUPPORTS,
+            "REFUTES": Label.REFUTES,
+            "NOT_ENOUGH_INFO": Label.NOT_ENOUGH_INFO,
+            "DISPUTED": Label.NOT_ENOUGH_INFO,
+        },
+        "claim_id",
+        "evidence",
+        "evidence_label",
+    ),
+    "llm-aggrefact": ClaimSet("label", "doc", {"1": Label.SUPPORTS, "0": Label.NOT_ENOUGH_INFO}),
+}
+
+
+def kind_of(row: dict) -> str | None:
+    """The set that a row has the fields of."""
+    return next(
+        (
+            name
+            for name, fields in SETS.items()
+            if {"claim", fields.label, fields.texts, fields.id or "claim"} <= {*row}
+        ),
+        None,
+    )
+
+
+def kind_of_file(path: Path) -> str | None:
+    """The set that a file's first entry has the fields of; None also for a file that cannot be read."""
+    try:
+        if path.suffix == ".json":
+            rows = read_json(path, list)
+        else:
+            rows = [row for _, row in itertools.islice(read_json_lines(path), 1)]
+    except DataError:
+        return None
+    return kind_of(rows[0]) if rows and isinstance(rows[0], dict) else None
+
+
+class ClaimTexts(Dataset):
+    def __init__(self, folder: Path, layout: str, files: dict[str, Path]):
+        super().__init__(folder, files)
+        self.layout = layout
+
+    def claims(self, split, watch=None):
+        return read_claims(self.claim_file(split), self.layout, watch)
+
+    def documents(self, watch=None):
+        def pages(w: Watch) -> Iterator[Document]:
+            for path in self.files.values():
+                yield from _records(path)(path, lambda row: _page(row, self.layout), w)
+
+        # A line's problems are reported with its claim.
+        quiet = Watch(keep_going=True) if watch is not None and watch.keep_going else watch
+        return told(lambda w: unique_documents(pages, w), quiet)
+
+
+def find(folder: Path) -> ClaimTexts | None:
+    """The dataset of a folder's JSON Lines files with these fields; a file's split is in its name, or its name."""
+    files: dict[str, Path] = {}
+    layout = None
+    for path in sorted((*folder.glob("*.jsonl"), *(folder / f"{split}.json" for split in SPLITS))):
+        if (kind := kind_of_file(path)) and kind == (layout or kind):
+            layout = kind
+            one_file(files, next((split for split in SPLITS if split in path.stem), path.stem), path)
+    return ClaimTexts(folder, layout, files) if layout else None
+
+
+def read_claims(path, layout: str, watch: Watch | None = None) -> Iterator[Claim]:
+    return told(lambda w: _records(path)(path, lambda row: _claim(row, layout), w, unique=lambda c: c.id), watch)
+
+
+def _records(path):
+    return read_entries if Path(path).suffix == ".json" else read_records
+
+
+def _claim(row: Row, layout: str) -> Claim:
+    fields, page = SETS[layout], _page(row, layout)
+    name = str(row.get(fields.label, (str, int)))
+    label = label_of(name, fields.labels, row.watch, path=row.path, line=row.line, field=fields.label)
+    units = tuple(sentence.id for sentence in page.sentences)
+    if fields.stance:
+        decides = [unit.get(fields.stance, str) == name for unit in _units(row, fields)]
+        sets = tuple((unit,) for unit, does in zip(units, decides) if does)
+    else:
+        sets = (units,) if units else ()
+    sets = () if label == Label.NOT_ENOUGH_INFO else sets
+    return Claim(page.id, row.text("claim"), label, sets, units, name, page.original_id)
+
+
+def _page(row: Row, layout: str) -> Document:
+    fields = SETS[layout]
+    claim, original = row.id(fields.id) if fields.id else (f"{row.path.stem}:{row.line}", None)
+    if fields.text:
+        texts = [text for unit in _units(row, fields) for text in _texts(unit, fields)]
+    else:
+        texts = [row.text(fields.texts)]
+    sentences = tuple(Sentence(claim, i, text) for i, text in enumerate(texts))
+    return Document(claim, "", sentences, (), None if original in (None, claim) else str(original))
+
+
+def _texts(unit: Row, fields: ClaimSet) -> list[str]:
+    text = unit.text(fields.text)
+    if not fields.answers:
+        return [text]
+    answers = unit.each(fields.answers, unit.get(fields.answers, list), dict)
+    return [f"{text} {Row(answer, unit.path, unit.line, unit.watch).text('answer')}" for answer in answers]
+
+
+def _units(row: Row, fields: ClaimSet) -> list[Row]:
+    values = row.each(fields.texts, row.get(fields.texts, list), dict)
+    return [Row(value, row.path, row.line, row.watch) for value in values]

@@ -1,0 +1,71 @@
+"""Sets whose claims bring their evidence, in their owners' fields, with sentences of our own."""
+
+import json
+
+import pytest
+
+from lisax.corpora import open_folder, read_claims
+from lisax.corpora.check import check
+from lisax.corpora.reading import Watch
+from lisax.records import Label
+
+SYMMETRIC = {"claim": "Orm is long .", "evidence": "Orm is short .", "id": "7", "gold_label": "REFUTES", "evid": []}
+CLIMATE = {
+    "claim_id": "4",
+    "claim": "Orm froze.",
+    "claim_label": "SUPPORTS",
+    "evidences": [
+        {"evidence_id": "Orm:1", "evidence_label": "NOT_ENOUGH_INFO", "article": "Orm", "evidence": "Orm is a river."},
+        {"evidence_id": "Orm:2", "evidence_label": "SUPPORTS", "article": "Orm", "evidence": "It froze in May."},
+    ],
+}
+AGGREFACT = {
+    "dataset": "A",
+    "doc": "Orm is a river.",
+    "claim": "Orm is wet.",
+    "label": 0,
+    "contamination_identifier": "x",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "label", "sets", "texts"),
+    [
+        ("fever-symmetric", SYMMETRIC, Label.REFUTES, (("{}_0",),), ["Orm is short ."]),
+        ("climate-fever", CLIMATE, Label.SUPPORTS, (("{}_1",),), ["Orm is a river.", "It froze in May."]),
+        ("climate-fever", CLIMATE | {"claim_label": "DISPUTED"}, Label.NOT_ENOUGH_INFO, (), None),
+        ("llm-aggrefact", AGGREFACT, Label.NOT_ENOUGH_INFO, (), ["Orm is a river."]),
+        ("llm-aggrefact", AGGREFACT | {"label": 1}, Label.SUPPORTS, (("{}_0",),), ["Orm is a river."]),
+    ],
+)
+def test_a_claim_brings_its_evidence(tmp_path, name, row, label, sets, texts):
+    path = tmp_path / "sets_dev.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    data = open_folder(tmp_path)
+    (claim,), (page,) = data.claims("dev"), data.documents()
+    assert data.layout == name and claim.label == label and list(read_claims(path)) == [claim]
+    assert claim.evidence_sets == tuple(tuple(unit.format(claim.id) for unit in units) for units in sets)
+    assert texts is None or [sentence.text for sentence in page.sentences] == texts
+
+
+def test_a_bad_line_is_named(tmp_path):
+    (tmp_path / "sets_dev.jsonl").write_text(
+        f"{json.dumps(SYMMETRIC)}\n{json.dumps(SYMMETRIC | {'gold_label': 'X'})}\n"
+    )
+    (problem,) = check(tmp_path).problems
+    assert "sets_dev.jsonl:2" in problem and "gold_label" in problem and "'X'" in problem
+
+
+def test_averitec_is_a_list_whose_answers_are_evidence_together(tmp_path):
+    asked = [{"question": "Where is Orm?", "answers": [{"answer": "In Lund.", "answer_type": "Extractive"}]}]
+    row = {"claim": "Orm is in Lund.", "label": "Supported", "justification": "It is.", "questions": asked * 2}
+    path = tmp_path / "dev.json"
+    path.write_text(json.dumps([row, row | {"label": "Conflicting Evidence/Cherrypicking"}]))
+    data = open_folder(tmp_path)
+    first, second = data.claims("dev")
+    assert data.layout == "averitec" and list(read_claims(path)) == [first, second]
+    assert first.evidence_sets == ((f"{first.id}_0", f"{first.id}_1"),) and first.label == Label.SUPPORTS
+    assert second.label == Label.NOT_ENOUGH_INFO and second.evidence_sets == ()
+    assert next(data.documents()).sentences[0].text == "Where is Orm? In Lund."
+    left_out = Watch(labels={"Supported": None})
+    assert [claim.id for claim in data.claims("dev", left_out)] == [second.id] and left_out.warnings
