@@ -261,3 +261,30 @@ def test_a_refused_upload_loses_nothing_and_a_loaded_one_can_be_asked(open_tab, 
     tab.get_by_role("button", name="Load").click()
     tab.get_by_role("status").get_by_role("link", name="Ask it").click()
     assert tab.get_by_label("Search in").locator("option:checked").text_content().startswith("Lakes")
+
+
+def test_paper_shows_folded_evidence_date_and_address_and_no_forms(open_tab):
+    tab = open_tab("desktop", "light")
+    ask(tab, "claim", CLAIM)
+    tab.emulate_media(media="print")
+    tab.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert tab.locator(".printed").inner_text().endswith(tab.url) and tab.locator(".more .evidence").first.is_visible()
+    assert not tab.locator("main details:not([open])").count()
+    assert not any(form.is_visible() for form in tab.locator("form, .saving, header").all())
+    tab.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert tab.locator("main details:not([open])").count()
+
+
+def test_two_digits_of_a_list_do_not_touch_its_labels(open_tab):
+    tab = open_tab("phone", "light")
+    ask(
+        tab,
+        "claim",
+        " ".join(f"Tarn has {word} inns." for word in "one two three four five six seven eight nine ten".split()),
+    )
+    last = tab.locator("ol.evidence > li").last
+    padding, left, width = last.evaluate(
+        "li => { const number = getComputedStyle(li, '::before'); "
+        "return [getComputedStyle(li).paddingLeft, number.left, number.width].map(parseFloat); }"
+    )
+    assert left + width + 4 <= padding

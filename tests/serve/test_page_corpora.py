@@ -237,7 +237,7 @@ def test_too_many_files_and_too_large_ones(tmp_path, index, made):
     assert large.status_code == 413 and "19 KiB" in words(shown(large))
     many = browser.fill("/corpora", name="many", files=[("files", (f"{i}.csv", b"a,b\n1,2\n")) for i in range(4)])
     assert many.status_code == 400
-    assert browser.post("/ask", data={"text": "x" * 100_000}).status_code == 413
+    assert browser.post("/ask", data={"text": "x" * 300_000}).status_code == 413
     page.close()
 
 
