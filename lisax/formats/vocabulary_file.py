@@ -3,10 +3,11 @@ WordPiece, BPE, unigram."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from lisax.records import DataError, LisaxError, check_text
 
 # Of the BERT family, RoBERTa's and T5's files.
 PADDING = ("[PAD]", "<pad>")
+MOST_BYTES = 64 << 20  # twice the largest that is published
+NO_TEXT = "this tokenizer cannot split a text, as those that are published can"
 
 
 def open_vocabulary(path: str | os.PathLike, extra_ids: int = EXTRA_IDS) -> Vocabulary:
@@ -44,15 +47,13 @@ class TokenizerVocabulary:
         self.path = Path(path)
         if not self.path.is_file():
             raise DataError("no such vocabulary (a tokenizer.json) here", path=self.path)
+        if (size := self.path.stat().st_size) > MOST_BYTES:
+            raise DataError(f"a vocabulary of {size:,} bytes; at most {MOST_BYTES:,} are read", path=self.path)
         self._bytes = self.path.read_bytes()
         from tokenizers import Tokenizer
 
-        try:
+        with self._telling("not a tokenizer that the library tokenizers reads"):
             self._tokenizer = Tokenizer.from_buffer(self._bytes)
-        except Exception as error:  # the library raises plain Exception
-            raise DataError(
-                f"not a tokenizer that the library tokenizers reads: {str(error)[:200]}", path=self.path
-            ) from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # `[SEP]` in a user's text is text
@@ -61,6 +62,19 @@ class TokenizerVocabulary:
             raise DataError(f"it has no token for padding, {' or '.join(PADDING)}", path=self.path)
         self.padding_id: int = found
         self.extra_ids = 0
+
+    @contextlib.contextmanager
+    def _telling(self, what: str) -> Iterator[None]:
+        """Raises DataError for what the library raises: a plain Exception, or, where its Rust code panics, something
+        that is no Exception at all."""
+        try:
+            yield
+        except BaseException as error:
+            if isinstance(error, LisaxError) or not (
+                isinstance(error, Exception) or type(error).__name__ == "PanicException"
+            ):
+                raise
+            raise DataError(f"{what}: {str(error)[:200]}", path=self.path) from None
 
     @functools.cached_property
     def size(self) -> int:
@@ -88,7 +102,8 @@ class TokenizerVocabulary:
         return self.published(self._pieces(text).ids)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        found = self._tokenizer.encode_batch_fast(list(map(check_text, texts)), add_special_tokens=False)
+        with self._telling(NO_TEXT):
+            found = self._tokenizer.encode_batch_fast(list(map(check_text, texts)), add_special_tokens=False)
         return [self.published(encoding.ids) for encoding in found]
 
     def encode_input(self, text: str, max_tokens: int | None = None) -> list[int]:
@@ -98,14 +113,16 @@ class TokenizerVocabulary:
         return self.published(self._tokenizer.post_process(found).ids)
 
     def encode_inputs(self, texts: Sequence[str]) -> list[list[int]]:
-        found = self._tokenizer.encode_batch_fast(list(map(check_text, texts)))
+        with self._telling(NO_TEXT):
+            found = self._tokenizer.encode_batch_fast(list(map(check_text, texts)))
         return [self.published(encoding.ids) for encoding in found]
 
     def count(self, text: str) -> int:
         return len(self._pieces(text)) + self._tokenizer.num_special_tokens_to_add(False)
 
     def encode_with_places(self, text: str) -> tuple[list[int], Places]:
-        found = self._tokenizer.encode(check_text(text))
+        with self._telling(NO_TEXT):
+            found = self._tokenizer.encode(check_text(text))
         special = found.special_tokens_mask
         places = [NOWHERE if is_special else offsets for is_special, offsets in zip(special, found.offsets)]
         return self.published(found.ids), Places.of(places)
@@ -135,4 +152,5 @@ class TokenizerVocabulary:
         return self.published([found])[0]
 
     def _pieces(self, text: str) -> Any:
-        return self._tokenizer.encode(check_text(text), add_special_tokens=False)
+        with self._telling(NO_TEXT):
+            return self._tokenizer.encode(check_text(text), add_special_tokens=False)

@@ -17,6 +17,7 @@ import numpy as np
 from lisax.records import DataError
 
 BLOCK = 1 << 18  # bytes
+HEADER = 128  # bytes of an array's description
 SMALL = 4 * BLOCK  # a file of this size or less is compared when its index is opened, in half a millisecond
 ADVICE = "`lisax index check INDEX` names what is damaged; build the index again"
 _expected: dict[str, list[int]] = {}  # path -> the sums of its blocks
@@ -99,12 +100,11 @@ class Array(Mapped):
 
     def __init__(self, path: Path):
         super().__init__(path)
+        self.check(0, min(HEADER, len(self.bytes)))
         # A plain array over the mapped file, because slicing np.memmap is slow.
         self.unchecked = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
         self._begin = len(self.bytes) - self.unchecked.nbytes
         self._size = self.unchecked.nbytes // max(len(self.unchecked), 1)
-        if self._begin > 0:
-            self.check(0, self._begin)
 
     def __len__(self) -> int:
         return len(self.unchecked)

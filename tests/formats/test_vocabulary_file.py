@@ -149,3 +149,34 @@ def test_the_reference_gives_the_same(name, files):
             if len(vocabulary.encode(other)) > 1:
                 short = reference(text, other, max_length=room, truncation="only_second")["input_ids"]
                 assert vocabulary.published(vocabulary.encode_pair(text, other, room).ids) == short
+
+
+WORDS = {"[PAD]": 0, "a": 1}
+SPLIT = {"type": "Split", "pattern": {"Regex": "(a+)+$|((a|aa)+)+b"}, "behavior": "Isolated", "invert": False}
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "text"),
+    [
+        ({"model": {"type": "WordLevel", "vocab": WORDS, "unk_token": "[UNK]"}}, "b"),
+        ({"model": {"type": "WordLevel", "vocab": WORDS, "unk_token": "a"}, "pre_tokenizer": SPLIT}, "a" * 40 + "c"),
+    ],
+    ids=["no unknown token", "an expression without end"],
+)
+def test_what_the_library_raises_for_a_text_is_told(tmp_path, tokenizer, text):
+    empty = dict.fromkeys(("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder"))
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(empty | {"version": "1.0", "added_tokens": []} | tokenizer))
+    vocabulary = open_vocabulary(path)
+    for call in (vocabulary.encode, vocabulary.count, vocabulary.encode_with_places):
+        with pytest.raises(DataError, match="tokenizer.json: this tokenizer cannot split a text"):
+            call(text)
+    with pytest.raises(DataError, match="tokenizer.json: this tokenizer cannot split a text"):
+        vocabulary.encode_batch([text])
+
+
+def test_a_huge_vocabulary_is_not_read(tmp_path):
+    with (tmp_path / "tokenizer.json").open("wb") as file:
+        file.truncate(200 << 20)
+    with pytest.raises(DataError, match="a vocabulary of 209,715,200 bytes; at most"):
+        open_vocabulary(tmp_path / "tokenizer.json")

@@ -1,4 +1,5 @@
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -6,6 +7,8 @@ import sys
 import pytest
 
 from lisax.records import DataError, LisaxError
+from lisax.retrieval import blocks
+from lisax.retrieval import folder as folders
 from lisax.retrieval.bm25 import Bm25Index, build
 from lisax.retrieval.folder import check, writing
 
@@ -43,6 +46,35 @@ def test_missing_and_damaged_indexes_are_told(tmp_path):
     victim.unlink()
     with pytest.raises(DataError, match="missing"):
         Bm25Index.open(folder)
+
+
+@pytest.mark.parametrize("small", [blocks.SMALL, 0], ids=["compared when opened", "compared when read"])
+def test_no_flipped_byte_changes_an_answer(tmp_path, monkeypatch, small):
+    for module in (blocks, folders):
+        monkeypatch.setattr(module, "BLOCK", 64)
+        monkeypatch.setattr(module, "SMALL", small)
+    draw = random.Random(0)
+    words = [f"w{number}" for number in range(60)]
+    build(
+        [(f"page{number}", " ".join(draw.choices(words, k=12))) for number in range(80)], tmp_path, shard_documents=30
+    )
+    expected = Bm25Index.open(tmp_path).search(words[:9], 4)
+    files = sorted(file for file in tmp_path.rglob("*") if file.is_file() and file.stat().st_size)
+    told = 0
+    for number in range(180):
+        file = draw.choice(files)
+        content = file.read_bytes()
+        at, changed = draw.randrange(len(content)), bytearray(content)
+        changed[at : at + 1 + number % 8] = bytes(
+            byte ^ 1 << draw.randrange(8) if number % 2 else 0 for byte in content[at : at + 1 + number % 8]
+        )
+        file.write_bytes(changed)
+        try:
+            assert Bm25Index.open(tmp_path).search(words[:9], 4) == expected, (file, at)
+        except LisaxError:
+            told += 1
+        file.write_bytes(content)
+    assert told > 60
 
 
 def test_other_folders_and_files_are_left_alone(tmp_path):

@@ -230,7 +230,7 @@ def test_an_adapter_of_itself_is_told(alone):
         load_parameters(alone)
 
 
-@pytest.mark.parametrize("fields", [{"rank": 0}, {"alpha": "x"}, {"base": 3}, {"targets": None}])
+@pytest.mark.parametrize("fields", [{"rank": 0}, {"rank": 3}, {"alpha": "x"}, {"base": 3}, {"targets": None}])
 def test_hostile_fields_are_told(alone, fields):
     described(alone, **fields)
     with pytest.raises(DataError, match=f"adapter.{min(fields)}"):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from lisax.records import DataError, LisaxError
 from lisax.runtime.batching import by_tokens, padded, padded_each
+from lisax.runtime.finite import check_finite
 from lisax.runtime.loop import DeviceLoop
 
 WEIGHTS = {"scale": np.array([3.0], np.float32)}
@@ -79,6 +80,14 @@ def test_what_is_too_long_and_what_is_no_number_is_told():
         loop.all([[1] * 17], batches_of(1), triple, np.asarray)
     with pytest.raises(DataError, match=r"weights\.bin: field 'scale': these weights hold values that are no numbers"):
         loop.check_finite(loop.all([[1]], batches_of(1), triple, np.asarray))
+
+
+@pytest.mark.parametrize("scores", [[[1 / 3] * 3], [[2e6, 0.0, 0.0]]])
+def test_weights_without_measure_are_named(scores):
+    scores = [np.array(scores, np.float32)]
+    with pytest.raises(DataError, match=r"weights\.bin: field 'scale': these weights .* larger than 1e\+09"):
+        check_finite(scores, WEIGHTS | {"scale": np.array([1e30], np.float32)}, "weights.bin")
+    check_finite(scores, WEIGHTS, "weights.bin")
 
 
 def test_padding_fills_with_zeros():
