@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,6 +20,7 @@ from lisax.records import DataError, LisaxError, check_text
 # Of the BERT family, RoBERTa's and T5's files.
 PADDING = ("[PAD]", "<pad>")
 MOST_BYTES = 64 << 20  # twice the largest that is published
+MOST_GROWTH = 64  # characters that normalizing may make of one; SentencePiece's escape of a blank makes one
 NO_TEXT = "this tokenizer cannot split a text, as those that are published can"
 
 
@@ -34,6 +37,14 @@ def open_vocabulary(path: str | os.PathLike, extra_ids: int = EXTRA_IDS) -> Voca
 def _tokenizer(path: Path, changed: int | None) -> TokenizerVocabulary:
     """One for all models over one encoder. `changed`: when the file was."""
     return TokenizerVocabulary(path)
+
+
+def _growth(normalizer: dict[str, Any] | None) -> int:
+    """The most characters that the replacements of a `normalizer` make of one."""
+    if not normalizer:
+        return 1
+    grown = math.prod(map(_growth, normalizer.get("normalizers") or ()))
+    return grown * max(1, len(normalizer.get("content") or ""))
 
 
 class TokenizerVocabulary:
@@ -54,6 +65,11 @@ class TokenizerVocabulary:
 
         with self._telling("not a tokenizer that the library tokenizers reads"):
             self._tokenizer = Tokenizer.from_buffer(self._bytes)
+            growth = _growth(json.loads(self._bytes).get("normalizer"))
+        if growth > MOST_GROWTH:
+            raise DataError(
+                f"`normalizer` makes {growth:,} characters of one; at most {MOST_GROWTH} are allowed", path=self.path
+            )
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # `[SEP]` in a user's text is text

@@ -180,3 +180,14 @@ def test_a_huge_vocabulary_is_not_read(tmp_path):
         file.truncate(200 << 20)
     with pytest.raises(DataError, match="a vocabulary of 209,715,200 bytes; at most"):
         open_vocabulary(tmp_path / "tokenizer.json")
+
+
+def test_normalizers_that_multiply_a_text_are_refused(tmp_path):
+    grow = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"}
+    described = {"version": "1.0", "added_tokens": [], "pre_tokenizer": None, "post_processor": None, "decoder": None}
+    described |= {"truncation": None, "padding": None, "model": {"type": "WordLevel", "vocab": WORDS, "unk_token": "a"}}
+    described["normalizer"] = {"type": "Sequence", "normalizers": [grow, {"type": "Sequence", "normalizers": [grow]}]}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(described))
+    with pytest.raises(DataError, match=r"tokenizer.json: `normalizer` makes 100 characters of one; at most 64"):
+        open_vocabulary(path)
