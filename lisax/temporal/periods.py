@@ -165,7 +165,7 @@ class Periods:
     def simple(self, at: int, preposition: bool = True) -> Found | None:
         """One day, month, year, decade or century, or a part of one."""
         skipped = at
-        while self.word(skipped) in ("the", "years", "period"):
+        while skipped < at + 3 and self.word(skipped) in ("the", "years", "period"):  # at most `the years the`
             skipped += 1
         for begin in dict.fromkeys((at, skipped)):
             for rule in (self.part, self.day, self.month, self.century, self.decade):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
+
 import pytest
 
 from lisax.corpora import open_folder, page_files
@@ -78,12 +81,63 @@ def test_what_cannot_be_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "bad", ["<!--" * 3000, "<p" * 3000, "<nav>" * 3000 + "a", "</p>" * 3000, "<h1>" * 500 + "<p>x. Y."]
+    "bad", ["<!--" * 3000, "<p" * 3000, "<nav>" * 3000 + "a", "</p>" * 3000, "<svg>" * 50_000 + "</nav>" * 50_000, "<h1>" * 500 + "<p>x. Y."]
 )
 def test_broken_html_is_read_in_no_time(tmp_path, bad):
     (tmp_path / "a.html").write_text(f"<p>Before.</p>{bad}")
     page = page_files.read_page(tmp_path / "a.html", "a.html", Watch())
     assert texts(page)[0] == "Before."
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        f"# a{' ' * 5_000}#x",
+        *(mark * 50_000 for mark in ("__a ", "*a", "`a ", "[", "[a](", "![](", "](", "[a] ")),
+        "A. " * 50_000,
+        "J. B. Name, " * 20_000,
+        "?" * 100_000,
+    ],
+)
+def test_bad_markdown_is_read_in_no_time(tmp_path, bad):
+    (tmp_path / "a.md").write_text(f"Before. And on.\n\n{bad}\n")
+    started = time.process_time()
+    assert texts(page_files.read_page(tmp_path / "a.md", "a.md", Watch()))[:2] == ["Before.", "And on."]
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("[![alt](a.png)](b) and [c](d)", " and c"),
+        ("![a] b](c) [x [y](z)", "![a] b](c) x [y"),
+        ("**a* b** `c`d` __e_ f__", "a* b cd` e_ f"),
+        ("**a*", "*a"),
+        ("* a* *b", "a* *b"),
+        ("> **q", "**q"),
+        ("[](", "[]("),
+    ],
+)
+def test_marks_of_markdown(tmp_path, line, text):
+    (tmp_path / "a.md").write_text(line)
+    assert texts(page_files.read_page(tmp_path / "a.md", "a.md", Watch())) == [" ".join(text.split())]
+
+
+@pytest.mark.parametrize(
+    ("line", "title"), [("# a # #", "a #"), ("# ##", "#"), ("#  ![x](y)", "a"), ("## b##", "b"), ("#c", "a")]
+)
+def test_headings_of_markdown(tmp_path, line, title):
+    (tmp_path / "a.md").write_text(f"{line}\n\nText.")
+    assert page_files.read_page(tmp_path / "a.md", "a.md", Watch()).title == title
+
+
+def test_a_tag_of_endless_attributes_takes_little_memory(tmp_path):
+    (tmp_path / "a.html").write_text(f"<p>Before.<p {'a=b ' * 500_000}>After.")
+    tracemalloc.start()
+    page = page_files.read_page(tmp_path / "a.html", "a.html", Watch())
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert texts(page) == ["Before.", "After."] and most < 20_000_000
 
 
 def test_a_folder_of_tables_stays_one(tmp_path):

@@ -202,12 +202,27 @@ def test_a_pdf_is_read_as_text(browser, page, tmp_path):
     corpus = list(page.library)[-1]
     found = words(shown(browser.ask("Mara Velin was an architect", "search", corpus.id)))
     assert "mara velin" in found and "Mara Velin was an architect." in found and "never run" not in found
-    encrypted = pypdf.PdfWriter(clone_from=tmp_path / "mara_velin.pdf")
-    encrypted.encrypt("secret")
-    encrypted.write(tmp_path / "locked.pdf")
-    content = (tmp_path / "locked.pdf").read_bytes()
-    refused = browser.fill("/corpora", name="PDF", files=[("files", ("locked.pdf", content))])
-    assert refused.status_code == 400 and "'locked.pdf': it cannot be read" in words(shown(refused))
+    for password, status in (("", 200), ("secret", 400)):
+        encrypted = pypdf.PdfWriter(clone_from=tmp_path / "mara_velin.pdf")
+        encrypted.encrypt(password, owner_password="own", algorithm="AES-256")
+        encrypted.write(tmp_path / "locked.pdf")
+        content = (tmp_path / "locked.pdf").read_bytes()
+        response = browser.fill("/corpora", name="PDF", files=[("files", ("locked.pdf", content))])
+        assert response.status_code == status, words(shown(response))
+    assert "'locked.pdf': it cannot be read: it has a password" in words(shown(response))
+
+
+def test_of_a_long_pdf_what_there_is_time_for_is_read(tmp_path, monkeypatch):
+    pypdf = pytest.importorskip("pypdf", reason="no pypdf: pip install 'lisax[pdf]'")
+    writer = pypdf.PdfWriter()
+    for _ in range(5):
+        writer.add_blank_page(300, 300)
+    writer.write(tmp_path / "long.pdf")
+    monkeypatch.setattr("pypdf.PageObject.extract_text", lambda page: "Tarn is a town.")
+    monkeypatch.setattr("lisax.corpora.pdf_files.SECONDS", -1)
+    found = uploads.parse({str(tmp_path / "long.pdf"): "long.pdf"}, Limits())
+    assert [page.text for page in found.pages] == ["Tarn is a town."]
+    assert re.fullmatch(r"pages of a PDF past .* \(left out\): 4, first at long.pdf", found.notes[0])
 
 
 @pytest.mark.parametrize(
