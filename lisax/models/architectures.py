@@ -324,8 +324,8 @@ class FusionConfig(OnBackbone, kind="table_fusion", title="table fusion"):
     """Architecture: an encoder, and what is put on it.
 
     `objective` is what training maximises. "joint": the probability of the right pair of table and truth, of all
-    pairs; "uniform": that of the right truth where every table has the same weight; "ternary": that of each table's
-    own class of true, false and irrelevant."""
+    pairs; "reranking": that of the right table alone; "uniform": that of the right truth where every table has the same
+    weight; "ternary": that of each table's own class of true, false and irrelevant."""
 
     objective: str = field(OneOf(OBJECTIVES), "joint")
     # Heads of the attention across tables, each emb_dim / heads wide; with 0 no table sees another.

@@ -16,7 +16,7 @@ from typing import Any
 DTYPES = ("float32", "bfloat16", "float16")
 ACTIVATIONS = ("linear", "relu", "gelu", "silu", "swish", "sigmoid", "tanh")
 REMATS = ("none", "attention", "minimal", "full")
-OBJECTIVES = ("joint", "uniform", "ternary")  # of table fusion
+OBJECTIVES = ("joint", "reranking", "uniform", "ternary")  # of table fusion
 RELATIONS = ("sequence", "set", "none")  # of an evidence pointer
 
 

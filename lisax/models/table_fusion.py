@@ -104,7 +104,7 @@ def log_probabilities(objective: str, fused: Fused) -> Array:
     """Log-probabilities float32 [rows, k, classes]: of (table, truth) pairs, which sum to one over a row, or, of the
     ternary objective, of each table's classes. Absent tables have MASKED or less."""
     present, logits = fused.present[..., None], fused.logits
-    if objective == "joint":
+    if objective in ("joint", "reranking"):
         pairs = jnp.where(present, logits, MASKED)
         return pairs - jax.nn.logsumexp(pairs, axis=(-2, -1), keepdims=True)
     own = jax.nn.log_softmax(logits)
@@ -121,7 +121,7 @@ def probabilities(objective: str, fused: Fused) -> Array:
 def example_loss(objective: str, log_probabilities: Array, targets: Array) -> Array:
     """Loss float32 [rows] of `targets` int32 [rows, k], classes of tables; see `example_weights` for rows without.
 
-    Joint: -log p(gold table, truth). Uniform: -log of the mean over tables of p(truth | table). Ternary: the mean
+    Joint: -log p(gold table, truth). Reranking: -log p(gold table). Uniform: -log of the mean over tables of p(truth | table). Ternary: the mean
     over tables of -log p(class of the table)."""
     if objective == "ternary":
         there = targets != NO_TABLE
@@ -129,6 +129,8 @@ def example_loss(objective: str, log_probabilities: Array, targets: Array) -> Ar
         chosen = jnp.take_along_axis(log_probabilities, place, axis=-1)[..., 0]
         return -jnp.sum(jnp.where(there, chosen, 0.0), axis=-1) / jnp.maximum(jnp.sum(there, axis=-1), 1)
     right = targets[..., None] == jnp.array([TRUE, FALSE])  # the gold table's truth, [rows, k, 2]
+    if objective == "reranking":
+        right = jnp.any(right, axis=-1, keepdims=True)  # either truth
     if objective == "uniform":
         right = jnp.any(right, axis=-2, keepdims=True)  # the same of every table
     return -jax.nn.logsumexp(jnp.where(right, log_probabilities, MASKED), axis=(-2, -1))

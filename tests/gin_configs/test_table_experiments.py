@@ -15,7 +15,7 @@ SHARED = (
 )
 RECIPES = ("minilm", "minilm_fusion", "minilm_warmup", "paper_large", "scratch", "world", "world_closed")
 FUSION = {
-    **{f"minilm_fusion_{objective}": (objective, 2) for objective in ("joint", "ternary", "uniform")},
+    **{f"minilm_fusion_{objective}": (objective, 2) for objective in ("joint", "reranking", "ternary", "uniform")},
     **{f"minilm_fusion_{objective}_no_attention": (objective, 0) for objective in ("joint", "uniform")},
 }
 ENCODERS = {"minilm_closed": "pair", "minilm_claim_only": "pair"} | dict.fromkeys(FUSION, "table_fusion")

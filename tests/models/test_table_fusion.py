@@ -113,6 +113,8 @@ def _expected_loss(objective, logits, targets):
     if objective == "ternary":
         shares = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
         return np.mean([-np.log(shares[i, target - 1]) for i, target in enumerate(targets)])
+    if objective == "reranking":
+        return -np.log(np.exp(logits[gold[0]]).sum() / np.exp(logits).sum())
     truth = targets[gold[0]] - 2
     if objective == "joint":
         return -np.log(np.exp(logits[gold[0], truth]) / np.exp(logits).sum())
@@ -170,7 +172,7 @@ def test_descriptions():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"objective": "both"}, "objective must be one of 'joint', 'uniform', 'ternary', found 'both'"),
+        ({"objective": "both"}, "objective must be one of 'joint', 'reranking', 'uniform', 'ternary', found 'both'"),
         ({"pooling": "first"}, "pooling must be one of"),
         ({"heads": 3}, "heads is 3, which must divide emb_dim 16"),
         ({"heads": -1}, "heads must be a whole number from 0"),

@@ -14,7 +14,7 @@ from lisax.retrieval.cells import Strategy
 from lisax.retrieval.tables import MODES
 
 TEXT_MODELS = ("claim_only", "closed", "one", "top3", "top5", "top10")
-_FUSION = re.compile(r"(joint|ternary|uniform)_top(1|3|5|10)(_no_attention)?")
+_FUSION = re.compile(r"(joint|reranking|ternary|uniform)_top(1|3|5|10)(_no_attention)?")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,13 +22,13 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/open_tables/scratch.gin`.
 
     `train` maps a model to its gin file. Text-to-text models: `claim_only`; `closed`, on the gold table; `one`, `top3`,
-    `top5`, `top10`, on the first retrieved. Table fusion: `joint_top5`, `ternary_top5`, `uniform_top5`, each also as
-    `…_no_attention`, with 1, 3, 5 or 10 tables. `report_claims` limits reported verification; retrieval is reported for
-    all claims. With a `backbone`, `closed` reads retrieved tables too, one by one.
+    `top5`, `top10`, on the first retrieved. Table fusion: `joint_top5`, `reranking_top5`, `ternary_top5`, `uniform_top5`,
+    each also as `…_no_attention`, with 1, 3, 5 or 10 tables. `report_claims` limits reported verification; retrieval is
+    reported for all claims. With a `backbone`, `closed` reads retrieved tables too, one by one.
     """
 
     gin_module: ClassVar[str] = "open_tables"
-    model_names: ClassVar[Sequence[str]] = (*TEXT_MODELS, "(joint|ternary|uniform)_top(1|3|5|10)[_no_attention]")
+    model_names: ClassVar[Sequence[str]] = (*TEXT_MODELS, "(joint|reranking|ternary|uniform)_top(1|3|5|10)[_no_attention]")
 
     # The retrieval strategy that verification reads from, and the others that are reported.
     strategy: str = str(Strategy.ENTITY_CHAR_23)
