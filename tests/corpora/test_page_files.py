@@ -81,7 +81,15 @@ def test_what_cannot_be_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "bad", ["<!--" * 3000, "<p" * 3000, "<nav>" * 3000 + "a", "</p>" * 3000, "<svg>" * 50_000 + "</nav>" * 50_000, "<h1>" * 500 + "<p>x. Y."]
+    "bad",
+    [
+        "<!--" * 3000,
+        "<p" * 3000,
+        "<nav>" * 3000 + "a",
+        "</p>" * 3000,
+        "<svg>" * 50_000 + "</nav>" * 50_000,
+        "<h1>" * 500 + "<p>x. Y.",
+    ],
 )
 def test_broken_html_is_read_in_no_time(tmp_path, bad):
     (tmp_path / "a.html").write_text(f"<p>Before.</p>{bad}")

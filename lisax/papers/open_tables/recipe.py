@@ -28,7 +28,10 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
     """
 
     gin_module: ClassVar[str] = "open_tables"
-    model_names: ClassVar[Sequence[str]] = (*TEXT_MODELS, "(joint|reranking|ternary|uniform)_top(1|3|5|10)[_no_attention]")
+    model_names: ClassVar[Sequence[str]] = (
+        *TEXT_MODELS,
+        "(joint|reranking|ternary|uniform)_top(1|3|5|10)[_no_attention]",
+    )
 
     # The retrieval strategy that verification reads from, and the others that are reported.
     strategy: str = str(Strategy.ENTITY_CHAR_23)
