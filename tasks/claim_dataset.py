@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lisax.corpora import Dataset, open_folder, plain, read_claims, table_files
-from lisax.corpora.reading import Watch
+from lisax.corpora.reading import SkippingWatch, Watch
 from lisax.records import LABELS, Claim, DataError, Document, Label, LisaxError, Question, Table
 from lisax.runtime.pretrained import is_named
 from lisax.sampling.examples import LIST_LENGTH
@@ -39,7 +39,7 @@ class ClaimDataset:
     evidence set. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. columns: how many of a
     table's are kept, those that matter to the claim. preset: "paper", "released" or None for gin's; it words the inputs
     of T5 and of table fusion. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES" or "NOT ENOUGH
-    INFO"}, None for claims that are left out. out: where the example files go, by default `{name}_tasks` beside the data.
+    INFO"}, None for claims that are left out. skip_bad: bad lines of the claims are named, skipped and counted. out: where the example files go, by default `{name}_tasks` beside the data.
     """
 
     name: str
@@ -57,6 +57,7 @@ class ClaimDataset:
     preset: str | None = None
     seed: int = 0
     labels: Mapping[str, str | None] | None = None
+    skip_bad: bool = False
     out: str | os.PathLike | None = None
 
     def __post_init__(self):
@@ -114,9 +115,8 @@ class ClaimDataset:
 
     def watch(self) -> Watch:
         """For a reading of the claims, whose labels have the names that they have here."""
-        return Watch(
-            labels={name: None if label is None else Label(label) for name, label in (self.labels or {}).items()}
-        )
+        labels = {name: None if label is None else Label(label) for name, label in (self.labels or {}).items()}
+        return SkippingWatch(labels) if self.skip_bad else Watch(labels=labels)
 
     @functools.cached_property
     def kind(self) -> str:
@@ -210,6 +210,8 @@ class ClaimDataset:
         settings = [stats, self.seed, str(vocabulary), self.kind, self.columns]
         if self.sentences is not None:
             settings.append({"sentences": self.sentences})
+        if self.skip_bad:
+            settings.append("skip_bad")
         if self.labels:
             settings.append(sorted((name, label and str(label)) for name, label in self.labels.items()))
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
@@ -228,11 +230,13 @@ def checked_claims(dataset: ClaimDataset, split: str) -> list[Claim]:
     for claim in dataset.read_claims(split, watch):
         path, line = watch.where or (dataset.claim_files[split], None)
         if claim.label is None and split == "train":
-            raise DataError(f"claim '{claim.id}' has no label and is in train", path=path, line=line, field="label")
+            error = f"claim '{claim.id}' has no label and is in train"
+            watch.problem(DataError(error, path=path, line=line, field="label"))
+            continue
         if claim.label in (Label.SUPPORTS, Label.REFUTES) and not claim.evidence_sets:
-            raise DataError(
-                f"claim '{claim.id}' is {claim.label} but has no evidence", path=path, line=line, field="evidence"
-            )
+            error = f"claim '{claim.id}' is {claim.label} but has no evidence"
+            watch.problem(DataError(error, path=path, line=line, field="evidence"))
+            continue
         claims.append(claim)
     watch.tell()
     return claims

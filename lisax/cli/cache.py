@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from lisax.cli.verbs import Argument, Count, Local, Option
+from lisax.cli.verbs import Argument, Count, Local, Option, SkipBad
 from lisax.records import LisaxError
 
 Index = Annotated[Local, Option("An index of `lisax index documents`.", "INDEX")]
@@ -69,6 +69,7 @@ def candidates(
 def examples(
     *,
     data: Annotated[Local, Option("The dataset with the claims.", "DIR")],
+    skip_bad: SkipBad = False,
     split: Annotated[
         str,
         Option("train writes training examples; other splits write examples as the model meets them in use.", "SPLIT"),
@@ -97,7 +98,7 @@ def examples(
     from lisax.sampling.files import VARIANTS
 
     skipped = build_examples(
-        list(open_folder(data).claims(split)),
+        list(open_folder(data, skip_bad=skip_bad).claims(split)),
         candidates,
         reranked,
         index,

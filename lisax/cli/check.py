@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, Count, Local, Option, Probability
+from lisax.cli.verbs import Argument, Count, Local, Option, Probability, SkipBad
 
 STREAM = Path("-")  # standard input, standard output
 
@@ -132,6 +132,7 @@ def check(
     evidence: Annotated[
         Count | None, Option("How many sentences or tables the model reads.", default="as many as in training")
     ] = None,
+    skip_bad: SkipBad = False,
     json: Annotated[bool, Option("Print the verdict on a single claim as JSON.")] = False,
 ) -> None:
     """Check a claim, or many, against a corpus or an index.
@@ -182,6 +183,7 @@ def check(
         words_of(label_words),
         ranker_prompt,
         words_of(ranker_words),
+        skip_bad=skip_bad,
     )
     if claim is not None:
         verdict = check_one(settings, claim)

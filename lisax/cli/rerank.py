@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from lisax.cli.check import Prompt, words_of
-from lisax.cli.verbs import Count, Fetched, Option, Place, Probability
+from lisax.cli.verbs import Count, Fetched, Option, Place, Probability, SkipBad
 
 
 def rerank(
@@ -14,6 +14,7 @@ def rerank(
         Place, Option("A ranker: a MODEL_DIR, one of its checkpoints, a bundle, or hf:OWNER/NAME.", "DIR")
     ],
     claims: Annotated[Fetched, Option("Claims as JSON Lines.", "FILE")],
+    skip_bad: SkipBad = False,
     run: Annotated[Fetched, Option("Run of documents or sentences to rank.", "RUN")],
     index: Annotated[Fetched, Option("An index of `lisax index documents` or `mixed`.", "INDEX")],
     out: Annotated[Place, Option("TREC run to write.", "RUN")],
@@ -43,4 +44,6 @@ def rerank(
     from lisax.runtime.public_models import given_use
 
     use = given_use(prompt, words_of(label_words), ranks=True)
-    rerank_file(model, claims, run, index, out, depth=depth, use=use, stop=stop, fit_stopping=fit_stopping)
+    rerank_file(
+        model, claims, run, index, out, depth=depth, use=use, stop=stop, fit_stopping=fit_stopping, skip_bad=skip_bad
+    )

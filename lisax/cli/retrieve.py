@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Count, Local, Option
+from lisax.cli.verbs import Count, Local, Option, SkipBad
 
 if TYPE_CHECKING:
     from lisax.retrieval.run_files import Written
@@ -32,6 +32,7 @@ def documents(
     *,
     index: Annotated[Local, Option("An index of `lisax index documents`.", "INDEX")],
     claims: Claims,
+    skip_bad: SkipBad = False,
     out: Out,
     k: Annotated[Count, Option("Documents retrieved per claim.")] = 100,
     method: Annotated[Literal["bm25", "titles", "both"], Option("BM25, title search, or both in turn.")] = "both",
@@ -67,7 +68,7 @@ def documents(
         raise click.UsageError("--mediawiki searches titles: use it with --method titles or both")
     if cluster is not None and method == "titles":
         raise click.UsageError("--cluster searches BM25: use it with --method bm25 or both")
-    asked = list(read_claims(claims))
+    asked = list(read_claims(claims, skip_bad=skip_bad))
     written = documents_to_file(
         index,
         claims,
@@ -95,6 +96,7 @@ def cells(
     *,
     index: Annotated[Local, Option("An index of `lisax index cells`.", "INDEX")],
     claims: Claims,
+    skip_bad: SkipBad = False,
     out: Out,
     k: Annotated[Count, Option("Tables retrieved per claim.")] = 10,
     mode: Annotated[
@@ -110,7 +112,7 @@ def cells(
     from lisax.retrieval.run_files import cells_to_file
     from lisax.retrieval.tables import CUTOFFS, hit_rates
 
-    asked = list(read_claims(claims))
+    asked = list(read_claims(claims, skip_bad=skip_bad))
     _tell(out, cells_to_file(index, claims, asked, out, k=k, mode=mode), f"tables for {len(asked):,} claims")
     cutoffs = _up_to(k, CUTOFFS)
     _print_hits(hit_rates(asked, _ids(out), cutoffs), cutoffs, "claims")
@@ -155,6 +157,7 @@ def mixed(
     *,
     index: Annotated[Local, Option("An index of `lisax index mixed`.", "INDEX")],
     claims: Claims,
+    skip_bad: SkipBad = False,
     out: Annotated[Local, Option("TREC run to write.", "RUN")],
     k: Annotated[Count, Option("Passages retrieved per claim.")] = 100,
     weight: Weight = None,
@@ -170,7 +173,7 @@ def mixed(
     from lisax.retrieval.passages import source_of
     from lisax.retrieval.run_files import passages_to_file
 
-    asked = list(read_claims(claims))
+    asked = list(read_claims(claims, skip_bad=skip_bad))
     hits = passages_to_file(index, asked, out, k=k, dense=DenseSearch.open(index, weight))
     counts = sorted(Counter(source_of(hit.id) for hit in hits).items())
     print(
@@ -183,6 +186,7 @@ def weight(
     *,
     index: Annotated[Local, Option("An index with vectors, of `lisax index documents` or `tables`.", "INDEX")],
     claims: Annotated[Local | None, Option("Claims with evidence, for an index of documents.", "FILE")] = None,
+    skip_bad: SkipBad = False,
     questions: Annotated[
         Local | None,
         Option("Questions with answer cells, for an index of tables: questions.*.jsonl, or a folder.", "PATH"),
@@ -206,7 +210,7 @@ def weight(
     if (claims is None) == (questions is None):
         raise click.UsageError("give one of --claims FILE and --questions PATH")
     if claims is not None:
-        judged = {claim.text: frozenset().union(*gold_pages(claim)) for claim in read_claims(claims)}
+        judged = {claim.text: frozenset().union(*gold_pages(claim)) for claim in read_claims(claims, skip_bad=skip_bad)}
     else:
         is_table = TableStore.open(index).__contains__
         judged = {one.text: frozenset(gold_tables(one, is_table)) for one in read_question_split(questions, split)}

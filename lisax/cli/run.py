@@ -14,7 +14,7 @@ import click
 
 from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
 from lisax.cli.verbalize import Graphs, Tables
-from lisax.cli.verbs import Count, Fetched, Local, Option, Place
+from lisax.cli.verbs import Count, Fetched, Local, Option, Place, SkipBad
 
 if TYPE_CHECKING:
     from lisax.papers.running import RunSettings
@@ -55,6 +55,7 @@ def list5(
     out: Out = OUT,
     model: Labeller = None,
     attacks: Annotated[bool, Option("Also verify attacked claims, and report by attack.")] = False,
+    skip_bad: SkipBad = False,
     until: Until = None,
     dry_run: DryRun = False,
     gin_file: GinFiles = (),
@@ -74,7 +75,13 @@ def list5(
         *gin_bindings,
     )
     recipe = None if model is None else "given"
-    _run("list5", _settings(out, gin_file, bindings, gin_search_paths, until, dry_run), data, recipe=recipe)
+    _run(
+        "list5",
+        _settings(out, gin_file, bindings, gin_search_paths, until, dry_run),
+        data,
+        recipe=recipe,
+        skip_bad=skip_bad,
+    )
 
 
 def open_tables(

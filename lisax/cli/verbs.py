@@ -75,6 +75,11 @@ class Argument:
     metavar: str
 
 
+SkipBad = Annotated[
+    bool, Option("Skip bad lines of the claims, name them on standard error and print their number; else an error.")
+]
+
+
 class Verb(click.Command):
     """A command built from a function: its parameters are the options; its docstring is the help and ends with the
     examples."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from lisax.cli.check import Aggregate, Calibrate, LabelWords, MinConfidence, Prompt, words_of
-from lisax.cli.verbs import Count, Fetched, Option, Place
+from lisax.cli.verbs import Count, Fetched, Option, Place, SkipBad
 
 
 def verify(
@@ -14,6 +14,7 @@ def verify(
         Place, Option("A verifier: a MODEL_DIR, one of its checkpoints, a bundle, or hf:OWNER/NAME.", "DIR")
     ],
     claims: Annotated[Fetched, Option("Claims as JSON Lines.", "FILE")],
+    skip_bad: SkipBad = False,
     run: Annotated[
         Fetched,
         Option(
@@ -67,5 +68,6 @@ def verify(
         min_confidence=min_confidence,
         columns=columns,
         calibrate=calibrate,
+        skip_bad=skip_bad,
         use=given_use(prompt, words_of(label_words), ranks=False),
     )

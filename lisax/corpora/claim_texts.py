@@ -18,6 +18,7 @@ from lisax.corpora.reading import (
     LABEL_NAMES,
     Row,
     Watch,
+    json_rows,
     label_of,
     one_file,
     read_entries,
@@ -26,7 +27,7 @@ from lisax.corpora.reading import (
     told,
     unique_documents,
 )
-from lisax.records import Claim, DataError, Document, Label, Sentence, read_json_lines
+from lisax.records import Claim, DataError, Document, Label, Sentence
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def kind_of_file(path: Path) -> str | None:
         if path.suffix == ".json":
             rows = read_json(path, list)
         else:
-            rows = [row for _, row in itertools.islice(read_json_lines(path), 1)]
+            rows = list(itertools.islice(json_rows(path), 1))
     except DataError:
         return None
     return kind_of(rows[0]) if rows and isinstance(rows[0], dict) else None

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lisax.corpora.reading import Watch
+from lisax.corpora.reading import Watch, skipping
 from lisax.records import Claim, DataError, DataText, Document, Graph, Question, Table, is_text
 
 SPLITS = ("train", "dev", "test")
@@ -42,6 +42,18 @@ class Dataset(ABC):
     def question_splits(self) -> tuple[str, ...]:
         """The splits with questions."""
         return ()
+
+    def skip_bad(self) -> None:
+        """Makes claims and pages skip bad lines where the caller gives no watch; each line is named once."""
+        said: set[str] = set()
+        for name in ("claims", "table_claims", "documents"):
+
+            def read(*given, read=getattr(self, name)):
+                if any(isinstance(value, Watch) for value in given):
+                    return read(*given)
+                return skipping(functools.partial(read, *given), True, said)
+
+            setattr(self, name, read)
 
     def claim_file(self, split: str) -> Path:
         if split not in self.files:

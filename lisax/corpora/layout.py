@@ -26,7 +26,7 @@ from lisax.corpora import (
     wtq,
 )
 from lisax.corpora.dataset import SPLITS, Dataset, check_splits
-from lisax.corpora.reading import Watch, told
+from lisax.corpora.reading import Watch, json_rows, skipping, told
 from lisax.records import Claim, DataError, Question, read_json_lines
 
 
@@ -150,12 +150,19 @@ class Wice(Dataset):
         return wice.read_pages(list(self.files.values()), watch)
 
 
-def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
+def open_folder(folder, *, wording: str = "lemmatised", skip_bad: bool = False) -> Dataset:
     """Opens the dataset in a folder, recognising its layout by file names and the fields of first lines.
 
     `wording` chooses the wording of TabFact's claims, see `tabfact.TabFact`; other layouts have only one.
+    `skip_bad`: claims on bad lines are skipped, see `Dataset.skip_bad`.
     """
-    folder = Path(folder)
+    dataset = _open(Path(folder), wording)
+    if skip_bad:
+        dataset.skip_bad()
+    return dataset
+
+
+def _open(folder: Path, wording: str) -> Dataset:
     if not folder.is_dir():
         raise DataError("no such folder", path=folder)
     if tabfact.is_tabfact(folder):
@@ -184,7 +191,7 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
         return found
     files = _split_files(folder)
     for path in files.values():
-        _, first = next(read_json_lines(path))
+        first = next(json_rows(path), {})
         if "retrieved_evidence" in first:
             return FoolMeTwice(folder, files)
         if "supporting_sentences" in first:
@@ -210,12 +217,14 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
     )
 
 
-def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
+def read_claims(path, watch: Watch | None = None, *, skip_bad: bool = False) -> Iterator[Claim]:
     """Reads the claims of one file in any layout of `open_folder`, recognised by its name and the fields of its lines.
 
     For BEIR this is queries.jsonl, or the queries that a qrels/*.tsv judges. FoolMeTwice numbers sentences over all of
-    its files, so the files beside this one are read too.
+    its files, so the files beside this one are read too. `skip_bad`: see `reading.skipping`.
     """
+    if skip_bad:
+        return skipping(functools.partial(read_claims, path), skip_bad)
     path = Path(path)
     if path.suffix == ".json" and (kind := claim_texts.kind_of_file(path)):
         return claim_texts.read_claims(path, kind, watch)
@@ -225,7 +234,7 @@ def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
         return infotabs.read_claims(path, watch)
     if path.suffix == ".tsv":
         return beir.read_claims(path.parent.parent, path.stem, watch)
-    for _, row in read_json_lines(path):
+    for row in json_rows(path):
         if kind := claim_texts.kind_of(row):
             return claim_texts.read_claims(path, kind, watch)
         if "_id" in row:

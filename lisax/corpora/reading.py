@@ -10,6 +10,7 @@ fields, report a lone surrogate as broken JSON, and would need a class per layou
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -25,7 +26,8 @@ from typing import Any, TypeVar
 
 from lisax import records
 from lisax.corpora import titles
-from lisax.errors import DataError, printable
+from lisax.errors import DataError, LisaxError, printable
+from lisax.progress import say
 from lisax.records import Label, check_id, get_field, parse_json_object, read_file, read_lines
 
 log = logging.getLogger(__name__)
@@ -124,6 +126,43 @@ class Watch:
     def tell(self) -> None:
         for sentence in self.warnings:
             log.warning("%s", sentence)
+
+
+class SkippingWatch(Watch):
+    """Skips bad lines; `tell` names them on standard error and prints their number. A file that cannot be read at all
+    is raised. `said`: sentences that are not printed again."""
+
+    def __init__(self, labels: Mapping[str, Label | None] | None = None, said: set[str] | None = None):
+        super().__init__(keep_going=True, labels=labels)
+        self._said = set() if said is None else said
+
+    def problem(self, error: DataError) -> None:
+        if error.line is None and error.field is None:
+            raise error
+        super().problem(error)
+
+    def tell(self) -> None:
+        super().tell()
+        for sentence in (*self.problems, f"bad lines skipped: {self.problem_count:,}"):
+            if sentence not in self._said:
+                self._said.add(sentence)
+                say(sentence)
+
+
+def skipping(
+    read: Callable[[Watch | None], Iterable[Record]], skip_bad: bool, said: set[str] | None = None
+) -> Iterator[Record]:
+    """`read(watch)`; with `skip_bad` its bad lines are skipped, see `SkippingWatch`. Raises if none is left."""
+    if not skip_bad:
+        yield from read(None)
+        return
+    watch, any_good = SkippingWatch(said=said), False
+    for record in read(watch):
+        any_good = True
+        yield record
+    watch.tell()
+    if watch.problem_count and not any_good:
+        raise LisaxError(f"all {watch.problem_count:,} lines are bad; the first: {watch.problems[0]}")
 
 
 class LeftOut(Exception):
@@ -286,6 +325,13 @@ def read_json_members(path: Path, largest: int = LARGEST_JSON_MEMBER) -> Iterato
         raise DataError(f"not valid JSON: not UTF-8 ({error.reason})", path=path) from None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+
+
+def json_rows(path: Path) -> Iterator[dict]:
+    """The objects of a JSON Lines file, to recognise its layout: other lines are left to its reader to report."""
+    for line, text in read_lines(path):
+        with contextlib.suppress(DataError):
+            yield parse_json_object(text, path=path, line=line)
 
 
 def read_records(

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from lisax.corpora import open_folder
+from lisax.corpora import Dataset, open_folder
 from lisax.papers.mirror import Mirror
 from lisax.papers.plan import plan_text
 from lisax.papers.stages import Stopped
@@ -65,6 +65,7 @@ def run_paper(
     data: Path | WorldSettings,
     recipe: str | None = None,
     folds: int | None = None,
+    skip_bad: bool = False,
     first: Callable[[Any], None] | None = None,
 ) -> None:
     """Runs the stages of a paper and prints its tables.
@@ -94,14 +95,15 @@ def run_paper(
                     print(cross_validate(open_folder(folder), out, read, folds))
                 return
             report = importlib.import_module(f"{module}.report")
-            _run(pipeline, report, read, folder, out, settings, mirror, first)
+            dataset = open_folder(folder, skip_bad=skip_bad)
+            _run(pipeline, report, read, dataset, out, settings, mirror, first)
 
 
 def _run(
     pipeline: type[Pipeline],
     report: ModuleType,
     recipe: Any,
-    data: Path,
+    dataset: Dataset,
     out: Path,
     settings: RunSettings,
     mirror: Mirror | None,
@@ -109,7 +111,6 @@ def _run(
 ) -> None:
     """Runs a pipeline's stages. The module `report` has `finish`, which writes the report and returns the tables for a
     terminal, and may have `finish_early`, which does so for what there is when the run stops before its end."""
-    dataset = open_folder(data)
     if mirror is not None:
         mirror.push()  # the generated world: the run compares its data's modification times
     run = pipeline(dataset, out, recipe, until=settings.until)

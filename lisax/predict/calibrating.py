@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from lisax.corpora import fever, read_claims, table_predictions
+from lisax.corpora import fever, table_predictions
 from lisax.formats.tables import TABLE_FUSION
 from lisax.metrics import temperature
 from lisax.metrics.calibration import calibration as reliability_figures
@@ -95,10 +95,10 @@ def figures(
     return {"temperature": calibration.temperature, "claims": calibration.claims, **errors}
 
 
-def calibrate_file(model: Path, verifier: Verifier, claims_file: Path, predictions: Path) -> Calibration:
-    """Fits the temperature of `model` on the predictions that its `uncalibrated` verifier wrote on a file of claims, and
+def calibrate_file(model: Path, verifier: Verifier, asked: Iterable[Claim], predictions: Path) -> Calibration:
+    """Fits the temperature of `model` on the predictions that its `uncalibrated` verifier wrote on the claims `asked`, and
     stores it with the model."""
-    claims = labelled_claims(claims_file)
+    claims = labelled_claims(asked)
     if verifier.reads == "tables":
         verdicts = {found.verdict.claim_id: found.verdict for found in table_predictions.read_predictions(predictions)}
     else:
@@ -114,18 +114,18 @@ def calibrate_file(model: Path, verifier: Verifier, claims_file: Path, predictio
     return calibration
 
 
-def labelled_claims(path: Path) -> dict[str, Claim]:
-    """The labelled claims of a file, by id; raises LisaxError if there are none."""
-    claims = {claim.id: claim for claim in read_claims(path) if claim.label is not None}
+def labelled_claims(asked: Iterable[Claim], path: Path | str = "the claims") -> dict[str, Claim]:
+    """The labelled claims by id; raises LisaxError, which names their file `path`, if there are none."""
+    claims = {claim.id: claim for claim in asked if claim.label is not None}
     if not claims:
         raise LisaxError(f"{path}: a temperature is fitted on labelled claims, and these have no labels")
     return claims
 
 
-def check_calibratable(model: Path, claims_file: Path) -> None:
+def check_calibratable(model: Path, asked: Iterable[Claim], claims_file: Path) -> None:
     """Raises LisaxError for claims without labels, and for a model by name, whose files are a shared cache."""
     if is_named(model):
         raise LisaxError(
             f"{model} is a model by name, whose files are not changed: export it to a folder and give that"
         )
-    labelled_claims(claims_file)
+    labelled_claims(asked, claims_file)

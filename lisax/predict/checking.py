@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 from lisax import shipped
 from lisax.corpora import read_claims
+from lisax.corpora.reading import Watch, skipping
 from lisax.formats.parts import TABLE_PARTS
 from lisax.predict.building import build_index, open_corpus
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, default_ranker, shipped_for
@@ -58,6 +60,7 @@ class Settings:
     label_words: tuple[str, ...] = ()
     ranker_prompt: str | None = None
     ranker_words: tuple[str, ...] = ()
+    skip_bad: bool = False  # skip bad lines of files of claims
 
     def open(self) -> Checker:
         """Opens the checker. A corpus is indexed in the kind that the model reads; without a model, one of tables alone in
@@ -130,8 +133,14 @@ def check_stream(settings: Settings, claims: Path | None) -> Iterator[str]:
     """Yields verdicts as JSON lines, in order and as they finish. Claims come from a file, or from standard input
     (None)."""
     checker = settings.open()
-    for verdict in checker.check_many(read_stream(sys.stdin) if claims is None else read_claims(claims)):
+    for verdict in checker.check_many(_claims(settings, claims)):
         yield verdict.to_json()
+
+
+def _claims(settings: Settings, claims: Path | None) -> Iterator[Claim]:
+    if claims is None:
+        return skipping(functools.partial(read_stream, sys.stdin), settings.skip_bad)
+    return read_claims(claims, skip_bad=settings.skip_bad)
 
 
 def check_file(settings: Settings, claims: Path, out: Path) -> None:
@@ -139,11 +148,12 @@ def check_file(settings: Settings, claims: Path, out: Path) -> None:
 
     An interrupted call with the same settings resumes at the first unfinished batch of claims; the result is the same.
     """
+    asked = list(_claims(settings, claims))
     if settings.calibrate:
         from lisax.predict import calibrating
 
-        calibrating.check_calibratable(settings.model, claims)
-    checker, asked, labels = settings.open(), list(read_claims(claims)), Counter()
+        calibrating.check_calibratable(settings.model, asked, claims)
+    checker, labels = settings.open(), Counter()
     with counting(len(asked), "claims") as advance:
 
         def groups_after(done: int) -> Iterator[list[str]]:
@@ -158,7 +168,7 @@ def check_file(settings: Settings, claims: Path, out: Path) -> None:
     if settings.calibrate:
         from lisax.predict import calibrating
 
-        calibrating.calibrate_file(settings.model, checker.verifier, claims, out)
+        calibrating.calibrate_file(settings.model, checker.verifier, asked, out)
     say(f"{out}: " + ", ".join(f"{count:,} {label}" for label, count in sorted(labels.items())))
 
 
@@ -196,21 +206,29 @@ def ask(
     return answerer.ask(question, answers)
 
 
-def read_stream(lines: Iterable[str]) -> Iterator[Claim]:
+def read_stream(lines: Iterable[str], watch: Watch | None = None) -> Iterator[Claim]:
     """Yields claims from JSON lines as they arrive: `{"claim": text}`, with an optional `id` (default: the line's
     number)."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        where = {"path": STDIN, "line": number}
-        if not is_text(line):
-            raise DataError("the line is not UTF-8", **where)
-        row = parse_json_object(line, **where)
-        text = " ".join(get_field(row, "claim", str, **where).split())
-        if not text:
-            raise DataError("the text is empty", field="claim", **where)
-        original = get_field(row, "id", (str, int), default=number, **where)
-        yield Claim(str(original), text, original_id=original)
+        try:
+            claim = _claim_of(line, {"path": STDIN, "line": number})
+        except DataError as error:
+            (watch or Watch()).problem(error)
+            continue
+        yield claim
+
+
+def _claim_of(line: str, where: dict[str, Any]) -> Claim:
+    if not is_text(line):
+        raise DataError("the line is not UTF-8", **where)
+    row = parse_json_object(line, **where)
+    text = " ".join(get_field(row, "claim", str, **where).split())
+    if not text:
+        raise DataError("the text is empty", field="claim", **where)
+    original = get_field(row, "id", (str, int), default=where["line"], **where)
+    return Claim(str(original), text, original_id=original)
 
 
 def _print_of(path: Any) -> Any:

@@ -46,6 +46,7 @@ def rerank_file(
     use: Use | None = None,
     stop: float | None = None,
     fit_stopping: bool = False,
+    skip_bad: bool = False,
 ) -> None:
     """Reranks the first `depth` sentences of each claim. `run` holds documents or sentences; `use` is what a published
     model is told, and `stop` when a claim's sentences are no longer scored (`Ranker.open`). `fit_stopping`: score all,
@@ -56,7 +57,7 @@ def rerank_file(
         raise LisaxError(
             f"{model} is a model by name, whose files are not changed: export it to a folder and give that"
         )
-    ranker, asked = Ranker.open(model, use, stop=stop), list(read_claims(claims))
+    ranker, asked = Ranker.open(model, use, stop=stop), list(read_claims(claims, skip_bad=skip_bad))
     if fit_stopping and not (isinstance(ranker, SentenceRanker) and hasattr(ranker.model, "card")):
         raise LisaxError(f"{model} is no ranker that LisaX trained and that scores sentence by sentence")
     opened = Index.open(index).reading("sentences")
@@ -132,6 +133,7 @@ def verify_file(
     columns: int | None = None,
     calibrate: bool = False,
     use: Use | None = None,
+    skip_bad: bool = False,
 ) -> None:
     """Labels claims from a run of sentences or tables, and writes a FEVER submission.
 
@@ -140,13 +142,13 @@ def verify_file(
     whose sufficiency is at most that. `calibrate`: write the model's own probabilities, fit its temperature on them, and
     store that with the model."""
     verifier = Verifier.open(model, aggregate=aggregate, threshold=threshold, use=use)
-    asked = list(read_claims(claims))
+    asked = list(read_claims(claims, skip_bad=skip_bad))
     if calibrate:
-        calibrating.check_calibratable(model, claims)
+        calibrating.check_calibratable(model, asked, claims)
         calibrating.uncalibrated(verifier)
     _verify(verifier, asked, run, index, out, temporal, min_confidence, columns)
     if calibrate:
-        calibrating.calibrate_file(model, verifier, claims, out)
+        calibrating.calibrate_file(model, verifier, asked, out)
 
 
 def _verify(

@@ -126,7 +126,7 @@ def test_what_cannot_be_calibrated(pages, bundles, claims, tmp_path, capsys):
     assert "bare.jsonl: a temperature is fitted on labelled claims" in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()  # it is said before the work
     with pytest.raises(LisaxError, match="model by name"):
-        calibrating.check_calibratable("minilm", claims)
+        calibrating.check_calibratable("minilm", [], claims)
 
 
 # --- Where it is stored -----------------------------------------------------------------------
