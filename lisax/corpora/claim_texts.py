@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lisax.corpora.dataset import SPLITS, Dataset
+from lisax.corpora.page_files import split_sentences
 from lisax.corpora.reading import (
     LABEL_NAMES,
     Row,
@@ -58,7 +59,7 @@ SETS = {
         text="question",
         answers="answers",
     ),
-    "fever-symmetric": ClaimSet("gold_label", "evidence", LABEL_NAMES),
+    "fever-symmetric": ClaimSet("gold_label", "evidence", LABEL_NAMES, "id"),
     "climate-fever": ClaimSet(
         "claim_label",
         "evidences",
@@ -157,7 +158,7 @@ def _page(row: Row, layout: str) -> Document:
     if fields.text:
         texts = [text for unit in _units(row, fields) for text in _texts(unit, fields)]
     else:
-        texts = [row.text(fields.texts)]
+        texts = split_sentences(row.text(fields.texts)) if layout == "llm-aggrefact" else [row.text(fields.texts)]
     sentences = tuple(Sentence(claim, i, text) for i, text in enumerate(texts))
     return Document(claim, "", sentences, (), None if original in (None, claim) else str(original))
 

@@ -21,7 +21,7 @@ CLIMATE = {
 }
 AGGREFACT = {
     "dataset": "A",
-    "doc": "Orm is a river.",
+    "doc": "Orm is a river. It is long.",
     "claim": "Orm is wet.",
     "label": 0,
     "contamination_identifier": "x",
@@ -34,8 +34,14 @@ AGGREFACT = {
         ("fever-symmetric", SYMMETRIC, Label.REFUTES, (("{}_0",),), ["Orm is short ."]),
         ("climate-fever", CLIMATE, Label.SUPPORTS, (("{}_1",),), ["Orm is a river.", "It froze in May."]),
         ("climate-fever", CLIMATE | {"claim_label": "DISPUTED"}, Label.NOT_ENOUGH_INFO, (), None),
-        ("llm-aggrefact", AGGREFACT, Label.NOT_ENOUGH_INFO, (), ["Orm is a river."]),
-        ("llm-aggrefact", AGGREFACT | {"label": 1}, Label.SUPPORTS, (("{}_0",),), ["Orm is a river."]),
+        ("llm-aggrefact", AGGREFACT, Label.NOT_ENOUGH_INFO, (), ["Orm is a river.", "It is long."]),
+        (
+            "llm-aggrefact",
+            AGGREFACT | {"label": 1},
+            Label.SUPPORTS,
+            (("{}_0", "{}_1"),),
+            ["Orm is a river.", "It is long."],
+        ),
     ],
 )
 def test_a_claim_brings_its_evidence(tmp_path, name, row, label, sets, texts):
@@ -45,12 +51,13 @@ def test_a_claim_brings_its_evidence(tmp_path, name, row, label, sets, texts):
     (claim,), (page,) = data.claims("dev"), data.documents()
     assert data.layout == name and claim.label == label and list(read_claims(path)) == [claim]
     assert claim.evidence_sets == tuple(tuple(unit.format(claim.id) for unit in units) for units in sets)
+    assert claim.id == str(row.get("id", row.get("claim_id", "sets_dev:1")))
     assert texts is None or [sentence.text for sentence in page.sentences] == texts
 
 
 def test_a_bad_line_is_named(tmp_path):
     (tmp_path / "sets_dev.jsonl").write_text(
-        f"{json.dumps(SYMMETRIC)}\n{json.dumps(SYMMETRIC | {'gold_label': 'X'})}\n"
+        f"{json.dumps(SYMMETRIC)}\n{json.dumps(SYMMETRIC | {'id': '8', 'gold_label': 'X'})}\n"
     )
     (problem,) = check(tmp_path).problems
     assert "sets_dev.jsonl:2" in problem and "gold_label" in problem and "'X'" in problem
