@@ -116,3 +116,26 @@ def test_a_reader_that_leaves_is_no_trouble():
         process.stdout.close()
         told = process.stderr.read()
         assert process.wait() in (0, 1) and b"Traceback" not in told
+
+
+ESCAPES = "\x1b]52;c;eA==\x07\x9b2J\x7f\u202e"
+VISIBLE = r"\u001b]52;c;eA==\u0007\u009b2J\u007f\u202e"
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["data", "check", "pages"], f"claims in {VISIBLE}: 1\n"),  # a result
+        (["data", "check", f"no{ESCAPES}"], f"lisax: no{VISIBLE}: no such folder\n"),  # an error
+        (["index", "documents", "--corpus", "texts", "--out", "i"], f"first at texts/{VISIBLE}.txt\n"),  # a log
+    ],
+)
+def test_what_comes_from_outside_steers_no_terminal(words, said, tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "pages.jsonl").write_text('{"id": "T", "title": "T", "sentences": ["Tarn is old."]}\n')
+    (tmp_path / "pages" / f"claims.{ESCAPES}.jsonl").write_text('{"id": 1, "claim": "Tarn is old."}\n')
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / f"{ESCAPES}.txt").write_bytes(b"Jos\xe9 Velin was born in Tarn.")
+    command = [sys.executable, "-P", "-m", "lisax", *words]
+    done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert said in done.stdout.decode() and not re.search(r"[^\n -~…–]", done.stdout.decode())
