@@ -47,6 +47,8 @@ WITHOUT_EFFECT = {
 }
 _folders: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("folders", default=())
 
+STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+
 
 def rewrite_gin_flags(arguments: Sequence[str]) -> list[str]:
     """T5X's `--gin.NAME=value` as `--gin_bindings=NAME=value`, which is an option like any other.
@@ -243,7 +245,8 @@ def _check_required(gin: Any, verb: str | None) -> None:
     waiting, read = [verb] if verb else [name for name in bound if name.startswith("%")], set()
     while waiting:
         read.add(name := waiting.pop())
-        found = re.findall(r"(%(?!gin\.)\w+)|@(?:\w+/)*(?:\w+\.)*(\w+)", bound[name])
+        value = STRING.sub("''", bound[name])  # a folder's name may have % and @
+        found = re.findall(r"(%(?!gin\.)\w+)|@(?:\w+/)*(?:\w+\.)*(\w+)", value)
         waiting += {macro or configurable for macro, configurable in found} - read
     missing = [
         name[1:] for name in read if name.startswith("%") and (not bound[name] or "%gin.REQUIRED" in bound[name])

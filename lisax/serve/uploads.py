@@ -150,7 +150,7 @@ class _Reading:
 
     def _read_file(self, path: Path, number: int, shown: str) -> None:
         suffix, stem = path.suffix, Path(shown).stem
-        name = f"{number + 1}-{_UNWANTED.sub('_', stem).strip() or 'file'}"
+        name = f"{number + 1}-{_UNWANTED.sub('_', '_'.join(stem.split())) or 'file'}"
         try:
             for table in self._tables_of(path, name, stem) if suffix in CSV | HTML else ():
                 self._add_table(table, shown)

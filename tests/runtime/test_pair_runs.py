@@ -147,7 +147,7 @@ def test_eval_and_infer(trained, data, tmp_path):
     assert len(lines) == 30 and lines[0]["inputs"]["inputs_pretokenized"].startswith("The harbour was opened in 19")
     dev = list(read_examples(data / "examples/label_listwise.dev.jsonl"))
     expected = PairModel.open(trained.model_dir).probabilities(dev)
-    np.testing.assert_allclose([line["prediction"] for line in lines], expected, atol=1e-5)
+    np.testing.assert_allclose([[*line["prediction"].values()] for line in lines], expected, atol=1e-5)
 
 
 TRAINING = {"MODEL_DIR", "INITIAL_CHECKPOINT_PATH", "EVAL_PERIOD"}
