@@ -234,6 +234,37 @@ ENTRIES = (
         "MIT, CC BY-SA",
         note="clone the homepage's repository",
     ),
+    *(
+        Entry(name, title, homepage, licence, note="take the files from the homepage; docs/data.md has the layout")
+        for name, title, homepage, licence in (
+            ("scifact", "SciFact, claims about abstracts", "https://github.com/allenai/scifact", "see the homepage"),
+            ("scitab", "SciTab, claims about tables of papers", "https://github.com/XinyuanLu00/SciTab", "MIT"),
+            (
+                "pubhealth",
+                "PUBHEALTH, claims about health with articles",
+                "https://github.com/neemakot/Health-Fact-Checking",
+                "MIT",
+            ),
+            (
+                "averitec",
+                "AVeriTeC, claims with questions and answers",
+                "https://fever.ai/dataset/averitec.html",
+                "see the homepage",
+            ),
+            (
+                "llm-aggrefact",
+                "LLM-AggreFact, statements of language models with documents",
+                "https://huggingface.co/datasets/lytang/LLM-AggreFact",
+                "see the homepage",
+            ),
+            (
+                "climate-fever",
+                "Climate-FEVER in its own layout",
+                "https://www.sustainablefinance.uzh.ch/en/research/climate-fever.html",
+                "see the homepage",
+            ),
+        )
+    ),
 )
 
 

@@ -1,22 +1,26 @@
-"""Claims that bring their own evidence, as JSON Lines (FEVER Symmetric, Climate-FEVER, LLM-AggreFact) or as a
-JSON list (AVeriTeC, whose answers, each behind its question, are evidence together).
+"""Claims that bring their own evidence, as JSON Lines (FEVER Symmetric, Climate-FEVER, LLM-AggreFact), as a JSON list
+(AVeriTeC, whose answers, each behind its question, are evidence together) or separated by tabs (PUBHEALTH).
 
 Each claim has a page of its own with the claim's id, whose sentences are its evidence texts in order. `SETS` has the
 fields and the labels of each set. A label that has no equal here is NOT ENOUGH INFO: a disputed claim of Climate-FEVER,
-conflicting evidence of AVeriTeC, and an unsupported one of LLM-AggreFact, which may be false or not told. The owner's label is in `Claim.kind`.
+conflicting evidence of AVeriTeC, an unsupported claim of LLM-AggreFact, which may be false or without evidence, and
+mixtures and unproven claims of PUBHEALTH. The owner's label is in `Claim.kind`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
+from lisax.corpora.csv_tables import rows_of
 from lisax.corpora.dataset import SPLITS, Dataset
 from lisax.corpora.page_files import split_sentences
 from lisax.corpora.reading import (
     LABEL_NAMES,
+    LeftOut,
     Row,
     Watch,
     json_rows,
@@ -28,14 +32,17 @@ from lisax.corpora.reading import (
     told,
     unique_documents,
 )
-from lisax.records import Claim, DataError, Document, Label, Sentence
+from lisax.records import Claim, DataError, Document, Label, Sentence, read_lines
+
+Record = TypeVar("Record")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClaimSet:
     """Fields of a set. Without `id` the line is the id. `texts` is a text, or with `text` a list of objects with it;
-    those whose `stance` is the claim's label are complete evidence each; without `stance` all are evidence together.
-    `answers` is the list inside each object whose `answer` follows the text."""
+    those whose `stance` is the claim's label are complete evidence each; without `stance` all are evidence together,
+    or candidates only if not `complete`. `answers` is the list inside each object whose `answer` follows the text.
+    `split`: the text has several sentences."""
 
     label: str
     texts: str
@@ -44,6 +51,8 @@ class ClaimSet:
     text: str = ""
     stance: str = ""
     answers: str = ""
+    split: bool = False
+    complete: bool = True
 
 
 SETS = {
@@ -73,7 +82,20 @@ SETS = {
         "evidence",
         "evidence_label",
     ),
-    "llm-aggrefact": ClaimSet("label", "doc", {"1": Label.SUPPORTS, "0": Label.NOT_ENOUGH_INFO}),
+    "llm-aggrefact": ClaimSet("label", "doc", {"1": Label.SUPPORTS, "0": Label.NOT_ENOUGH_INFO}, split=True),
+    "pubhealth": ClaimSet(
+        "label",
+        "main_text",
+        {
+            "true": Label.SUPPORTS,
+            "false": Label.REFUTES,
+            "unproven": Label.NOT_ENOUGH_INFO,
+            "mixture": Label.NOT_ENOUGH_INFO,
+        },
+        "claim_id",
+        split=True,
+        complete=False,
+    ),
 }
 
 
@@ -94,6 +116,8 @@ def kind_of_file(path: Path) -> str | None:
     try:
         if path.suffix == ".json":
             rows = read_json(path, list)
+        elif path.suffix == ".tsv":
+            rows = [dict.fromkeys(next(_fields(path))[1])]
         else:
             rows = list(itertools.islice(json_rows(path), 1))
     except DataError:
@@ -123,7 +147,8 @@ def find(folder: Path) -> ClaimTexts | None:
     """The dataset of a folder's JSON Lines files with these fields; a file's split is in its name, or its name."""
     files: dict[str, Path] = {}
     layout = None
-    for path in sorted((*folder.glob("*.jsonl"), *(folder / f"{split}.json" for split in SPLITS))):
+    lists = (folder / f"{split}{suffix}" for split in SPLITS for suffix in (".json", ".tsv"))
+    for path in sorted((*folder.glob("*.jsonl"), *filter(Path.is_file, lists))):
         if (kind := kind_of_file(path)) and kind == (layout or kind):
             layout = kind
             one_file(files, next((split for split in SPLITS if split in path.stem), path.stem), path)
@@ -135,7 +160,43 @@ def read_claims(path, layout: str, watch: Watch | None = None) -> Iterator[Claim
 
 
 def _records(path):
-    return read_entries if Path(path).suffix == ".json" else read_records
+    return {".json": read_entries, ".tsv": _read_separated}.get(Path(path).suffix, read_records)
+
+
+def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """(line, fields) of each row of a file separated by tabs; a field in quotes may have several lines."""
+    before = 0
+    for last, fields in rows_of((f"{line}\n" for _, line in read_lines(path)), path, delimiter="\t"):
+        yield before + 1, fields
+        before = last
+
+
+def _read_separated(path, parse: Callable[[Row], Record], watch: Watch, *, unique=None) -> Iterator[Record]:
+    """The result of `parse` for each row below the header; an invalid row is reported and left out."""
+    seen: dict[str, int] = {}
+    path = Path(path)
+    try:
+        rows = _fields(path)
+        _, names = next(rows)
+        for line, fields in rows:
+            try:
+                if len(fields) != len(names):
+                    raise DataError(f"expected {len(names)} fields, found {len(fields)}", path=path, line=line)
+                record = parse(Row(dict(zip(names, fields)), path, line, watch))
+                if unique is not None and (first := seen.setdefault(unique(record), line)) != line:
+                    raise DataError(
+                        f"duplicate id {unique(record)!r}, first on line {first}", path=path, line=line, field="id"
+                    )
+            except DataError as error:
+                watch.problem(error)
+                continue
+            except LeftOut as reason:
+                watch.warn(str(reason), path, line)
+                continue
+            watch.where = (path, line)
+            yield record
+    except DataError as error:
+        watch.problem(error)
 
 
 def _claim(row: Row, layout: str) -> Claim:
@@ -147,7 +208,7 @@ def _claim(row: Row, layout: str) -> Claim:
         decides = [unit.get(fields.stance, str) == name for unit in _units(row, fields)]
         sets = tuple((unit,) for unit, does in zip(units, decides) if does)
     else:
-        sets = (units,) if units else ()
+        sets = (units,) if units and fields.complete else ()
     sets = () if label == Label.NOT_ENOUGH_INFO else sets
     return Claim(page.id, row.text("claim"), label, sets, units, name, page.original_id)
 
@@ -158,7 +219,7 @@ def _page(row: Row, layout: str) -> Document:
     if fields.text:
         texts = [text for unit in _units(row, fields) for text in _texts(unit, fields)]
     else:
-        texts = split_sentences(row.text(fields.texts)) if layout == "llm-aggrefact" else [row.text(fields.texts)]
+        texts = split_sentences(row.text(fields.texts)) if fields.split else [row.text(fields.texts)]
     sentences = tuple(Sentence(claim, i, text) for i, text in enumerate(texts))
     return Document(claim, "", sentences, (), None if original in (None, claim) else str(original))
 

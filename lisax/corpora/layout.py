@@ -17,6 +17,8 @@ from lisax.corpora import (
     open_questions,
     page_files,
     plain,
+    scifact,
+    scitab,
     structures,
     tabfact,
     table_files,
@@ -185,6 +187,10 @@ def _open(folder: Path, wording: str) -> Dataset:
         return Fever(folder)
     if (folder / "corpus.jsonl").is_file() and (folder / "queries.jsonl").is_file():
         return Beir(folder)
+    if (folder / "corpus.jsonl").is_file() and scifact.claim_files(folder):
+        return scifact.SciFact(folder)
+    if (found := scitab.find(folder)) is not None:
+        return found
     if (found := structures.find(folder)) is not None:
         return found
     if (found := claim_texts.find(folder)) is not None:
@@ -210,8 +216,9 @@ def _open(folder: Path, wording: str) -> Dataset:
         "(corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), "
         "TabFact (data/all_csv/, tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), "
         "WikiTableQuestions (data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
-        "NQ-tables (interactions/, tables/tables.jsonl), FEVER Symmetric, Climate-FEVER or LLM-AggreFact (*.jsonl), DART, WebNLG, ToTTo, KELM, a dump of "
-        "Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of pages (*.txt, *.md) or of "
+        "NQ-tables (interactions/, tables/tables.jsonl), FEVER Symmetric, Climate-FEVER or LLM-AggreFact (*.jsonl), "
+        "AVeriTeC (train.json), PUBHEALTH (train.tsv), SciFact (claims_train.jsonl, corpus.jsonl), SciTab (sci_tab.json), "
+        "DART, WebNLG, ToTTo, KELM, a dump of Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of pages (*.txt, *.md) or of "
         "tables (*.csv, *.html, WikiTables' *.jsonl)",
         path=folder,
     )
@@ -228,15 +235,21 @@ def read_claims(path, watch: Watch | None = None, *, skip_bad: bool = False) -> 
     path = Path(path)
     if path.suffix == ".json" and (kind := claim_texts.kind_of_file(path)):
         return claim_texts.read_claims(path, kind, watch)
+    if path.suffix == ".json" and scitab.is_scitab(path):
+        return scitab.read_claims(path, watch)
     if path.suffix == ".json":
         return tabfact.read_claims(path, watch)
     if path.name.startswith("infotabs_"):
         return infotabs.read_claims(path, watch)
+    if path.suffix == ".tsv" and (kind := claim_texts.kind_of_file(path)):
+        return claim_texts.read_claims(path, kind, watch)
     if path.suffix == ".tsv":
         return beir.read_claims(path.parent.parent, path.stem, watch)
     for row in json_rows(path):
         if kind := claim_texts.kind_of(row):
             return claim_texts.read_claims(path, kind, watch)
+        if "cited_doc_ids" in row:
+            return scifact.read_claims(path, watch)
         if "_id" in row:
             return beir.read_queries(path, watch)
         if "retrieved_evidence" in row:

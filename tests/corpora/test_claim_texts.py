@@ -76,3 +76,24 @@ def test_averitec_is_a_list_whose_answers_are_evidence_together(tmp_path):
     assert next(data.documents()).sentences[0].text == "Where is Orm? In Lund."
     left_out = Watch(labels={"Supported": None})
     assert [claim.id for claim in data.claims("dev", left_out)] == [second.id] and left_out.warnings
+
+
+PUBHEALTH = (
+    "claim_id\tclaim\tdate_published\texplanation\tfact_checkers\tmain_text\tsources\tlabel\tsubjects\n"
+    '15\tTea cures colds.\tMay 1\tIt does not.\tA\t"Tea is a drink.\nIt cures ""nothing""."\t\tfalse\ttea\n'
+    "16\tOrm water is safe.\tMay 2\tNobody knows.\tA\tOrm is a river.\t\tmixture\twater\n"
+)
+
+
+def test_pubhealth_has_an_article_whose_sentences_are_candidates(tmp_path):
+    (tmp_path / "dev.tsv").write_text(PUBHEALTH + "17\tA.\t\t\t\tB.\t\tsnopes\t\n")
+    data, watch = open_folder(tmp_path), Watch(keep_going=True)
+    first, second = data.claims("dev", watch)
+    assert data.layout == "pubhealth" and list(read_claims(tmp_path / "dev.tsv", Watch(keep_going=True))) == [
+        first,
+        second,
+    ]
+    assert (first.label, first.kind, first.evidence_sets) == (Label.REFUTES, "false", ())
+    assert (second.id, second.label, second.candidates) == ("16", Label.NOT_ENOUGH_INFO, ("16_0",))
+    assert [s.text for s in next(data.documents()).sentences] == ["Tea is a drink.", 'It cures "nothing".']
+    assert "dev.tsv:5: field 'label': unknown label 'snopes'" in str(watch.problems[0])

@@ -1,0 +1,73 @@
+"""SciTab: claims about tables of papers, a JSON list of `{"id", "claim", "label", "paper", "table_caption",
+"table_column_names", "table_content_values"}`.
+
+Each claim has a table of its own with the claim's id, because entries repeat their table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.corpora import titles
+from lisax.corpora.dataset import SPLITS, TableDataset
+from lisax.corpora.grid import Place, make_table
+from lisax.corpora.reading import Row, Watch, one_file, read_entries, read_json, told
+from lisax.records import Claim, DataError, Label, Table
+
+LABELS = {"supports": Label.SUPPORTS, "refutes": Label.REFUTES, "not enough info": Label.NOT_ENOUGH_INFO}
+FIELDS = {"claim", "label", "table_column_names", "table_content_values"}
+
+
+class SciTab(TableDataset):
+    layout = "scitab"
+
+    def claims(self, split, watch=None):
+        return read_claims(self.claim_file(split), watch)
+
+    def tables(self, watch=None):
+        # A problem of an entry is reported with its claim.
+        quiet = Watch(keep_going=True) if watch is not None and watch.keep_going else watch
+        return told(
+            lambda w: (table for path in self.files.values() for table in read_entries(path, parse_table, w)), quiet
+        )
+
+
+def is_scitab(path: Path) -> bool:
+    """Whether a file is a JSON list whose first entry has the fields."""
+    try:
+        entries = read_json(path, list)
+    except DataError:
+        return False
+    return bool(entries) and isinstance(entries[0], dict) and {*entries[0]} >= FIELDS
+
+
+def find(folder: Path) -> SciTab | None:
+    files: dict[str, Path] = {}
+    for path in filter(
+        is_scitab, sorted((*folder.glob("sci_tab*.json"), *(folder / f"{split}.json" for split in SPLITS)))
+    ):
+        one_file(files, path.stem if path.stem in SPLITS else "test", path)
+    return SciTab(folder, files) if files else None
+
+
+def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
+    return told(lambda w: read_entries(path, parse_claim, w, unique=lambda claim: claim.id), watch)
+
+
+def parse_claim(row: Row) -> Claim:
+    name, original = row.id()
+    parse_table(row)  # so that a broken table is reported with its claim
+    return Claim(name, row.text("claim"), row.label(LABELS), ((name,),), original_id=original)
+
+
+def parse_table(row: Row) -> Table:
+    name, _ = row.id()
+    rows = [
+        tuple(row.each(f"table_content_values[{i}]", values, str))
+        for i, values in enumerate(row.each("table_content_values", row.get("table_content_values", list), list))
+    ]
+    title, caption = (titles.one_line(row.get(field, str, "")) for field in ("paper", "table_caption"))
+    return make_table(
+        name, title, row.strings("table_column_names"), rows, Place(row.path, row.line, row.watch), caption
+    )
