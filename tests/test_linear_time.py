@@ -17,8 +17,14 @@ from lisax.records import LisaxError
 from lisax.temporal import grammar
 
 ROOMS = "text corpora formats retrieval adversary sampling metrics serve predict".split()
-# Which connect, or read what their text names.
-NO_TEXTS = ("lisax.retrieval.cluster", "lisax.retrieval.elastic", "lisax.retrieval.mediawiki", "lisax.serve.held_out")
+# Modules that connect, read what their text names, or need an extra.
+NO_TEXTS = (
+    "lisax.retrieval.cluster",
+    "lisax.retrieval.elastic",
+    "lisax.retrieval.mediawiki",
+    "lisax.serve.held_out",
+    "lisax.serve.assistants",
+)
 CHARACTERS = 16_000  # what grows with the square takes seconds
 SECONDS = 0.5  # what is linear takes 0.1 at most
 GUARDED = {"_MARKS", "_QUOTED"}  # expressions for a part of a text that their functions cut out first
