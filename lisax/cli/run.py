@@ -89,6 +89,7 @@ def open_tables(
     data: Data = None,
     pages: Pages = 30_000,
     out: Out = OUT,
+    skip_bad: SkipBad = False,
     until: Until = None,
     dry_run: DryRun = False,
     gin_file: GinFiles = (),
@@ -99,7 +100,8 @@ def open_tables(
 
     lisax run open-tables --data TABFACT --out OUT
     """
-    _run("open-tables", _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run), data, pages)
+    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run)
+    _run("open-tables", settings, data, pages, skip_bad=skip_bad)
 
 
 def cltr(
@@ -157,6 +159,7 @@ def deseption(
     data: Data = None,
     pages: Pages = 12_000,
     out: Out = OUT,
+    skip_bad: SkipBad = False,
     until: Until = None,
     dry_run: DryRun = False,
     gin_file: GinFiles = (),
@@ -167,7 +170,8 @@ def deseption(
 
     lisax run deseption --data FEVER --out OUT
     """
-    _run("deseption", _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run), data, pages)
+    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run)
+    _run("deseption", settings, data, pages, skip_bad=skip_bad)
 
 
 def udt_qa(

@@ -24,6 +24,7 @@ VERBS = {
     "rerank": "rerank --model RANKER --index DOCUMENTS --claims CLAIMS --run RUN --out OUT",
     "verify": "verify --model MODEL --index DOCUMENTS --claims CLAIMS --run RUN --out OUT",
     "run list5": "run list5 --data DATA --out OUT --model MODEL --until retrieve",
+    "run open-tables": "run open-tables --data TABLED --out OUT --until compare",
     "cache examples": "cache examples --data DATA --split train --candidates RUN --index DOCUMENTS --out OUT",
 }
 
@@ -37,12 +38,19 @@ def places(tmp_path_factory, bundles, pages):
         (data / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
     for split in ("train", "dev"):
         (data / f"claims.{split}.jsonl").write_text("\n".join(LINES) + "\n")
+    tabled = folder / "tabled"
+    tabled.mkdir()
+    (tabled / "tables.jsonl").write_text(json.dumps(TABLE) + "\n")
+    for split in ("train", "dev"):
+        lines = (data / f"claims.{split}.jsonl").read_text().replace("Orm_0", "Orms")
+        (tabled / f"claims.{split}.jsonl").write_text(lines)
     (folder / "run.trec").write_text("1 Q0 Orm_0 1 1.0 x\n3 Q0 Orm_0 1 1.0 x\n")
     for kind in ("documents", "cells", "mixed"):
         assert main(["index", kind, "--corpus", str(data), "--out", str(folder / kind)]) == 0
     return {
         "CLAIMS": data / "claims.train.jsonl",
         "DATA": data,
+        "TABLED": tabled,
         "RUN": folder / "run.trec",
         "INDEX": pages.folder,
         "MODEL": bundles["pointwise"],
