@@ -10,6 +10,7 @@ mixtures and unproven claims of PUBHEALTH. The owner's label is in `Claim.kind`.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -20,12 +21,12 @@ from lisax.corpora.dataset import SPLITS, Dataset
 from lisax.corpora.page_files import split_sentences
 from lisax.corpora.reading import (
     LABEL_NAMES,
-    LeftOut,
     Row,
     Watch,
     json_rows,
     label_of,
     one_file,
+    parse_rows,
     read_entries,
     read_json,
     read_records,
@@ -172,31 +173,21 @@ def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read_separated(path, parse: Callable[[Row], Record], watch: Watch, *, unique=None) -> Iterator[Record]:
-    """The result of `parse` for each row below the header; an invalid row is reported and left out."""
-    seen: dict[str, int] = {}
+    """The records of a file separated by tabs, one per row below the header."""
     path = Path(path)
-    try:
-        rows = _fields(path)
-        _, names = next(rows)
-        for line, fields in rows:
-            try:
-                if len(fields) != len(names):
-                    raise DataError(f"expected {len(names)} fields, found {len(fields)}", path=path, line=line)
-                record = parse(Row(dict(zip(names, fields)), path, line, watch))
-                if unique is not None and (first := seen.setdefault(unique(record), line)) != line:
-                    raise DataError(
-                        f"duplicate id {unique(record)!r}, first on line {first}", path=path, line=line, field="id"
-                    )
-            except DataError as error:
-                watch.problem(error)
-                continue
-            except LeftOut as reason:
-                watch.warn(str(reason), path, line)
-                continue
-            watch.where = (path, line)
-            yield record
-    except DataError as error:
-        watch.problem(error)
+
+    def row(line: int, names: list[str], fields: list[str]) -> Row:
+        if len(fields) != len(names):
+            raise DataError(f"expected {len(names)} fields, found {len(fields)}", path=path, line=line)
+        return Row(dict(zip(names, fields)), path, line, watch)
+
+    def rows() -> Iterator[tuple[int, Callable[[], Row]]]:
+        found = _fields(path)
+        _, names = next(found)
+        for line, fields in found:
+            yield line, functools.partial(row, line, names, fields)
+
+    return parse_rows(rows(), path, parse, watch, unique=unique)
 
 
 def _claim(row: Row, layout: str) -> Claim:

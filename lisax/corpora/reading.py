@@ -334,24 +334,33 @@ def json_rows(path: Path) -> Iterator[dict]:
             yield parse_json_object(text, path=path, line=line)
 
 
-def read_records(
-    path, parse: Callable[[Row], Record | None], watch: Watch, *, unique: Callable[[Record], str] | None = None
+def parse_rows(
+    rows: Iterable[tuple[int, Callable[[], Row]]],
+    path: Path,
+    parse: Callable[[Row], Record | None],
+    watch: Watch,
+    *,
+    unique: Callable[[Record], str] | None = None,
+    first_is: str = "on line",
 ) -> Iterator[Record]:
-    """The records of a JSON Lines file, one per line; lines for which `parse` returns None are left out.
+    """The result of `parse` for each (line, function that makes the row); an invalid row is reported and left out.
+    Rows for which `parse` returns None are left out.
 
     With `unique`, a duplicate id in this file is a problem (all ids stay in memory).
     """
-    path = Path(path)
     seen: dict[str, int] = {}
     try:
-        for line, text in read_lines(path):
+        for line, row in rows:
             try:
-                record = parse(Row(parse_json_object(text, path=path, line=line), path, line, watch))
+                record = parse(row())
                 if record is not None and unique is not None:
                     first = seen.setdefault(unique(record), line)
                     if first != line:
                         raise DataError(
-                            f"duplicate id {unique(record)!r}, first on line {first}", path=path, line=line, field="id"
+                            f"duplicate id {unique(record)!r}, first {first_is} {first}",
+                            path=path,
+                            line=line,
+                            field="id",
                         )
             except DataError as error:
                 watch.problem(error)
@@ -367,36 +376,34 @@ def read_records(
         watch.problem(error)
 
 
+def read_records(
+    path, parse: Callable[[Row], Record | None], watch: Watch, *, unique: Callable[[Record], str] | None = None
+) -> Iterator[Record]:
+    """The records of a JSON Lines file, one per line, see `parse_rows`."""
+    path = Path(path)
+
+    def row(line: int, text: str) -> Row:
+        return Row(parse_json_object(text, path=path, line=line), path, line, watch)
+
+    rows = ((line, functools.partial(row, line, text)) for line, text in read_lines(path))
+    return parse_rows(rows, path, parse, watch, unique=unique)
+
+
 def read_entries(
     path: Path, parse: Callable[[Row], Record], watch: Watch, *, unique: Callable[[Record], str] | None = None
 ) -> Iterator[Record]:
-    """The result of `parse` for each object of a JSON array; an invalid object is reported and left out.
+    """The records of a JSON array, one per object, see `parse_rows`."""
 
-    With `unique`, a duplicate id in this file is a problem.
-    """
-    seen: dict[str, int] = {}
-    try:
-        entries = read_json(path, list)
-    except DataError as error:
-        watch.problem(error)
-        return
-    for number, entry in enumerate(entries, start=1):
-        try:
-            if not isinstance(entry, dict):
-                raise DataError(f"expected an object, found {entry!r:.80}", path=path, field=f"[{number - 1}]")
-            record = parse(Row(entry, path, number, watch))
-            if unique is not None and (first := seen.setdefault(unique(record), number)) != number:
-                raise DataError(
-                    f"duplicate id {unique(record)!r}, first in entry {first}", path=path, line=number, field="id"
-                )
-        except DataError as error:
-            watch.problem(error)
-            continue
-        except LeftOut as reason:
-            watch.warn(str(reason), path, number)
-            continue
-        watch.where = (path, number)
-        yield record
+    def row(number: int, entry: Any) -> Row:
+        if not isinstance(entry, dict):
+            raise DataError(f"expected an object, found {entry!r:.80}", path=path, field=f"[{number - 1}]")
+        return Row(entry, path, number, watch)
+
+    def rows() -> Iterator[tuple[int, Callable[[], Row]]]:
+        for number, entry in enumerate(read_json(path, list), start=1):
+            yield number, functools.partial(row, number, entry)
+
+    return parse_rows(rows(), path, parse, watch, unique=unique, first_is="in entry")
 
 
 def parsed_files(
