@@ -72,6 +72,12 @@ def test_numba_takes_no_compiled_code_from_the_current_folder(call):
     assert call("-c", code).strip() == "['', '']"
 
 
+def test_keras_writes_no_settings_into_the_home(call, tmp_path):
+    pytest.importorskip("keras")
+    call("-c", "import lisax, keras; keras.backend.floatx()")
+    assert not (tmp_path / "home" / ".keras").exists()
+
+
 def test_a_python_that_a_library_starts_does_not_look_into_the_current_folder(call):
     code = "import os, subprocess, sys, lisax.cli; sys.argv[1:] = ['--version']; lisax.cli.main()\n"
     call("-c", code + "subprocess.run([sys.executable, '-c', 'import token, json, random'], check=True)")
