@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Local, Option, Port
+from lisax.cli.verbs import Local, Option
 
 Attacks = Annotated[Local, Option("Attacked claims.", "FILE")]
 
@@ -86,15 +86,14 @@ def review(
             "the pages beside --attacks, if any",
         ),
     ] = None,
-    port: Annotated[Port, Option("Port of the page; 0 picks a free one.")] = 8323,
-) -> int:
-    """Review attacked claims on a local page.
+) -> None:
+    """Review attacked claims in the terminal.
 
     lisax attack review --attacks ATTACKED/claims.dev.jsonl --out decisions.jsonl
     """
-    from lisax.adversary.review import serve
+    from lisax.adversary.review import review
 
-    return serve(attacks, out, port, corpus)
+    review(attacks, out, corpus)
 
 
 def accept(

@@ -6,6 +6,7 @@ JAX's own coordination does the rest: nothing here sends messages.
 
 from __future__ import annotations
 
+import atexit
 import collections
 import contextlib
 import itertools
@@ -60,7 +61,9 @@ def ending_together() -> Iterator[None]:
                 if not done.is_set():
                     _end("another one is gone", error, 1)
 
-    threading.Thread(target=watch, name="lisax-alive", daemon=True).start()
+    watcher = threading.Thread(target=watch, name="lisax-alive", daemon=True)
+    watcher.start()
+    atexit.register(_leave, watcher)
     try:
         yield
         wait_for_all("end")
@@ -68,6 +71,16 @@ def ending_together() -> Iterator[None]:
         _end("it or another one failed", error, 130 if isinstance(error, KeyboardInterrupt) else 1)
     finally:
         done.set()
+
+
+def _leave(watcher: threading.Thread) -> None:
+    """Waits for the thread, whose last meeting may lack the other processes: JAX's end, which is otherwise later, ends it.
+
+    A thread that returns from a native call while Python finalizes aborts the process."""
+    import jax
+
+    jax.distributed.shutdown()
+    watcher.join(MEETING_TIMEOUT)
 
 
 def _end(why: str, error: BaseException, status: int) -> None:

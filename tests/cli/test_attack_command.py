@@ -1,15 +1,9 @@
-"""`lisax attack`: folders in both layouts that read back, decisions that last, the page that takes them."""
+"""`lisax attack`: folders in both layouts that read back, decisions that last, the terminal that takes them."""
 
 from __future__ import annotations
 
-import contextlib
-import html
-import http.client
 import json
-import socket
-import threading
 import unicodedata
-import urllib.parse
 
 import click
 import pytest
@@ -18,7 +12,7 @@ from lisax import shipped, world
 from lisax.adversary import decisions, making
 from lisax.adversary.attack import AttackKind
 from lisax.adversary.lexicon import CorpusLexicon
-from lisax.adversary.review import Review, make_server, pages_beside
+from lisax.adversary.review import pages_beside
 from lisax.cli import attack as command
 from lisax.cli import invoke
 from lisax.cli.verbs import Verb
@@ -249,45 +243,55 @@ def attacks_file(folder):
     return folder / "plain" / "claims.dev.jsonl"
 
 
-def decide(review, id, decision, claim="Mended text.", label="REFUTES", token=None):
-    return review.decide(
-        {
-            "id": id,
-            "decision": decision,
-            "claim": claim,
-            "label": label,
-            "token": review.token if token is None else token,
-        }
-    )
+@pytest.fixture
+def review(monkeypatch, capsys):
+    """Reviews a file with these answers, then ends the input; returns what was printed."""
+
+    def review(file, out, *answers):
+        given = iter(answers)
+
+        def answer(question):
+            try:
+                return next(given)
+            except StopIteration:
+                raise EOFError from None
+
+        monkeypatch.setattr("builtins.input", answer)
+        assert attack("--attacks", file, "--out", out, verb="review") == 0
+        return capsys.readouterr().out
+
+    return review
 
 
-def test_decisions_are_kept_and_gone_on_with(attacks_file, tmp_path):
+def test_decisions_are_kept_and_gone_on_with(attacks_file, tmp_path, review):
     out = tmp_path / "decisions.jsonl"
-    review = Review(attacks_file, out)
-    first, second, third = list(review.rows)[:3]
-    assert first in review.page() and "0 of" in review.page()
-    assert decide(review, first, "accept") is None and decide(review, second, "reject") is None
-    with out.open("a") as file:
-        file.write('{"id": "cut off')
-    again = Review(attacks_file, out)
-    assert again.next_id() == third and decide(again, third, "mend") is None
-    assert decide(again, second, "accept") is None  # a change of mind
-    found = decisions.read_decisions(out, review.rows)
+    rows = decisions.read_attacks(attacks_file)
+    first, second, third = [id for id, row in rows.items() if row["label"] != "NOT ENOUGH INFO"][:3]
+    file = tmp_path / "attacks.jsonl"
+    file.write_text("".join(json.dumps(rows[id]) + "\n" for id in (first, second, third)))
+    shown = review(file, out, "accept", "", "r", "a note")
+    assert f"{first}  (0 of 3 decided)" in shown and "2 of 3 decided: " in shown
+    assert decisions.read_decisions(out, rows)[second].note == "a note"
+    with out.open("a") as cut:
+        cut.write('{"id": "cut off')
+    # A change of mind, then a mended claim.
+    shown = review(file, out, "back", "accept", "", "mend", "Mended  text.", "REF", "")
+    assert first not in shown and "3 of 3 decided: " in shown
+    found = decisions.read_decisions(out, rows)
     assert {id: one.decision for id, one in found.items()} == {first: "accept", second: "accept", third: "mend"}
-    assert found[first].claim == review.rows[first]["claim"] and found[third].claim == "Mended text."
-    assert decisions.reviewed(attacks_file, out) == {first: True, second: True, third: False}
-    attack("--attacks", attacks_file, "--decisions", out, "--out", tmp_path / "claims.dev.jsonl", verb="accept")
+    assert found[first].claim == rows[first]["claim"] and found[third].claim == "Mended text."
+    assert decisions.reviewed(file, out) == {first: True, second: True, third: False}
+    attack("--attacks", file, "--decisions", out, "--out", tmp_path / "claims.dev.jsonl", verb="accept")
     kept = {claim.id: claim for claim in read_claims(tmp_path / "claims.dev.jsonl")}
     assert list(kept) == [first, second, third]
     assert kept[third].text == "Mended text." and kept[third].label is Label.REFUTES
 
 
-def test_a_claim_mended_to_undecided_reads_back_in_fevers_layout(folder, tmp_path):
-    file, out = folder / "fever" / "dev.jsonl", tmp_path / "decisions.jsonl"
-    review = Review(file, out)
-    id = next(id for id, row in review.rows.items() if row["label"] == "SUPPORTS")
-    assert "None" not in review.page(id)
-    assert decide(review, id, "mend", label="NOT ENOUGH INFO") is None
+def test_a_claim_mended_to_undecided_reads_back_in_fevers_layout(folder, tmp_path, review):
+    row = next(row for _, row in read_json_lines(folder / "fever" / "dev.jsonl") if row["label"] == "SUPPORTS")
+    file, out = tmp_path / "attacks.jsonl", tmp_path / "decisions.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    assert "None" not in review(file, out, "mend", "Mended text.", "not", "")
     attack("--attacks", file, "--decisions", out, "--out", tmp_path / "dev.jsonl", verb="accept")
     row = json.loads((tmp_path / "dev.jsonl").read_text())
     assert row["verifiable"] == "NOT VERIFIABLE" and row["evidence"] == []
@@ -296,17 +300,17 @@ def test_a_claim_mended_to_undecided_reads_back_in_fevers_layout(folder, tmp_pat
 
 
 @pytest.mark.parametrize("layout", ["plain", "fever"])
-def test_the_page_shows_the_text_of_the_evidence(folder, tmp_path, layout):
+def test_the_text_of_the_evidence_is_shown(folder, tmp_path, layout, review):
     file = folder / layout / ("claims.dev.jsonl" if layout == "plain" else "dev.jsonl")
-    corpus = pages_beside(file)
-    claims = {claim.id: claim for claim in read_claims(file)}
-    review = Review(file, tmp_path / "d", corpus)
-    id = next(id for id, claim in claims.items() if claim.evidence_sets)
-    for unit in claims[id].evidence_sets[0]:
-        assert corpus.text(unit) and f"<li>{html.escape(f'{unit}: {corpus.text(unit)}')}</li>" in review.page(id)
-    undecided = next(id for id, claim in claims.items() if not claim.evidence_sets)
-    assert "<li>" not in review.page(undecided)
-    assert f"<li>{html.escape(claims[id].evidence_sets[0][0])}</li>" in Review(file, tmp_path / "d").page(id)
+    corpus, claims = pages_beside(file), list(read_claims(file))
+    shown = review(file, tmp_path / "d", *["accept", ""] * len(claims))
+    assert f"{len(claims)} of {len(claims)} decided" in shown
+    for unit in next(claim for claim in claims if claim.evidence_sets).evidence_sets[0]:
+        assert corpus.text(unit) and f"    {unit}: {corpus.text(unit)}\n" in shown
+    alone = tmp_path / "alone.jsonl"
+    alone.write_bytes(file.read_bytes())
+    unit = next(claim for claim in claims if claim.evidence_sets).evidence_sets[0][0]
+    assert f"    {unit}\n" in review(alone, tmp_path / "e", *["accept", ""] * len(claims))
 
 
 def test_evidence_is_looked_up_beside_the_attacks_or_where_it_is_said_to_be(folder, tmp_path):
@@ -315,18 +319,21 @@ def test_evidence_is_looked_up_beside_the_attacks_or_where_it_is_said_to_be(fold
     assert len(pages_beside(tmp_path / "claims.dev.jsonl", folder / "world")) == 150
 
 
-def test_wrong_forms_are_refused(attacks_file, tmp_path):
-    review = Review(attacks_file, tmp_path / "d")
-    id = review.next_id()
-    assert decide(review, id, "accept", token="x") and decide(review, "nobody", "accept")
-    assert decide(review, id, "maybe")
-    assert decide(review, id, "mend", claim=" ") and decide(review, id, "mend", label="PERHAPS")
-    undecided = next(id for id, row in review.rows.items() if row["label"] == "NOT ENOUGH INFO")
-    assert "no evidence" in decide(review, undecided, "mend", label="SUPPORTS")
-    assert not (tmp_path / "d").exists() and review.next_id() == id
+def test_wrong_answers_are_asked_again(attacks_file, tmp_path, review):
+    rows = decisions.read_attacks(attacks_file)
+    undecided = next(row for row in rows.values() if row["label"] == "NOT ENOUGH INFO")
+    file = tmp_path / "attacks.jsonl"
+    file.write_text(json.dumps(undecided) + "\n")
+    shown = review(file, tmp_path / "d", "back", "", "maybe", "mend", "Said so.", "SUPPORTS")
+    assert "found ''" in shown and "found 'maybe'" in shown and "NOT ENOUGH INFO, found 'SUPPORTS'" in shown
+    assert not (tmp_path / "d").exists()
+    with pytest.raises(LisaxError, match="another file"):
+        review(file, file)
     with pytest.raises(DataError, match="one of accept"):
-        (tmp_path / "d").write_text(json.dumps({"id": id, "decision": "maybe", "claim": "", "label": ""}) + "\n")
-        Review(attacks_file, tmp_path / "d")
+        (tmp_path / "d").write_text(
+            json.dumps({"id": str(undecided["id"]), "decision": "maybe", "claim": "", "label": ""}) + "\n"
+        )
+        review(file, tmp_path / "d")
 
 
 @pytest.mark.parametrize(
@@ -353,58 +360,6 @@ def test_decisions_are_checked_field_by_field(attacks_file, tmp_path, changed, f
     assert not (tmp_path / "out").exists()
 
 
-def test_missing_decisions_and_a_port_in_use_are_told(attacks_file, tmp_path):
+def test_missing_decisions_are_told(attacks_file, tmp_path):
     with pytest.raises(DataError, match="nofile: no such file"):
         attack("--attacks", attacks_file, "--decisions", tmp_path / "nofile", "--out", tmp_path / "out", verb="accept")
-    review = Review(attacks_file, tmp_path / "d.jsonl")
-    with make_server(review, 0) as server, pytest.raises(LisaxError, match=f"port {server.server_address[1]}: "):
-        make_server(review, server.server_address[1])
-
-
-def test_half_a_request_keeps_nobody_waiting_and_no_request_breaks_the_page(attacks_file, tmp_path, capsys):
-    with make_server(Review(attacks_file, tmp_path / "d.jsonl"), 0) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            host, port = server.server_address
-            with contextlib.ExitStack() as stack:
-                for _ in range(50):
-                    stack.enter_context(socket.create_connection((host, port))).sendall(b"GET / HT")
-                for sent, status in (
-                    (b"GET //[ HTTP/1.0", b"200"),
-                    (b"POST / HTTP/1.0\r\nContent-Length: \xb2", b"413"),
-                ):
-                    asking = stack.enter_context(socket.create_connection((host, port), timeout=5))
-                    asking.sendall(sent + b"\r\nHost: 127.0.0.1:1\r\n\r\n")
-                    assert status in asking.recv(100)
-        finally:
-            server.shutdown()
-            thread.join()
-    assert "Traceback" not in capsys.readouterr().err
-
-
-def test_the_page_over_http(attacks_file, tmp_path):
-    review = Review(attacks_file, tmp_path / "d.jsonl")
-    id = review.next_id()
-    with make_server(review, 0) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-
-            def request(method, body=None, **headers):
-                connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
-                connection.request(method, "/", body, headers)
-                response = connection.getresponse()
-                return response.status, response.read().decode()
-
-            status, page = request("GET")
-            assert status == 200 and id in page and review.token in page
-            form = urllib.parse.urlencode(
-                {"id": id, "decision": "accept", "claim": "x", "label": "REFUTES", "token": review.token}
-            )
-            assert request("POST", form)[0] == 303 and review.next_id() != id
-            assert request("POST", "id=1")[0] == 400
-            assert request("GET", Host="evil.example:80")[0] == 403
-        finally:
-            server.shutdown()
-            thread.join()

@@ -188,3 +188,41 @@ def test_two_processes_write_one_checkpoint_in_a_bucket(tmp_path):
         assert code == 0, told
         assert _losses(model_dir) == pytest.approx(_losses(tmp_path / "one"), rel=1e-5)
         assert not Path("gs:").exists()
+
+
+LONE_MEETING = """
+import atexit, os, sys, threading, time
+# Registered first, so called last: after it Python finalizes, and a thread that is left aborts the process.
+atexit.register(lambda: any(one.name == "lisax-alive" for one in threading.enumerate()) and os._exit(3))
+from lisax.runtime import hosts
+address, index = sys.argv[1:]
+hosts.connect(address, 2, int(index))
+hosts.MEETING_PERIOD = (0.01, 1000)[int(index)]
+meet = hosts.wait_for_all
+def slowly(what, **options):
+    try:
+        meet(what, **options)
+    finally:
+        time.sleep(0.5 * (what == "alive"))
+hosts.wait_for_all = slowly
+with hosts.ending_together():
+    time.sleep(0.2)
+"""
+
+
+@pytest.mark.slow
+def test_a_thread_that_meets_nobody_ends_before_python_does():
+    """Process 0 waits for a meeting to which process 1 does not come any more."""
+    address = free_address()
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", LONE_MEETING, address, str(index)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"JAX_PLATFORMS": "cpu"},
+        )
+        for index in range(2)
+    ]
+    ends = _ends(processes)
+    assert [code for code, _ in ends] == [0, 0], ends
