@@ -79,29 +79,6 @@ def world(
     print(f"wrote {out}")
 
 
-def wikidata(
-    *,
-    dump: Annotated[Local, Option("*.json, *.json.gz or *.json.bz2", "FILE")],
-    language: Annotated[str, Option("Language of the labels.")] = "en",
-    out: Annotated[
-        Local,
-        Option("Folder for graphs.jsonl and the file of labels, from which an interrupted command resumes.", "DIR"),
-    ],
-) -> None:
-    """Write the sub-graphs of a JSON dump of Wikidata, one per item.
-
-    lisax data wikidata --dump latest-all.json.bz2 --out graphs
-    """
-    from lisax.corpora import plain
-    from lisax.corpora.wikidata import read_graphs
-    from lisax.records import LisaxError
-
-    if not dump.is_file():
-        raise LisaxError(f"there is no {dump}")
-    graphs = read_graphs(dump, None, language, out / f"labels.{language}.sqlite")
-    print(f"{out / 'graphs.jsonl'}: {plain.write_graphs(out / 'graphs.jsonl', graphs):,} sub-graphs")
-
-
 def msmarco(
     *,
     triples: Annotated[Local, Option("Triples of texts or ids.", "FILE")],
@@ -122,4 +99,4 @@ def msmarco(
         print(f"{path}: {count:,} triples", flush=True)
 
 
-VERBS = (list_, get, check, world, wikidata, msmarco)
+VERBS = (list_, get, check, world, msmarco)

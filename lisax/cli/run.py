@@ -134,7 +134,7 @@ def cltr(
     """CLTR: answers to questions in the cells of tables.
 
     lisax run cltr --data WIKISQL --out OUT
-    lisax run cltr --data WIKITABLES --model OUT/models/parts --out TRANSFER
+    lisax run cltr --data WTQ --model OUT/models/parts --out TRANSFER
     """
     if model is None and (column_model or aggregation_model):
         raise click.UsageError(
@@ -194,7 +194,7 @@ def udt_qa(
 
 def verbalizer(
     *,
-    data: Annotated[Local, Option("Training data with reference texts: DART, WebNLG, ToTTo or KELM.", "DIR")],
+    data: Annotated[Local, Option("Training data with reference texts: DART or WebNLG.", "DIR")],
     report: Annotated[
         Local | None, Option("Further data of this kind, whose dev split is reported too.", "DIR")
     ] = None,

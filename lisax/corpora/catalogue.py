@@ -38,7 +38,6 @@ _FM2 = "https://raw.githubusercontent.com/google-research/fool-me-twice/main/dat
 _WICE = "https://raw.githubusercontent.com/ryokamoi/wice/main/data/entailment_retrieval/claim/"
 _MSMARCO = "https://msmarco.z22.web.core.windows.net/msmarcoranking/"
 _DART = "https://raw.githubusercontent.com/Yale-LILY/dart/master/data/v1.1.1/"
-_KELM = "https://storage.googleapis.com/gresearch/kelm-corpus/updated-2021/"
 _BEIR = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/"
 
 # MD5 sums from the README of the BEIR authors.
@@ -171,13 +170,6 @@ ENTRIES = (
         note="clone https://github.com/infotabs/infotabs and give its folder data/: it is read as it is",
     ),
     Entry(
-        "wikitables",
-        "WikiTables, 1.6 million tables of Wikipedia",
-        "http://websail-fe.cs.northwestern.edu/TabEL/",
-        "CC BY-SA",
-        note="download tables.json.gz from the homepage and unpack it into a folder of its own",
-    ),
-    Entry(
         "dart",
         "DART, triples to text",
         "https://github.com/Yale-LILY/dart",
@@ -192,40 +184,11 @@ ENTRIES = (
         note="clone the homepage's repository and give a release's xml/: it is read as it is",
     ),
     Entry(
-        "totto",
-        "ToTTo, highlighted cells to text",
-        "https://github.com/google-research-datasets/ToTTo",
-        "CC BY-SA 3.0",
-        (
-            Download(
-                "https://storage.googleapis.com/totto-public/totto_data.zip",
-                "totto_data.zip",
-                unpack=True,
-                inside="totto_data",
-            ),
-        ),
-    ),
-    Entry(
-        "kelm",
-        "KELM and TEKGEN, sub-graphs of Wikidata to text",
-        "https://github.com/google-research-datasets/KELM-corpus",
-        "CC BY-SA 2.0",
-        _lines(_KELM, *(f"quadruples-{split}.tsv" for split in ("train", "validation", "test"))),
-    ),
-    Entry(
         "questions",
         "NQ-open and WebQuestions",
         "https://github.com/google-research-datasets/natural-questions/tree/master/nq_open",
         "Apache 2.0; CC BY",
         note="take NQ-open from the homepage and WebQuestions from https://nlp.stanford.edu/software/sempre/",
-    ),
-    Entry(
-        "wikidata",
-        "Wikidata, the knowledge graph",
-        "https://www.wikidata.org/wiki/Wikidata:Database_download",
-        "CC0",
-        note="choose a JSON dump on the homepage, more than 100 GB, for a folder of its own; `lisax data "
-        "wikidata` makes its sub-graphs",
     ),
     Entry(
         "fever-symmetric",

@@ -81,7 +81,7 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
     wanted: Wanted = {}
     stream_of: dict[str, str] = {}
     asked = dataset.splits or dataset.question_splits or dataset.table_claim_splits or dataset.data_text_splits
-    if not asked and dataset.layout not in ("pages", "tables", "wikidata") and getattr(dataset, "has_pages", True):
+    if not asked and dataset.layout not in ("pages", "tables") and getattr(dataset, "has_pages", True):
         watch.problem(DataError("no claims and no questions", path=dataset.folder))
     streams = [(f"claims in {split}", split, dataset.claims) for split in dataset.splits]
     if dataset.has_own_table_claims:

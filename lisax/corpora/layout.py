@@ -218,8 +218,8 @@ def _open(folder: Path, wording: str) -> Dataset:
         "WikiTableQuestions (data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
         "NQ-tables (interactions/, tables/tables.jsonl), FEVER Symmetric, Climate-FEVER or LLM-AggreFact (*.jsonl), "
         "AVeriTeC (train.json), PUBHEALTH (train.tsv), SciFact (claims_train.jsonl, corpus.jsonl), SciTab (sci_tab.json), "
-        "DART, WebNLG, ToTTo, KELM, a dump of Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of pages (*.txt, *.md) or of "
-        "tables (*.csv, *.html, WikiTables' *.jsonl)",
+        "DART, WebNLG, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of pages (*.txt, *.md) or of "
+        "tables (*.csv, *.html)",
         path=folder,
     )
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lisax.corpora import kelm, open_questions, ottqa, totto, triple_sets, wikidata
+from lisax.corpora import open_questions, ottqa, triple_sets
 from lisax.corpora.dataset import Dataset
 
-# How each layout is recognised, in this order; a dump of Wikidata must be opened for it, and so comes last.
+# How each layout is recognised, in this order.
 LAYOUTS = (
     (triple_sets.dart_files, triple_sets.Dart),
     (triple_sets.webnlg_files, triple_sets.WebNlg),
-    (totto.totto_files, totto.Totto),
-    (kelm.kelm_files, kelm.Kelm),
     (ottqa.tables_path, ottqa.OttQa),
     (open_questions.question_files, open_questions.OpenQuestions),
-    (wikidata.dump_file, wikidata.WikidataDump),
 )
 
 

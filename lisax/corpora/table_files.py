@@ -1,11 +1,9 @@
-"""A folder of tables in common formats: CSV files, HTML pages, WikiTables' JSON Lines.
+"""A folder of tables in common formats: CSV files and HTML pages.
 
     *.csv, *.tsv                one table each; its id is the file's path below the folder, `sales/2019.csv`
     *.html, *.htm               the tables of a page, `page.html:0`, `page.html:1`, …
-    *.jsonl, *.json             WikiTables, a table a line, with their own ids
 
-White space in an id becomes an underscore. Files are read by path; others are ignored, JSON that does not begin with a
-table with a warning. A `.jsonl` whose first line is broken is an error.
+White space in an id becomes an underscore. Files are read by path; others are ignored.
 """
 
 from __future__ import annotations
@@ -13,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import csv_tables, html_tables, wikitables
+from lisax.corpora import csv_tables, html_tables
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.grid import LIMITS, Place, TableLimits
 from lisax.corpora.reading import Watch, told, unique_documents
-from lisax.records import DataError, Table, read_json_lines
+from lisax.records import DataError, Table
 
-CSV, HTML, JSON = {".csv", ".tsv"}, {".html", ".htm"}, {".jsonl", ".json"}
+CSV, HTML = {".csv", ".tsv"}, {".html", ".htm"}
 
 
 class TableFolder(TableDataset):
@@ -41,20 +39,12 @@ class TableFolder(TableDataset):
 def table_files(folder: Path) -> Iterator[Path]:
     """The files that may hold tables, by path."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.name.startswith(".") and path.suffix.lower() in CSV | HTML | JSON:
+        if path.is_file() and not path.name.startswith(".") and path.suffix.lower() in CSV | HTML:
             yield path
 
 
 def has_tables(folder: Path) -> bool:
-    """Whether a folder has tables; JSON files are opened, as they may contain anything."""
-
-    def is_table(path: Path) -> bool:
-        try:
-            return path.suffix.lower() not in JSON or _is_wikitables(path)
-        except DataError:
-            return False
-
-    return folder.is_dir() and any(map(is_table, table_files(folder)))
+    return folder.is_dir() and any(True for _ in table_files(folder))
 
 
 def read_tables(folder: Path, watch: Watch | None = None, limits: TableLimits = LIMITS) -> Iterator[Table]:
@@ -72,27 +62,10 @@ def _read_file(path: Path, name: str, watch: Watch, limits: TableLimits) -> Iter
     try:
         if path.suffix.lower() in CSV:
             tables = iter((csv_tables.read_table(name, place),))
-        elif path.suffix.lower() in HTML:
-            tables = html_tables.read_tables(name, place)
-        elif not _is_wikitables(path):
-            watch.warn("JSON files that do not begin with one of WikiTables' tables (left alone)", path)
-            return
         else:
-            yield from wikitables.read_tables(path, watch, limits)
-            return
+            tables = html_tables.read_tables(name, place)
         for number, table in enumerate(tables, start=1):
             watch.where = (path, number)
             yield table
     except DataError as error:
         watch.problem(error)
-
-
-def _is_wikitables(path: Path) -> bool:
-    """Decides by the first line. In JSON Lines a line that is not JSON is an error, while a `.json` may have many
-    lines."""
-    try:
-        return wikitables.is_wikitables(next(read_json_lines(path))[1])
-    except DataError:
-        if path.suffix.lower() == ".jsonl":
-            raise
-        return False

@@ -12,27 +12,26 @@
 
 What the text says beyond the input is invented: a number in digits or words, a sign, a date of which no part is from
 elsewhere, `⁇` (what a vocabulary cannot write), and, where the words that any text may use are known, every other word.
-Of a text that passes so far, `additions` looks for what is added in words, and `slots` for values in another's place.
+So are a negation (`never`, `isn't`) of data without one, a quantity in words (`half of`, `twice`), and a name: a word with
+a capital inside a sentence that no word of the data begins like (`Italian`, of `Italy`), except abbreviations, months and
+everyday words. A negation in the name of an attribute must be in the text.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Set
 from typing import NamedTuple
 
-from lisax.formats.additions import Additions
 from lisax.formats.budget import squeeze
-from lisax.formats.slots import Slots
 from lisax.formats.triples import Triples
 from lisax.text.dates import MONTH_NUMBERS, Date, find_dates
 from lisax.text.folding import RUN, fold
 from lisax.text.numbers import ORDINALS, TENS_OF, UNITS
-from lisax.text.stop_words import FUNCTION_WORDS
+from lisax.text.stop_words import COMMON_WORDS, DATE_WORDS, FUNCTION_WORDS
 
 # A minus that nothing stands before; `-$5` too.
 _MINUS = r"(?:(?<![^\s(\[{])-[$€£¥]?)?"
@@ -57,6 +56,22 @@ _CONFIRMING = {"yes", "true", "none"}  # said by saying the name, or with "no"
 _SUBJECT = "subject"  # names a subject inside of a set of triples, of which others may tell
 _PHRASE_WORDS = 4  # more of them are a phrase
 _NUMBER_WORDS = _SPELT_NUMBERS.keys() | set("hundred thousand million billion trillion dozen".split())
+_QUANTITIES = frozenset(
+    """
+half halves twice thrice double doubled triple tripled quadruple quarter quarters third thirds dozen dozens score scores
+hundreds thousands millions billions tens few fewer majority minority
+""".split()
+)
+_NEGATION = re.compile(
+    r"\b(?:not(?! only| surprisingly| just)|never|neither|nor|nobody|nothing|nowhere|none|without|cannot|no(?! wonder\b|\.? ?\d))\b"
+    r"|n't\b"
+)
+_SENTENCE = re.compile(r"(?<=[^\W_]{2}[.!?])[\"')]*\s+|[;!?]\s|(?<=[a-z)])\.(?=[A-Z])")
+_ABBREVIATIONS = frozenset(
+    "fc afc cf ac as sc dc us usa uk tv no co st jr sr dr mr mrs ms ma ba bs bsc msc phd hq aka id".split()
+)
+_STEM = 4  # letters that words of one stem share
+_LONGEST = 10  # letters of an abbreviation: a cell of a thousand words has half a million stretches
 
 UNKNOWN = "⁇"  # how SentencePiece writes its unknown piece
 
@@ -73,16 +88,14 @@ class TextFacts(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What the text lost and what it invented, as it is compared, and which values stand in another's place; the last is
-    looked for in texts that lose nothing."""
+    """What the text lost and what it invented, as it is compared."""
 
     lost: tuple[str, ...]
     invented: tuple[str, ...]
-    misplaced: tuple[str, ...] = ()
 
     @property
     def faithful(self) -> bool:
-        return not (self.lost or self.invented or self.misplaced)
+        return not (self.lost or self.invented)
 
 
 def find(text: str) -> TextFacts:
@@ -124,7 +137,6 @@ class Facts:
     """What a text about `triples` must hold, and may."""
 
     def __init__(self, triples: Triples):
-        self._triples = triples
         values = [find(value) for _, value in dict.fromkeys(triples.pairs)]
         title, names = find(triples.title), [find(name) for name, _ in triples.pairs]
         everything = (title, *names, *values)
@@ -148,15 +160,11 @@ class Facts:
         small = list(map(_small_words, (triples.title, *(value for _, value in triples.pairs))))
         self.names = self.names.union(*(words for words in small if len(words) <= _PHRASE_WORDS))
         self._phrases = [words for words in small if len(words) > _PHRASE_WORDS]
-        self._additions = Additions(triples, self._words | {run for found in everything for run in found.numbers})
-
-    @functools.cached_property
-    def _slots(self) -> Slots:
-        return Slots(self._triples)
-
-    @functools.cached_property
-    def _by_rule(self) -> Set[str]:
-        return {render(self._triples), " ".join(render_pairs(self._triples))}
+        parts = [triples.title, *itertools.chain(*triples.pairs)]
+        self._negated = any(map(_negated, parts))
+        self._denied = any(_negated(name) for name, _ in triples.pairs)
+        self._stems = {word[:_STEM] for word in self._words if len(word) >= _STEM}
+        self._initials = {initials for part in parts for initials in _initials(part)}
 
     def judge(self, text: str, plain_words: Collection[str] | None = None) -> Judgement:
         """`plain_words`: folded words that a text may use though its input has not got them; None: any."""
@@ -188,12 +196,12 @@ class Facts:
             or (plain_words is not None and word not in FUNCTION_WORDS and word not in plain_words)
         )
         invented += [UNKNOWN] * (text.count(UNKNOWN) > self._unknown)
-        lost += self._additions.lost(text)
-        if lost or invented:  # it is refused already
-            return Judgement(tuple(lost), tuple(invented))
-        invented = self._additions.invented(text, plain_words)
-        # The rule says every value beside its name, however names and values mix.
-        return Judgement((), tuple(invented), () if text in self._by_rule else tuple(self._slots.misplaced(text)))
+        lost += ["not"] * (self._denied and not _negated(text))
+        if not (lost or invented):  # else it is refused already
+            invented += [] if self._negated else _NEGATION.findall(fold(text))
+            invented += sorted(found.words & _QUANTITIES - self._words)
+            invented += self._invented_names(text)
+        return Judgement(tuple(lost), tuple(invented))
 
     def numbers_lost(self, text: str) -> list[str]:
         """The numbers and dates that a text nowhere says: a rough look, at texts that something else has made."""
@@ -221,6 +229,47 @@ class Facts:
         if word in _SPELT_NUMBERS:
             return word not in ("one", "first") and str(_SPELT_NUMBERS[word]) not in self._numbers
         return word in _NUMBER_WORDS or word in _SPELT or _has_digit(word)
+
+    def _invented_names(self, text: str) -> Iterator[str]:
+        """The words with capitals inside a sentence that are like no word of the data; the first word of a sentence
+        too, if such a word follows it."""
+        for sentence in _SENTENCE.split(text):
+            runs = list(RUN.finditer(sentence))
+            strange = [run[0][:1].isupper() and self._is_strange(run[0]) for run in runs]
+            for number, run in enumerate(runs):
+                begins = number == 0 or sentence[: run.start()].rstrip()[-1:] in "(\"':."
+                if strange[number] and (not begins or (number == 0 and strange[1:2] == [True])):
+                    yield fold(run[0])
+
+    def _is_strange(self, run: str) -> bool:
+        word = fold(run)
+        return not (
+            len(run) < 2
+            or not run.isalpha()
+            or word in self._words
+            or word in self._initials
+            or (len(word) >= _STEM and word[:_STEM] in self._stems)
+            or word in MONTH_NUMBERS
+            or word in COMMON_WORDS
+            or word in DATE_WORDS
+            or word in _ABBREVIATIONS
+            or word in FUNCTION_WORDS
+            or (run.isupper() and len(word) == 2)
+        )
+
+
+def _negated(text: str) -> bool:
+    return _NEGATION.search(fold(text)) is not None
+
+
+def _initials(text: str) -> set[str]:
+    """How the words of a name are abbreviated: `us`, `usa` of `United States of America`."""
+    letters = [word[0] for word in map(fold, RUN.findall(text)) if word not in FUNCTION_WORDS]
+    return {
+        "".join(letters[start:end])
+        for start in range(len(letters))
+        for end in range(start + 2, min(start + _LONGEST, len(letters)) + 1)
+    }
 
 
 def _most(values: Iterable[TextFacts], again: Iterable[TextFacts]) -> dict[str | Date, int]:

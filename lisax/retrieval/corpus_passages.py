@@ -44,7 +44,7 @@ def passages_of(
         read, written = made[name]
         records = iter(read())
         if asked is None or if_there:
-            # Continues from the first record: starting again may cost another pass, as over Wikidata's labels.
+            # Continues from the first record: starting again may read a large file again.
             first = list(itertools.islice(records, 1))
             if not first:
                 continue

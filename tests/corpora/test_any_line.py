@@ -13,16 +13,13 @@ from lisax.corpora import (
     beir,
     fever,
     fm2,
-    kelm,
     nq_tables,
     open_questions,
     ottqa,
     plain,
     tabfact,
-    totto,
     wice,
     wikisql,
-    wikitables,
     wtq,
 )
 from lisax.corpora.reading import Row, Watch
@@ -85,10 +82,6 @@ PARSERS = {
     "question": (plain.parse_question, {"id": "Q", "question": "q", "answers": ["a"], "evidence": ["P_0"]}),
     "document": (beir.parse_document, {"_id": "d", "title": "t", "text": "x"}),
     "tabfact": (tabfact.parse_core_claim, {"id": 0, "table": "T", "claim": "c", "label": 1, "subset": "simple"}),
-    "wikitables": (
-        wikitables.parse_table,
-        {"_id": "1", "pgTitle": "t", "tableHeaders": [[{"text": "h"}]], "tableData": [["c"]], "tableCaption": "c"},
-    ),
     "wtq": (wtq.parse_e2e, {"id": "Q", "question": "q", "table": "T", "answers": ["a"]}),
     "wikisql table": (wikisql.parse_table, {"id": "T", "header": ["h"], "rows": [["c", 1, None]], "page_title": "t"}),
     "wikisql": (
@@ -103,21 +96,6 @@ PARSERS = {
             "table": {"tableId": "T", "columns": [{}], "rows": [{"cells": [{"text": "a"}]}]},
             "questions": [{"id": "1", "originalText": "q", "answer": {"answerTexts": ["a"]}}],
         },
-    ),
-    "totto": (
-        totto.parse_totto,
-        {
-            "example_id": 1,
-            "table_page_title": "t",
-            "table_section_title": "s",
-            "table": [[{"value": "a"}]],
-            "highlighted_cells": [[0, 0]],
-            "sentence_annotations": [{"final_sentence": "f"}],
-        },
-    ),
-    "kelm": (
-        lambda row: kelm.parse_kelm(json.dumps(row.value), "train", row.path, row.line, row.watch),
-        {"triples": [["a", "b", "c"]], "sentence": "s"},
     ),
     "open question": (lambda row: open_questions.parse_question(row, "dev"), {"question": "q", "answer": ["a"]}),
     "ottqa question": (

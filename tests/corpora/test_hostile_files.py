@@ -15,7 +15,7 @@ import zipfile
 
 import pytest
 
-from lisax.corpora import archives, fever, open_folder, tabmcq, wikidata
+from lisax.corpora import archives, fever, open_folder, tabmcq
 from lisax.corpora.check import check
 from lisax.corpora.reading import Watch
 from lisax.records import DataError
@@ -119,40 +119,6 @@ def test_the_command_prints_a_name_that_is_not_utf_8(tmp_path):
 
 
 # --- Values that are not what they should be ------------------------------------------------
-
-
-def entity(number: int, **statement) -> dict:
-    snak = {"snaktype": "value", "datatype": "string", "datavalue": {"type": "string", "value": f"value {number}"}}
-    return {
-        "type": "item",
-        "id": f"Q{number}",
-        "labels": {"en": {"value": f"item {number}"}},
-        "claims": {"P1": [{"mainsnak": snak | statement.pop("snak", {}), "rank": "normal"} | statement]},
-    }
-
-
-def test_one_bad_statement_does_not_end_a_dump(tmp_path):
-    long_year = {"datavalue": {"type": "time", "value": {"time": f"+{'9' * 5000}-01-01T00:00:00Z", "precision": 9}}}
-    lines = [
-        entity(1, rank=[1]),
-        entity(2, snak={"datatype": [1]}),
-        entity(3, snak=long_year),
-        entity(4),
-        {"type": "property", "id": "P1", "labels": {"en": {"value": "is"}}},
-    ]
-    (tmp_path / "dump.json").write_text("[\n" + ",\n".join(map(json.dumps, lines)) + "\n]\n")
-    graphs = {graph.id: graph.edges for graph in wikidata.read_graphs(tmp_path / "dump.json")}
-    assert graphs == {"Q2": (("is", "value 2"),), "Q4": (("is", "value 4"),)}
-
-
-def test_a_line_of_a_dump_that_is_longer_than_memory_is_skipped(tmp_path, monkeypatch):
-    monkeypatch.setattr(wikidata, "LONGEST_LINE", 400)
-    lines = [json.dumps(entity(1)), "0" * 2000, json.dumps(entity(2))]
-    (tmp_path / "dump.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
-    watch = Watch()
-    found = [(line, row["id"]) for line, row in wikidata.entities(tmp_path / "dump.json", watch)]
-    assert found == [(2, "Q1"), (4, "Q2")]
-    assert watch.warnings == [f"lines that are no entity (skipped): 1, first at {tmp_path}/dump.json:3"]
 
 
 def test_a_row_s_number_of_any_length(tmp_path):
@@ -265,15 +231,6 @@ def test_a_table_s_page_whose_path_is_too_long_has_no_title(tmp_path):
 
 # --- Memory ---------------------------------------------------------------------------------
 
-CELL = {"value": "a", "is_header": True, "column_span": 1000, "row_span": 1000}
-TOTTO = {
-    "example_id": 1,
-    "table_page_title": "t",
-    "table_section_title": "",
-    "table": [[CELL] * 6] * 1000,
-    "highlighted_cells": [],
-    "sentence_annotations": [],
-}
 ENTRY = (
     b"<b><entries><entry eid='1'><modifiedtripleset><mtriple>A | b | C</mtriple></modifiedtripleset><lex>%s</lex>"
     b"</entry></entries></b>"
@@ -295,7 +252,6 @@ print(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
 @pytest.mark.parametrize(
     "files, said",
     [
-        (lambda: {"totto_dev_data.jsonl": json.dumps(TOTTO).encode()}, "the cells span more than 10,000 columns"),
         (
             lambda: {
                 "webnlg_a.tar.gz": packed(
@@ -328,7 +284,7 @@ print(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
             "the line has more than 67,108,864",
         ),
     ],
-    ids=["totto", "webnlg", "member", "bomb", "values", "values of one", "spans", "tabfact", "xml", "line"],
+    ids=["webnlg", "member", "bomb", "values", "values of one", "spans", "tabfact", "xml", "line"],
 )
 def test_memory_is_bounded(tmp_path, files, said):
     put(tmp_path, files())

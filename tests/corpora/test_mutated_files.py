@@ -23,17 +23,6 @@ XML = (
     "<lex comment='good'>A is é.</lex></entry></entries></b>"
 )
 TABLE = '{"title": "T é", "header": [["h", []]], "data": [[["a é", []]]], "section_title": "s"}'
-SNAK = {
-    "snaktype": "value",
-    "datatype": "time",
-    "datavalue": {"type": "time", "value": {"time": "+1952-03-11T00:00:00Z", "precision": 11}},
-}
-ITEM = {
-    "type": "item",
-    "id": "Q1",
-    "labels": {"en": {"value": "é"}},
-    "claims": {"P1": [{"mainsnak": SNAK, "rank": "normal"}]},
-}
 MCQS = "QUESTION\tCHOICE 1\tCHOICE 2\tCHOICE 3\tCHOICE 4\tCORRECT CHOICE\tRELEVANT TABLE\tRELEVANT ROW\tRELEVANT COL\n"
 
 
@@ -73,13 +62,11 @@ LAYOUTS = {
     "dart": {"dart-v1-full-dev.json": '[{"tripleset": [["é", "b", "c"]], "annotations": [{"text": "é"}]}]'},
     "webnlg": {"webnlg_a.tar.gz": packed("w:gz", "w/train/1triples/a.xml", XML)},
     "webnlg unpacked": {"dev/1triples/a.xml": XML},
-    "kelm": {"quadruples-train.tsv": '{"triples": [["é", "b", "c"]], "sentence": "s"}\n', "kelm-test.tsv": "é\ts\n"},
     "ottqa": {
         "dev.json": '[{"question_id": "1", "question": "é", "table_id": "T", "answer-text": "a"}]',
         "traindev_tables_tok/T.json": TABLE,
     },
     "ottqa, all tables": {"dev.json": "[]", "all_plain_tables.json": f'{{"T": {TABLE}, "U": {TABLE}}}'},
-    "wikidata": {"dump.json": f"[\n{json.dumps(ITEM)},\n{json.dumps(ITEM | {'type': 'property', 'id': 'P1'})}\n]\n"},
     "questions": {"webquestions.examples.test.json": '[{"utterance": "é", "targetValue": "(list (description é))"}]'},
     "tables": {
         "a.csv": 'h,g\n1,"é\n2"\n',

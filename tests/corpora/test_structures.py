@@ -2,54 +2,19 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import json
 import tarfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from lisax.cli import invoke
-from lisax.corpora import open_folder, ottqa, triple_sets, wikidata
+from lisax.corpora import open_folder, ottqa, triple_sets
 from lisax.corpora.check import check
 from lisax.corpora.layout import read_questions
 from lisax.corpora.reading import Watch
-from lisax.records import DataError, DataText, Graph, Question
+from lisax.records import DataError, DataText, Question
 
-VALUES = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.just(10**400), st.floats(), st.text(max_size=4)),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(
-            st.sampled_from(
-                [
-                    "P1",
-                    "mainsnak",
-                    "rank",
-                    "id",
-                    "time",
-                    "precision",
-                    "amount",
-                    "unit",
-                    "text",
-                    "language",
-                    "latitude",
-                    "longitude",
-                    "numeric-id",
-                    "type",
-                    "value",
-                ]
-            ),
-            inner,
-            max_size=4,
-        ),
-    ),
-    max_leaves=10,
-)
 REAL = Path(__file__).parents[3] / "shared/data"
 
 
@@ -193,61 +158,9 @@ def test_broken_xml_is_told(tmp_path):
     assert watch.problem_count == 1
 
 
-# --- ToTTo and KELM -------------------------------------------------------------------------
-
-
-def cell(value, header=False, width=1, height=1):
-    return {"value": value, "is_header": header, "column_span": width, "row_span": height}
-
-
-def test_totto_gives_each_highlighted_cell_its_header(tmp_path):
-    table = [
-        [cell("Year", True), cell("Result", True, width=2)],
-        [cell("1999", height=2), cell("won"), cell("3-1")],
-        [cell("lost"), cell("0-2")],
-        [cell("Total", True), cell("2"), cell("")],
-    ]
-    row = {
-        "example_id": 7,
-        "table_page_title": "Cup",
-        "table_section_title": "Finals",
-        "table": table,
-        "highlighted_cells": [[1, 0], [2, 0], [2, 1], [3, 1]],
-        "sentence_annotations": [{"final_sentence": "A cup."}],
-    }
-    path = tmp_path / "totto_dev_data.jsonl"
-    path.write_text(json.dumps(row))
-    assert list(open_folder(tmp_path).data_texts("dev")) == [
-        DataText(
-            "7",
-            "Cup",
-            (("section", "Finals"), ("Year", "1999"), ("Result", "lost"), ("Result", "0-2"), ("Result", "2")),
-            ("A cup.",),
-            "totto",
-        )
-    ]
-    path.write_text(json.dumps(row | {"highlighted_cells": [[9, 0]]}))
-    with pytest.raises(DataError, match=r"jsonl:1: field 'highlighted_cells\[0\]'"):
-        list(open_folder(tmp_path).data_texts("dev"))
-
-
-def test_kelm(tmp_path):
-    lines = [
-        json.dumps({"triples": [["Ada", "born", "1815"], ["Ada", "prize", "date", "1840"]], "sentence": "s"}),
-        "Ada born 1815\tAda was born in 1815.",
-    ]
-    (tmp_path / "quadruples-train.tsv").write_text("\n".join(lines))
-    assert list(open_folder(tmp_path).data_texts("train")) == [
-        DataText("kelm:train:1", "Ada", (("born", "1815"), ("prize date", "1840")), ("s",), "kelm"),
-        DataText("kelm:train:2", "", (("", "Ada born 1815"),), ("Ada was born in 1815.",), "kelm"),
-    ]
-
-
 @pytest.mark.parametrize(
     "first, second, split",
     [
-        ("quadruples-train.tsv", "kelm_generated_corpus.jsonl", "train"),
-        ("kelm-train.tsv", "quadruples-train.tsv", "train"),
         ("webquestions-val.json", "webquestions-dev.json", "dev"),
         ("webquestions-train.json", "webquestions.examples.train.json", "train"),
     ],
@@ -257,118 +170,6 @@ def test_two_files_of_one_split_are_told(tmp_path, first, second, split):
         (tmp_path / name).write_text("[]")
     with pytest.raises(DataError, match=f"({first} and {second}|{second} and {first}) are both of the split '{split}'"):
         open_folder(tmp_path)
-
-
-# --- Wikidata -------------------------------------------------------------------------------
-
-
-def entity(key, label, **claims):
-    return {"id": key, "labels": {"en": {"language": "en", "value": label}} if label else {}, "claims": claims}
-
-
-def statement(kind, value, rank="normal", datatype="wikibase-item"):
-    return {
-        "rank": rank,
-        "mainsnak": {"snaktype": "value", "datatype": datatype, "datavalue": {"type": kind, "value": value}},
-    }
-
-
-def item(key, rank="normal"):
-    return statement("wikibase-entityid", {"id": key}, rank)
-
-
-ENTITIES = [
-    entity(
-        "Q1",
-        "Ada",
-        P1=[item("Q2"), item("Q3", "preferred"), item("Q4", "deprecated")],
-        P9=[item("Q2")],
-        P2=[statement("time", {"time": "+1815-12-10T00:00:00Z", "precision": 11})],
-        P3=[statement("quantity", {"amount": "+170", "unit": "http://www.wikidata.org/entity/Q3"})],
-        P4=[statement("string", "n7", datatype="external-id")],
-        P5={"not": "a list"},
-    ),
-    entity("Q2", "London", P1=[item("Q404")]),
-    entity("Q3", "Kent"),
-    entity("P1", "lived in"),
-    entity("P2", "born"),
-    entity("P3", "height"),
-    entity("P4", "key"),
-    {"id": "Q5"},
-]
-ADA = Graph("Q1", "Ada", (("lived in", "Kent"), ("born", "10 December 1815"), ("height", "170 Kent")))
-
-
-def dump(lines=()):
-    return "[\n" + ",\n".join([*map(json.dumps, ENTITIES), *lines]).replace('{"id"', '{"type": "item", "id"') + "\n]\n"
-
-
-@pytest.mark.parametrize("name, pack", [("d.json", bytes), ("d.json.gz", gzip.compress), ("d.json.bz2", bz2.compress)])
-def test_wikidata_in_two_readings(tmp_path, name, pack):
-    (tmp_path / name).write_bytes(pack(dump(['{"id": "Q6", broken', "3", json.dumps(entity("Q7", "\ud800"))]).encode()))
-    watch = Watch()
-    assert list(open_folder(tmp_path).graphs(watch)) == [ADA]
-    assert watch.warnings == [f"lines that are no entity (skipped): 3, first at {tmp_path / name}:10"]
-
-
-def test_a_label_for_all_languages_stands_in():
-    labels = {"mul": {"value": "Ada Lovelace"}, "de": {"value": "Ada"}}
-    assert [wikidata.label_of({"labels": labels}, language) for language in ("en", "de")] == ["Ada Lovelace", "Ada"]
-
-
-@settings(max_examples=200)
-@given(
-    VALUES,
-    st.sampled_from(["mainsnak", "datavalue", "value", "claims"]),
-    st.sampled_from(["string", "wikibase-entityid", "time", "quantity", "monolingualtext", "globecoordinate"]),
-)
-def test_any_entity_is_a_graph_or_none(value, where, kind):
-    snak = {"snaktype": "value", "datavalue": {"type": kind, "value": value}}
-    statement = {"mainsnak": snak}
-    if where != "value":
-        {"mainsnak": statement, "datavalue": snak, "claims": snak}[where][where] = value
-    claims = value if where == "claims" else {"P1": [statement]}
-    graph = wikidata.graph_of({"id": "Q1", "labels": {"en": {"value": "Ada"}}, "claims": claims}, Labels())
-    assert graph is None or graph.edges
-
-
-class Labels:
-    def get(self, entity):
-        return "label" if wikidata.number_of(entity) else None
-
-
-def test_a_torn_dump_is_told(tmp_path):
-    (tmp_path / "d.json.gz").write_bytes(gzip.compress(dump().encode())[:-12])
-    with pytest.raises(DataError, match="the dump cannot be read on"):
-        list(wikidata.read_graphs(tmp_path / "d.json.gz"))
-
-
-@pytest.mark.parametrize(
-    "time, precision, text",
-    [
-        ("+1952-03-11T00:00:00Z", 11, "11 March 1952"),
-        ("+1952-03-00T00:00:00Z", 10, "March 1952"),
-        ("+1952-00-00T00:00:00Z", 9, "1952"),
-        ("-0044-03-15T00:00:00Z", 11, "15 March 44 BC"),
-        ("+1950-00-00T00:00:00Z", 8, "1950s"),
-        ("+1801-01-01T00:00:00Z", 7, "19th century"),
-        ("+1952-00-00T00:00:00Z", 11, "1952"),
-        ("+0000", 9, None),
-        (None, 9, None),
-        ("+1952-03-11T00:00:00Z", 3, None),
-    ],
-)
-def test_dates_have_their_precision(time, precision, text):
-    assert wikidata.date_text(time, precision) == text
-
-
-def test_labels_are_kept_for_a_second_call(tmp_path, capsys):
-
-    (tmp_path / "d.json").write_text(dump())
-    call = ["data", "wikidata", "--dump", str(tmp_path / "d.json"), "--out", str(tmp_path / "out")]
-    assert invoke(call) == 0 and invoke(call) == 0
-    assert capsys.readouterr().out.endswith("graphs.jsonl: 1 sub-graphs\n")
-    assert json.loads((tmp_path / "out/graphs.jsonl").read_text())["edges"][0] == ["lived in", "Kent"]
 
 
 # --- Questions ------------------------------------------------------------------------------

@@ -1,9 +1,7 @@
-"""Folders of tables in CSV, HTML and WikiTables' JSON, and claims beside them."""
+"""Folders of tables in CSV and HTML, and claims beside them."""
 
 from __future__ import annotations
 
-import json
-import logging
 from pathlib import Path
 
 import pytest
@@ -298,61 +296,30 @@ def test_no_page_makes_the_reader_fail(pieces):
         assert all(isinstance(cell, str) for row in (header, *rows) for cell in row)
 
 
-# --- WikiTables and folders -----------------------------------------------------------------
-
-WIKI = {
-    "_id": "10-1",
-    "pgTitle": "Big cats",
-    "sectionTitle": "List",
-    "tableCaption": "",
-    "tableHeaders": [[{"text": "Name"}, {"text": "Size"}], [{"text": "Name"}, {"text": "kg"}]],
-    "tableData": [[{"text": "lion\n(m)", "surfaceLinks": []}, {"text": "190"}], [{"text": "tiger"}]],
-}
+# --- Folders ------------------------------------------------------------------------------
 
 
-def test_a_folder_of_everything(tmp_path, caplog):
+def test_a_folder_of_everything(tmp_path):
     (tmp_path / "b sub").mkdir()
     (tmp_path / "b sub/a b.tsv").write_text("x\ty\n1\t2\n")
     (tmp_path / "page.html").write_text("<table><tr><td>1</table><table><tr><td>2</table>")
-    (tmp_path / "wiki.jsonl").write_text(json.dumps(WIKI) + "\n")
     (tmp_path / "other.json").write_text("[1]\n")
     (tmp_path / "notes.txt").write_text("no table")
-    with caplog.at_level(logging.WARNING):
-        tables = list(open_folder(tmp_path).tables())
-    assert [t.id for t in tables] == ["b_sub/a_b.tsv", "page.html:0", "page.html:1", "10-1"]
+    tables = list(open_folder(tmp_path).tables())
+    assert [t.id for t in tables] == ["b_sub/a_b.tsv", "page.html:0", "page.html:1"]
     assert tables[0] == Table("b_sub/a_b.tsv", "a b", ("x", "y"), (("1", "2"),), original_id="b sub/a b.tsv")
-    assert tables[3] == Table(
-        "10-1", "Big cats", ("Name", "Size kg"), (("lion (m)", "190"), ("tiger", "")), "List", "Big_cats"
-    )
-    assert caplog.messages == [
-        f"JSON files that do not begin with one of WikiTables' tables (left alone): 1, first at {tmp_path}/other.json",
-        f"rows that are shorter than the others (padded): 1, first at {tmp_path}/wiki.jsonl:1",
-    ]
     summary = check(tmp_path)
-    assert summary.sound and summary.counts == {"tables": 4, "pages": 1, "sentences with text": 1}
+    assert summary.sound and summary.counts == {"tables": 3, "pages": 1, "sentences with text": 1}
 
 
 def test_problems_have_their_place(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"")
-    (tmp_path / "wiki.jsonl").write_text(
-        "".join(
-            json.dumps(row) + "\n" for row in (WIKI, WIKI, WIKI | {"_id": 2, "tableData": [[3]]}, WIKI | {"_id": None})
-        )
-    )
+    for name in ("b c.csv", "b_c.csv"):
+        (tmp_path / name).write_text("x\n1\n")
     assert [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems] == [
         "/a.csv: the file is empty",
-        "/wiki.jsonl:3: field 'tableData[0][0]': expected a cell with a text, found 3",
-        "/wiki.jsonl:4: field '_id': expected str or int, found null",
-        "/wiki.jsonl:2: field 'id': duplicate id '10-1', first at /wiki.jsonl:1",
+        "/b_c.csv:1: field 'id': duplicate id 'b_c.csv', first at /b c.csv:1",
     ]
-
-
-def test_json_lines_that_begin_broken_are_a_problem(tmp_path):
-    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "wiki.jsonl").write_text('{"_id": \n' + json.dumps(WIKI) + "\n")
-    (tmp_path / "other.json").write_text("{\n}\n")
-    (problem,) = check(tmp_path).problems
-    assert problem.startswith(f"{tmp_path}/wiki.jsonl:1: not valid JSON")
 
 
 def test_a_user_s_claims_over_a_folder_of_tables(tmp_path):

@@ -42,15 +42,9 @@ class Pool:
         self.others = [pair for pair in pairs if not _literal(pair)]
         self.titles = [triples.title for triples, _ in self.references]
         self.values: dict[str, list[str]] = {}  # of each attribute
-        self.predicates: list[tuple[str, str, str]] = []  # title, attribute, what is said
-        for triples, text in self.references:
+        for triples, _ in self.references:
             for name, value in triples.pairs:
                 self.values.setdefault(name, []).append(value)
-            if len(triples.pairs) == 1 and re.match(
-                rf"{re.escape(triples.title)} (is|was|has|can|comes|are|were) ", text
-            ):
-                said = text[len(triples.title) :].strip(" .")
-                self.predicates.append((triples.title, triples.pairs[0][0], said))
 
 
 class Source(NamedTuple):
@@ -134,47 +128,7 @@ def _put(text: str, changes: Sequence[tuple[tuple[int, int], str]]) -> str:
     return text
 
 
-def _exchange(text: str, one: tuple[int, int], other: tuple[int, int]) -> str | None:
-    """Two parts of a text exchanged; None where nothing is said between them (`Perugia, Italy`)."""
-    one, other = sorted((one, other))
-    between = set(RUN.findall(fold(text[one[1] : other[0]])))
-    if one[1] > other[0] or between <= {"in", "of", "and", "the", "or", "at"}:
-        return None
-    return _put(text, [(one, text[slice(*other)]), (other, text[slice(*one)])])
-
-
-def _is_date(value: str) -> bool:
-    return any(True for _ in find_dates(value)) or re.fullmatch(r"1[5-9]\d\d|20[0-4]\d", value) is not None
-
-
-def _is_number(value: str) -> bool:
-    return re.fullmatch(r"[-\d.,]+( \([a-z ]+\))?", value) is not None
-
-
 # --- Kinds ----------------------------------------------------------------------------------
-
-
-def _exchanged(source: Source, sort: Callable[[str], object]) -> Made:
-    pairs = [(name, value) for name, value in dict.fromkeys(source.triples.pairs) if sort(value) is not None]
-    found = [
-        text
-        for i, (name, value) in enumerate(pairs)
-        for other_name, other in pairs[:i]
-        if name != other_name
-        and sort(value) == sort(other)
-        and (one := _once(source, value))
-        and (two := _once(source, other))
-        and (text := _exchange(source.text, one, two))
-    ]
-    return (source.triples, source.drawn.choice(found)) if found else None
-
-
-def exchanged_values(source: Source) -> Made:
-    return _exchanged(source, lambda value: None if _is_date(value) else _is_number(value))
-
-
-def exchanged_dates(source: Source) -> Made:
-    return _exchanged(source, lambda value: True if _is_date(value) else None)
 
 
 def added_negation(source: Source) -> Made:
@@ -227,40 +181,6 @@ def wrong_number(source: Source) -> Made:
     return source.triples, _put(source.text, [(number.span(), "".join(digits))])
 
 
-# Of attributes that name the thing itself, or one like it: either may be the subject.
-SAME = set("alternative native latin full fullname nickname abbreviation variation related similar".split())
-UNITS = [
-    "metres meters metre meter feet foot yards".split(),
-    "kilometres kilometers km miles".split(),
-    "kilograms kg pounds tonnes".split(),
-    "grams g ounces".split(),
-    "minutes hours days seconds".split(),
-    "celsius fahrenheit".split(),
-]
-_STEMS = {unit: at for at, units in enumerate(UNITS) for unit in units}
-
-
-def wrong_unit_or_direction(source: Source) -> Made:
-    """Another unit than the data's; or the subject said in the place of its object."""
-    told = set(RUN.findall(fold(" ".join(sum(source.triples.pairs, ())))))
-    for word in RUN.finditer(source.text):
-        if (at := _STEMS.get(fold(word[0]))) is not None and told.intersection(UNITS[at]):
-            unit = source.drawn.choice([other for other in UNITS[at] if other[0] != fold(word[0])[0]])
-            return source.triples, _put(source.text, [(word.span(), unit)])
-    names = [
-        value
-        for name, value in source.triples.pairs
-        if not _is_date(value) and not _is_number(value) and not SAME.intersection(RUN.findall(name))
-    ]
-    subject = _once(source, source.triples.title)
-    found = [
-        text
-        for value in names
-        if subject and (place := _once(source, value)) and (text := _exchange(source.text, subject, place))
-    ]
-    return (source.triples, source.drawn.choice(found)) if found else None
-
-
 def others_value(source: Source) -> Made:
     """The value that another thing has for the same attribute."""
     pairs = [(name, place) for name, value in source.triples.pairs if (place := _once(source, value))]
@@ -270,18 +190,6 @@ def others_value(source: Source) -> Made:
     own = set(RUN.findall(fold(" ".join((source.triples.title, *sum(source.triples.pairs, ()))))))
     values = [other for other in source.pool.values[name] if not own.issuperset(RUN.findall(fold(other)))]
     return (source.triples, _put(source.text, [(place, source.drawn.choice(values))])) if values else None
-
-
-def unsupported_addition(source: Source) -> Made:
-    """What a reference says of another thing's one fact, said of this one as well."""
-    names = {name for name, _ in source.triples.pairs}
-    predicates = [
-        said for title, name, said in source.pool.predicates if name not in names and title != source.triples.title
-    ]
-    if not predicates or not source.text.endswith("."):
-        return None
-    said = source.drawn.choice([". It {}.", ", and it {}.", ". {title} {}."])
-    return source.triples, source.text[:-1] + said.format(source.drawn.choice(predicates), title=source.triples.title)
 
 
 def _said_of(source: Source) -> list[str]:
@@ -299,14 +207,10 @@ def _other_name(source: Source) -> str | None:
 
 
 KINDS: dict[str, Callable[[Source], Made]] = {
-    "exchanged values": exchanged_values,
-    "exchanged dates": exchanged_dates,
     "added negation": added_negation,
     "removed negation": removed_negation,
     "quantifier": quantified,
     "invented name": invented_name,
     "wrong number": wrong_number,
-    "wrong unit or direction": wrong_unit_or_direction,
     "another's value": others_value,
-    "unsupported addition": unsupported_addition,
 }
