@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from lisax.cli.check import Prompt, words_of
-from lisax.cli.verbs import Count, Fetched, Option, Place, Probability, SkipBad
+from lisax.cli.verbs import Count, Fetched, Option, Place, SkipBad
 
 
 def rerank(
@@ -19,20 +19,6 @@ def rerank(
     index: Annotated[Fetched, Option("An index of `lisax index documents` or `mixed`.", "INDEX")],
     out: Annotated[Place, Option("TREC run to write.", "RUN")],
     depth: Annotated[Count, Option("Sentences ranked per claim.")] = 200,
-    stop: Annotated[
-        Probability | None,
-        Option(
-            "Score a claim's sentences in their order, until the chance that one more enters the best five is below this.",
-            "P",
-            "all are scored",
-        ),
-    ] = None,
-    fit_stopping: Annotated[
-        bool,
-        Option(
-            "Score all, fit on these held-out claims when --stop stops, store it with the model, and print the curve."
-        ),
-    ] = False,
     prompt: Prompt = None,
     label_words: Annotated[str | None, Option("With --prompt, the answers: RELEVANT,NOT-RELEVANT.", "W,W")] = None,
 ) -> None:
@@ -44,6 +30,4 @@ def rerank(
     from lisax.runtime.public_models import given_use
 
     use = given_use(prompt, words_of(label_words), ranks=True)
-    rerank_file(
-        model, claims, run, index, out, depth=depth, use=use, stop=stop, fit_stopping=fit_stopping, skip_bad=skip_bad
-    )
+    rerank_file(model, claims, run, index, out, depth=depth, use=use, skip_bad=skip_bad)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lisax.corpora import open_folder, plain, read_claims, read_questions
 from lisax.formats.triples import Triples, graph_triples, table_triples
-from lisax.predict import calibrating, stopping
+from lisax.predict import calibrating
 from lisax.predict.index import Index
-from lisax.predict.ranker import Bm25Ranker, Ranker, SentenceRanker, rank_to_file
+from lisax.predict.ranker import Bm25Ranker, Ranker, rank_to_file
 from lisax.predict.table_index import COLUMNS, TableIndex
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import (
@@ -22,14 +22,12 @@ from lisax.predict.verifier import (
     tell_open,
     verify_run,
 )
-from lisax.progress import counting, say
-from lisax.records import Claim, DataError, Hit, LisaxError, Question, read_json_lines
+from lisax.progress import counting
+from lisax.records import Claim, DataError, LisaxError, Question, read_json_lines
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.runs import read_run
-from lisax.runtime.checkpoints import add_fitted
-from lisax.runtime.pretrained import is_named
 from lisax.runtime.public_models import Use
 from lisax.runtime.resumable import fingerprint
 from lisax.sampling.examples import ranked_ids
@@ -44,22 +42,11 @@ def rerank_file(
     *,
     depth: int = 200,
     use: Use | None = None,
-    stop: float | None = None,
-    fit_stopping: bool = False,
     skip_bad: bool = False,
 ) -> None:
     """Reranks the first `depth` sentences of each claim. `run` holds documents or sentences; `use` is what a published
-    model is told, and `stop` when a claim's sentences are no longer scored (`Ranker.open`). `fit_stopping`: score all,
-    fit when to stop, and store that with the model."""
-    if fit_stopping and stop is not None:
-        raise LisaxError("when to stop is fitted on claims all of whose sentences are scored: leave --stop out")
-    if fit_stopping and is_named(model):
-        raise LisaxError(
-            f"{model} is a model by name, whose files are not changed: export it to a folder and give that"
-        )
-    ranker, asked = Ranker.open(model, use, stop=stop), list(read_claims(claims, skip_bad=skip_bad))
-    if fit_stopping and not (isinstance(ranker, SentenceRanker) and hasattr(ranker.model, "card")):
-        raise LisaxError(f"{model} is no ranker that LisaX trained and that scores sentence by sentence")
+    model is told (`Ranker.open`)."""
+    ranker, asked = Ranker.open(model, use), list(read_claims(claims, skip_bad=skip_bad))
     opened = Index.open(index).reading("sentences")
     candidates = opened.in_run(read_run(run))
     if not any(opened.lookup(unit) for units in candidates.values() for unit in units):
@@ -80,43 +67,8 @@ def rerank_file(
             progress=advance,
             made_from=json.dumps(
                 [depth, fingerprint(model) or [str(model), repr(use)], *map(fingerprint, (claims, run, index))]
-                + ([] if stop is None else [stop])
             ),
         )
-    if stop is not None and ranker.offered:
-        say(
-            f"scored {ranker.scored:,} of {ranker.offered:,} sentences ({100 * ranker.scored / ranker.offered:.1f} %), "
-            f"each claim's until one more had a chance below {stop:g} to enter its best five"
-        )
-    if fit_stopping:
-        _fit_stopping(model, asked, {claim.id: found(claim) for claim in asked}, out)
-
-
-def _fit_stopping(
-    model: Path, asked: Sequence[Claim], candidates: Mapping[str, Sequence[Evidence]], ranked: Path
-) -> None:
-    """Fits when to stop on a run in which all candidates of each claim are scored, stores it, and logs what it saves and
-    costs: on every second claim, by a table of the others."""
-    scores = {claim: {hit.id: hit.score for hit in hits} for claim, hits in read_run(ranked).items()}
-    offered = {
-        claim: [Hit(claim, one.unit, rank, scores[claim][one.unit]) for rank, one in enumerate(units, start=1)]
-        for claim, units in candidates.items()
-        if units
-    }
-
-    def table(claims: Sequence[str]) -> stopping.Stopping:
-        return stopping.fit([[hit.score for hit in offered[claim]] for claim in claims])
-
-    fitted = table(list(offered))
-    path = add_fitted(model, stopping.described(fitted))
-    say(f"{path}: when to stop, fitted on {fitted.claims:,} claims")
-    gold = [claim for claim in asked if claim.evidence_sets and claim.id in offered]
-    shown = {claim.id: claim for claim in gold[1::2]}
-    others = [claim for claim in offered if claim not in shown]
-    if shown and any(len(offered[claim]) > stopping.CHUNK for claim in others):
-        say(f"on {len(shown):,} of the claims that have evidence, by a table of the {len(others):,} other claims:")
-        points = stopping.curve(table(others), shown, {claim: offered[claim] for claim in shown})
-        print("\n".join(stopping.lines_of(points)))
 
 
 def verify_file(

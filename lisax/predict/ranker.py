@@ -24,7 +24,6 @@ from lisax.predict.prompt_model import PromptModel, text_of
 from lisax.predict.retriever import open_encoder
 from lisax.predict.score_fusion import features_of, probability
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.predict.stopping import Stopping
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, Hit, LisaxError
@@ -78,17 +77,15 @@ class Ranker(Protocol):
                 progress(len(found))
 
     @staticmethod
-    def open(path: str | os.PathLike, use: Use | None = None, *, stop: float | None = None) -> Ranker:
+    def open(path: str | os.PathLike, use: Use | None = None) -> Ranker:
         """Loads the ranker in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
 
         Rankers are monoT5 models, pair scorers, and pointers to documents or evidence, and those that others have
         published (`lisax models list`), given as `hf:OWNER/NAME@REVISION` or as a Hugging Face folder: `use` says what
         they read and answer where the list does not. Two need no training: `"bm25"`, and a sentence encoder, whose
         cosines are added to BM25 (`VectorRanker`), such as `"minilm"`. `"FIRST,SECOND"`: the first orders all evidence,
-        and the second, which compares pairs (duoT5), the best of it (`PairwiseRanker`). `stop`: see `SentenceRanker`. Raises DataError if there is no
+        and the second, which compares pairs (duoT5), the best of it (`PairwiseRanker`). Raises DataError if there is no
         model at `path`, and LisaxError if it cannot rank."""
-        if stop is not None:
-            return stopping_ranker(Ranker.open(path, use), stop, path)
         name = os.fspath(path)
         if "," in name and not os.path.exists(name):
             first, _, second = name.rpartition(",")
@@ -124,39 +121,17 @@ def ranker_of(
     raise LisaxError(f"{source} labels claims (its format is '{model.format}'): a ranker is wanted here")
 
 
-def stopping_ranker(ranker: Ranker, bound: float, source: str | os.PathLike = "this model") -> SentenceRanker:
-    """The same ranker, stopping early (`SentenceRanker`). LisaxError where nothing was fitted for that."""
-    model = getattr(ranker, "model", None)
-    stopping = Stopping.of(model.card) if isinstance(ranker, SentenceRanker) and hasattr(model, "card") else None
-    if stopping is None:
-        raise LisaxError(
-            f"{source} has no table of when to stop: fit one on held-out claims with `lisax rerank --fit-stopping`, for a "
-            "ranker that LisaX trained and that scores sentence by sentence"
-        )
-    return SentenceRanker(model, stopping, bound)
-
-
 class SentenceRanker(Ranker):
     """monoT5 (LisT5, section 3.2) or a pair scorer: scores a sentence by its probability of relevance. Equal scores keep
-    their order.
+    their order."""
 
-    With `stopping`, a claim's evidence is scored in the order that it is given in, in chunks, until the chance that one
-    more sentence enters the best five falls below `bound`; what is not scored follows in its order, with scores below all
-    others. `scored` of `offered`: how much was scored since the ranker was made."""
-
-    def __init__(
-        self, model: TextModel | PairModel | PromptModel, stopping: Stopping | None = None, bound: float = 0.1
-    ):
+    def __init__(self, model: TextModel | PairModel | PromptModel):
         self.model, self.tag = model, str(model.format)
-        self.stopping, self.bound, self.scored, self.offered = stopping, bound, 0, 0
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
-        for found, known in zip(evidence, self.scores(claims, evidence, spot=spot, progress=progress)):
-            best = sorted(((score, -place) for place, score in enumerate(known)), reverse=True)
-            ranked = [dataclasses.replace(found[-place], score=score) for score, place in best]
-            lowest = min(known, default=0.0)
-            rest = enumerate(found[len(known) :], start=1)
-            yield ranked + [dataclasses.replace(one, score=lowest - i) for i, one in rest]
+        for found, scores in zip(evidence, self.scores(claims, evidence, spot=spot, progress=progress)):
+            best = sorted(((score, -place) for place, score in enumerate(scores)), reverse=True)
+            yield [dataclasses.replace(found[-place], score=score) for score, place in best]
 
     def scores(
         self,
@@ -166,35 +141,19 @@ class SentenceRanker(Ranker):
         spot: Spot | None = None,
         progress: Progress | None = None,
     ) -> list[list[float]]:
-        """The scores of each claim's evidence in the order that it is given in, of the first of it where it stops early."""
+        """The scores of each claim's evidence in the order that it is given in."""
         if self.model.format is RANK_ENTITIES:
             spot = spot or default_spotter().spot
             entities = [tuple(spot(claim)) for claim in claims]
         else:
             entities = [()] * len(claims)
-        scores: list[list[float]] = [[] for _ in claims]
-        going = [number for number, found in enumerate(evidence) if found]
-        while going:
-            chunks = [evidence[number][len(scores[number]) :][: self._chunk] for number in going]
-            examples = [
-                Example(str(number), claims[number], (Passage(one.unit, one.source, one.text),), entities[number])
-                for number, chunk in zip(going, chunks)
-                for one in chunk
-            ]
-            new = iter(self.model.probabilities(examples, progress)[:, 0])
-            for number, chunk in zip(going, chunks):
-                scores[number] += [float(next(new)) for _ in chunk]
-            going = [number for number in going if not self._is_done(scores[number], len(evidence[number]))]
-        self.scored += sum(map(len, scores))
-        self.offered += sum(map(len, evidence))
-        return scores
-
-    @property
-    def _chunk(self) -> int | None:
-        return None if self.stopping is None else self.stopping.chunk
-
-    def _is_done(self, scores: list[float], candidates: int) -> bool:
-        return len(scores) == candidates or self.stopping.chance(scores) < self.bound
+        examples = [
+            Example(str(number), claim, (Passage(one.unit, one.source, one.text),), entities[number])
+            for number, (claim, found) in enumerate(zip(claims, evidence, strict=True))
+            for one in found
+        ]
+        scores = iter(self.model.probabilities(examples, progress)[:, 0] if examples else ())
+        return [[float(next(scores)) for _ in found] for found in evidence]
 
 
 @dataclasses.dataclass(frozen=True)

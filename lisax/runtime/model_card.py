@@ -41,7 +41,7 @@ from lisax.runtime.json_file import read_object
 from lisax.runtime.pretrained import folder_of
 
 # In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name} with "decision",
-# "fusion", "reranks", "calibration", "columns", "sentences", "answers" or "stopping".
+# "fusion", "reranks", "calibration", "columns", "sentences" or "answers".
 FITTED = "fitted.json"
 TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
 # What is read of it, where it is there. Other fields are kept, and nothing is done with them.
@@ -86,12 +86,6 @@ FIELDS: Kinds = {
         "weights": Items(FINITE, 5, 5),
         "threshold": Number(0, math.nextafter(1, 2)),
         "questions": Whole(0, 1 << 40),
-    },
-    "stopping": {
-        "chunk": Whole(5, 10_000),
-        "edges": Items(Items(FINITE, 0, 100), 1, 10_000),
-        "chances": Items(Items(Number(0, math.nextafter(1, 2)), 1, 101), 1, 10_000),
-        "claims": Whole(0, 1 << 40),
     },
     "files": Items(Text(255), 0, 100),
     "step": STEP,

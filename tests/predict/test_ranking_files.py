@@ -51,6 +51,11 @@ def test_equal_scores_keep_the_order_of_the_candidates(order):
     ]
 
 
+def test_a_claim_without_candidates_is_not_scored():
+    model = Model()
+    assert list(SentenceRanker(model).rank_many(["A claim."], [[]])) == [[]] and model.asked == []
+
+
 def write(model, out):
     rank_to_file(
         SentenceRanker(model), CLAIMS, lambda claim: evidence(CANDIDATES[claim.id]), out, spot=None, tag="#tag"
