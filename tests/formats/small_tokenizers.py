@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -10,14 +12,20 @@ TEXTS = [f"The harbour of town {n} was opened in {1900 + n} by Anna Müller, num
 
 
 def wordpiece(path: Path, size: int = 220) -> Path:
-    """As BERT's: padding is 0, pairs are `[CLS] a [SEP] b [SEP]` with types."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
+    """As BERT's: padding is 0, pairs are `[CLS] a [SEP] b [SEP]` with types. The pieces are characters and the most
+    frequent words: the library's trainer finds other ones each time."""
+    normalizer = normalizers.BertNormalizer()
+    words = Counter(re.findall(r"\w+|[^\w\s]", normalizer.normalize_str(" ".join(TEXTS))))
+    letters = sorted(set("".join(words)))
+    frequent = sorted((word for word in words if len(word) > 1), key=lambda word: (-words[word], word))
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    pieces = [*special, *letters, *(f"##{letter}" for letter in letters), *frequent]
+    vocabulary = {piece: number for number, piece in enumerate(pieces[:size])}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.add_special_tokens(special)
+    tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(TEXTS, trainer)
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.enable_truncation(4)  # as published files have it; it must be left out
     tokenizer.enable_padding(length=16)

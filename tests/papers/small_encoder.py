@@ -38,7 +38,7 @@ STEPS = "TRAIN_STEPS = 4\nBATCH_SIZE = 8\nEVAL_PERIOD = 4\nEVAL_STEPS = 1\nencod
 def write(folder: Path) -> Path:
     """Writes `encoder/` into a folder and returns it."""
     (folder / "encoder").mkdir()
-    write_huggingface(folder / "encoder", in_memory(flatten(initialize(ENCODER, 3))), ENCODER)
+    write_huggingface(folder / "encoder", in_memory(flatten(initialize(ENCODER, 4))), ENCODER)
     small_tokenizers.wordpiece(folder / "encoder/tokenizer.json")
     return folder / "encoder"
 
