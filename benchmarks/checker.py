@@ -27,7 +27,7 @@ import jax
 
 from lisax import Checker, Index, example_model, example_pages
 from lisax.corpora import open_folder
-from lisax.runtime.text_scoring import JAX, ONNX, ONNX_INT8, VARIABLE
+from lisax.scoring.backends import JAX, ONNX, ONNX_INT8, VARIABLE
 from lisax.world import write
 
 LISAX = [sys.executable, "-P", "-m", "lisax"]

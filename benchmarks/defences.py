@@ -19,6 +19,7 @@ from pathlib import Path
 
 from benchmarks import spread
 from lisax.corpora import open_folder
+from lisax.files.writing import write_json
 from lisax.metrics.fever import fever_score
 from lisax.papers.attack_report import ALL, CLEAN, groups
 from lisax.papers.base import REPORT
@@ -26,7 +27,6 @@ from lisax.papers.list5.recipe import WORLD_SHARES, Recipe
 from lisax.papers.list5.run import List5
 from lisax.papers.over_pages import ATTACKED
 from lisax.predict.verifier import judge_dates, verdict_of
-from lisax.records import write_json
 from lisax.world import write
 
 MIXED = {"attacked_share": 0.3}

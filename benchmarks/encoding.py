@@ -29,13 +29,13 @@ import jax
 import numpy as np
 
 from lisax.corpora import open_folder
+from lisax.devices.loop import TOKENS_PER_BATCH
 from lisax.predict.retriever import add_vectors
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.retrieval import dense, mixed
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.passages import Passage, Source
-from lisax.runtime.loop import TOKENS_PER_BATCH
-from lisax.runtime.pretrained import get
+from lisax.weights.pretrained import get
 from lisax.world import write
 
 WIDTH, SEEN, TOP = 384, 200, 10  # of vectors; queries; hits compared

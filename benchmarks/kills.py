@@ -30,17 +30,17 @@ import numpy as np
 from jax._src import compiler
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "runtime")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "training")]
 
 from addresses import free_address
 from gcs_emulator import BUCKET, bucket
 
-from lisax.places import place
-from lisax.runtime import hosts
-from lisax.runtime.checkpoints import SaveCheckpointConfig, complete_steps, flatten
-from lisax.runtime.restore import load_parameters
-from lisax.runtime.train import train
-from lisax.runtime.train_log import read_train_log
+from lisax.devices import hosts
+from lisax.files.places import place
+from lisax.training.train import train
+from lisax.training.train_log import read_train_log
+from lisax.weights.checkpoints import SaveCheckpointConfig, complete_steps, flatten
+from lisax.weights.restore import load_parameters
 
 JOINED, FIRST_STEP = "joined", "first step after"  # what processes tell
 SPANS = {JOINED: 6.0, FIRST_STEP: 8.0}  # seconds after either, in which a kill comes
@@ -50,7 +50,7 @@ ENDLESS, EVAL_PERIOD = 1_000_000, 8  # steps
 # Processes are copies of one that has imported all this: half of a start is imports.
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(
-    ["lisax.runtime.train", "memory_task", "orbax.checkpoint", "gcsfs", "tensorboard.summary.writer.record_writer"]
+    ["lisax.training.train", "memory_task", "orbax.checkpoint", "gcsfs", "tensorboard.summary.writer.record_writer"]
 )
 
 

@@ -129,7 +129,9 @@ def records(run: Run) -> None:
 
     from lisax.corpora import plain, titles
     from lisax.corpora.reading import Row, Watch
-    from lisax.records import DataError, Document, Sentence, check_id, parse_json_object, read_lines
+    from lisax.errors import DataError
+    from lisax.files.reading import parse_json_object, read_lines
+    from lisax.records import Document, Sentence, check_id
     from lisax.world import write
 
     class Struct(msgspec.Struct):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lisax.files.writing import atomic_write
 from lisax.papers.reproductions import matrix_markdown, sheets
-from lisax.records import atomic_write
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 BEGIN, END = "<!-- matrix: python -m benchmarks.matrix -->\n\n", "\n\n<!-- end of the matrix -->\n"

@@ -37,11 +37,11 @@ from lisax.corpora import open_folder
 from lisax.models.architectures import PairConfig
 from lisax.predict.pair_model import PairModel
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.runtime.interop.huggingface import write_huggingface
-from lisax.runtime.interop.opening import open_whole
-from lisax.runtime.onnx_scoring import TOKENS_PER_BATCH
-from lisax.runtime.pretrained import get
-from lisax.runtime.text_scoring import JAX, ONNX, ONNX_INT8
+from lisax.scoring.backends import JAX, ONNX, ONNX_INT8
+from lisax.scoring.onnx.scoring import TOKENS_PER_BATCH
+from lisax.weights.interop.huggingface import write_huggingface
+from lisax.weights.interop.opening import open_whole
+from lisax.weights.pretrained import get
 from lisax.world import write
 
 SENTENCES, LONGEST = 3, 128  # of a pair; its tokens

@@ -36,11 +36,11 @@ from lisax.predict.table_answers import TableAnswerer
 from lisax.predict.text_model import TextModel
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import build_index, open_index
-from lisax.runtime.gin_files import configured
-from lisax.runtime.model_card import ModelCard
-from lisax.runtime.program import first_step_logits
-from lisax.runtime.scoring import LabelScorer
 from lisax.sampling.part_examples import parts_of
+from lisax.scoring.labels import LabelScorer
+from lisax.scoring.program import first_step_logits
+from lisax.training.gin_files import configured
+from lisax.weights.model_card import ModelCard
 from lisax.world import write
 
 

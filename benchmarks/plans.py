@@ -14,10 +14,11 @@ from pathlib import Path
 
 os.environ |= {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
 
-from lisax.records import LisaxError, atomic_write
-from lisax.runtime import plan as planning
-from lisax.runtime.gin_files import GIN_CONFIGS, configured
-from lisax.runtime.quiet import stderr_closed
+from lisax.devices.quiet import stderr_closed
+from lisax.errors import LisaxError
+from lisax.files.writing import atomic_write
+from lisax.planning import plan as planning
+from lisax.training.gin_files import GIN_CONFIGS, configured
 
 GIVEN = ("MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = None", "VOCAB_SIZE = 32128")
 

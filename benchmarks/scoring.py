@@ -26,16 +26,16 @@ import jax
 import numpy as np
 
 from lisax.corpora import open_folder
+from lisax.devices.loop import TOKENS_PER_BATCH
 from lisax.formats.examples import Example, Passage
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.models.architectures import T5Config
 from lisax.models.t5 import initialize
-from lisax.runtime.checkpoints import flatten
-from lisax.runtime.gin_files import parsed
-from lisax.runtime.loop import TOKENS_PER_BATCH
-from lisax.runtime.onnx_scoring import OnnxLabels
-from lisax.runtime.scoring import LabelScorer
+from lisax.scoring.labels import LabelScorer
+from lisax.scoring.onnx.scoring import OnnxLabels
+from lisax.training.gin_files import parsed
+from lisax.weights.checkpoints import flatten
 from lisax.world import write
 from tests.models.reference import torch_t5
 

@@ -30,6 +30,7 @@ from safetensors.numpy import load_file, save_file
 
 from lisax import shipped
 from lisax.corpora import Dataset, open_folder, plain
+from lisax.files.writing import write_json
 from lisax.papers.base import TRAIN, VALIDATION, Pipeline
 from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.cltr.report import finish as finish_parts
@@ -42,12 +43,12 @@ from lisax.papers.open_tables.report import finish as finish_tables
 from lisax.papers.open_tables.run import OpenTables
 from lisax.predict import calibrating
 from lisax.predict.verifier import Verifier
-from lisax.records import Claim, write_json
+from lisax.records import Claim
 from lisax.retrieval.runs import read_run
-from lisax.runtime.bundle import PARAMETERS_NAME
-from lisax.runtime.checkpoints import add_fitted
-from lisax.runtime.export import export_adapter
 from lisax.sampling.files import hashed_share
+from lisax.training.export import export_adapter
+from lisax.weights.bundle import PARAMETERS_NAME
+from lisax.weights.checkpoints import add_fitted
 
 CARD, TRAINING = "MODEL_CARD.md", "training.json"
 

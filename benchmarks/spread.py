@@ -10,9 +10,9 @@ import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from lisax.devices.platforms import choose_platforms
+from lisax.files.writing import write_json
 from lisax.papers.reporting import versions
-from lisax.records import write_json
-from lisax.runtime.platforms import choose_platforms
 
 
 def arguments(doc: str, out: str, pages: int, **paths: str) -> argparse.Namespace:

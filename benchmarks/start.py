@@ -30,7 +30,7 @@ FIRST_STEP, ANSWERED = "first step after", "answered"
 # What the two import on their way, all of it before they begin to compute.
 IMPORTS = {
     "first answer": "lisax.predict.text_model, sentencepiece",
-    "first step": "lisax.runtime.train, lisax.runtime.gin_files, gin, seqio, tasks, orbax.checkpoint",
+    "first step": "lisax.training.train, lisax.training.gin_files, gin, seqio, tasks, orbax.checkpoint",
 }
 # T5X's head of 2026-04-21 on such a machine.
 T5X = "T5X: 40-48 s and 3.0 GiB to the first step"
@@ -73,9 +73,9 @@ def write_bundle(folder: Path) -> None:
     from lisax.formats.labelling import LABEL_POINTWISE
     from lisax.models.architectures import T5Config
     from lisax.models.t5 import initialize
-    from lisax.runtime import export
-    from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig
-    from lisax.runtime.train_state import TrainState
+    from lisax.training import export
+    from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig
+    from lisax.weights.train_state import TrainState
 
     card = {"architecture": dataclasses.asdict(T5Config())}
     card |= LABEL_POINTWISE.card(presets.PAPER, 512)

@@ -22,13 +22,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from lisax.devices.partitioning import Partitioner
 from lisax.models.architectures import T5Config
 from lisax.models.t5 import initialize
-from lisax.runtime.gin_files import parsed
-from lisax.runtime.optimizers import Adafactor
-from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.step import Loss, make_train_step
-from lisax.runtime.train_state import TrainState
+from lisax.training.gin_files import parsed
+from lisax.training.optimizers import Adafactor
+from lisax.training.step import Loss, make_train_step
+from lisax.weights.train_state import TrainState
 from tests.models.reference import torch_t5
 
 ROWS, INPUTS, TARGETS = 8, 128, 8

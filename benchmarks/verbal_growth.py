@@ -19,14 +19,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.cells import apart, made_tables, peak_mib
+from lisax.files.reading import read_json_lines
 from lisax.formats.triples import Triples, table_triples
 from lisax.formats.verbalizing import Encoder, marker_ids
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.predict.verbalizer import Choices, Verbalizer, verbalize_to_file
-from lisax.records import Table, read_json_lines
+from lisax.records import Table
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
-from lisax.runtime.generating import Hypothesis
+from lisax.scoring.generating import Hypothesis
 
 MAX_TOKENS = 160
 

@@ -33,8 +33,8 @@ from lisax.models.decoding import Decoding
 from lisax.models.t5 import initialize
 from lisax.papers.verbalizer.run import unit_texts
 from lisax.predict.verbalizer import Choices, Verbalizer
-from lisax.runtime.generating import ROWS, Generator
-from lisax.runtime.gin_files import parsed
+from lisax.scoring.generating import ROWS, Generator
+from lisax.training.gin_files import parsed
 from lisax.world import write
 from tests.models.reference import torch_t5
 

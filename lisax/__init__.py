@@ -88,7 +88,7 @@ def __getattr__(name: str) -> Any:
     if module is None:
         raise AttributeError(f"module 'lisax' has no attribute '{name}'")
     if module.startswith("predict."):
-        from lisax.runtime.platforms import choose_platforms
+        from lisax.devices.platforms import choose_platforms
 
         choose_platforms()
     value = globals()[name] = getattr(importlib.import_module(f"lisax.{module}"), name)
@@ -115,8 +115,8 @@ def load(path: str) -> TextModel | FusionModel | PointerModel:
     'REFUTES'
     """
     # Imported here so that `import lisax` costs nothing until a model is needed.
+    from lisax.devices.platforms import choose_platforms
     from lisax.predict.opening import open_model
-    from lisax.runtime.platforms import choose_platforms
 
     choose_platforms()
     return open_model(path)

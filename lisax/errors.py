@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 LONGEST_MESSAGE = 2_000  # in characters
 
@@ -45,3 +47,15 @@ class DataError(LisaxError):
 def _cut(text: str, most: int = LONGEST_MESSAGE) -> str:
     """Shortens a longer text in the middle, since an error may quote a whole file."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
+
+
+def shown(value: Any) -> str:
+    """A value in an error message: short, on one line, whatever it holds."""
+    if isinstance(value, Mapping):
+        return f"an object of {len(value)} fields"
+    if isinstance(value, (list, tuple)) and not all(isinstance(item, (str, int, float)) for item in value[:80]):
+        return f"a list of {len(value)}"
+    if isinstance(value, (str, list, tuple)):
+        value = value[:80]
+    text = ascii(list(value) if isinstance(value, tuple) else value)
+    return text if len(text) <= 80 else f"{text[:80]}…"

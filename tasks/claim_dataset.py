@@ -13,9 +13,10 @@ from pathlib import Path
 
 from lisax.corpora import Dataset, open_folder, plain, read_claims, table_files
 from lisax.corpora.reading import SkippingWatch, Watch
-from lisax.records import LABELS, Claim, DataError, Document, Label, LisaxError, Question, Table
-from lisax.runtime.pretrained import is_named
+from lisax.errors import DataError, LisaxError
+from lisax.records import LABELS, Claim, Document, Label, Question, Table
 from lisax.sampling.examples import LIST_LENGTH
+from lisax.weights.pretrained import is_named
 
 BY_SPLIT = ("claims", "questions")  # a path, or {split: path}
 PATHS = ("folder", "corpus", "tables", "vocabulary", "run", "reranked", "out")

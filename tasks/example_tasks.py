@@ -17,6 +17,7 @@ import numpy as np
 import seqio
 import tensorflow as tf
 
+from lisax.errors import DataError, LisaxError
 from lisax.formats import presets
 from lisax.formats.each import Encoded, encode_pairs, encode_texts, remembering
 from lisax.formats.examples import Record
@@ -25,7 +26,6 @@ from lisax.formats.label_words import single_pieces
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLES
 from lisax.formats.vocabulary import EOS_ID
-from lisax.records import DataError, LisaxError
 
 from . import locations, metrics
 from .vocabularies import default_vocabulary, encoder_of, input_encoder_of, is_bytes, reads_pairs

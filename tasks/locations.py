@@ -12,8 +12,8 @@ from pathlib import Path
 
 import gin
 
-from lisax.places import fetched, place
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
+from lisax.files.places import fetched, place
 
 FileOf = Callable[[str], Path]  # split -> file
 

@@ -11,8 +11,8 @@ import json
 import numpy as np
 import tensorflow as tf
 
+from lisax.errors import LisaxError
 from lisax.formats.ranking import RANK
-from lisax.records import LisaxError
 from lisax.sampling import examples
 
 from . import example_tasks

@@ -10,6 +10,7 @@ import numpy as np
 import seqio
 import tensorflow as tf
 
+from lisax.errors import LisaxError
 from lisax.formats import presets
 from lisax.formats.examples import Record
 from lisax.formats.format import RELEVANCE, Format
@@ -17,7 +18,6 @@ from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.models.pair import FIRST
-from lisax.records import LisaxError
 
 from . import labelling, locations, metrics
 from .example_tasks import CALL_SIZE, LineSource, chosen_preset, encoded, flat, parsed, ragged

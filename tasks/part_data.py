@@ -13,9 +13,11 @@ from pathlib import Path
 
 from lisax.corpora import answer_cells
 from lisax.corpora.reading import Watch
+from lisax.errors import DataError
+from lisax.files.reading import get_field, read_json_lines
 from lisax.formats import parts
 from lisax.formats.parts import PartKind
-from lisax.records import DataError, Question, Table, get_field, is_cell, read_json_lines, split_cell_id
+from lisax.records import Question, Table, is_cell, split_cell_id
 from lisax.sampling import part_examples
 
 from .claim_dataset import ClaimDataset

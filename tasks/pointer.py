@@ -14,12 +14,12 @@ import numpy as np
 import seqio
 import tensorflow as tf
 
+from lisax.errors import LisaxError
 from lisax.formats.format import Format
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.pointing import COLUMNS, POINT_DOCUMENTS, POINT_SENTENCES, PointerExample, pointer_targets
 from lisax.formats.presets import Preset
 from lisax.formats.ranking import RANK
-from lisax.records import LisaxError
 
 from . import example_tasks, metrics
 from .locations import FileOf, in_data_folder

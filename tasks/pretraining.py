@@ -15,8 +15,8 @@ import numpy as np
 import seqio
 import tensorflow as tf
 
+from lisax.errors import LisaxError
 from lisax.formats.vocabulary import EOS_ID, EXTRA_IDS
-from lisax.records import LisaxError
 
 from . import example_tasks, locations
 from .vocabularies import default_vocabulary, encoder_of

@@ -14,12 +14,12 @@ import numpy as np
 import seqio
 import tensorflow as tf
 
+from lisax.errors import LisaxError
 from lisax.formats import reading
 from lisax.formats.format import Format
 from lisax.formats.reading import POINT, READ, RETRIEVE, QuestionExample
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.models.dual_encoder import NEGATIVE, POSITIVE, question_room
-from lisax.records import LisaxError
 from lisax.sampling.question_examples import DEPTHS
 
 from . import example_tasks

@@ -52,13 +52,15 @@ from pathlib import Path
 
 import seqio
 
+from lisax.errors import DataError, LisaxError
+from lisax.files.writing import atomic_write, write_json
 from lisax.formats import presets
 from lisax.formats.format import RELEVANCE
 from lisax.formats.ranking import RANK, RANK_ENTITIES
-from lisax.records import Claim, DataError, LisaxError, atomic_write, write_json
-from lisax.runtime.interop.opening import open_checkpoint
-from lisax.runtime.pretrained import is_named
+from lisax.records import Claim
 from lisax.sampling import examples, files
+from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.pretrained import is_named
 
 from . import example_tasks, pairs, part_data, parts, pretraining, table_data, tables
 from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, check_evidence, checked_claims, is_word

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from lisax.errors import DataError
 from lisax.formats.tables import header_text, row_text
-from lisax.records import Claim, DataError
+from lisax.records import Claim
 from lisax.sampling import examples, table_examples
 
 from .claim_dataset import ClaimDataset, check_evidence

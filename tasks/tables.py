@@ -17,10 +17,10 @@ import numpy as np
 import seqio
 import tensorflow as tf
 
+from lisax.errors import LisaxError
 from lisax.formats.labelling import CLAIM_ONLY
 from lisax.formats.presets import Preset
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableClass, TableExample, table_classes
-from lisax.records import LisaxError
 from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS, file_name
 
 from . import example_tasks, metrics, pairs

@@ -53,17 +53,17 @@ def lines(path: str) -> list[dict]:
 
 def write_models() -> None:
     """Bundles `ranker`, `labeller`, `reader` and `retriever`, the first two with their programs."""
+    from lisax.files.writing import write_json
     from lisax.formats import presets
     from lisax.formats.labelling import LABEL_LISTWISE
     from lisax.formats.ranking import RANK
     from lisax.formats.vocabulary import train_vocabulary
     from lisax.models.architectures import DualEncoderConfig, SpanReaderConfig, T5Config, describe
     from lisax.models.t5 import initialize
-    from lisax.records import write_json
-    from lisax.runtime import export
-    from lisax.runtime.checkpoints import MODEL_JSON, flatten
-    from lisax.runtime.interop.kinds import VOCABULARY_NAME
-    from lisax.runtime.interop.safetensors_files import write_arrays
+    from lisax.training import export
+    from lisax.weights.checkpoints import MODEL_JSON, flatten
+    from lisax.weights.interop.kinds import VOCABULARY_NAME
+    from lisax.weights.interop.safetensors_files import write_arrays
 
     texts = [row["claim"] for row in lines("world/claims.train.jsonl")]
     texts += ["Query: Document: Relevant: true false weak premise hypothesis entities title context question"] * 40

@@ -10,7 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from lisax.runtime.platforms import choose_platforms
+from lisax.devices.platforms import choose_platforms
 
 # What an example takes says nothing on a machine that does other things besides. The rest, the same examples where CI is
 # set among it, is hypothesis' own choice.

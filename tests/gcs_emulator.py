@@ -46,7 +46,7 @@ def bucket() -> Iterator[dict[str, str]]:
         thread = threading.Thread(target=http.serve_forever, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{http.server_port}"
-        # Both names at each emulator: `lisax.places` derives the second from the first only once in a process.
+        # Both names at each emulator: `lisax.files.places` derives the second from the first only once in a process.
         environment = {"STORAGE_EMULATOR_HOST": url, "TENSORSTORE_GCS_HTTP_URL": url}
         with mock.patch.dict(os.environ, environment):
             yield environment

@@ -42,7 +42,4 @@ if __name__ == "__main__":
     else:
         import jax
 
-        import lisax.runtime.train
-        import lisax.tasks  # noqa: F401
-
         jax.devices()

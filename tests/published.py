@@ -10,11 +10,11 @@ import numpy as np
 
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.models.architectures import T5Config
-from lisax.runtime.checkpoints import flatten
-from lisax.runtime.interop.architecture import parameter_shapes
-from lisax.runtime.interop.huggingface import write_huggingface
-from lisax.runtime.interop.kinds import Kind
-from lisax.runtime.interop.pieces import Checkpoint, Stored, whole
+from lisax.weights.checkpoints import flatten
+from lisax.weights.interop.architecture import parameter_shapes
+from lisax.weights.interop.huggingface import write_huggingface
+from lisax.weights.interop.kinds import Kind
+from lisax.weights.interop.pieces import Checkpoint, Stored, whole
 
 WORDS = ("true", "false", "yes", "no", "Yes", "No", "0", "1", "2")
 TEXTS = [

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import lisax
-from lisax.runtime.pretrained import MODELS
+from lisax.weights.pretrained import MODELS
 from tests.shown import PAGES, ROOT, shown, timeless, with_examples
 
 

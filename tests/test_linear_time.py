@@ -13,7 +13,7 @@ import signal
 
 import pytest
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.temporal import grammar
 
 ROOMS = "text corpora formats retrieval adversary sampling metrics serve predict".split()

@@ -65,7 +65,7 @@ def test_the_default_installation_is_pinned_whole_and_alone():
 
 
 def test_what_is_declared_goes_down_to_what_is_tested_and_leaves_what_comes_open():
-    """A lower bound is the pin, and an upper bound is a known break's: jax's, see runtime/program.py."""
+    """A lower bound is the pin, and an upper bound is a known break's: jax's, see scoring/program.py."""
     pinned = pins("requirements.txt")
     for text in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["train"]:
         wanted = Requirement(text)

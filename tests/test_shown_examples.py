@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lisax.runtime.pretrained import MODELS
+from lisax.weights.pretrained import MODELS
 from tests.shown import Shown, scripts
 
 ON_MINILM = ("check_folder", "table_question")

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from lisax.adversary.prose import readable, without_parentheses
 from lisax.adversary.statements import Statements, statements
-from lisax.records import DataError, Document, split_sentence_id
+from lisax.errors import DataError
+from lisax.records import Document, split_sentence_id
 from lisax.retrieval.titles import LONGEST_TITLE, unqualified
 from lisax.text.stop_words import COMMON_WORDS, DATE_WORDS, INDEX_STOP_WORDS
 from lisax.text.words import word_spans, words

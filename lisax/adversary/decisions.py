@@ -13,7 +13,10 @@ import os
 from collections.abc import Container
 from pathlib import Path
 
-from lisax.records import DataError, Label, check_id, get_field, parse_json_object, read_json_lines, write_json_lines
+from lisax.errors import DataError
+from lisax.files.reading import get_field, parse_json_object, read_json_lines
+from lisax.files.writing import write_json_lines
+from lisax.records import Label, check_id
 
 DECISIONS = ("accept", "mend", "reject")
 

@@ -194,9 +194,9 @@ def label_after(label: Label, relation: WordRelation, negated: bool) -> Label | 
 def evidence_model(checkpoint, corpus: AttackCorpus) -> Model:
     """A labeller as the attacked model, any that `lisax check --model` takes: each claim is read with its own first
     evidence set, as the authors did."""
+    from lisax.errors import LisaxError
     from lisax.predict.verdicts import Evidence
     from lisax.predict.verifier import Verifier
-    from lisax.records import LisaxError
 
     verifier = Verifier.open(checkpoint)
     if verifier.reads != "sentences":

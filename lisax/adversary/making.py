@@ -13,8 +13,9 @@ from lisax.adversary.kinds import attackable, attacks
 from lisax.adversary.prose import readable
 from lisax.adversary.writing import NoAttacks, write_folder
 from lisax.corpora import open_folder, read_claims
+from lisax.errors import LisaxError
 from lisax.progress import counting, say
-from lisax.records import Claim, LisaxError
+from lisax.records import Claim
 
 if TYPE_CHECKING:
     from lisax.adversary.lexical import LexicalSearch

@@ -13,7 +13,8 @@ from lisax.adversary.decisions import DECISIONS, Decision, read_attacks, read_de
 from lisax.adversary.prose import readable
 from lisax.adversary.writing import LAYOUTS
 from lisax.corpora import read_claims
-from lisax.records import LABELS, Label, LisaxError
+from lisax.errors import LisaxError
+from lisax.records import LABELS, Label
 
 _SETS_SHOWN = 5  # evidence sets per attack
 _BACK = "back"

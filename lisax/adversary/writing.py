@@ -18,7 +18,9 @@ from pathlib import Path
 
 from lisax.adversary.attack import FEVER2_NAMES, Attack
 from lisax.adversary.corpus import AttackCorpus
-from lisax.records import DataError, Document, Label, LisaxError, atomic_write, split_sentence_id, write_json
+from lisax.errors import DataError, LisaxError
+from lisax.files.writing import atomic_write, write_json
+from lisax.records import Document, Label, split_sentence_id
 
 LAYOUTS = {"plain": ("claims.{split}.jsonl", "pages.jsonl"), "fever": ("{split}.jsonl", "wiki-pages.jsonl")}
 SUMMARY = "attacks.json"

@@ -10,10 +10,10 @@ import click
 
 from lisax import __version__
 from lisax.cli.verbs import SETTINGS, Root
+from lisax.devices.huge_pages import start_again_with_huge_pages
+from lisax.errors import LisaxError
 from lisax.extras import not_installed
 from lisax.progress import Visible
-from lisax.records import LisaxError
-from lisax.runtime.huge_pages import start_again_with_huge_pages
 
 RESTARTS = ("attack",)  # verbs that cannot resume after an interruption
 TRAINS = ("train", "run", "demo", "reproduce")

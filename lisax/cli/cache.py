@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from lisax.cli.verbs import Argument, Count, Local, Option, SkipBad
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 Index = Annotated[Local, Option("An index of `lisax index documents`.", "INDEX")]
 Runner = Annotated[str, Option("Beam runner; FnApiRunner runs in this process.", "RUNNER")]
@@ -38,7 +38,7 @@ def tasks(
     options = _beam_options(runner, pipeline_options)
     if data is not None:
         os.environ["LISAX_DATA"] = str(data.resolve())
-    from lisax.runtime.caching import cache_tasks
+    from lisax.training.caching import cache_tasks
 
     folders = cache_tasks(list(names), module, out, min_shards=min_shards, overwrite=overwrite, options=options)
     for name, folder in folders.items():

@@ -23,7 +23,7 @@ def show(source: Source) -> None:
 
     lisax checkpoint show out
     """
-    from lisax.runtime.interop.describing import described
+    from lisax.weights.interop.describing import described
 
     print(described(source))
 
@@ -45,11 +45,11 @@ def import_(
 
         lisax checkpoint import t5-base/ --out model
     """
-    from lisax.runtime.interop.convert import import_checkpoint
+    from lisax.weights.interop.convert import import_checkpoint
 
     architecture = None
     if gin_file:
-        from lisax.runtime.gin_files import architecture_of
+        from lisax.training.gin_files import architecture_of
 
         architecture = architecture_of(gin_file, gin_bindings)
     print(import_checkpoint(source, out, vocabulary=vocabulary, architecture=architecture))
@@ -73,8 +73,8 @@ def export(
 
     lisax checkpoint export out --format huggingface --out hf
     """
-    from lisax.runtime.interop.convert import export_checkpoint
-    from lisax.runtime.interop.kinds import Kind
+    from lisax.weights.interop.convert import export_checkpoint
+    from lisax.weights.interop.kinds import Kind
 
     print(export_checkpoint(source, out, Kind(format), layers))
 

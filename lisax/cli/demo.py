@@ -51,11 +51,11 @@ def demo(
         return
     if from_nothing and model is not None:
         raise click.UsageError("--from-nothing trains models: leave --model out")
+    from lisax.errors import LisaxError
     from lisax.papers.first_verdicts import first_verdicts
     from lisax.papers.running import RunSettings, WorldSettings, labeller_binding, run_paper
     from lisax.progress import say
-    from lisax.records import LisaxError
-    from lisax.runtime import pretrained
+    from lisax.weights import pretrained
 
     given = () if model is None else (labeller_binding(model),)
     if not (from_nothing or dry_run or given):

@@ -21,6 +21,6 @@ def eval(
     with configured_by(
         "eval", gin_file, gin_bindings, gin_search_paths, tfds_data_dir, seqio_additional_cache_dirs
     ) as config:
-        from lisax.runtime.inference import evaluate
+        from lisax.training.inference import evaluate
 
         evaluate(config)

@@ -30,7 +30,7 @@ def export(
 
     lisax export --model OUT/models/label_listwise_infused --out verifier
     """
-    from lisax.runtime import export as exporting
+    from lisax.training import export as exporting
 
     if adapter and format != ("bundle",):
         raise click.UsageError("--adapter writes no program: leave --format out, or --adapter")

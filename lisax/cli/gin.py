@@ -1,6 +1,6 @@
 """T5X's flags, shared by `train`, `eval`, `infer`, `plan`, `run`, `reproduce` and `demo`.
 
-`--gin.NAME=value` is read as `--gin_bindings=NAME=value` (`runtime.gin_files.rewrite_gin_flags`).
+`--gin.NAME=value` is read as `--gin_bindings=NAME=value` (`training.gin_files.rewrite_gin_flags`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def configured_by(
     seqio_cache_dirs: str,
 ) -> contextlib.AbstractContextManager[Any]:
     """The configuration of `train`, `eval` or `infer` from gin files; see `gin_files.configured`."""
-    from lisax.runtime.gin_files import configured
+    from lisax.training.gin_files import configured
 
     if not gin_files and not bindings:
         raise click.UsageError(
@@ -68,7 +68,7 @@ def configured_by(
     if tfds_data_dir:
         os.environ["TFDS_DATA_DIR"] = tfds_data_dir
     if seqio_cache_dirs:
-        from lisax.runtime.data import import_seqio
+        from lisax.training.data import import_seqio
 
         import_seqio().add_global_cache_dirs(seqio_cache_dirs.split(","))
     return configured(verb, list(gin_files), list(bindings), split_paths(search_paths))

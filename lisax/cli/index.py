@@ -220,8 +220,8 @@ def cluster(
 
         lisax index cluster http://localhost:9200/wiki --corpus pages/
     """
+    from lisax.files.resumable import fingerprint
     from lisax.retrieval.cluster import fill_cluster
-    from lisax.runtime.resumable import fingerprint
 
     _bm25_settings(k1, b, add)
     fill_cluster(corpus, of, cluster, corpus_print=fingerprint(corpus), k1=k1, b=b, add=add)

@@ -21,6 +21,6 @@ def infer(
     with configured_by(
         "infer", gin_file, gin_bindings, gin_search_paths, tfds_data_dir, seqio_additional_cache_dirs
     ) as config:
-        from lisax.runtime.inference import infer
+        from lisax.training.inference import infer
 
         print(infer(config))

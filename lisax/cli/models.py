@@ -19,9 +19,9 @@ def list_() -> None:
 
     lisax models list
     """
-    from lisax.runtime import hub
-    from lisax.runtime.pretrained import MODELS, SHIPPED
-    from lisax.runtime.public_models import FAMILIES, facts
+    from lisax.weights import hub
+    from lisax.weights.pretrained import MODELS, SHIPPED
+    from lisax.weights.public_models import FAMILIES, facts
 
     width = max(map(len, (*MODELS, *SHIPPED)))
     for model in MODELS.values():
@@ -48,7 +48,7 @@ def get(
     lisax models get minilm
     lisax models get hf:google/flan-t5-small
     """
-    from lisax.runtime import hub, pretrained
+    from lisax.weights import hub, pretrained
 
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -68,8 +68,8 @@ def show(model: Annotated[Place, Argument("A name, or a checkpoint of any kind."
     lisax models show minilm
     lisax models show hf:castorini/monot5-base-msmarco
     """
-    from lisax.runtime.interop.describing import described
-    from lisax.runtime.public_models import facts, find
+    from lisax.weights.interop.describing import described
+    from lisax.weights.public_models import facts, find
 
     if (family := find(model)) is not None:
         print(f"{facts(family, whole=True)}\n")

@@ -38,16 +38,16 @@ def plan(
         lisax plan --gin_file=experiments/list5/label_listwise_infused_xl.gin --topology v3-8 \\
         --gin.INITIAL_CHECKPOINT_PATH=None
     """
-    from lisax.runtime.platforms import plan_elsewhere
-    from lisax.runtime.quiet import stderr_closed
+    from lisax.devices.platforms import plan_elsewhere
+    from lisax.devices.quiet import stderr_closed
 
     if not topology.startswith(("cpu", "gpu")):
         plan_elsewhere()
     with configured_by(
         "train", gin_file, gin_bindings, gin_search_paths, tfds_data_dir, seqio_additional_cache_dirs
     ) as config:
-        from lisax.runtime import plan as planning
-        from lisax.runtime import plan_search, plan_text
+        from lisax.planning import plan as planning
+        from lisax.planning import plan_search, plan_text
 
         if config.train_data.task_feature_lengths is None:
             raise click.UsageError("--gin.TASK_FEATURE_LENGTHS must be given: the program's shapes depend on it")

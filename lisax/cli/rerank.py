@@ -27,7 +27,7 @@ def rerank(
     lisax rerank --model ranker --index INDEX --claims claims.jsonl --run documents.trec --out sentences.trec
     """
     from lisax.predict.file_steps import rerank_file
-    from lisax.runtime.public_models import given_use
+    from lisax.weights.public_models import given_use
 
     use = given_use(prompt, words_of(label_words), ranks=True)
     rerank_file(model, claims, run, index, out, depth=depth, use=use, skip_bad=skip_bad)

@@ -40,7 +40,7 @@ def train(
         --gin.MIXTURE_OR_TASK_MODULE=tasks --gin.MIXTURE_OR_TASK_NAME=list5_rank --gin.TASK_FEATURE_LENGTHS="{'inputs': 512, 'targets': 8}" \\
         --gin.MODEL_DIR=out --gin.TRAIN_STEPS=1000 --gin.INITIAL_CHECKPOINT_PATH=None
     """
-    from lisax.runtime import hosts
+    from lisax.devices import hosts
 
     joins = [coordinator_address, process_count, process_index]
     if any(value is not None for value in joins) and None in joins:
@@ -50,7 +50,7 @@ def train(
     with configured_by(
         "train", gin_file, gin_bindings, gin_search_paths, tfds_data_dir, seqio_additional_cache_dirs
     ) as config:
-        from lisax.runtime.train import train
+        from lisax.training.train import train
 
         try:
             result = train(config)

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import click
 
-from lisax.places import fetched, local, place
+from lisax.files.places import fetched, local, place
 
 # The groups of `lisax --help` with their verbs. Each verb is the module of that name, imported when it is used.
 GROUPS = {
@@ -36,7 +36,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
 class PathAt(click.ParamType):
-    """A path, built by one of the functions of `lisax.places`, which define where it may be."""
+    """A path, built by one of the functions of `lisax.files.places`, which define where it may be."""
 
     name = "path"
 
@@ -100,13 +100,13 @@ class Verb(click.Command):
         if any(parameter.name == "gin_bindings" for parameter in self.params) and any(
             word.startswith("--gin.") for word in args
         ):
-            from lisax.runtime.gin_files import rewrite_gin_flags
+            from lisax.training.gin_files import rewrite_gin_flags
 
             args = rewrite_gin_flags(args)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> int:
-        from lisax.runtime.platforms import choose_platforms
+        from lisax.devices.platforms import choose_platforms
 
         choose_platforms()
         try:

@@ -54,7 +54,7 @@ def verify(
     lisax verify --model verifier --index INDEX --claims claims.jsonl --run sentences.trec --out predictions.jsonl
     """
     from lisax.predict.file_steps import verify_file
-    from lisax.runtime.public_models import given_use
+    from lisax.weights.public_models import given_use
 
     verify_file(
         model,

@@ -20,7 +20,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from lisax.records import DataError, is_text, read_file
+from lisax.errors import DataError
+from lisax.files.reading import read_file
+from lisax.records import is_text
 
 # Tables and texts compress to a tenth, seldom to a thirtieth; higher ratios are built to fill memory or disk.
 LARGEST_RATIO, LARGEST_UNRATED = 200, 1 << 27

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from lisax.corpora import titles
 from lisax.corpora.reading import Row, Watch, read_records, told, unique_documents
-from lisax.records import Claim, DataError, Document, Sentence, check_id, read_lines, sentence_id
+from lisax.errors import DataError
+from lisax.files.reading import read_lines
+from lisax.records import Claim, Document, Sentence, check_id, sentence_id
 
 
 def read_corpus(path, watch: Watch | None = None) -> Iterator[Document]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -33,7 +33,9 @@ from lisax.corpora.reading import (
     told,
     unique_documents,
 )
-from lisax.records import Claim, DataError, Document, Label, Sentence, read_lines
+from lisax.errors import DataError
+from lisax.files.reading import read_lines
+from lisax.records import Claim, Document, Label, Sentence
 
 Record = TypeVar("Record")
 

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from lisax.corpora import encodings
 from lisax.corpora.grid import Place, make_table, within_limits
-from lisax.records import DataError, Table
+from lisax.errors import DataError
+from lisax.records import Table
 
 SEPARATORS = (",", "\t", ";", "|", "#")
 IN_TEXT = (";", "|", "#")  # which may also occur within cells

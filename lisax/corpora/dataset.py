@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lisax.corpora.reading import Watch, skipping
-from lisax.records import Claim, DataError, DataText, Document, Graph, Question, Table, is_text
+from lisax.errors import DataError
+from lisax.records import Claim, DataText, Document, Graph, Question, Table, is_text
 
 SPLITS = ("train", "dev", "test")
 

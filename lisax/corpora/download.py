@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from lisax.records import LisaxError, write_json
+from lisax.errors import LisaxError
+from lisax.files.writing import write_json
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from lisax.corpora import archives
 from lisax.corpora.catalogue import Download, Entry
 from lisax.corpora.download import Patience, download
-from lisax.records import LisaxError, write_json
+from lisax.errors import LisaxError
+from lisax.files.writing import write_json
 
 Progress = Callable[[str, int, int | None], None]
 

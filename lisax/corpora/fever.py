@@ -15,10 +15,10 @@ from pathlib import Path
 
 from lisax.corpora import titles
 from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
+from lisax.errors import DataError
 from lisax.records import (
     LABELS,
     Claim,
-    DataError,
     Document,
     Label,
     Prediction,

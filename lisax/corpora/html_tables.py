@@ -20,7 +20,8 @@ from html.parser import HTMLParser
 
 from lisax.corpora.encodings import guess, marked
 from lisax.corpora.grid import LIMITS, Place, join_names, make_table
-from lisax.records import Table, read_file
+from lisax.files.reading import read_file
+from lisax.records import Table
 
 # The largest spans that browsers follow.
 LARGEST_COLSPAN, LARGEST_ROWSPAN = 1_000, 65_534

@@ -29,7 +29,9 @@ from lisax.corpora import (
 )
 from lisax.corpora.dataset import SPLITS, Dataset, check_splits
 from lisax.corpora.reading import Watch, json_rows, skipping, told
-from lisax.records import Claim, DataError, Question, read_json_lines
+from lisax.errors import DataError
+from lisax.files.reading import read_json_lines
+from lisax.records import Claim, Question
 
 
 class Fever(Dataset):

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from lisax.corpora import titles
 from lisax.corpora.reading import Watch, told
-from lisax.records import DataError, read_lines
+from lisax.errors import DataError
+from lisax.files.reading import read_lines
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class Texts:
 
 def write_triples(path, triples: Iterable[Triple]) -> int:
     """Writes triples of texts in the owners' layout, atomically. Returns their number."""
-    from lisax.records import atomic_write
+    from lisax.files.writing import atomic_write
 
     count = 0
     with atomic_write(path) as file:

@@ -30,7 +30,8 @@ from lisax.corpora.reading import (
     told,
     unique_documents,
 )
-from lisax.records import DataError, Question, Table, check_id
+from lisax.errors import DataError
+from lisax.records import Question, Table, check_id
 
 TABLES = ("traindev_tables_tok.tar.gz", "traindev_tables_tok", "all_plain_tables.json")
 _BEFORE, _WITHIN = re.compile(r" (?=[,.;:!?%)\]])"), re.compile(r"(?<=[(\[]) ")

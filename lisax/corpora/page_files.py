@@ -22,7 +22,9 @@ from lisax.corpora import encodings, html_tables, table_files, titles
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.grid import Place
 from lisax.corpora.reading import Watch, told, unique_documents
-from lisax.records import DataError, Document, Sentence, check_id, read_file
+from lisax.errors import DataError
+from lisax.files.reading import read_file
+from lisax.records import Document, Sentence, check_id
 
 TEXT, MARKDOWN, HTML = {".txt"}, {".md", ".markdown"}, table_files.HTML
 LARGEST = 1 << 24  # bytes of a page

@@ -10,7 +10,8 @@ from pathlib import Path
 from lisax.corpora import titles
 from lisax.corpora.page_files import split_sentences
 from lisax.corpora.reading import Watch
-from lisax.records import DataError, Document, LisaxError, Sentence, check_id
+from lisax.errors import DataError, LisaxError
+from lisax.records import Document, Sentence, check_id
 
 SECONDS = 30  # of the processor, after which no further page of a file is begun
 PAGES, CHARACTERS = 1_000, 4 << 20

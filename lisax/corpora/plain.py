@@ -21,7 +21,8 @@ from collections.abc import Iterable, Iterator
 
 from lisax.corpora import titles
 from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
-from lisax.records import Claim, Document, Graph, Operation, Question, Sentence, Table, is_cell, write_json_lines
+from lisax.files.writing import write_json_lines
+from lisax.records import Claim, Document, Graph, Operation, Question, Sentence, Table, is_cell
 
 
 def _own(record_id: str, original: int | str) -> int | str | None:

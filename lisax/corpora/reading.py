@@ -24,11 +24,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lisax import records
 from lisax.corpora import titles
 from lisax.errors import DataError, LisaxError, printable
+from lisax.files.reading import get_field, parse_json_object, read_file, read_lines
+from lisax.files.reading import parse_json as parse_value
 from lisax.progress import say
-from lisax.records import Label, check_id, get_field, parse_json_object, read_file, read_lines
+from lisax.records import Label, check_id
 
 log = logging.getLogger(__name__)
 Record = TypeVar("Record")
@@ -280,7 +281,7 @@ def parse_json(content: bytes, kind: type, path) -> Any:
         text = content.decode(json.detect_encoding(content))
     except UnicodeDecodeError as error:
         raise DataError(f"not valid JSON: byte {error.start + 1} is not {error.encoding.upper()}", path=path) from None
-    value = records.parse_json(text, path=path, pairs=tuple if kind is tuple else unique)
+    value = parse_value(text, path=path, pairs=tuple if kind is tuple else unique)
     if not isinstance(value, kind):
         raise DataError(f"expected one JSON {'list' if kind is list else 'object'}", path=path)
     return value
@@ -307,8 +308,8 @@ def read_json_members(path: Path, largest: int = LARGEST_JSON_MEMBER) -> Iterato
                     if end == len(window):  # a number may continue
                         break
                     yield (
-                        records.parse_json(found[2], path=path),
-                        records.parse_json(window[found.end() : end], path=path),
+                        parse_value(found[2], path=path),
+                        parse_value(window[found.end() : end], path=path),
                     )
                     at, mark = end, ","
                 window, rest = window[at:], file.read(largest)

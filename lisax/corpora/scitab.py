@@ -13,7 +13,8 @@ from lisax.corpora import titles
 from lisax.corpora.dataset import SPLITS, TableDataset
 from lisax.corpora.grid import Place, make_table
 from lisax.corpora.reading import Row, Watch, one_file, read_entries, read_json, told
-from lisax.records import Claim, DataError, Label, Table
+from lisax.errors import DataError
+from lisax.records import Claim, Label, Table
 
 LABELS = {"supports": Label.SUPPORTS, "refutes": Label.REFUTES, "not enough info": Label.NOT_ENOUGH_INFO}
 FIELDS = {"claim", "label", "table_column_names", "table_content_values"}

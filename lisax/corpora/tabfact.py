@@ -39,7 +39,8 @@ from lisax.corpora.reading import (
     told,
     unique_documents,
 )
-from lisax.records import Claim, DataError, Label, LisaxError, Table, check_id
+from lisax.errors import DataError, LisaxError
+from lisax.records import Claim, Label, Table, check_id
 
 WORDINGS = ("lemmatised", "written")
 OWNERS_NAMES = {"train": "train", "dev": "val", "test": "test"}

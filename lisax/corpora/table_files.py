@@ -15,7 +15,8 @@ from lisax.corpora import csv_tables, html_tables
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.grid import LIMITS, Place, TableLimits
 from lisax.corpora.reading import Watch, told, unique_documents
-from lisax.records import DataError, Table
+from lisax.errors import DataError
+from lisax.records import Table
 
 CSV, HTML = {".csv", ".tsv"}, {".html", ".htm"}
 

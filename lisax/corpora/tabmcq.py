@@ -20,7 +20,9 @@ from lisax.corpora import archives, csv_tables, titles
 from lisax.corpora.dataset import QuestionDataset
 from lisax.corpora.grid import Place, make_table, within_limits
 from lisax.corpora.reading import Watch, parsed_files, told
-from lisax.records import DataError, Question, Table, cell_id, check_id, read_file
+from lisax.errors import DataError
+from lisax.files.reading import read_file
+from lisax.records import Question, Table, cell_id, check_id
 
 QUESTIONS = "MCQs.tsv"
 FOLDERS = ("auto", "monarch", "regents")

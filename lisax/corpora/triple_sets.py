@@ -20,7 +20,9 @@ from pathlib import Path
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import SPLITS, StructureDataset
 from lisax.corpora.reading import Watch, read_json, told
-from lisax.records import DEEPEST_NESTING, DataError, DataText, check_id
+from lisax.errors import DataError
+from lisax.files.reading import DEEPEST_NESTING
+from lisax.records import DataText, check_id
 
 TABLE, TITLE = "[TABLECONTEXT]", "[TITLE]"
 Triple = tuple[str, str, str]

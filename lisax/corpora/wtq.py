@@ -29,7 +29,9 @@ from lisax.corpora import answer_cells, archives, csv_tables, titles
 from lisax.corpora.dataset import QuestionDataset
 from lisax.corpora.grid import Place, make_table, within_limits
 from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, told
-from lisax.records import DataError, Question, Table, check_id, read_lines
+from lisax.errors import DataError
+from lisax.files.reading import read_lines
+from lisax.records import Question, Table, check_id
 
 PLACES = ("", "data")
 FILES = {

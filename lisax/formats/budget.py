@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 # The number of tokens that a model reads of a text, special ones included: `Vocabulary.count`.
 CountTokens = Callable[[str], int]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Mapping
 
+from lisax.errors import LisaxError
 from lisax.formats.format import Format
 from lisax.formats.labelling import CLAIM_ONLY, LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.parts import TABLE_OPERATION, TABLE_PARTS
@@ -13,7 +14,6 @@ from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.reading import POINT, READ, RETRIEVE
 from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.formats.verbalizing import VERBALIZE
-from lisax.records import LisaxError
 
 FORMATS: Mapping[str, Format] = {
     entry.name: entry

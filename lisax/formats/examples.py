@@ -8,7 +8,10 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, Self, TypeVar
 
-from lisax.records import LABELS, DataError, Label, get_field, read_json_lines, write_json_lines
+from lisax.errors import DataError
+from lisax.files.reading import get_field, read_json_lines
+from lisax.files.writing import write_json_lines
+from lisax.records import LABELS, Label
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from lisax.errors import LisaxError
 from lisax.formats.budget import CountTokens
 from lisax.formats.presets import PAPER, Preset
-from lisax.records import LABELS, Label, LisaxError, Operation
+from lisax.records import LABELS, Label, Operation
 
 
 class Text(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from lisax.errors import LisaxError
 from lisax.formats.presets import Preset
-from lisax.records import LisaxError
 
 
 def single_pieces(words: Sequence[str], encode: Callable[[str], Sequence[int]]) -> tuple[int, ...]:

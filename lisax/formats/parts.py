@@ -24,10 +24,12 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lisax.errors import DataError, LisaxError
+from lisax.files.reading import get_field, get_strings
 from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
 from lisax.formats.format import OPERATION, RELEVANCE, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
-from lisax.records import DataError, LisaxError, Operation, get_field, get_strings
+from lisax.records import Operation
 
 
 class PartKind(enum.StrEnum):

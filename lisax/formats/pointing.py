@@ -15,13 +15,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from lisax.errors import DataError
+from lisax.files.reading import get_field
 from lisax.formats.budget import squeeze
 from lisax.formats.examples import Passage
 from lisax.formats.format import POINTERS, Format, PairTexts, Text
 from lisax.formats.labelling import encode_pointwise
 from lisax.formats.presets import Preset
 from lisax.formats.ranking import encode_ranking, titled
-from lisax.records import LABELS, DataError, Label, get_field
+from lisax.records import LABELS, Label
 
 SETS = 6
 COLUMNS = 2 + SETS

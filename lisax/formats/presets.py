@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from lisax.records import LABELS, Label, LisaxError, Operation
+from lisax.errors import LisaxError
+from lisax.records import LABELS, Label, Operation
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,9 +11,9 @@ import dataclasses
 import re
 from collections.abc import Callable, Sequence
 
+from lisax.errors import LisaxError
 from lisax.formats.budget import squeeze
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
-from lisax.records import LisaxError
 
 SLOTS = ("claim", "text", "other")
 END = "</s>"

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lisax.errors import LisaxError
 from lisax.formats.budget import CountTokens, join, shorten, squeeze
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import RELEVANCE, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
-from lisax.records import LisaxError
 
 CLOSING = "Relevant:"
 

@@ -10,10 +10,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from lisax.errors import DataError, LisaxError
+from lisax.files.reading import get_field
 from lisax.formats.budget import CountTokens, fits, longest_start, squeeze
 from lisax.formats.format import SPANS, VECTORS, WRITTEN, Format
 from lisax.formats.presets import Preset
-from lisax.records import DataError, LisaxError, get_field
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -25,12 +25,14 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from lisax.errors import DataError
+from lisax.files.reading import get_field
 from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
 from lisax.formats.format import TABLE_CLASSES, VERDICT, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.ranking import titled
 from lisax.formats.table_records import text_of
-from lisax.records import LABELS, DataError, Label, Table, get_field
+from lisax.records import LABELS, Label, Table
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,8 +10,10 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from lisax.errors import DataError
+from lisax.files.reading import get_field
 from lisax.formats.budget import squeeze
-from lisax.records import DataError, Graph, Table, get_field
+from lisax.records import Graph, Table
 
 EMPTY = "empty"
 

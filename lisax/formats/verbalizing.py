@@ -14,10 +14,11 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from lisax.errors import DataError, LisaxError
+from lisax.files.reading import get_field
 from lisax.formats.budget import longest_start, squeeze
 from lisax.formats.format import SENTENCES, Format
 from lisax.formats.triples import Triples
-from lisax.records import DataError, LisaxError, get_field
 from lisax.text.folding import fold
 
 MARKERS = ("<H>", "<T>", "[title]")  # sentinel n stands for MARKERS[n]

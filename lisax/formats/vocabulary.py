@@ -17,8 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from lisax.errors import DataError, LisaxError
+from lisax.files.writing import atomic_write
 from lisax.formats.reading import NOWHERE, Places
-from lisax.records import DataError, LisaxError, atomic_write, check_text
+from lisax.records import check_text
 
 PAD_ID, EOS_ID, UNK_ID = 0, 1, 2
 EXTRA_IDS = 100

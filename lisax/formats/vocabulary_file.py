@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from lisax.errors import DataError, LisaxError
 from lisax.formats.reading import NOWHERE, Places
 from lisax.formats.vocabulary import EXTRA_IDS, Pair, SentencePieceVocabulary, Vocabulary, room_of_pair
-from lisax.records import DataError, LisaxError, check_text
+from lisax.records import check_text
 
 # Of the BERT family, RoBERTa's and T5's files.
 PADDING = ("[PAD]", "<pad>")

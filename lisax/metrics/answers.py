@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from lisax.corpora.answer_cells import value_of
 from lisax.corpora.answer_predictions import RankedAnswers
+from lisax.errors import DataError
 from lisax.metrics.open_qa import exact_match
-from lisax.records import DataError, Question, is_cell
+from lisax.records import Question, is_cell
 
 
 def first_right(ranked: Sequence[str], right: Callable[[str], bool]) -> int | None:

@@ -20,8 +20,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from lisax.errors import DataError
 from lisax.metrics.calibration import calibration
-from lisax.records import LABELS, Claim, DataError, Label, Prediction
+from lisax.records import LABELS, Claim, Label, Prediction
 
 MAX_EVIDENCE = 5
 

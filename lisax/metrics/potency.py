@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from lisax.errors import DataError
 from lisax.metrics.fever import Outcome, check_pairs, outcome
-from lisax.records import LABELS, Claim, DataError, Prediction
+from lisax.records import LABELS, Claim, Prediction
 
 Claims = Mapping[str, Claim]
 

@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lisax.records import Claim, DataError, Hit
+from lisax.errors import DataError
+from lisax.records import Claim, Hit
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 200)
 DEPTH = 5  # LisT5's L

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from lisax.corpora import open_folder, read_claims, read_question_split
 from lisax.corpora.answer_predictions import RankedAnswers
-from lisax.records import Claim, DataError, read_lines, split_cell_id
+from lisax.errors import DataError
+from lisax.files.reading import read_lines
+from lisax.records import Claim, split_cell_id
 
 
 def read_gold(path: Path) -> dict[str, Claim]:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 SAMPLES = 10_000
 CONFIDENCE = 0.95

@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lisax.errors import DataError, LisaxError
 from lisax.metrics import fever, ranking
-from lisax.records import Claim, DataError, Hit, Label, LisaxError, Prediction
+from lisax.records import Claim, Hit, Label, Prediction
 
 CUTOFFS = (1, 3, 5, 10)
 DEPTH = 10

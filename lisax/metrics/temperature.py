@@ -9,7 +9,7 @@ import dataclasses
 
 import numpy as np
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 LOWEST, HIGHEST = 0.05, 20.0  # the range in which a temperature is searched
 # A probability below this counts as this much: a softmax in float32 can return 0, whose logarithm is infinite.

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from lisax.errors import DataError, LisaxError
 from lisax.formats.faithfulness import Facts
-from lisax.records import DataError, LisaxError
 from lisax.text.folding import RUN, fold
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
+from lisax.errors import DataError
+from lisax.files.reading import get_field, read_json_lines
 from lisax.formats.triples import Triples, raw_text
-from lisax.records import DataError, get_field, read_json_lines
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from lisax.errors import shown
 from lisax.models.fields import (
     ACTIVATIONS,
     DTYPES,
@@ -28,7 +29,6 @@ from lisax.models.fields import (
     Truth,
     Whole,
     check,
-    shown,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class BuiltOn:
 
 class Model(abc.ABC):
     """The architecture of a network: a frozen dataclass. What it learns by and how it is used is in
-    `runtime.model_kinds`."""
+    `training.model_kinds`."""
 
     kind: ClassVar[str | None]  # in `model.json`
     title: ClassVar[str]  # in messages

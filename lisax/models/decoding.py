@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from lisax.errors import LisaxError
 from lisax.models.architectures import Model
 from lisax.models.attention import ENCODED, PAST
-from lisax.records import LisaxError
 
 EOS_ID = 1
 # Stands for minus infinity in scores; finite as in the reference, where scores of such beams are still compared.

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from lisax.errors import shown
+
 DTYPES = ("float32", "bfloat16", "float16")
 ACTIVATIONS = ("linear", "relu", "gelu", "silu", "swish", "sigmoid", "tanh")
 REMATS = ("none", "attention", "minimal", "full")
@@ -26,18 +28,6 @@ class FieldError(ValueError):
     def __init__(self, field: str, complaint: str):
         super().__init__(f"{field} {complaint}")
         self.field, self.complaint = field, complaint
-
-
-def shown(value: Any) -> str:
-    """A value in an error message: short, on one line, whatever it holds."""
-    if isinstance(value, Mapping):
-        return f"an object of {len(value)} fields"
-    if isinstance(value, (list, tuple)) and not all(isinstance(item, (str, int, float)) for item in value[:80]):
-        return f"a list of {len(value)}"
-    if isinstance(value, (str, list, tuple)):
-        value = value[:80]
-    text = ascii(list(value) if isinstance(value, tuple) else value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from lisax.errors import LisaxError
 from lisax.papers.recipe import ClaimsRecipe
-from lisax.records import LisaxError
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,6 +14,8 @@ from typing import Any
 
 from lisax import world
 from lisax.corpora import Dataset, open_folder
+from lisax.errors import LisaxError
+from lisax.files.writing import atomic_write
 from lisax.formats import presets
 from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, Vocabulary, train_vocabulary
@@ -24,10 +26,10 @@ from lisax.papers.staged import Staged
 from lisax.papers.stages import Stage
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import say
-from lisax.records import Claim, LisaxError, atomic_write
-from lisax.runtime.interop.kinds import TOKENIZER_NAME
+from lisax.records import Claim
 from lisax.sampling import splits
 from lisax.sampling.examples import told
+from lisax.weights.interop.kinds import TOKENIZER_NAME
 
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
 
@@ -347,7 +349,7 @@ def train_by_gin(
 
     `lengths` are TASK_FEATURE_LENGTHS (None: those of the gin file); `files` are copied into the run's bundles;
     `bindings` are further gin bindings."""
-    from lisax.runtime.gin_files import bindings_of, run_gin
+    from lisax.training.gin_files import bindings_of, run_gin
 
     values: dict[str, Any] = {
         "MODEL_DIR": folder.resolve(),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lisax.errors import LisaxError
 from lisax.papers.base import REPORT
 from lisax.papers.list5.run import List5
 from lisax.predict.checker import Checker
 from lisax.predict.index import Index
 from lisax.progress import say
-from lisax.records import LABELS, LisaxError
+from lisax.records import LABELS
 
 CLAIMS_PER_LABEL = 2
 

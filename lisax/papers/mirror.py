@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.places import SCHEME, fetch, listing, send, telling
+from lisax.files.places import SCHEME, fetch, listing, send, telling
 from lisax.progress import say
 
 

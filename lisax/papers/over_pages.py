@@ -28,9 +28,9 @@ from lisax.records import Claim, Hit, Prediction, split_sentence_id
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
-from lisax.runtime.checkpoints import read_card, write_fitted
 from lisax.sampling import examples as sampling
 from lisax.sampling.files import hashed_share
+from lisax.weights.checkpoints import read_card, write_fitted
 
 ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the attacked versions of the reported claims
 # Settings that determine the claims of a run.

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from lisax.errors import LisaxError
+from lisax.files.resumable import fingerprint
 from lisax.formats.vocabulary import SentencePieceVocabulary
-from lisax.records import LisaxError
-from lisax.runtime.resumable import fingerprint
 from lisax.sampling.splits import BY
 
 WARM_UP = "warm_up"
@@ -19,7 +19,7 @@ WARM_UP = "warm_up"
 
 def gin_text(gin_file: str) -> str:
     """The text of a gin file, with that of all files that it includes, or that it names as its models' files."""
-    from lisax.runtime.gin_files import find
+    from lisax.training.gin_files import find
 
     text = find(gin_file).read_text(encoding="utf-8")
     named = re.findall(r"^[^#\n]*?['\"]([^'\"\n]+\.gin)['\"]", text, re.MULTILINE)
@@ -94,7 +94,7 @@ class BaseRecipe:
         all.
 
         Raises `LisaxError` for invalid gin, and for a recipe that names a gin file that does not exist."""
-        from lisax.runtime.gin_files import parsed, register, searching
+        from lisax.training.gin_files import parsed, register, searching
 
         register(cls.gin_module, cls.__name__, cls)
         with parsed(gin_files, bindings, search_paths) as gin:

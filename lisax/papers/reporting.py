@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lisax.files.writing import write_json
 from lisax.metrics.significance import Scores, paired_bootstrap
 from lisax.papers.base import Pipeline
-from lisax.records import write_json
 from lisax.report.render import write_report
 from lisax.report.report import Report, ResultRow, ResultTable
 from lisax.report.text_table import text_tables
-from lisax.runtime.train_log import read_train_log
+from lisax.training.train_log import read_train_log
 
 MEASURES = {  # that variants are compared by
     "fever_score": "FEVER score",

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, ValidationError
 
-from lisax.records import DataError, LisaxError
+from lisax.errors import DataError, LisaxError
 
 SHEETS = Path(__file__).parents[1] / "gin_configs" / "experiments"
 FILE = "reproduce.yaml"

@@ -13,14 +13,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lisax.corpora import Dataset, open_folder
+from lisax.errors import DataError
+from lisax.files.places import is_remote
+from lisax.files.run_lock import alone_in
 from lisax.papers.mirror import Mirror
 from lisax.papers.plan import plan_text
 from lisax.papers.stages import Stopped
-from lisax.places import is_remote
 from lisax.progress import say
-from lisax.records import DataError
-from lisax.runtime.gin_files import searching
-from lisax.runtime.run_lock import alone_in
+from lisax.training.gin_files import searching
 
 if TYPE_CHECKING:
     from lisax.papers.base import Pipeline
@@ -188,10 +188,10 @@ def train_verbalizer(
 ) -> None:
     """Trains a verbalizer in rounds on the texts of `data`, for the tables and graphs it will verbalize, and prints its
     figures, including those on the dev split of `report`."""
+    from lisax.files.resumable import fingerprint
     from lisax.papers.verbalizer.recipe import VerbalizerRecipe
     from lisax.papers.verbalizer.run import VerbalizerTraining
     from lisax.predict.file_steps import unit_sources, units
-    from lisax.runtime.resumable import fingerprint
 
     sources, out = unit_sources(tables, graphs), settings.out
     with searching(settings.search_paths):
@@ -226,7 +226,7 @@ def transfer_binding(models: Mapping[str, Path | None]) -> str:
 
 def labeller_binding(model: Path) -> str:
     """The setting of a LisT5 recipe that names a given labeller. Raises DataError where there is none."""
-    from lisax.runtime.pretrained import is_named
+    from lisax.weights.pretrained import is_named
 
     kept = is_remote(model) or (is_named(model) and not model.exists())
     if not kept and not model.is_dir():

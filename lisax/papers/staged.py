@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import Dataset
+from lisax.errors import LisaxError
+from lisax.files.resumable import fingerprint
 from lisax.papers.settings import View, fact
 from lisax.papers.stages import Stage, StageRunner
-from lisax.records import LisaxError
-from lisax.runtime.resumable import fingerprint
 
 
 @dataclasses.dataclass(frozen=True)

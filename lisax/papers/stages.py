@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lisax.errors import LisaxError
+from lisax.files.resumable import partial
+from lisax.files.writing import write_json
 from lisax.progress import say
-from lisax.records import LisaxError, write_json
 from lisax.retrieval.folder import META
-from lisax.runtime.resumable import partial
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

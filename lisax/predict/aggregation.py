@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from lisax.errors import LisaxError
 from lisax.formats.parts import TABLE_OPERATION, OperationExample
 from lisax.predict.arithmetic import Aggregate, aggregate
 from lisax.predict.table_answers import TableScores
 from lisax.predict.text_model import TextModel
-from lisax.records import LisaxError, Operation, cell_id
+from lisax.records import Operation, cell_id
 
 THRESHOLD = 0.5  # where `true` is as likely as `false`; a run with questions to fit a threshold on uses the fitted one
 TRIED = 200

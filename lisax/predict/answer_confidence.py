@@ -17,7 +17,7 @@ from lisax.metrics.calibration import binned, expected_error
 from lisax.metrics.tables import choose_threshold
 from lisax.predict import score_fusion
 from lisax.retrieval.terms import count_terms
-from lisax.runtime.model_card import ModelCard
+from lisax.weights.model_card import ModelCard
 
 RIDGE = 1.0
 ANSWERS = 5  # answers per question that it is fitted on

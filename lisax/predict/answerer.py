@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from lisax import shipped
+from lisax.errors import LisaxError
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
@@ -20,7 +21,7 @@ from lisax.predict.retriever import open_encoder
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.predict.verifier import check_confidence
-from lisax.records import LisaxError, cell_id, check_text
+from lisax.records import cell_id, check_text
 from lisax.retrieval.dense import Encodes
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages

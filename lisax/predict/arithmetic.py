@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from lisax.corpora.answer_cells import exact_number
-from lisax.records import LisaxError, Operation
+from lisax.errors import LisaxError
+from lisax.records import Operation
 
 DECIMALS = 12  # kept of an average that does not terminate
 # Enough precision that no sum is rounded; memory is only used for digits that occur.

@@ -17,8 +17,10 @@ from lisax.corpora import fever, open_folder, page_files, plain, table_files, ti
 from lisax.corpora.csv_tables import read_table
 from lisax.corpora.grid import Place
 from lisax.corpora.reading import Row, Watch
-from lisax.places import cache_folder
-from lisax.records import DataError, Document, Graph, LisaxError, Sentence, Table, read_json_lines
+from lisax.errors import DataError, LisaxError
+from lisax.files.places import cache_folder
+from lisax.files.reading import read_json_lines
+from lisax.records import Document, Graph, Sentence, Table
 from lisax.retrieval import documents, mixed, table_text, tables
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import DenseIndex

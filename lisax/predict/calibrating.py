@@ -10,15 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from lisax.corpora import fever, table_predictions
+from lisax.errors import LisaxError
 from lisax.formats.tables import TABLE_FUSION
 from lisax.metrics import temperature
 from lisax.metrics.calibration import calibration as reliability_figures
 from lisax.metrics.temperature import Calibration
 from lisax.predict.verifier import Labeller, TableVerifier, Verifier
 from lisax.progress import say
-from lisax.records import LABELS, Claim, Label, LisaxError, Prediction
-from lisax.runtime.checkpoints import add_fitted
-from lisax.runtime.pretrained import is_named
+from lisax.records import LABELS, Claim, Label, Prediction
+from lisax.weights.checkpoints import add_fitted
+from lisax.weights.pretrained import is_named
 
 UNREAD = (0.0, 0.0, 1.0)  # the probabilities of a claim without evidence, which no model gave
 

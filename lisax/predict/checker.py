@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from lisax import shipped
+from lisax.errors import LisaxError
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.opening import open_model
 from lisax.predict.ranker import Bm25Ranker, InTurn, Ranker
@@ -24,9 +25,9 @@ from lisax.predict.verifier import (
     verdict_of,
     verifier_of,
 )
-from lisax.records import Claim, LisaxError, check_text
+from lisax.records import Claim, check_text
 from lisax.retrieval.entities import default_spotter
-from lisax.runtime import pretrained
+from lisax.weights import pretrained
 
 CANDIDATES = 100  # units of evidence ranked per claim
 LEAST_TABLES = 10  # retrieved per claim; a model that reads fewer takes the first

@@ -15,6 +15,10 @@ from typing import Any
 from lisax import shipped
 from lisax.corpora import read_claims
 from lisax.corpora.reading import Watch, skipping
+from lisax.devices.batching import windows
+from lisax.errors import DataError, LisaxError
+from lisax.files.reading import get_field, parse_json_object
+from lisax.files.resumable import fingerprint, resumable_groups
 from lisax.formats.parts import TABLE_PARTS
 from lisax.predict.building import build_index, open_corpus
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, default_ranker, shipped_for
@@ -26,11 +30,9 @@ from lisax.predict.verdicts import Verdict
 from lisax.predict.verifier import AGGREGATE, Labeller, PromptVerifier, Verifier
 from lisax.predict.wiki_index import WikiIndex
 from lisax.progress import counting, say
-from lisax.records import Claim, DataError, LisaxError, get_field, is_text, parse_json_object
-from lisax.runtime import pretrained
-from lisax.runtime.batching import windows
-from lisax.runtime.public_models import given_use
-from lisax.runtime.resumable import fingerprint, resumable_groups
+from lisax.records import Claim, is_text
+from lisax.weights import pretrained
+from lisax.weights.public_models import given_use
 
 STDIN = Path("standard input")
 SHIPPED_RANKER = "the shipped ranker: BM25, vectors of MiniLM and an adapter of it"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from lisax.errors import LisaxError
 from lisax.predict.retriever import open_encoder
-from lisax.records import LisaxError
 from lisax.retrieval import bm25, table_text
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.dense import DenseIndex, Encodes, source_of_vectors, weight_of

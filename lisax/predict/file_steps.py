@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lisax.corpora import open_folder, plain, read_claims, read_questions
+from lisax.errors import DataError, LisaxError
+from lisax.files.reading import read_json_lines
+from lisax.files.resumable import fingerprint
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.predict import calibrating
 from lisax.predict.index import Index
@@ -23,14 +26,13 @@ from lisax.predict.verifier import (
     verify_run,
 )
 from lisax.progress import counting
-from lisax.records import Claim, DataError, LisaxError, Question, read_json_lines
+from lisax.records import Claim, Question
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.runs import read_run
-from lisax.runtime.public_models import Use
-from lisax.runtime.resumable import fingerprint
 from lisax.sampling.examples import ranked_ids
+from lisax.weights.public_models import Use
 
 
 def rerank_file(

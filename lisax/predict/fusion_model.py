@@ -13,11 +13,11 @@ from lisax.metrics import tables as figures
 from lisax.metrics.temperature import calibrated
 from lisax.models import table_truth
 from lisax.records import Label, Table
-from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.model_card import ModelCard
+from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.model_card import ModelCard
 
 if TYPE_CHECKING:
-    from lisax.runtime.fusion_scoring import Scores
+    from lisax.scoring.fusion import Scores
 
 
 class TableDecision(NamedTuple):
@@ -49,7 +49,7 @@ class FusionModel:
 
     def __init__(self, path: str | os.PathLike):
         """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
-        from lisax.runtime.fusion_scoring import FusionScorer
+        from lisax.scoring.fusion import FusionScorer
 
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from lisax.errors import DataError, LisaxError
 from lisax.predict.verdicts import Evidence
-from lisax.records import DataError, Hit, LisaxError
+from lisax.records import Hit
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.sampling.examples import Lookup, first_found

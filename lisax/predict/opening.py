@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lisax.errors import DataError, LisaxError
+from lisax.files.places import fetched, is_remote, place
 from lisax.formats.catalogue import FORMATS
 from lisax.formats.format import POINTERS, SPANS, TABLE_CLASSES, VECTORS, WRITTEN, Format
 from lisax.models.architectures import EncoderConfig, PairConfig
-from lisax.places import fetched, is_remote, place
-from lisax.records import DataError, LisaxError
-from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.interop.kinds import Kind, kind_of
-from lisax.runtime.model_card import ModelCard
-from lisax.runtime.pretrained import is_named
-from lisax.runtime.public_models import Job, find
+from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.interop.kinds import Kind, kind_of
+from lisax.weights.model_card import ModelCard
+from lisax.weights.pretrained import is_named
+from lisax.weights.public_models import Job, find
 
 if TYPE_CHECKING:
     from lisax.predict.fusion_model import FusionModel
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lisax.predict.pointer_model import PointerModel
     from lisax.predict.prompt_model import PromptModel
     from lisax.predict.text_model import TextModel
-    from lisax.runtime.public_models import Use
+    from lisax.weights.public_models import Use
 
 
 def format_of(path: str | os.PathLike) -> Format | None:
@@ -40,7 +40,7 @@ def is_encoder(path: str | os.PathLike) -> bool:
         return False
     if not is_named(path) and kind_of(place(path)) is not Kind.HUGGINGFACE:
         return False
-    from lisax.runtime.interop.opening import open_checkpoint
+    from lisax.weights.interop.opening import open_checkpoint
 
     checkpoint = open_checkpoint(path)
     return type(checkpoint.architecture) is EncoderConfig or not (checkpoint.card or checkpoint.has_decoder)
@@ -53,7 +53,7 @@ def _folder(path: str | os.PathLike) -> Path:
         raise DataError("no such checkpoint or bundle", path=path)
     family = find(path)
     if family is not None and family.job is Job.PARTS:
-        from lisax.runtime.published_parts import bundle_of
+        from lisax.weights.published_parts import bundle_of
 
         return bundle_of(path)
     return resolve_checkpoint(path)
@@ -63,7 +63,7 @@ def open_model(
     path: str | os.PathLike, use: Use | None = None
 ) -> TextModel | PairModel | FusionModel | PointerModel | PromptModel:
     """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest); or a T5 as published, a
-    model of the Hub or a Hugging Face folder, with its `use`, which for those of `runtime.public_models` may be None."""
+    model of the Hub or a Hugging Face folder, with its `use`, which for those of `weights.public_models` may be None."""
     folder = _folder(path)
     if kind_of(folder) is Kind.HUGGINGFACE:
         from lisax.predict.prompt_model import PromptModel

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from lisax.formats.tables import TABLES
-from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.model_card import ModelCard
-from lisax.runtime.text_scoring import open_pairs
+from lisax.scoring.backends import open_pairs
+from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.model_card import ModelCard
 
 
 class PairModel:

@@ -14,11 +14,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lisax.errors import LisaxError
 from lisax.formats.budget import squeeze
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind, encode_part
 from lisax.predict.pair_model import PairModel
 from lisax.predict.text_model import TextModel
-from lisax.records import LisaxError, Table
+from lisax.records import Table
 from lisax.sampling.part_examples import parts_of
 
 TABLES_KEPT = 4096

@@ -10,12 +10,13 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import Passage
 from lisax.formats.faithfulness import without_title
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence, place_of
-from lisax.records import Claim, DataError, Hit, LisaxError, split_sentence_id
+from lisax.records import Claim, Hit, split_sentence_id
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage as IndexedPassage
 from lisax.retrieval.passages import Source

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from lisax.errors import LisaxError
 from lisax.predict.dense_search import DenseSearch
-from lisax.records import LisaxError
 from lisax.retrieval.dense import DenseIndex, Encodes, fused
 from lisax.retrieval.mixed import Hits, MixedIndex
 

@@ -6,15 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from lisax.errors import LisaxError
 from lisax.formats.examples import Passage
 from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
 from lisax.metrics.temperature import calibrated
-from lisax.records import LABELS, Label, LisaxError
-from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.model_card import ModelCard
+from lisax.records import LABELS, Label
+from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.model_card import ModelCard
 
 if TYPE_CHECKING:
-    from lisax.runtime.pointer_scoring import Pointing
+    from lisax.scoring.pointers import Pointing
 
 
 class PointerModel:
@@ -22,7 +23,7 @@ class PointerModel:
 
     def __init__(self, path: str | os.PathLike):
         """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
-        from lisax.runtime.pointer_scoring import PointerScorer
+        from lisax.scoring.pointers import PointerScorer
 
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from lisax.corpora.page_files import split_sentences
+from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.presets import PAPER
 from lisax.formats.prompts import linear_table
@@ -18,12 +19,12 @@ from lisax.formats.vocabulary import Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.metrics.temperature import Calibration
 from lisax.models.architectures import T5Config
-from lisax.records import LABELS, DataError, Label, LisaxError
-from lisax.runtime.interop.kinds import VOCABULARY_NAME
-from lisax.runtime.interop.opening import open_checkpoint
-from lisax.runtime.public_models import Job, Rule, Use, use_of
-from lisax.runtime.text_scoring import T5Scoring, softmax
-from lisax.runtime.vocabulary_check import check_fits
+from lisax.records import LABELS, Label
+from lisax.scoring.backends import T5Scoring, softmax
+from lisax.weights.interop.kinds import VOCABULARY_NAME
+from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.public_models import Job, Rule, Use, use_of
+from lisax.weights.vocabulary_check import check_fits
 
 Progress = Callable[[int], None]
 
@@ -50,7 +51,7 @@ class PromptModel:
     @classmethod
     def open(cls, path: str | os.PathLike, use: Use | None = None) -> PromptModel:
         """A model of the Hub (`hf:OWNER/NAME@REVISION`) or a Hugging Face folder. Without a `use` it is that of the
-        table `runtime.public_models`; LisaxError where it has none."""
+        table `weights.public_models`; LisaxError where it has none."""
         checkpoint = open_checkpoint(path)
         if type(checkpoint.architecture) is not T5Config:
             raise LisaxError(

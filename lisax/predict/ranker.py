@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from lisax.errors import LisaxError
+from lisax.files.resumable import resumable_lines
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import Format
 from lisax.formats.parts import TABLE_PARTS
@@ -26,15 +28,14 @@ from lisax.predict.score_fusion import features_of, probability
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence
-from lisax.records import Claim, Hit, LisaxError
+from lisax.records import Claim, Hit
 from lisax.retrieval import few_texts
 from lisax.retrieval.dense_texts import Text
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.fusion import WEIGHT, fused
 from lisax.retrieval.runs import strictly_falling
-from lisax.runtime.model_card import ModelCard
-from lisax.runtime.public_models import Job, Use
-from lisax.runtime.resumable import resumable_lines
+from lisax.weights.model_card import ModelCard
+from lisax.weights.public_models import Job, Use
 
 CLAIMS_AT_A_TIME = 32  # claims ranked between two resume marks
 VECTORS_KEPT = 20_000  # vectors of sentences that are kept: 30 MB of MiniLM's

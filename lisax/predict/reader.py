@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from lisax.devices.batching import windows
+from lisax.files.resumable import resumable_lines
 from lisax.formats import reading
 from lisax.formats.reading import POINT, READ
 from lisax.metrics.open_qa import answer_spans, normalize
@@ -23,10 +25,8 @@ from lisax.predict.verdicts import Evidence
 from lisax.progress import counting
 from lisax.records import Question
 from lisax.retrieval.passages import Passage
-from lisax.runtime.batching import windows
-from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.model_card import ModelCard
-from lisax.runtime.resumable import resumable_lines
+from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.model_card import ModelCard
 
 SPAN_TOKENS = 10  # maximum length of an answer
 SPANS = 50  # best spans per question, whose probabilities are summed by answer
@@ -85,7 +85,7 @@ class Reader:
 
     def __init__(self, path: str | os.PathLike):
         """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
-        from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer
+        from lisax.scoring.passages import AnswerGenerator, SpanScorer
 
         folder = resolve_checkpoint(path)
         card = ModelCard.read(folder)

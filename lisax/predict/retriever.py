@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lisax.files.resumable import fingerprint
 from lisax.formats import reading
 from lisax.formats.reading import RETRIEVE
 from lisax.models.architectures import from_description
@@ -17,11 +18,10 @@ from lisax.predict.sentence_encoder import SentenceEncoder, opened_from
 from lisax.progress import counting
 from lisax.retrieval.dense import Encodes, encode_index, to_encode
 from lisax.retrieval.dense_texts import Text
-from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.interop.kinds import Kind, kind_of
-from lisax.runtime.model_card import ModelCard
-from lisax.runtime.resumable import fingerprint
-from lisax.runtime.text_scoring import VARIABLE, open_dual_encoder
+from lisax.scoring.backends import VARIABLE, open_dual_encoder
+from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.interop.kinds import Kind, kind_of
+from lisax.weights.model_card import ModelCard
 
 
 class Retriever:

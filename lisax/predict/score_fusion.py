@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from lisax.records import Claim, Hit, LisaxError
+from lisax.errors import LisaxError
+from lisax.records import Claim, Hit
 
 Run = Mapping[str, Sequence[Hit]]
 STEPS = 50

@@ -9,19 +9,19 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lisax.errors import DataError
+from lisax.files.places import is_remote
 from lisax.formats.vocabulary import Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.models.architectures import DualEncoderConfig
-from lisax.places import is_remote
-from lisax.records import DataError
 from lisax.retrieval.dense_texts import Text
-from lisax.runtime.interop import sentence_transformers
-from lisax.runtime.interop.kinds import TOKENIZER_NAME
-from lisax.runtime.interop.opening import open_checkpoint
-from lisax.runtime.pretrained import MODELS, is_named
-from lisax.runtime.public_models import find
-from lisax.runtime.text_scoring import EncodesTexts, encoder_of
-from lisax.runtime.vocabulary_check import check_fits
+from lisax.scoring.backends import EncodesTexts, encoder_of
+from lisax.weights.interop import sentence_transformers
+from lisax.weights.interop.kinds import TOKENIZER_NAME
+from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.pretrained import MODELS, is_named
+from lisax.weights.public_models import find
+from lisax.weights.vocabulary_check import check_fits
 
 MAX_TOKENS = 256  # of a text, where nothing else is known of the model
 

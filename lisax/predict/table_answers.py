@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lisax.errors import DataError, LisaxError
 from lisax.formats.parts import PartKind
 from lisax.predict import score_fusion
 from lisax.predict.answer_confidence import AnswerConfidence, Cells
@@ -23,7 +24,7 @@ from lisax.predict.opening import open_model
 from lisax.predict.pair_model import PairModel
 from lisax.predict.part_scorer import TABLES_KEPT, PartScorer, Progress
 from lisax.predict.text_model import TextModel
-from lisax.records import DataError, LisaxError, Table
+from lisax.records import Table
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.dense import weight_of
 from lisax.retrieval.fusion import WEIGHT

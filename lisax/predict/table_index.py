@@ -8,11 +8,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from lisax.errors import LisaxError
 from lisax.formats.tables import view
 from lisax.predict.dense_search import DenseSearch, Search
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence
-from lisax.records import Claim, Hit, LisaxError, Table
+from lisax.records import Claim, Hit, Table
 from lisax.retrieval import tables as retrieval
 from lisax.retrieval.cells import CellIndex
 from lisax.retrieval.folder import read_components

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from lisax.errors import DataError, LisaxError
+from lisax.files.places import fetched, is_remote, place
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import RELEVANCE, VERDICT
 from lisax.formats.labelling import LABEL_POINTWISE
@@ -16,12 +18,11 @@ from lisax.formats.tables import TABLES
 from lisax.formats.vocabulary import Vocabulary
 from lisax.metrics.temperature import calibrated
 from lisax.models.architectures import T5Config
-from lisax.places import fetched, is_remote, place
-from lisax.records import LABELS, DataError, Label, LisaxError
-from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.interop.opening import open_whole
-from lisax.runtime.model_card import ModelCard
-from lisax.runtime.text_scoring import JAX, ScoresLabels, T5Scoring, backend_for, softmax
+from lisax.records import LABELS, Label
+from lisax.scoring.backends import JAX, ScoresLabels, T5Scoring, backend_for, softmax
+from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.interop.opening import open_whole
+from lisax.weights.model_card import ModelCard
 
 
 class TextModel:
@@ -103,7 +104,7 @@ class TextModel:
 def _scorer_of(folder: Path, backend: str | None) -> Callable[[list[int], int], ScoresLabels]:
     checkpoint = open_whole(folder, T5Config)
     if backend_for(checkpoint.architecture.for_inference(), backend) == JAX:
-        from lisax.runtime import program
+        from lisax.scoring import program
 
         if (folder / program.PROGRAM_JSON).is_file():
             return _of_program(folder)
@@ -112,8 +113,9 @@ def _scorer_of(folder: Path, backend: str | None) -> Callable[[list[int], int], 
 
 def _of_program(folder: Path) -> Callable[[list[int], int], ScoresLabels]:
     """The scorer that a bundle holds as StableHLO. It neither imports flax nor traces the model."""
-    from lisax.runtime import bundle, program
-    from lisax.runtime.scoring import LabelScorer
+    from lisax.scoring import program
+    from lisax.scoring.labels import LabelScorer
+    from lisax.weights import bundle
 
     described, (_, parameters) = program.read_description(folder), bundle.read(folder)
 

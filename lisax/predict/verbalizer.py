@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lisax.errors import DataError, LisaxError
+from lisax.files.resumable import resumable_groups
 from lisax.formats.faithfulness import Facts, render, render_pairs
 from lisax.formats.overlap import Overlap
 from lisax.formats.restoring import Restorer
@@ -25,11 +27,10 @@ from lisax.formats.verbalizing import MARKERS, VERBALIZE, Encoder
 from lisax.formats.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from lisax.models.decoding import Decoding
 from lisax.progress import say
-from lisax.records import DataError, Graph, LisaxError, Table, is_row
-from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.generating import Generator
-from lisax.runtime.model_card import ModelCard
-from lisax.runtime.resumable import resumable_groups
+from lisax.records import Graph, Table, is_row
+from lisax.scoring.generating import Generator
+from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.model_card import ModelCard
 
 PLAIN_WORDS = "plain_words.txt"
 UNITS_AT_A_TIME = 512  # units verbalized between two resume marks

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lisax.corpora import fever, table_predictions
 from lisax.corpora.table_predictions import TablePrediction
-from lisax.records import LABELS, Label, Prediction, is_row, split_sentence_id, write_json_lines
+from lisax.files.writing import write_json_lines
+from lisax.records import LABELS, Label, Prediction, is_row, split_sentence_id
 
 if TYPE_CHECKING:
     from lisax.formats.tables import TableView

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from lisax import temporal
+from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import POINTERS, RELEVANCE, VERDICT
 from lisax.formats.labelling import LABEL_POINTWISE
@@ -27,9 +28,9 @@ from lisax.predict.ranker import as_evidence, pointer_example
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.progress import counting, say
-from lisax.records import LABELS, Claim, Hit, Label, LisaxError
-from lisax.runtime.public_models import Job, Use
+from lisax.records import LABELS, Claim, Hit, Label
 from lisax.sampling.examples import LIST_LENGTH, Lookup
+from lisax.weights.public_models import Job, Use
 
 CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
 ONE_BY_ONE = 3  # tables that a labeller of one table reads, one after the other
@@ -88,7 +89,7 @@ class Verifier(Protocol):
     ) -> Verifier:
         """Loads the verifier in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest); or a
         published one, `hf:OWNER/NAME@REVISION` or a Hugging Face folder: `use` says what it reads and answers where
-        `lisax models list` does not (`runtime.public_models.given_use`).
+        `lisax models list` does not (`weights.public_models.given_use`).
 
         `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES`. `threshold`:
         table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the value chosen in

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 from lisax.corpora import titles
 from lisax.corpora.page_files import split_sentences
+from lisax.errors import LisaxError
+from lisax.files.places import cache_folder
 from lisax.formats.examples import Passage
-from lisax.places import cache_folder
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence, place_of
-from lisax.records import LisaxError, sentence_id
+from lisax.records import sentence_id
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.interleave import in_turn
 from lisax.retrieval.mediawiki import CACHE, WIKIPEDIA, Introduction, Manners, MediaWiki, entity_queries, user_agent

@@ -22,7 +22,9 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
-from lisax.records import LisaxError, Table, atomic_write
+from lisax.errors import LisaxError
+from lisax.files.writing import atomic_write
+from lisax.records import Table
 
 TEMPLATES = Path(__file__).parent / "templates"
 STEPS = 20

@@ -17,8 +17,9 @@ from typing import Any
 import jinja2
 import markupsafe
 
+from lisax.files.writing import atomic_write
 from lisax.metrics.calibration import expected_error
-from lisax.records import LABELS, Label, atomic_write
+from lisax.records import LABELS, Label
 from lisax.report import charts
 from lisax.report.columns import known, result_tables
 from lisax.report.report import WHY_MARKED, ClaimView, Report

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lisax.records import DataError
+from lisax.errors import DataError
 
 BLOCK = 1 << 18  # bytes
 HEADER = 128  # bytes of an array's description

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lisax.records import DataError, LisaxError
+from lisax.errors import DataError, LisaxError
 from lisax.retrieval.blocks import ADVICE
 from lisax.retrieval.bm25_builder import K1, SHARD_DOCUMENTS, B, Bm25Builder, Shard, scores_name
 from lisax.retrieval.folder import open_component, writing

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lisax.records import DataError, LisaxError, check_id
+from lisax.errors import DataError, LisaxError
+from lisax.records import check_id
 from lisax.retrieval.blocks import Array
 from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.strings import StringTable, StringTableWriter, first_duplicate

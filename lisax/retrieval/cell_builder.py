@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lisax.records import DataError, check_id
+from lisax.errors import DataError
+from lisax.records import check_id
 from lisax.retrieval.blocks import Array
 from lisax.retrieval.cell_blocks import Block, BlockBuilder, inverse_norms
 from lisax.retrieval.cell_features import Analyzer

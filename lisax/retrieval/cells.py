@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lisax.records import DataError, LisaxError, Table
+from lisax.errors import DataError, LisaxError
+from lisax.records import Table
 from lisax.retrieval.blocks import ADVICE
 from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.strings import StringTable

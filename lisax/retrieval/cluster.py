@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.progress import counted
-from lisax.records import LisaxError
 from lisax.retrieval import documents, elastic, table_text
 from lisax.retrieval.bm25_builder import K1, B
 

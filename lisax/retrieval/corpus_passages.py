@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import Dataset
+from lisax.files.reading import read_json_lines
 from lisax.progress import counted
-from lisax.records import Document, read_json_lines
+from lisax.records import Document
 from lisax.retrieval import passages
 from lisax.retrieval.passages import Passage, Source
 

@@ -30,7 +30,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from lisax.records import DataError, LisaxError
+from lisax.errors import DataError, LisaxError
 from lisax.retrieval.blocks import Array, Mapped
 from lisax.retrieval.dense_texts import Text, digests_of, texts_of
 from lisax.retrieval.folder import open_component, part_digests, read_components, unchanged, writing

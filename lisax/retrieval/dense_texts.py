@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from lisax.records import DataError, Table
+from lisax.errors import DataError
+from lisax.records import Table
 from lisax.retrieval import pages, passage_store, table_store
 from lisax.retrieval.folder import part_digests, read_components
 from lisax.retrieval.pages import PageStore

@@ -12,7 +12,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lisax.records import Claim, Document, Hit, LisaxError
+from lisax.errors import LisaxError
+from lisax.records import Claim, Document, Hit
 from lisax.retrieval import bm25, pages, titles
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import K1, B, Bm25Builder

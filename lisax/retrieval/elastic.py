@@ -17,8 +17,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from lisax.records import LisaxError, check_id, get_field
-from lisax.remote import within
+from lisax.errors import LisaxError
+from lisax.files.reading import get_field
+from lisax.files.remote import within
+from lisax.records import check_id
 from lisax.retrieval.bm25_builder import K1, B
 
 BULK_DOCUMENTS = 1000

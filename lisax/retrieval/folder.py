@@ -21,7 +21,8 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from lisax.records import DataError, LisaxError, naming, write_json
+from lisax.errors import DataError, LisaxError
+from lisax.files.writing import naming, write_json
 from lisax.retrieval.blocks import ADVICE, BLOCK, SMALL, checksum, expect
 
 FORMAT, VERSION = "lisax index", 1

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 # Measured with MiniLM, on training splits alone. FEVER's evidence (3,346 claims) is complete among the first five
 # sentences for 95.7 % with a weight of 0, 96.8 % with 1, 96.95 % with 1.25 and 1.5, and 96.8 % with 2, which has the

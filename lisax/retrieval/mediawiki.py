@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from lisax import __version__
+from lisax.errors import DataError, LisaxError
+from lisax.files.reading import get_field
+from lisax.files.remote import Bounds, bounded, parse, within
 from lisax.progress import say
-from lisax.records import DataError, LisaxError, get_field
-from lisax.remote import Bounds, bounded, parse, within
 from lisax.retrieval.candidates import noun_phrases, only_points_on
 from lisax.retrieval.entities import Spotter, default_spotter
 from lisax.retrieval.interleave import in_turn

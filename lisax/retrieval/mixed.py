@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from lisax.records import DataError, LisaxError
+from lisax.errors import DataError, LisaxError
 from lisax.retrieval import bm25
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import K1, B, Bm25Builder

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lisax.records import DataError, Document, LisaxError, Sentence, check_id, split_sentence_id
+from lisax.errors import DataError, LisaxError
+from lisax.records import Document, Sentence, check_id, split_sentence_id
 from lisax.retrieval.blocks import ADVICE, Numbers
 from lisax.retrieval.folder import Writing, open_component, writing
 from lisax.retrieval.strings import (

@@ -7,7 +7,8 @@ import itertools
 import os
 from collections.abc import Iterable, Sequence
 
-from lisax.records import Claim, Document, LisaxError
+from lisax.errors import LisaxError
+from lisax.records import Claim, Document
 from lisax.retrieval import bm25
 from lisax.retrieval.documents import indexed_text
 from lisax.retrieval.recall import gold_pages, recall

@@ -10,7 +10,8 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lisax.records import DataError, check_id
+from lisax.errors import DataError
+from lisax.records import check_id
 from lisax.retrieval.blocks import ADVICE
 from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.passages import Passage, Source

@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from lisax.errors import LisaxError
+from lisax.files.writing import write_json
 from lisax.progress import counted
-from lisax.records import Claim, Hit, LisaxError, Question, write_json
+from lisax.records import Claim, Hit, Question
 from lisax.retrieval import documents, table_text, tables
 from lisax.retrieval.cells import CellIndex
 from lisax.retrieval.cluster import open_cluster

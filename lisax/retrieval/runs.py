@@ -15,7 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lisax.records import DataError, Hit, LisaxError, atomic_write, check_id, read_lines
+from lisax.errors import DataError, LisaxError
+from lisax.files.reading import read_lines
+from lisax.files.writing import atomic_write
+from lisax.records import Hit, check_id
 
 SMALLEST = np.finfo(np.float32).tiny
 LARGEST = 1e38  # larger scores are clipped; float32 has numbers above it

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.retrieval.blocks import ADVICE, Mapped, Numbers
 
 if sys.byteorder != "little":

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lisax.records import DataError, Table, check_id
+from lisax.errors import DataError
+from lisax.records import Table, check_id
 from lisax.retrieval.blocks import ADVICE
 from lisax.retrieval.folder import Writing, open_component, writing
 from lisax.retrieval.strings import (

@@ -10,7 +10,8 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from lisax.records import Claim, Hit, LisaxError, Question, Table, is_cell, split_cell_id
+from lisax.errors import LisaxError
+from lisax.records import Claim, Hit, Question, Table, is_cell, split_cell_id
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.folder import writing

@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from lisax.records import Claim, DataError, Hit, LisaxError, Table
+from lisax.errors import DataError, LisaxError
+from lisax.records import Claim, Hit, Table
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.cells import NAME as CELLS
 from lisax.retrieval.cells import CellIndex, Strategy, cells_of

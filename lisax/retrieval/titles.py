@@ -19,7 +19,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lisax.records import DataError, Document
+from lisax.errors import DataError
+from lisax.records import Document
 from lisax.retrieval.blocks import ADVICE, Numbers
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from lisax.files.writing import atomic_write
 from lisax.formats.examples import Example, write_examples
-from lisax.records import LABELS, Claim, Document, atomic_write
+from lisax.records import LABELS, Claim, Document
 from lisax.sampling import examples, negatives
 from lisax.sampling.examples import Lookup, Ranked
 from lisax.sampling.negatives import Window

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from lisax.records import LisaxError, Question, is_cell, split_cell_id
+from lisax.errors import LisaxError
+from lisax.records import Question, is_cell, split_cell_id
 
 FOLDS = 5
 

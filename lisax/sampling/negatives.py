@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from lisax.corpora.titles import id_to_title
-from lisax.records import Claim, DataError, Question, split_sentence_id
+from lisax.errors import DataError
+from lisax.records import Claim, Question, split_sentence_id
 from lisax.sampling.files import hashed_share
 
 _WORD = re.compile(r"\w+")

@@ -19,14 +19,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from lisax.errors import LisaxError
 from lisax.formats.examples import write_examples
 from lisax.formats.tables import TableExample, view
-from lisax.records import (
-    Claim,
-    Label,
-    LisaxError,
-    Table,
-)
+from lisax.records import Claim, Label, Table
 from lisax.sampling.examples import Ranked
 
 Lookup = Callable[[str], "Table | None"]

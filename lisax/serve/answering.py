@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lisax import shipped
-from lisax.records import Claim, Label, LisaxError
+from lisax.errors import LisaxError
+from lisax.records import Claim, Label
 from lisax.retrieval.entities import default_spotter
 from lisax.serve.library import ServedCorpus
 from lisax.serve.models import COLUMNS, LABELLER, PARTS, RANKER, READER, RETRIEVER, TABLE_VERIFIER, Models

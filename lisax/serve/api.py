@@ -15,7 +15,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from lisax import __version__
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.serve import schema
 from lisax.serve.observing import LOG, Metrics
 from lisax.serve.problems import PREFIX, Unusable, broken, described, problem

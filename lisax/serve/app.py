@@ -24,7 +24,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.report import heatmap
 from lisax.report.render import TEMPLATES as REPORT_TEMPLATES
 from lisax.serve import api, asking, export, forms, problems, saving, training, uploads, views

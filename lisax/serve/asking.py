@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from lisax.corpora.page_files import split_paragraphs
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.report.heatmap import percent
 from lisax.serve import forms, views
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, Checked

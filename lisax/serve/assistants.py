@@ -12,7 +12,7 @@ from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAn
 from pydantic import TypeAdapter, ValidationError
 
 from lisax import __version__
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.serve import schema
 from lisax.serve.api import CALLS, Call
 from lisax.serve.limits import LIMITS

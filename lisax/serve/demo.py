@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from lisax import shipped
 from lisax.corpora import Dataset, open_folder
+from lisax.errors import LisaxError
+from lisax.files.writing import write_json
 from lisax.progress import say
-from lisax.records import LABELS, LisaxError, write_json
+from lisax.records import LABELS
 from lisax.serve.answering import CLAIM, QUESTION
 from lisax.serve.limits import LIMITS
 from lisax.serve.start import ServeSettings, open_models, serve

@@ -26,17 +26,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lisax.corpora import plain
+from lisax.errors import LisaxError
+from lisax.files.writing import write_json_lines
 from lisax.records import (
     Claim,
     Document,
     Label,
-    LisaxError,
     Question,
     Sentence,
     Table,
     split_cell_id,
     split_sentence_id,
-    write_json_lines,
 )
 from lisax.serve import views
 from lisax.serve.answering import PASSAGES, TABLES, Engine

@@ -12,7 +12,8 @@ from typing import Any
 
 from starlette.datastructures import FormData
 
-from lisax.records import LABELS, LisaxError, cell_id, is_text
+from lisax.errors import LisaxError
+from lisax.records import LABELS, cell_id, is_text
 from lisax.serve.store import StoredAnswer
 
 

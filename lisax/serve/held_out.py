@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import Dataset, open_folder
+from lisax.files.writing import write_json
 from lisax.predict.opening import open_model
 from lisax.predict.ranker import ranker_of
 from lisax.predict.verdicts import Evidence
 from lisax.predict.verifier import verifier_of
-from lisax.records import Label, is_cell, split_cell_id, write_json
+from lisax.records import Label, is_cell, split_cell_id
 from lisax.serve.models import LABELLER, PARTS, RANKER
 
 READ = 5  # sentences that a labeller reads where nothing decides

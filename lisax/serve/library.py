@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import titles
-from lisax.records import DataError, LisaxError, write_json
+from lisax.errors import DataError, LisaxError
+from lisax.files.writing import write_json
 from lisax.retrieval.folder import META, read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.passages import Source

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax import shipped
+from lisax.errors import LisaxError
 from lisax.formats import tables
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.reading import POINT, READ, RETRIEVE
-from lisax.records import LisaxError
 
 if TYPE_CHECKING:
     from lisax.predict.fusion_model import FusionModel

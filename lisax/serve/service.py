@@ -12,10 +12,11 @@ from concurrent.futures import Future
 from typing import Any
 
 from lisax.corpora.titles import one_line
+from lisax.errors import LisaxError
 from lisax.predict.joining import join
 from lisax.predict.table_index import table_evidence
 from lisax.predict.verdicts import Evidence
-from lisax.records import Claim, LisaxError, Table
+from lisax.records import Claim, Table
 from lisax.serve import schema
 from lisax.serve.answering import PASSAGES, QUESTION, TABLES, TEXT, Checked, Engine
 from lisax.serve.library import Library, ServedCorpus

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lisax.errors import LisaxError
+from lisax.files.writing import atomic_write
 from lisax.progress import say
-from lisax.records import LisaxError, atomic_write
 
 if TYPE_CHECKING:
     from lisax.serve.answering import Engine
@@ -151,7 +152,7 @@ def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
 def together(limits: Limits) -> int:
     """How many claims the models that are open compute in one call. On a CPU JAX gains nothing by it, and makes people wait
     while it compiles a program for each size; where all models run in onnxruntime, it has not been imported."""
-    from lisax.runtime.platforms import accelerated
+    from lisax.devices.platforms import accelerated
 
     return limits.together if "jax" not in sys.modules or accelerated() else 1
 

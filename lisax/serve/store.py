@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 NAME = "feedback.sqlite"
 FORMAT = 1

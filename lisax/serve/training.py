@@ -23,6 +23,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lisax.errors import LisaxError
+from lisax.files.writing import atomic_write, write_json
 from lisax.formats.format import RELEVANCE, Format
 from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.parts import TABLE_PARTS
@@ -30,13 +32,12 @@ from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.models.architectures import EncoderConfig, Model, PairConfig, from_description
 from lisax.models.lora import MATRICES
 from lisax.predict.ranker import VectorRanker
-from lisax.records import LisaxError, atomic_write, write_json
-from lisax.runtime.checkpoints import MODEL_JSON, resolve_checkpoint, write_fitted
-from lisax.runtime.interop.kinds import VOCABULARY_NAME
-from lisax.runtime.model_card import ModelCard
 from lisax.serve.export import Export
 from lisax.serve.models import LABELLER, PARTS, RANKER, TABLE_VERIFIER
 from lisax.serve.store import private_folder
+from lisax.weights.checkpoints import MODEL_JSON, resolve_checkpoint, write_fitted
+from lisax.weights.interop.kinds import VOCABULARY_NAME
+from lisax.weights.model_card import ModelCard
 
 CARD = "training.json"
 NAME, DATASET = "feedback", "dataset.json"

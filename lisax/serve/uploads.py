@@ -25,7 +25,8 @@ from lisax.corpora.grid import Place, TableLimits
 from lisax.corpora.page_files import MARKDOWN, TEXT
 from lisax.corpora.reading import Watch
 from lisax.corpora.table_files import CSV, HTML
-from lisax.records import DataError, Document, LisaxError, Table
+from lisax.errors import DataError, LisaxError
+from lisax.records import Document, Table
 from lisax.serve.limits import Limits
 
 PDF = frozenset({".pdf"})

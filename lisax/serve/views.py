@@ -16,20 +16,21 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from lisax import shipped
+from lisax.errors import DataError, LisaxError
 from lisax.predict.joining import join
 from lisax.predict.table_answers import TableScores
 from lisax.predict.verdicts import Evidence, Verdict
-from lisax.records import LABELS, DataError, Label, LisaxError, Table, split_cell_id, split_sentence_id
+from lisax.records import LABELS, Label, Table, split_cell_id, split_sentence_id
 from lisax.report import heatmap as heatmaps
 from lisax.report.render import LABEL_SLUGS
 from lisax.retrieval.passages import Source
-from lisax.runtime.pretrained import MODELS
 from lisax.serve.answering import PASSAGES, TABLES, TEXT, Engine
 from lisax.serve.library import ServedCorpus
 from lisax.serve.models import COLUMNS, LABELLER, PARTS, RANKER, READER, RETRIEVER, TABLE_VERIFIER, Models
 from lisax.serve.store import Feedback, StoredAnswer
 from lisax.text.stop_words import FUNCTION_WORDS
 from lisax.text.words import stemmer, word_spans, words
+from lisax.weights.pretrained import MODELS
 
 if TYPE_CHECKING:
     from lisax.predict.passage_index import PassageIndex

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.text.dates import MONTHS
 
 DAYS_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.temporal.calendar import Length
 from lisax.temporal.expressions import (
     OLDEST,

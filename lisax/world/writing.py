@@ -10,7 +10,9 @@ import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lisax.records import Claim, Document, LisaxError, atomic_write, write_json
+from lisax.errors import LisaxError
+from lisax.files.writing import atomic_write, write_json
+from lisax.records import Claim, Document
 from lisax.world.claims import SHARES, ClaimWriter, Stated
 from lisax.world.facts import SIZE, Geography, Neighbourhood
 from lisax.world.pages import WorldPage, write_pages

@@ -20,7 +20,7 @@ from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.predict import verifier
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import LABELS, Claim, Document, Sentence
-from lisax.runtime.pretrained import MODELS
+from lisax.weights.pretrained import MODELS
 
 S, R, N = LABELS
 PAGE = Document("Ann", "Ann", (Sentence("Ann", 0, "Ann is a great singer of old songs ."),))

@@ -17,7 +17,9 @@ from lisax.cli import attack as command
 from lisax.cli import invoke
 from lisax.cli.verbs import Verb
 from lisax.corpora import open_folder, read_claims
-from lisax.records import LABELS, DataError, Label, LisaxError, read_json_lines
+from lisax.errors import DataError, LisaxError
+from lisax.files.reading import read_json_lines
+from lisax.records import LABELS, Label
 from lisax.retrieval.pages import PageStore
 
 

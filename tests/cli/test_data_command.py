@@ -10,7 +10,7 @@ import click
 import pytest
 
 from lisax.cli import invoke, main
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 
 def run(*words: str) -> int:

@@ -8,7 +8,7 @@ import pytest
 from lisax.cli import index as index_verbs
 from lisax.cli import invoke
 from lisax.cli.verbs import Verb
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.retrieval.cells import Strategy
 
 PAGES = [

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from lisax.cli import invoke
-from lisax.records import DataError
+from lisax.errors import DataError
 
 
 def score(*args):

@@ -23,7 +23,9 @@ from lisax.corpora import (
     wtq,
 )
 from lisax.corpora.reading import Row, Watch
-from lisax.records import DataError, Table, parse_json_object
+from lisax.errors import DataError
+from lisax.files.reading import parse_json_object
+from lisax.records import Table
 
 LEAVES = st.one_of(
     st.none(),

@@ -7,7 +7,7 @@ import pytest
 from lisax.corpora import beir, msmarco, open_folder
 from lisax.corpora.msmarco import Triple
 from lisax.corpora.reading import Watch
-from lisax.records import DataError
+from lisax.errors import DataError
 
 
 def folder(path, **files):

@@ -9,7 +9,7 @@ import pytest
 
 from lisax.corpora.check import check
 from lisax.corpora.reading import Watch
-from lisax.records import DataError
+from lisax.errors import DataError
 
 REAL = Path(__file__).parents[3] / "shared/data"
 

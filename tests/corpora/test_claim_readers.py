@@ -9,7 +9,8 @@ import pytest
 
 from lisax.corpora import fm2, open_folder, wice
 from lisax.corpora.reading import Watch
-from lisax.records import Claim, DataError, Label
+from lisax.errors import DataError
+from lisax.records import Claim, Label
 
 REAL = Path(__file__).parents[3] / "shared/data"
 

@@ -16,7 +16,7 @@ from lisax.corpora import archives
 from lisax.corpora.catalogue import ENTRIES, Download, Entry
 from lisax.corpora.download import DownloadError, Patience, download
 from lisax.corpora.fetch import fetch
-from lisax.records import DataError, LisaxError
+from lisax.errors import DataError, LisaxError
 
 BODY = bytes(range(256)) * 40
 QUICK = Patience(timeout_seconds=5, retries=3, first_wait_seconds=0)

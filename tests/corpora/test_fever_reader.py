@@ -11,7 +11,9 @@ import pytest
 
 from lisax.corpora import fever, open_folder
 from lisax.corpora.reading import Watch
-from lisax.records import Claim, DataError, Label, Prediction, write_json_lines
+from lisax.errors import DataError
+from lisax.files.writing import write_json_lines
+from lisax.records import Claim, Label, Prediction
 
 REAL = Path(__file__).parents[3] / "shared/data/fever"
 JOSE = unicodedata.normalize("NFD", "José_Ferrer")

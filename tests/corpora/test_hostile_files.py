@@ -18,7 +18,7 @@ import pytest
 from lisax.corpora import archives, fever, open_folder, tabmcq
 from lisax.corpora.check import check
 from lisax.corpora.reading import Watch
-from lisax.records import DataError
+from lisax.errors import DataError
 
 HALF = b"\xed\xa0\x80"  # U+D800 as UTF-8 would have it
 BOX = b'{"title": ["T"], "key": ["%s"]}'
@@ -239,7 +239,7 @@ MEASURE = """
 import re, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 from lisax.corpora.check import check
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 try:
     print("\\n".join(check(sys.argv[1]).lines()))
 except LisaxError as error:

@@ -12,7 +12,8 @@ import pytest
 
 from lisax.corpora import csv_tables, open_folder, read_claims
 from lisax.corpora.check import check
-from lisax.records import Claim, DataError, Label, Table
+from lisax.errors import DataError
+from lisax.records import Claim, Label, Table
 
 REAL = Path(__file__).parents[3] / "shared/data/infotabs"
 BOX = '{"title": ["Boy George"], "Genres": ["soul", "pop"], "Born": "1961", "Genres": [" disco"]}'

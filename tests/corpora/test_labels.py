@@ -10,7 +10,8 @@ import pytest
 
 from lisax.corpora import open_folder
 from lisax.corpora.reading import Watch
-from lisax.records import DataError, Label
+from lisax.errors import DataError
+from lisax.records import Label
 
 SENTENCE = [{"text": "s"}]
 MAPPED = {"OTHER": Label.REFUTES, "2": Label.REFUTES}

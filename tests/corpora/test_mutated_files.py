@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lisax.corpora import open_folder
 from lisax.corpora.check import check
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 XML = (
     "<b><entries><entry eid='1'><modifiedtripleset><mtriple>A é | b | C</mtriple></modifiedtripleset>"

@@ -9,7 +9,7 @@ import pytest
 
 from lisax.corpora import open_folder, page_files
 from lisax.corpora.reading import Watch
-from lisax.records import DataError
+from lisax.errors import DataError
 
 
 def read(folder):

@@ -13,7 +13,8 @@ from lisax.corpora import open_folder, ottqa, triple_sets
 from lisax.corpora.check import check
 from lisax.corpora.layout import read_questions
 from lisax.corpora.reading import Watch
-from lisax.records import DataError, DataText, Question
+from lisax.errors import DataError
+from lisax.records import DataText, Question
 
 REAL = Path(__file__).parents[3] / "shared/data"
 

@@ -14,7 +14,8 @@ import pytest
 from lisax.corpora import open_folder
 from lisax.corpora.check import check
 from lisax.corpora.tabfact import TabFact
-from lisax.records import LABELS, DataError, Label, LisaxError, Table
+from lisax.errors import DataError, LisaxError
+from lisax.records import LABELS, Label, Table
 
 REAL = Path(__file__).parents[3] / "shared/data/tabfact"
 TABLES = {

@@ -13,7 +13,8 @@ from lisax.corpora.check import check
 from lisax.corpora.grid import Place, TableLimits
 from lisax.corpora.reading import Watch
 from lisax.corpora.table_files import TableFolder
-from lisax.records import DataError, Table
+from lisax.errors import DataError
+from lisax.records import Table
 
 
 def read_csv(path: Path, content: str | bytes, **limits):

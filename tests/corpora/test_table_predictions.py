@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from lisax.corpora.table_predictions import TablePrediction, prediction_row, read_predictions
-from lisax.records import Label, Prediction, write_json_lines
+from lisax.files.writing import write_json_lines
+from lisax.records import Label, Prediction
 
 VERDICTS = [
     TablePrediction(Prediction("1", Label.SUPPORTS, (0.5, 0.25, 0.25), ("2-18.html.csv", "t2"), (0.75, 0.5)), 0.75),

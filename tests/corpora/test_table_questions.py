@@ -10,7 +10,8 @@ from lisax.corpora import open_folder, plain
 from lisax.corpora.answer_cells import NO_CELL, SEVERAL_COLUMNS
 from lisax.corpora.check import check
 from lisax.corpora.tabmcq import split_of
-from lisax.records import DataError, Operation, Question, Table
+from lisax.errors import DataError
+from lisax.records import Operation, Question, Table
 
 
 def lines(path, *rows):

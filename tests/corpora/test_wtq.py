@@ -16,7 +16,8 @@ from lisax.corpora.answer_cells import NO_CELL, SEVERAL_COLUMNS
 from lisax.corpora.check import check
 from lisax.corpora.grid import Place
 from lisax.corpora.reading import Watch
-from lisax.records import DataError, Question, Table, is_cell
+from lisax.errors import DataError
+from lisax.records import Question, Table, is_cell
 
 REAL = Path(__file__).parents[3] / "shared/data/wtq"
 CSV = (

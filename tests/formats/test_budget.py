@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
+from counters import COUNTERS, SPIECE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from counters import COUNTERS, SPIECE
-
+from lisax.errors import LisaxError
 from lisax.formats import labelling
 from lisax.formats.catalogue import FORMATS
 from lisax.formats.examples import Example, Passage
@@ -20,7 +16,6 @@ from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.vocabulary import SentencePieceVocabulary
-from lisax.records import LisaxError
 
 words = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
 text = st.lists(words, max_size=40).map(" ".join)

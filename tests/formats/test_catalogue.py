@@ -7,6 +7,7 @@ import pickle
 
 import pytest
 
+from lisax.errors import LisaxError
 from lisax.formats.catalogue import FORMATS, format_named
 from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import CLAIM_ONLY, LABEL_POINTWISE
@@ -15,7 +16,7 @@ from lisax.formats.presets import PAPER
 from lisax.formats.ranking import RANK
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample
 from lisax.formats.verbalizing import VERBALIZE
-from lisax.records import Label, LisaxError
+from lisax.records import Label
 
 
 def test_names_are_those_of_files_and_checkpoints():

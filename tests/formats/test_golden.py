@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import CLAIM_ONLY, LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.presets import PAPER, RELEASED, get
 from lisax.formats.ranking import RANK, RANK_ENTITIES
-from lisax.records import Label, LisaxError
+from lisax.records import Label
 
 
 def words(text: str) -> int:

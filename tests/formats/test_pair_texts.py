@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from lisax.errors import LisaxError
 from lisax.formats.catalogue import FORMATS
 from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import CLAIM_ONLY, LABEL_LISTWISE, LABEL_POINTWISE
@@ -15,8 +16,8 @@ from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample, TableView
 from lisax.formats.vocabulary_file import TokenizerVocabulary
-from lisax.records import Label, LisaxError
-from lisax.runtime.pretrained import MODELS
+from lisax.records import Label
+from lisax.weights.pretrained import MODELS
 
 FIRST, SECOND = Passage("A_1", "Alfa", "It  is a town ."), Passage("B_2", "", "It has no title .")
 ONE = Example("1", " Alfa is\ta town", (FIRST,), ("Alfa", " ", "Town"), True)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
+from counters import COUNTERS, SPIECE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from counters import COUNTERS, SPIECE
-
+from lisax.errors import LisaxError
 from lisax.formats.examples import Example
 from lisax.formats.label_words import single_pieces
 from lisax.formats.parts import (
@@ -25,7 +21,7 @@ from lisax.formats.parts import (
 )
 from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.vocabulary import SentencePieceVocabulary
-from lisax.records import Label, LisaxError, Operation
+from lisax.records import Label, Operation
 
 QUESTION = "Which  club won in 1921?"
 ROW = PartExample(

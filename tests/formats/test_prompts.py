@@ -5,21 +5,18 @@ Ids are those of T5's own vocabulary, as Hugging Face's T5 tokenizer gives them 
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import small_tokenizers
 
+from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.prompts import PROMPTS, Prompt, prompt_of, start_of
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
-from lisax.records import LisaxError
-from lisax.runtime.public_models import FAMILIES, MMARCO, MMARCO_13B, XNLI, Rule
+from lisax.weights.public_models import FAMILIES, MMARCO, MMARCO_13B, XNLI, Rule
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
 CLAIM, TEXT, OTHER = "Paris is big.", "Paris has 2 million people.", "Rome."

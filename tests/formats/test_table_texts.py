@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
+from counters import COUNTERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from counters import COUNTERS
-
+from lisax.errors import LisaxError
 from lisax.formats.examples import Example
 from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.tables import (
@@ -27,7 +24,7 @@ from lisax.formats.tables import (
     row_text,
     table_classes,
 )
-from lisax.records import Label, LisaxError
+from lisax.records import Label
 
 CLAIM = "Tirol United scored 54 goals in 1921."
 GOALS = TableView(

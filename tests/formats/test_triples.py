@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lisax.errors import DataError
 from lisax.formats.triples import Triples, graph_triples, raw_table, raw_text, row_triples, table_triples
-from lisax.records import DataError, Graph, Table
+from lisax.records import Graph, Table
 
 TABLE = Table("t", "LeBron James", ("League", "Team ", "Year"), (("NBA", "  Los  Angeles Lakers", ""), ("", " ", "")))
 ROW = Triples("t#r0", "LeBron James", (("League", "NBA"), ("Team", "Los Angeles Lakers")))

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from lisax.errors import LisaxError
 from lisax.formats.faithfulness import Facts, find, names_of, render
 from lisax.formats.restoring import Restorer
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import Encoder, marker_ids, verbalizing_card
-from lisax.records import LisaxError
 from lisax.text.folding import fold
 
 BRIDGE = Triples(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lisax.errors import DataError, LisaxError
 from lisax.formats import label_words
 from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
-from lisax.records import DataError, LisaxError
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
 TEXTS = [f"The harbour of town {n} was opened in {1900 + n} by Anna number {n * 7} ." for n in range(300)]

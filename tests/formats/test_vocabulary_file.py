@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
+import small_tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-import small_tokenizers
-
+from lisax.errors import DataError, LisaxError
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
-from lisax.records import DataError, LisaxError
 
 KINDS = {"wordpiece": small_tokenizers.wordpiece, "bpe": small_tokenizers.bpe, "unigram": small_tokenizers.unigram}
 SENTENCES = [

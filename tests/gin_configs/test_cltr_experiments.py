@@ -3,8 +3,8 @@
 import pytest
 
 from lisax.papers.cltr.recipe import MODELS, OWN, RETRIEVER, CltrRecipe
-from lisax.runtime.gin_files import GIN_CONFIGS, configured
-from lisax.runtime.optimizers import AdamW
+from lisax.training.gin_files import GIN_CONFIGS, configured
+from lisax.training.optimizers import AdamW
 
 FOLDER = GIN_CONFIGS / "experiments" / "cltr"
 LARGE = [f"{model}_{size}" for model in MODELS if model not in (OWN, RETRIEVER) for size in ("base", "large")]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from lisax.errors import LisaxError
 from lisax.papers.list5.recipe import Recipe
-from lisax.records import LisaxError
-from lisax.runtime.gin_files import GIN_CONFIGS, configured
-from lisax.runtime.plan_search import Setting
+from lisax.planning.plan_search import Setting
+from lisax.training.gin_files import GIN_CONFIGS, configured
 
 FOLDER = GIN_CONFIGS / "experiments" / "list5"
 RECIPES = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import gin
 
-from lisax.runtime.gin_files import DEFAULTS, GIN_CONFIGS, WITHOUT_EFFECT, register_configurables
+from lisax.training.gin_files import DEFAULTS, GIN_CONFIGS, WITHOUT_EFFECT, register_configurables
 
 PAGE = Path(__file__).parents[2] / "docs/gin.md"
 FOLDERS = ("models", "runs")
@@ -39,7 +39,12 @@ def configurables() -> list[str]:
     lines = ["| name | default |\n|---|---|\n"]
     for selector, entry in sorted(gin.config._REGISTRY.items()):
         cls = getattr(inspect.unwrap(entry.wrapped), "__wrapped__", inspect.unwrap(entry.wrapped))
-        if not (dataclasses.is_dataclass(cls) and cls.__module__.startswith(("lisax.runtime", "lisax.models"))):
+        if not (
+            dataclasses.is_dataclass(cls)
+            and cls.__module__.startswith(
+                ("lisax.devices", "lisax.training", "lisax.weights", "lisax.scoring", "lisax.models")
+            )
+        ):
             continue
         for name, parameter in inspect.signature(cls).parameters.items():
             default = parameter.default

@@ -5,9 +5,9 @@ import pytest
 from lisax.models.architectures import PointerConfig, T5Config
 from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5 import recipe as list5
-from lisax.runtime.gin_files import GIN_CONFIGS, configured
-from lisax.runtime.model_kinds import kind_of
-from lisax.runtime.optimizers import Adagrad
+from lisax.training.gin_files import GIN_CONFIGS, configured
+from lisax.training.model_kinds import kind_of
+from lisax.training.optimizers import Adagrad
 
 FOLDER = GIN_CONFIGS / "experiments" / "deseption"
 SIZES = {"micro": 32, "base": 768, "large": 1024}

@@ -7,7 +7,7 @@ import pytest
 from lisax.models.architectures import DualEncoderConfig, ReaderConfig, SpanReaderConfig
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.udt_qa.recipe import QuestionRecipe
-from lisax.runtime.gin_files import GIN_CONFIGS, configured
+from lisax.training.gin_files import GIN_CONFIGS, configured
 
 FOLDER = GIN_CONFIGS / "experiments" / "udt_qa"
 KINDS = {

@@ -18,7 +18,7 @@ from lisax.formats import presets
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.runtime.gin_files import GIN_CONFIGS, configured
+from lisax.training.gin_files import GIN_CONFIGS, configured
 
 ROOT = GIN_CONFIGS.parent
 SEARCH_PATHS = f"{GIN_CONFIGS / 't5x'},{GIN_CONFIGS}"

@@ -5,8 +5,8 @@ import pytest
 from lisax.models.architectures import FusionConfig, T5Config
 from lisax.papers.list5 import recipe as list5
 from lisax.papers.open_tables.recipe import TableRecipe, task_of
-from lisax.runtime.gin_files import GIN_CONFIGS, configured
-from lisax.runtime.model_kinds import kind_of
+from lisax.training.gin_files import GIN_CONFIGS, configured
+from lisax.training.model_kinds import kind_of
 
 FOLDER = GIN_CONFIGS / "experiments" / "open_tables"
 SHARED = (

@@ -3,9 +3,9 @@
 import pytest
 
 from lisax.papers.verbalizer.recipe import VerbalizerRecipe
-from lisax.runtime.gin_files import GIN_CONFIGS, configured
-from lisax.runtime.model_kinds import kind_of
 from lisax.sampling.verbal_examples import STEMS
+from lisax.training.gin_files import GIN_CONFIGS, configured
+from lisax.training.model_kinds import kind_of
 
 FOLDER = GIN_CONFIGS / "experiments" / "udt_qa"
 

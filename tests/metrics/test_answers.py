@@ -8,8 +8,9 @@ import pytest
 
 from lisax.cli import invoke
 from lisax.corpora.answer_predictions import RankedAnswers
+from lisax.errors import DataError
 from lisax.metrics.answers import evaluate
-from lisax.records import DataError, Hit, Question
+from lisax.records import Hit, Question
 from lisax.retrieval import runs
 
 QUESTIONS = {

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.errors import DataError
 from lisax.metrics.fever import (
     Outcome,
     by_label,
@@ -19,7 +20,7 @@ from lisax.metrics.fever import (
     oracle_score,
     outcome,
 )
-from lisax.records import LABELS, Claim, DataError, Prediction
+from lisax.records import LABELS, Claim, Prediction
 
 S, R, N = LABELS
 

@@ -8,8 +8,9 @@ import math
 import pytest
 
 from lisax.cli import invoke
+from lisax.errors import DataError
 from lisax.metrics.potency import potency
-from lisax.records import Claim, DataError, Label, Prediction
+from lisax.records import Claim, Label, Prediction
 
 S, R, N = Label
 

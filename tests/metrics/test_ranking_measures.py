@@ -7,8 +7,9 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lisax.errors import DataError
 from lisax.metrics.ranking import complete_recall, mean_f1, ordered_ids, qrels_of, sentence_selection, trec_measures
-from lisax.records import Claim, DataError, Hit, Label
+from lisax.records import Claim, Hit, Label
 
 
 def run_of(**rankings):

@@ -9,6 +9,7 @@ import random
 import numpy as np
 import pytest
 
+from lisax.errors import LisaxError
 from lisax.metrics import significance
 from lisax.metrics.fever import claim_scores, fever_score
 from lisax.metrics.ranking import (
@@ -21,7 +22,7 @@ from lisax.metrics.ranking import (
 )
 from lisax.metrics.significance import paired_bootstrap
 from lisax.papers import reporting
-from lisax.records import Claim, Hit, Label, LisaxError, Prediction
+from lisax.records import Claim, Hit, Label, Prediction
 
 
 def test_the_example_of_the_docstring():

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lisax.errors import DataError, LisaxError
 from lisax.metrics import tables
-from lisax.records import Claim, DataError, Hit, Label, LisaxError, Prediction
+from lisax.records import Claim, Hit, Label, Prediction
 
 S, R, N = Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO
 

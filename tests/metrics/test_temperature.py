@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from lisax.errors import LisaxError
 from lisax.metrics.temperature import HIGHEST, LOWEST, Calibration, fit
-from lisax.records import LisaxError
 
 LOGITS = arrays.arrays(float, st.tuples(st.integers(1, 30), st.just(3)), elements=st.floats(-6, 6))
 TEMPERATURES = st.floats(LOWEST, HIGHEST)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.cli import invoke
+from lisax.errors import DataError, LisaxError
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.metrics import text
-from lisax.records import DataError, LisaxError
 
 REFERENCES = [["The bridge is in Oregon.", "Oregon has the bridge ."], ["It was built in 1922."]]
 

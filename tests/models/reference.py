@@ -50,10 +50,10 @@ def torch_encoder(config: EncoderConfig, parameters: Any) -> Any:
 
     import transformers
 
-    from lisax.runtime.checkpoints import flatten
-    from lisax.runtime.interop.huggingface import write_huggingface
-    from lisax.runtime.interop.kinds import Kind
-    from lisax.runtime.interop.pieces import Checkpoint, Stored, whole
+    from lisax.weights.checkpoints import flatten
+    from lisax.weights.interop.huggingface import write_huggingface
+    from lisax.weights.interop.kinds import Kind
+    from lisax.weights.interop.pieces import Checkpoint, Stored, whole
 
     arrays = {name: np.asarray(array) for name, array in flatten(parameters).items()}
     pieces = tuple(whole(name, Stored(array.shape, lambda a=array: a)) for name, array in arrays.items())

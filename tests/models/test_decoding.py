@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from applying import applied
 
+from lisax.errors import LisaxError
 from lisax.models.architectures import T5Config
 from lisax.models.attention import ENCODED, PAST
 from lisax.models.decoding import Decoding, generate, restrict
 from lisax.models.t5 import Transformer, initialize
-from lisax.records import LisaxError
 
 TINY = T5Config(
     vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8, mlp_dim=32

@@ -13,14 +13,14 @@ import pytest
 from applying import applied
 from safetensors.numpy import load_file
 
+from lisax.errors import LisaxError
 from lisax.models.architectures import EncoderConfig
 from lisax.models.axes import logical_axes
 from lisax.models.encoder import segments
 from lisax.models.fields import FieldError
 from lisax.models.stacking import stack, unstack
 from lisax.models.t5 import cast_kernels, initialize
-from lisax.records import LisaxError
-from lisax.runtime.checkpoints import flatten
+from lisax.weights.checkpoints import flatten
 from tests.references import recorded
 
 ENCODERS = recorded.ENCODERS

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.errors import LisaxError
 from lisax.models import architectures, fields, t5
 from lisax.models.architectures import (
     Backbone,
@@ -20,8 +21,7 @@ from lisax.models.architectures import (
     from_description,
 )
 from lisax.models.fields import FieldError
-from lisax.records import LisaxError
-from lisax.runtime.gin_files import GIN_CONFIGS, parsed
+from lisax.training.gin_files import GIN_CONFIGS, parsed
 
 LARGE = {  # the paper's and others' largest, which no gin file here has
     "T5-11B": {

@@ -11,7 +11,7 @@ import pytest
 from lisax.models.architectures import T5Config
 from lisax.models.decoding import Decoding, generate
 from lisax.models.t5 import Transformer, initialize
-from lisax.runtime.objectives import Loss, apply_model, sums
+from lisax.training.objectives import Loss, apply_model, sums
 from tests.models.reference import torch_t5
 
 torch = pytest.importorskip("torch")

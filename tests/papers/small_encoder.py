@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / name) for name in ("formats", "runtime/interop")]
 import small_tokenizers
 from checkpoint_files import in_memory
 
@@ -17,8 +14,8 @@ from lisax.models.architectures import EncoderConfig
 from lisax.models.t5 import initialize
 from lisax.papers.base import Pipeline
 from lisax.papers.recipe import BaseRecipe
-from lisax.runtime.checkpoints import flatten
-from lisax.runtime.interop.huggingface import write_huggingface
+from lisax.weights.checkpoints import flatten
+from lisax.weights.interop.huggingface import write_huggingface
 
 SIZE = {
     "vocab_size": 220,

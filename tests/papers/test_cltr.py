@@ -15,6 +15,7 @@ import stages_alone
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import read_examples
 from lisax.formats.parts import OperationExample, PartExample
 from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, train_vocabulary
@@ -26,9 +27,9 @@ from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.cltr.run import Cltr
 from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.table_answers import TableAnswerer
-from lisax.records import DataError, LisaxError, Operation, Question, is_cell, split_cell_id
+from lisax.records import Operation, Question, is_cell, split_cell_id
 from lisax.retrieval.runs import read_qrels, read_run
-from lisax.runtime.checkpoints import read_card, resolve_checkpoint
+from lisax.weights.checkpoints import read_card, resolve_checkpoint
 
 RECIPE = """
 include 'experiments/cltr/world_micro.gin'
@@ -336,7 +337,7 @@ class Hashing:
 def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     folder, _ = finished
     monkeypatch.setenv("LISAX_BACKEND", "jax")
-    monkeypatch.setattr("lisax.runtime.scoring.LabelScorer", Hashing)
+    monkeypatch.setattr("lisax.scoring.labels.LabelScorer", Hashing)
     out = folder / "aggregated"
     command = [
         "run",

@@ -13,6 +13,7 @@ import stages_alone
 from lisax import Answerer, shipped
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.errors import DataError, LisaxError
 from lisax.papers.base import REPORT
 from lisax.papers.cltr import pool_scores
 from lisax.papers.cltr.recipe import CltrRecipe
@@ -20,10 +21,10 @@ from lisax.papers.cltr.report import finish
 from lisax.papers.cltr.run import BM25, FUSED, Cltr
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.table_answers import TableAnswerer
-from lisax.records import DataError, Hit, LisaxError, is_cell
+from lisax.records import Hit, is_cell
 from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_run
-from lisax.runtime.checkpoints import read_card
+from lisax.weights.checkpoints import read_card
 
 RECIPE = """
 CltrRecipe.backbone = '{encoder}'

@@ -10,17 +10,17 @@ import small_encoder
 import stages_alone
 
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.cltr.report import finish
 from lisax.papers.cltr.run import BM25, RETRIEVER, Cltr
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.retriever import Retriever
-from lisax.records import LisaxError
 from lisax.retrieval.dense import source_of_vectors, weight_of
 from lisax.retrieval.runs import read_run
-from lisax.runtime.checkpoints import read_card
 from lisax.sampling.splits import source_of
+from lisax.weights.checkpoints import read_card
 
 RECIPE = """
 CltrRecipe.backbone = '{encoder}'

@@ -12,14 +12,15 @@ import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.formats.examples import read_examples
 from lisax.papers import base
 from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.deseption.run import VARIANTS, Deseption
 from lisax.papers.over_pages import _of_every_kind
-from lisax.records import LABELS, LisaxError
+from lisax.records import LABELS
 from lisax.retrieval.runs import read_run
-from lisax.runtime.checkpoints import read_card
+from lisax.weights.checkpoints import read_card
 
 RECIPE = """
 PointerRecipe.train = {{

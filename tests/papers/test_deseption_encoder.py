@@ -10,12 +10,12 @@ import small_encoder
 import stages_alone
 
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.deseption.report import finish
 from lisax.papers.deseption.run import Deseption
 from lisax.predict.verifier import Verifier
-from lisax.records import LisaxError
-from lisax.runtime.checkpoints import read_card
+from lisax.weights.checkpoints import read_card
 
 RECIPE = """
 PointerRecipe.backbone = '{encoder}'

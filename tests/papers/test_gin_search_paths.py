@@ -9,7 +9,7 @@ import pytest
 
 from lisax import world
 from lisax.cli import main
-from lisax.runtime import gin_files
+from lisax.training import gin_files
 
 # command, kind of recipe, models that its recipe must name
 PAPERS = [

@@ -6,12 +6,12 @@ import pytest
 
 from lisax import world
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.papers.cltr.run import Cltr
 from lisax.papers.deseption.run import Deseption
 from lisax.papers.list5.run import List5
 from lisax.papers.open_tables.run import OpenTables
 from lisax.papers.udt_qa.run import UdtQa
-from lisax.records import LisaxError
 
 T5 = "T5_CHECKPOINT = 'a'"
 QUESTIONS = ["BASE_CHECKPOINT = 'a'", "LARGE_CHECKPOINT = 'b'", "VERBALIZER = 'c'", "VOCABULARY = 'd'"]

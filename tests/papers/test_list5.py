@@ -17,14 +17,15 @@ import lisax
 from lisax import cli, world
 from lisax.corpora import open_folder
 from lisax.corpora.fever import read_predictions
+from lisax.errors import LisaxError
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import VARIANTS, List5
 from lisax.predict.verifier import AGGREGATES
-from lisax.records import LABELS, LisaxError
+from lisax.records import LABELS
 from lisax.retrieval.runs import read_run
-from lisax.runtime.checkpoints import read_card
+from lisax.weights.checkpoints import read_card
 
 MODEL = """
 include 'experiments/list5/scratch_micro.gin'

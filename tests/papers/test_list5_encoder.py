@@ -12,16 +12,16 @@ import stages_alone
 
 from lisax import Checker, Index, cli
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import List5
 from lisax.papers.running import labeller_binding
 from lisax.predict.ranker import Ranker
 from lisax.predict.verifier import Verifier
-from lisax.records import LisaxError
 from lisax.retrieval.runs import read_run
-from lisax.runtime.checkpoints import read_card
-from lisax.runtime.export import export_adapter
+from lisax.training.export import export_adapter
+from lisax.weights.checkpoints import read_card
 
 RECIPE = """
 Recipe.backbone = '{encoder}'

@@ -10,16 +10,16 @@ from test_list5 import MODEL
 
 from lisax import world
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.metrics.ranking import complete_sets
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import List5
-from lisax.records import LisaxError
 from lisax.retrieval.interleave import alternate, in_turn
 from lisax.retrieval.recall import recall
 from lisax.retrieval.runs import read_run
-from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.weights.checkpoints import resolve_checkpoint
 from tests.wiki_server import serving, titles
 
 RECIPE = """

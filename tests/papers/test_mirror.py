@@ -6,19 +6,17 @@ import importlib.util
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 if not all(map(importlib.util.find_spec, ("gcp_storage_emulator", "gcsfs"))):
     pytest.skip("needs gcp-storage-emulator and gcsfs: `make peers`", allow_module_level=True)
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from gcs_emulator import BUCKET, bucket
 
 from lisax import world
 from lisax.cli import main
-from lisax.places import listing, place, send_folder
+from lisax.files.places import listing, place, send_folder
 
 OUT, DATA = f"gs://{BUCKET}/runs/one", f"gs://{BUCKET}/data"
 

@@ -11,6 +11,7 @@ import pytest
 from lisax import world
 from lisax.corpora import open_folder, plain
 from lisax.corpora.check import check
+from lisax.errors import DataError, LisaxError
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.ranking import RANK
 from lisax.papers.list5.run import List5
@@ -21,7 +22,7 @@ from lisax.papers.udt_qa.report import _claims_table
 from lisax.papers.udt_qa.run import UdtQa
 from lisax.predict.ranker import SentenceRanker
 from lisax.predict.verifier import Labeller
-from lisax.records import Claim, DataError, Label, LisaxError, Prediction, Table
+from lisax.records import Claim, Label, Prediction, Table
 
 
 class Words:

@@ -13,6 +13,7 @@ import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.errors import DataError, LisaxError
 from lisax.papers.base import REPORT
 from lisax.papers.open_tables import report as open_tables_report
 from lisax.papers.open_tables import run as open_tables
@@ -20,9 +21,9 @@ from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, ta
 from lisax.papers.open_tables.run import ORACLE, OpenTables
 from lisax.predict.fusion_model import FusionModel, TableDecision
 from lisax.predict.verifier import judged, table_verdicts
-from lisax.records import DataError, Label, LisaxError
+from lisax.records import Label
 from lisax.retrieval.runs import read_run
-from lisax.runtime.checkpoints import read_card, resolve_checkpoint
+from lisax.weights.checkpoints import read_card, resolve_checkpoint
 
 RECIPE = """
 include 'experiments/open_tables/world_micro.gin'

@@ -13,6 +13,7 @@ import stages_alone
 from lisax import Checker, Index, shipped
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.formats.examples import read_examples
 from lisax.formats.tables import TableExample
 from lisax.papers.base import REPORT
@@ -22,11 +23,11 @@ from lisax.papers.open_tables.run import ORACLE, RETRIEVED, OpenTables
 from lisax.predict.fusion_model import FusionModel
 from lisax.predict.pair_model import PairModel
 from lisax.predict.verifier import ONE_BY_ONE, Verifier, any_decides, table_shares
-from lisax.records import Label, LisaxError
+from lisax.records import Label
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import read_run
 from lisax.retrieval.tables import build_index
-from lisax.runtime.checkpoints import read_card
+from lisax.weights.checkpoints import read_card
 
 RECIPE = """
 TableRecipe.backbone = '{encoder}'

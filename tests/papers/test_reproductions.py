@@ -17,7 +17,7 @@ from lisax.corpora import catalogue
 from lisax.errors import DataError, LisaxError
 from lisax.papers import reproductions
 from lisax.papers.reproductions import find, read_sheet, sheets
-from lisax.runtime.gin_files import GIN_CONFIGS, rewrite_gin_flags
+from lisax.training.gin_files import GIN_CONFIGS, rewrite_gin_flags
 
 ROOT = Path(__file__).parents[2]
 REAL = ROOT.parent / "shared/data"

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from lisax.errors import LisaxError
 from lisax.papers.recipe import BaseRecipe
 from lisax.papers.settings import UndeclaredSetting, fact, kept
 from lisax.papers.staged import Staged
 from lisax.papers.stages import Stage, Stopped
-from lisax.records import LisaxError
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
+from lisax.errors import LisaxError
+from lisax.files.resumable import partial
 from lisax.papers.stages import Stage, StageRunner, Stopped
-from lisax.records import LisaxError
-from lisax.runtime.resumable import partial
 
 
 def test_a_stage_runs_once_and_again_when_its_settings_or_what_it_depends_on_change(tmp_path):

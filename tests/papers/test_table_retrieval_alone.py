@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lisax.cli import main
-from lisax.records import write_json_lines
+from lisax.files.writing import write_json_lines
 
 TABLES = [
     {

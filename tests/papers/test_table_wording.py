@@ -7,9 +7,9 @@ import json
 import pytest
 
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.papers.open_tables.recipe import TableRecipe
 from lisax.papers.open_tables.run import OpenTables
-from lisax.records import LisaxError
 
 LINES = ["TableRecipe.train = {}"]
 

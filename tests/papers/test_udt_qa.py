@@ -9,12 +9,12 @@ import stages_alone
 
 from lisax import cli, world
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.papers import base
 from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.papers.udt_qa.run import UdtQa
 from lisax.predict.opening import open_model
 from lisax.predict.reader import Reader
-from lisax.records import LisaxError
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Source
 

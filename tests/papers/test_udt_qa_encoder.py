@@ -11,13 +11,13 @@ import small_encoder
 import stages_alone
 
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.papers.udt_qa.report import finish
 from lisax.papers.udt_qa.run import UdtQa
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.records import LisaxError
 from lisax.retrieval.dense import DenseIndex
-from lisax.runtime.checkpoints import read_card
+from lisax.weights.checkpoints import read_card
 
 RECIPE = """
 QuestionRecipe.backbone = '{encoder}'

@@ -6,7 +6,7 @@ import pytest
 from small_bundles import MODELS, bundle
 
 from lisax.examples import example_pages
-from lisax.places import cache_folder
+from lisax.files.places import cache_folder
 from lisax.predict.index import Index
 
 

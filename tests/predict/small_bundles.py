@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "formats"))
 import small_tokenizers
 
 from lisax.examples import example_pages
+from lisax.files.writing import write_json
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.presets import PAPER
 from lisax.formats.ranking import RANK_ENTITIES
@@ -25,10 +24,10 @@ from lisax.models.architectures import (
     describe,
 )
 from lisax.models.t5 import initialize
-from lisax.records import Table, write_json
-from lisax.runtime.checkpoints import MODEL_JSON, flatten
-from lisax.runtime.interop.kinds import TOKENIZER_NAME, VOCABULARY_NAME
-from lisax.runtime.interop.safetensors_files import write_arrays
+from lisax.records import Table
+from lisax.weights.checkpoints import MODEL_JSON, flatten
+from lisax.weights.interop.kinds import TOKENIZER_NAME, VOCABULARY_NAME
+from lisax.weights.interop.safetensors_files import write_arrays
 
 T5 = T5Config(
     vocab_size=512, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=16

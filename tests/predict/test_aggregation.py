@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lisax.corpora.answer_cells import value_of
+from lisax.errors import LisaxError
 from lisax.formats import presets
 from lisax.formats.parts import TABLE_OPERATION, TABLE_PARTS
 from lisax.formats.vocabulary import REQUIRED_WORDS, train_vocabulary
@@ -16,8 +17,8 @@ from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.predict.aggregation import THRESHOLD, Aggregator, fit_threshold, line
 from lisax.predict.table_answers import TableScores
 from lisax.predict.text_model import TextModel
-from lisax.records import LisaxError, Operation, Question, Table
-from lisax.runtime.model_card import ModelCard
+from lisax.records import Operation, Question, Table
+from lisax.weights.model_card import ModelCard
 
 TABLE = Table("t", "", ("year", "goals"), (("1921", "1,000"), ("1922", "n/a"), ("1923", "0.1"), ("1924", "7")))
 SCORES = TableScores(TABLE, 1.0, np.float32([0.6, 0.7, 0.8, 0.1]), np.float32([0.2, 0.9]))

@@ -13,10 +13,10 @@ from small_bundles import TABLES, bundle
 
 from lisax import Answer, Answerer, Index, LisaxError
 from lisax.cli import main
+from lisax.errors import DataError
 from lisax.predict import answer_confidence
 from lisax.predict.answer_confidence import AnswerConfidence, Cells
 from lisax.predict.answerer import NO_ANSWER, withheld
-from lisax.records import DataError
 from lisax.retrieval.terms import count_terms
 
 QUESTION = "Who is the mayor of Torimoor?"

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.corpora.answer_cells import exact_number, number_of
+from lisax.errors import LisaxError
 from lisax.predict.arithmetic import DECIMALS, aggregate
-from lisax.records import LisaxError, Operation
+from lisax.records import Operation
 
 OF_NUMBERS = [Operation.MAX, Operation.MIN, Operation.SUM, Operation.AVERAGE]
 numbers = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30, places=None).map(

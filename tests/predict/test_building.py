@@ -7,9 +7,9 @@ import os
 import pytest
 
 from lisax import DataError, Document, Graph, Index, LisaxError, Sentence, Table, example_pages
+from lisax.files.writing import write_json_lines
 from lisax.predict import building
 from lisax.predict.building import build_index
-from lisax.records import write_json_lines
 
 TABLE = {"id": "t", "title": "Towns", "header": ["town", "people"], "rows": [["Tarn", "18"]]}
 PAGE = {"id": "Tarn", "title": "Tarn", "sentences": ["Tarn is a town.", "It has an inn."]}

@@ -12,12 +12,13 @@ from small_bundles import TABLES
 from lisax import Checker, Index, Label, LisaxError, Verifier
 from lisax.cli import main
 from lisax.corpora.fever import read_predictions
+from lisax.files.writing import write_json, write_json_lines
 from lisax.metrics import temperature
 from lisax.metrics.temperature import Calibration
 from lisax.predict import calibrating
-from lisax.records import LABELS, Claim, Prediction, write_json, write_json_lines
-from lisax.runtime.checkpoints import add_fitted, write_fitted
-from lisax.runtime.model_card import ModelCard
+from lisax.records import LABELS, Claim, Prediction
+from lisax.weights.checkpoints import add_fitted, write_fitted
+from lisax.weights.model_card import ModelCard
 
 PEOPLE = ("Vova Brugard", "Lenas Brugard", "Besa Siton")
 CLAIMS = [

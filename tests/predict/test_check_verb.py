@@ -10,11 +10,12 @@ import pytest
 from lisax import Checker, example_pages, shipped
 from lisax.cli import main
 from lisax.corpora.fever import read_predictions
+from lisax.files.resumable import partial
+from lisax.files.writing import write_json_lines
 from lisax.predict import checking
-from lisax.records import Claim, write_json_lines
-from lisax.runtime import pretrained
-from lisax.runtime.resumable import partial
+from lisax.records import Claim
 from lisax.serve.models import RANKER, Models
+from lisax.weights import pretrained
 
 CLAIM = "Vova Brugard was born in Torimoor."
 BM25 = ["--ranker", "bm25"]

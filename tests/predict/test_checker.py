@@ -17,12 +17,13 @@ from lisax.cli.verify import verify
 from lisax.corpora import table_predictions
 from lisax.corpora.fever import read_predictions
 from lisax.corpora.page_files import read_pages
+from lisax.files.writing import write_json_lines
 from lisax.predict.checking import Settings
 from lisax.predict.file_steps import verify_file
 from lisax.predict.ranker import AsFound, Bm25Ranker, InTurn
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import AGGREGATE, AGGREGATES, Labeller, verifier_of
-from lisax.records import LABELS, Claim, Hit, Table, write_json_lines
+from lisax.records import LABELS, Claim, Hit, Table
 from lisax.retrieval import documents, tables
 from lisax.serve.answering import Engine
 from lisax.serve.start import ServeSettings

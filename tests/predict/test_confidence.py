@@ -15,13 +15,14 @@ from lisax.cli import main
 from lisax.corpora import table_predictions
 from lisax.corpora.fever import read_predictions
 from lisax.examples import example_pages
+from lisax.files.writing import write_json, write_json_lines
 from lisax.metrics.calibration import calibration, reliability
 from lisax.metrics.temperature import Calibration
 from lisax.predict.opening import open_model
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import abstain, judge_dates
-from lisax.records import LABELS, Claim, Table, write_json, write_json_lines
-from lisax.runtime.model_card import ModelCard
+from lisax.records import LABELS, Claim, Table
+from lisax.weights.model_card import ModelCard
 
 CLAIM, OF_TABLES = "Vova Brugard was born in Torimoor.", "Torimoor has 39,000 people."
 SENTENCES = ("pointwise", "listwise", "pair pointwise", "pair listwise", "pointer")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
 import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / name) for name in ("formats", "runtime/interop")]
 import small_tokenizers
 from checkpoint_files import in_memory
 
 from lisax import cli
+from lisax.errors import DataError, LisaxError
 from lisax.models.architectures import EncoderConfig
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.index import Index
@@ -24,14 +21,14 @@ from lisax.predict.passage_search import PassageSearch
 from lisax.predict.ranker import Bm25Ranker, Ranker
 from lisax.predict.retriever import add_vectors, open_encoder
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.records import DataError, Document, LisaxError, Sentence, Table
+from lisax.records import Document, Sentence, Table
 from lisax.retrieval import dense, documents, few_texts, fusion, mixed, table_text, tables
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.dense import keep_weight
 from lisax.retrieval.passages import Passage, Source
-from lisax.runtime.checkpoints import flatten
-from lisax.runtime.interop.huggingface import write_huggingface
-from lisax.runtime.pretrained import MODELS
+from lisax.weights.checkpoints import flatten
+from lisax.weights.interop.huggingface import write_huggingface
+from lisax.weights.pretrained import MODELS
 from tests.references import recorded
 
 CONFIG = EncoderConfig(

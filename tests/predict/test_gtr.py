@@ -9,12 +9,12 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from lisax import LisaxError, Ranker
+from lisax.errors import DataError
 from lisax.predict.opening import is_encoder
 from lisax.predict.prompt_model import PromptModel
 from lisax.predict.ranker import VectorRanker
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.records import DataError
-from lisax.runtime.public_models import MONOT5
+from lisax.weights.public_models import MONOT5
 from tests.published import V1_0, V1_1, publish, vocabulary
 
 TEXTS = ["The harbour was opened in 1907 .", "Anna", "town 7 of the harbour of town 9 ."]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lisax.runtime.restore import load_parameters
+from lisax.weights.restore import load_parameters
 from tests.hub_server import environment, files_of, serving
 from tests.published import V1_0, V1_1, publish, vocabulary
 
@@ -94,7 +94,7 @@ def test_a_published_model_is_where_training_starts(hub):
         **{f"T5Config.{name}": size for name, size in sizes.items()},
     }
     done = lisax(
-        (folder, variables | {"PYTHONPATH": str(Path(__file__).parents[1] / "runtime")}),
+        (folder, variables | {"PYTHONPATH": str(Path(__file__).parents[1] / "training")}),
         *("train", "--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/finetune.gin"),
         *(f"--gin.{name}={value}" for name, value in given.items()),
     )

@@ -14,7 +14,7 @@ from lisax import Evidence, Label, LisaxError, Ranker, Verifier
 from lisax.formats.prompts import linear_table
 from lisax.formats.tables import TableView
 from lisax.predict.prompt_model import PromptModel, chunks_of
-from lisax.runtime.public_models import (
+from lisax.weights.public_models import (
     DUOT5,
     FLAN,
     MINICHECK,

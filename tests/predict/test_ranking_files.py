@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
+from lisax.files.resumable import partial
 from lisax.formats.ranking import RANK
 from lisax.predict import ranker
 from lisax.predict.ranker import SentenceRanker, rank_to_file
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim
 from lisax.retrieval.runs import read_run
-from lisax.runtime.resumable import partial
 
 CLAIMS = [Claim(f"#{number}", f"Claim {number}.") for number in range(7)]
 UNITS = ["P_0", "T#r0c1", "#group", "G#e2", "Å#0_3"]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+import small_tokenizers
 from safetensors.numpy import load_file, save_file
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "formats"))
-import small_tokenizers
-
 from lisax import Ranker
+from lisax.errors import DataError, LisaxError
 from lisax.formats.parts import TABLE_PARTS
 from lisax.predict.opening import format_of, open_model
 from lisax.predict.pair_model import PairModel
-from lisax.records import DataError, LisaxError
-from lisax.runtime import hub
-from lisax.runtime.interop.classifier import open_classifier
+from lisax.weights import hub
+from lisax.weights.interop.classifier import open_classifier
 
 ROW = "hf:michaelrglass/albert-base-rci-wtq-row"
 PAIRS = [("Who was born in 1907?", "town : Anna * opened : 1907"), ("the harbour", "x"), ("a", "town 7 * number " * 8)]

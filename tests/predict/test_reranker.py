@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from lisax.errors import DataError
 from lisax.predict.ranker import Bm25Ranker, Reranker, Reranking, as_evidence
-from lisax.records import DataError
-from lisax.runtime.model_card import ModelCard
+from lisax.weights.model_card import ModelCard
 
 SENTENCES = ["Olin was born in Tarn.", "Olin is a poet of Tarn.", "Tarn is a town.", "Ostra lies by the sea."]
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.errors import LisaxError
 from lisax.predict.score_fusion import features, fit, fuse
-from lisax.records import Claim, Hit, Label, LisaxError
+from lisax.records import Claim, Hit, Label
 
 
 def hits(query, scores):

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
-
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / name) for name in ("formats", "models", "runtime/interop")]
 import small_tokenizers
 from applying import applied
 from checkpoint_files import in_memory
+from safetensors.numpy import load_file
 
+from lisax.errors import DataError, LisaxError
 from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.models.architectures import EncoderConfig
 from lisax.models.encoder import segments
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.records import DataError, LisaxError
-from lisax.runtime.checkpoints import flatten
-from lisax.runtime.interop.huggingface import write_huggingface
-from lisax.runtime.pretrained import MODELS
-from lisax.runtime.restore import load_model
+from lisax.weights.checkpoints import flatten
+from lisax.weights.interop.huggingface import write_huggingface
+from lisax.weights.pretrained import MODELS
+from lisax.weights.restore import load_model
 from tests.references import recorded
 
 TEXTS = ["The harbour was opened in 1907.", "Anna", "number 7 of the harbour of the town of Anna Müller " * 4]

@@ -6,12 +6,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2]))
 from benchmarks.ship import MODELS as TRAINED
 from benchmarks.ship import data_of
 from lisax import Answerer, Checker, Index, cli, shipped
@@ -26,8 +24,8 @@ from lisax.papers.open_tables.run import OpenTables
 from lisax.predict.answerer import NO_ANSWER
 from lisax.records import Label
 from lisax.retrieval.table_store import TableStore
-from lisax.runtime.model_card import ModelCard
-from lisax.runtime.pretrained import MODELS
+from lisax.weights.model_card import ModelCard
+from lisax.weights.pretrained import MODELS
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 FEVER, TABFACT, INFOTABS, WTQ = (DATA / name for name in ("fever", "tabfact", "infotabs", "wtq"))

@@ -7,7 +7,7 @@ import pytest
 
 from lisax.cli import main
 from lisax.corpora import open_folder, read_claims
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.tasks.register import register
 
 PAGE = {"id": "Orm", "title": "Orm", "sentences": ["Orm is a river."]}

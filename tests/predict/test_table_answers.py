@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lisax.errors import DataError, LisaxError
 from lisax.formats import presets
 from lisax.formats.format import Format
 from lisax.formats.parts import TABLE_PARTS, PartKind
@@ -18,11 +19,11 @@ from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.predict.part_scorer import PartScorer
 from lisax.predict.table_answers import TableAnswerer, TableScores, bound
 from lisax.predict.text_model import TextModel
-from lisax.records import DataError, LisaxError, Table
+from lisax.records import Table
 from lisax.retrieval import table_text
 from lisax.retrieval.table_store import TableStore
-from lisax.runtime.model_card import ModelCard
 from lisax.sampling.part_examples import parts_of
+from lisax.weights.model_card import ModelCard
 
 WORDS = "town river year goals query row column relevant Tarn Ode Mara Velin 1990 1991 : | which in".split()
 

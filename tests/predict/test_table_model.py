@@ -14,9 +14,9 @@ from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.predict.text_model import TextModel
 from lisax.predict.verifier import tell_dropped_rows
 from lisax.records import Label
-from lisax.runtime.model_card import ModelCard
 from lisax.tasks import tables
 from lisax.tasks.vocabularies import SentencePieces
+from lisax.weights.model_card import ModelCard
 
 VIEW = TableView("t", "Seasons", ("year", "goals"), tuple((str(1900 + i), str(i)) for i in range(9)))
 EXAMPLES = [

@@ -6,11 +6,12 @@ import pytest
 
 from lisax import cli
 from lisax.corpora.fever import read_predictions
+from lisax.errors import DataError
 from lisax.formats.examples import Passage
 from lisax.papers.list5.recipe import Recipe
 from lisax.predict.verdicts import Evidence, Verdict, write_predictions
 from lisax.predict.verifier import judge_dates
-from lisax.records import LABELS, DataError, Label
+from lisax.records import LABELS, Label
 
 MILL = Passage("Red_Mill_3", "Red Mill", "Red Mill was founded in 1992 .")
 CLAIMS = {"1": "Red Mill was founded before 1990.", "2": "Red Mill is red."}

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / name) for name in ("formats", "runtime/interop")]
 import small_tokenizers
 from checkpoint_files import in_memory, random_parameters
 
+from lisax.errors import LisaxError
 from lisax.models.architectures import EncoderConfig
 from lisax.models.t5 import initialize
 from lisax.predict import ranker as rankers
 from lisax.predict.ranker import Bm25Ranker, Ranker
 from lisax.predict.verdicts import Evidence
-from lisax.records import LisaxError
 from lisax.retrieval import few_texts
 from lisax.retrieval.fusion import WEIGHT, fused
-from lisax.runtime.checkpoints import flatten
-from lisax.runtime.interop.huggingface import write_huggingface
+from lisax.weights.checkpoints import flatten
+from lisax.weights.interop.huggingface import write_huggingface
 from tests.references import recorded
 
 CONFIG = EncoderConfig(

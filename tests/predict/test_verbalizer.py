@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.cli import main
+from lisax.errors import DataError, LisaxError
+from lisax.files.writing import write_json_lines
 from lisax.formats.faithfulness import Facts
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import Encoder, VerbalExample, marker_ids
@@ -26,9 +28,8 @@ from lisax.predict.verbalizer import (
     shares,
     verbalize_to_file,
 )
-from lisax.records import DataError, LisaxError, write_json_lines
-from lisax.runtime.generating import Hypothesis
 from lisax.sampling.verbal_examples import kept_curve, rouge_of, sample
+from lisax.scoring.generating import Hypothesis
 
 GIN = """
 include 'models/t5_1_1_micro.gin'

@@ -16,7 +16,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from lisax.models.architectures import DualEncoderConfig
 from lisax.models.decoding import Decoding
-from lisax.runtime.pretrained import get
+from lisax.weights.pretrained import get
 from tests.models.reference import their_ids, torch_encoder, torch_t5
 from tests.references import recorded
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from markup import HOSTILE, Page
 
-from lisax.records import LisaxError, Table
+from lisax.errors import LisaxError
+from lisax.records import Table
 from lisax.report import heatmap as heatmaps
 from lisax.report.heatmap import (
     DARK_SCALE,

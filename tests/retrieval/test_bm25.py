@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.records import DataError, LisaxError
+from lisax.errors import DataError, LisaxError
 from lisax.retrieval import bm25
 from lisax.retrieval.bm25 import Bm25Index, build
 from lisax.retrieval.terms import stems

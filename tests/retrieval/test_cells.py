@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.records import LisaxError, Table
+from lisax.errors import LisaxError
+from lisax.records import Table
 from lisax.retrieval import cell_blocks, cell_builder, cells, folder
 from lisax.retrieval.cells import CellIndex, Strategy, build, cells_of
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from lisax.records import DataError, LisaxError
+from lisax.errors import DataError, LisaxError
 from lisax.retrieval import dense, mixed
 from lisax.retrieval.passages import Passage, Source
 

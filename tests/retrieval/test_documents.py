@@ -1,6 +1,7 @@
 import pytest
 
-from lisax.records import Claim, DataError, Document, Hit, LisaxError, Sentence
+from lisax.errors import DataError, LisaxError
+from lisax.records import Claim, Document, Hit, Sentence
 from lisax.retrieval import documents as stage
 from lisax.retrieval.documents import DocumentIndex, add_documents, build_index, retrieve
 

@@ -9,7 +9,7 @@ from urllib.parse import urlparse
 import pytest
 
 from lisax import cli
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.retrieval import elastic
 from lisax.retrieval.elastic import ElasticIndex
 

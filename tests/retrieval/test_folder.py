@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from lisax.records import DataError, LisaxError
+from lisax.errors import DataError, LisaxError
 from lisax.retrieval import blocks
 from lisax.retrieval import folder as folders
 from lisax.retrieval.bm25 import Bm25Index, build

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from lisax.records import DataError, LisaxError
+from lisax.errors import DataError, LisaxError
 from lisax.retrieval.entities import OfflineSpotter
 from lisax.retrieval.mediawiki import CONTACT, Manners, MediaWiki, entity_queries, retry_after_seconds, user_agent
 from tests.wiki_server import dripping, pages, serving

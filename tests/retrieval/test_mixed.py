@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lisax import cli
 from lisax.corpora import open_folder
-from lisax.records import DataError, LisaxError
+from lisax.errors import DataError, LisaxError
 from lisax.retrieval import bm25, mixed, passage_store
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.folder import check
@@ -98,8 +98,8 @@ def test_each_source_is_read_once(world):
 
 
 def test_verbalized_rows_take_the_place_of_raw_ones(world, tmp_path):
+    from lisax.files.writing import write_json_lines
     from lisax.formats.triples import graph_triples, table_triples
-    from lisax.records import write_json_lines
 
     corpus = open_folder(world)
     units = [unit for table in corpus.tables() for unit in table_triples(table)]

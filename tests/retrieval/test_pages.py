@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.records import DataError, Document, Sentence
+from lisax.errors import DataError
+from lisax.records import Document, Sentence
 from lisax.retrieval import pages as pages_module
 from lisax.retrieval.documents import add_documents, build_index
 from lisax.retrieval.pages import PageStore

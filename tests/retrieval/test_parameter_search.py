@@ -1,6 +1,7 @@
 import pytest
 
-from lisax.records import Claim, Document, Label, LisaxError, Sentence
+from lisax.errors import LisaxError
+from lisax.records import Claim, Document, Label, Sentence
 from lisax.retrieval.parameter_search import grid_search
 
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.errors import DataError
 from lisax.formats.triples import Triples
-from lisax.records import DataError, Document, Graph, Sentence, Table
+from lisax.records import Document, Graph, Sentence, Table
 from lisax.retrieval import passages
 from lisax.retrieval.passages import WORDS, Source
 

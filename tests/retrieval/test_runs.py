@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import AP, Success
 
+from lisax.errors import DataError, LisaxError
 from lisax.metrics.ranking import ordered_ids, table_measures
 from lisax.predict import score_fusion
-from lisax.records import DataError, Hit, LisaxError
+from lisax.records import Hit
 from lisax.retrieval.runs import as_found, read_qrels, read_run, write_qrels, write_run
 
 HITS = [Hit("1", "Paris", 1, 3.25), Hit("1", "Åbo_(city)", 2, 0.1), Hit("2", "Rome", 1, -1.0)]

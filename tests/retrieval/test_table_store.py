@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.records import DataError, Table
+from lisax.errors import DataError
+from lisax.records import Table
 from lisax.retrieval import table_store
 from lisax.retrieval.table_store import TableStore
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from lisax import cli
-from lisax.records import LisaxError, Question, Table
+from lisax.errors import LisaxError
+from lisax.records import Question, Table
 from lisax.retrieval import table_text, tables
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.folder import read_components

@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
+from lisax.errors import DataError
 from lisax.formats.examples import read_examples, write_examples
-from lisax.records import Claim, DataError, Document, Label, Sentence
+from lisax.records import Claim, Document, Label, Sentence
 from lisax.sampling import examples, negatives
 from lisax.sampling.negatives import Window
 

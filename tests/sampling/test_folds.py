@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.records import LisaxError, Question
+from lisax.errors import LisaxError
+from lisax.records import Question
 from lisax.sampling.folds import by_table, folds
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.sampling import negatives
 from lisax.sampling.negatives import LABELLING, RANKING, Window
 

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from lisax.errors import DataError
 from lisax.formats.examples import read_examples, write_examples
 from lisax.formats.parts import OperationExample
-from lisax.records import DataError, Operation, Question, Table
+from lisax.records import Operation, Question, Table
 from lisax.sampling import operation_examples
 
 TABLES = {name: Table(name, "", ("year", "club"), (("1921", "Tirol"),)) for name in ("t", "u")}

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import read_examples, write_examples
 from lisax.formats.parts import PartExample, PartKind
-from lisax.records import DataError, LisaxError, Question, Table, cell_id
+from lisax.records import Question, Table, cell_id
 from lisax.sampling import part_examples
 from lisax.sampling.part_examples import WINDOW, examples, parts_of
 

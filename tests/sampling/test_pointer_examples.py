@@ -7,10 +7,11 @@ from collections import Counter
 
 import pytest
 
+from lisax.errors import DataError
 from lisax.formats import pointing
 from lisax.formats.examples import Passage, read_examples, write_examples
 from lisax.formats.pointing import PointerExample
-from lisax.records import Claim, DataError, Label
+from lisax.records import Claim, Label
 from lisax.sampling import pointer_examples as built
 
 UNITS = {f"{page}_{n}": Passage(f"{page}_{n}", page, f"sentence {n}") for page in "ABC" for n in range(3)}

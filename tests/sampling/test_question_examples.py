@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from lisax.errors import DataError
 from lisax.formats.examples import read_examples, write_examples
 from lisax.formats.reading import QuestionExample
-from lisax.records import DataError, Document, Graph, Question, Sentence, Table
+from lisax.records import Document, Graph, Question, Sentence, Table
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
 from lisax.sampling import question_examples as sampling

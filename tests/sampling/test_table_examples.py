@@ -7,9 +7,10 @@ from collections import Counter
 
 import pytest
 
+from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import read_examples
 from lisax.formats.tables import TableExample, TableView
-from lisax.records import Claim, DataError, Label, LisaxError, Table
+from lisax.records import Claim, Label, Table
 from lisax.sampling import table_examples as built
 
 TABLES = {

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import random
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "papers"))
 import small_encoder
 
 from lisax import cli
 from lisax.corpora import plain
+from lisax.files.writing import write_json
 from lisax.formats import presets
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import Format
@@ -24,13 +22,13 @@ from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
 from lisax.models.architectures import PairConfig, T5Config, describe
 from lisax.models.lora import Lora
 from lisax.models.t5 import initialize
-from lisax.records import Document, Label, Sentence, Table, cell_id, write_json
-from lisax.runtime.checkpoints import CheckpointConfig, SaveCheckpointConfig, flatten
-from lisax.runtime.interop.adapters import weights_digest
-from lisax.runtime.interop.safetensors_files import write_arrays
-from lisax.runtime.schedules import Schedule
-from lisax.runtime.train import TrainConfig, Trainer, train
+from lisax.records import Document, Label, Sentence, Table, cell_id
 from lisax.sampling.part_examples import parts_of
+from lisax.training.schedules import Schedule
+from lisax.training.train import TrainConfig, Trainer, train
+from lisax.weights.checkpoints import CheckpointConfig, SaveCheckpointConfig, flatten
+from lisax.weights.interop.adapters import weights_digest
+from lisax.weights.interop.safetensors_files import write_arrays
 
 HEADER = ("name", "city", "year", "work")
 NAMES = [

@@ -20,7 +20,6 @@ from lisax.formats.tables import TABLES
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.predict.text_model import TextModel
 from lisax.retrieval import documents, table_text, tables
-from lisax.runtime.model_card import ModelCard
 from lisax.serve.answering import Engine
 from lisax.serve.app import Page, create
 from lisax.serve.guard import Rules
@@ -29,6 +28,7 @@ from lisax.serve.limits import Limits
 from lisax.serve.models import LABELLER, PARTS, TABLE_VERIFIER, Models
 from lisax.serve.store import Store, StoredAnswer
 from lisax.serve.training import Training
+from lisax.weights.model_card import ModelCard
 
 
 def shown(response) -> Markup:

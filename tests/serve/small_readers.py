@@ -7,15 +7,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lisax.files.writing import write_json
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.architectures import DualEncoderConfig, SpanReaderConfig, T5Config, describe
 from lisax.models.t5 import initialize
-from lisax.records import Document, Graph, Sentence, Table, write_json
+from lisax.records import Document, Graph, Sentence, Table
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
-from lisax.runtime.checkpoints import MODEL_JSON, flatten
-from lisax.runtime.interop.kinds import VOCABULARY_NAME
-from lisax.runtime.interop.safetensors_files import write_arrays
+from lisax.weights.checkpoints import MODEL_JSON, flatten
+from lisax.weights.interop.kinds import VOCABULARY_NAME
+from lisax.weights.interop.safetensors_files import write_arrays
 
 PASSAGES, ROOM = 3, 128
 T5 = T5Config(

@@ -16,9 +16,10 @@ from small_page import Browser, open_page
 
 from lisax import Index
 from lisax.cli import main
+from lisax.errors import LisaxError
 from lisax.predict.joining import join
 from lisax.predict.verdicts import Evidence, Verdict
-from lisax.records import Label, LisaxError
+from lisax.records import Label
 from lisax.serve import schema
 from lisax.serve.answering import Engine
 from lisax.serve.api import CALLS, JSON_LINES
@@ -44,7 +45,7 @@ def post(client, call, body, **headers):
 def test_a_verdict_is_the_one_that_lisax_check_prints(tmp_path, capsys):
     """By the shipped models or, where MiniLM is not here, by the example model and BM25."""
     from lisax import example_model, example_pages
-    from lisax.runtime.pretrained import MODELS
+    from lisax.weights.pretrained import MODELS
 
     index, claim = tmp_path / "index", "Vova Brugard was born in Torimoor."
     Index.build(example_pages(), index)

@@ -13,7 +13,8 @@ from markup import Page as Markup
 from small_page import Browser, open_page, shown, words
 
 from lisax.corpora.grid import make_table
-from lisax.records import DataError, LisaxError, Table
+from lisax.errors import DataError, LisaxError
+from lisax.records import Table
 from lisax.retrieval import table_text
 from lisax.serve import export, uploads
 from lisax.serve.library import Library

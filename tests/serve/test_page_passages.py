@@ -17,6 +17,7 @@ from small_readers import build_mixed, reader_bundle, retriever_bundle
 from lisax import Index
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
 from lisax.predict.passage_index import PassageIndex
@@ -25,7 +26,7 @@ from lisax.predict.ranker import SentenceRanker, rank_to_file
 from lisax.predict.reader import Reader
 from lisax.predict.retriever import Retriever
 from lisax.predict.verifier import Labeller, verify_run
-from lisax.records import Claim, Graph, LisaxError
+from lisax.records import Claim, Graph
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.dense import encode_index
 from lisax.retrieval.entities import default_spotter

@@ -18,6 +18,8 @@ from small_models import label_bundle, pages, pair_bundle, tables
 
 import lisax
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
+from lisax.files.writing import write_json
 from lisax.formats.format import Format
 from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.parts import TABLE_PARTS, PartKind
@@ -27,13 +29,13 @@ from lisax.predict.opening import open_model
 from lisax.predict.ranker import VectorRanker
 from lisax.predict.verdicts import Evidence
 from lisax.predict.verifier import verifier_of
-from lisax.records import Claim, Document, Label, LisaxError, Question, Table, write_json
-from lisax.runtime.checkpoints import read_card
-from lisax.runtime.gin_files import parsed
+from lisax.records import Claim, Document, Label, Question, Table
 from lisax.serve import held_out, training
 from lisax.serve.export import Export
 from lisax.serve.models import LABELLER, PARTS, TABLE_VERIFIER
 from lisax.serve.training import DONE, FAILED, RUNNING, STOPPED, Run, Training
+from lisax.training.gin_files import parsed
+from lisax.weights.checkpoints import read_card
 
 # What stands in for `lisax`: it notes its arguments, and ends when it is told to, after it has saved; but a second
 # Ctrl-C ends it at once.

@@ -21,11 +21,13 @@ from markup import HOSTILE
 from small_page import Browser, last_answers, open_page, shown, words
 
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
+from lisax.files.writing import write_json
 from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.fusion_model import FusionModel, TableDecision
-from lisax.records import LABELS, LisaxError, Table, write_json
+from lisax.records import LABELS, Table
 from lisax.retrieval import table_text, tables
-from lisax.runtime.fusion_scoring import Scores
+from lisax.scoring.fusion import Scores
 from lisax.serve import export, views
 from lisax.serve.answering import UNLEARNED
 from lisax.serve.limits import Limits

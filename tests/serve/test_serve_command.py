@@ -177,7 +177,7 @@ def test_outside_of_loopback_a_token_is_asked_for_and_silence_ends(made, tmp_pat
 def test_claims_are_computed_together_where_that_saves_time(monkeypatch):
     limits = Limits(together=16)
     for jax, accelerated, size in ((True, False, 1), (True, True, 16), (False, False, 16)):
-        monkeypatch.setattr("lisax.runtime.platforms.accelerated", lambda: accelerated)
+        monkeypatch.setattr("lisax.devices.platforms.accelerated", lambda: accelerated)
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, "jax", sys) if jax else patch.delitem(sys.modules, "jax", raising=False)
             assert command.together(limits) == size

@@ -13,10 +13,11 @@ import pytest
 import seqio
 
 import lisax.tasks
+from lisax.errors import LisaxError
 from lisax.formats import ranking
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
-from lisax.records import Label, LisaxError
+from lisax.records import Label
 from lisax.tasks import example_tasks, locations
 from lisax.tasks.vocabularies import ByteVocabulary, SentencePieces, digest_of
 

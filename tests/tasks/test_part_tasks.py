@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import collections
 import itertools
-import sys
-from pathlib import Path
 
 import pytest
 import seqio
-
-sys.path.append(str(Path(__file__).parents[1] / "formats"))
 import small_tokenizers
 
 import lisax.tasks.parts
+from lisax.errors import LisaxError
 from lisax.formats.examples import read_examples, write_examples
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
 from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, train_vocabulary
 from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.models.pair import FIRST
-from lisax.records import LisaxError, Operation, Question, Table
+from lisax.records import Operation, Question, Table
 from lisax.sampling import operation_examples, part_examples
 from lisax.tasks import metrics
 

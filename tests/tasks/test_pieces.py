@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
+import small_tokenizers
 import tensorflow as tf
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "formats"))
-import small_tokenizers
-
+from lisax.errors import LisaxError
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
-from lisax.records import LisaxError
 from lisax.tasks.vocabularies import Pieces, digest_of, encoder_of, encoder_vocabulary
 
 TEXT = "Anna opened the harbour"

@@ -7,10 +7,11 @@ import pytest
 import seqio
 
 import lisax.tasks.pointer
+from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.pointing import COLUMNS, POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
-from lisax.records import Label, LisaxError
+from lisax.records import Label
 
 PAGES = tuple(Passage(name, f"Page {name}", "") for name in "abc")
 SENTENCES = tuple(Passage(f"{name}_0", f"Page {name}", f"sentence {name}") for name in "abc")

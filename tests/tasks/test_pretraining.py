@@ -10,7 +10,7 @@ import seqio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.tasks import pretraining
 from lisax.tasks.vocabularies import ByteVocabulary
 

@@ -7,17 +7,17 @@ import pytest
 import seqio
 
 import lisax.tasks.questions
+from lisax.devices.partitioning import Partitioner
+from lisax.errors import LisaxError
 from lisax.formats.examples import write_examples
 from lisax.formats.reading import POINT, READ, RETRIEVE, PassageView, QuestionExample
 from lisax.formats.vocabulary import EOS_ID, SentencePieceVocabulary, train_vocabulary
 from lisax.models import dual_encoder
 from lisax.models.architectures import SpanReaderConfig, T5Config
-from lisax.records import LisaxError
-from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches, model_card
-from lisax.runtime.objectives import Loss
-from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.train_config import TrainConfig, check
 from lisax.tasks.vocabularies import SentencePieces
+from lisax.training.data import DatasetConfig, check_dataset, eval_batches, model_card
+from lisax.training.objectives import Loss
+from lisax.training.train_config import TrainConfig, check
 
 TEXT = "Tarn has 18 inns and 5,000 dwellers, of whom 18 are smiths."
 SPANS = ((9, 11), (45, 47))

@@ -14,14 +14,16 @@ import pytest
 import seqio
 
 import lisax
+from lisax.errors import DataError, LisaxError
+from lisax.files.writing import write_json_lines
 from lisax.formats.examples import read_examples
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.records import DataError, Hit, LisaxError, write_json_lines
+from lisax.records import Hit
 from lisax.retrieval import runs
-from lisax.runtime.export import export
-from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.tasks import register as module
 from lisax.tasks.register import register, register_file
+from lisax.training.export import export
+from lisax.training.gin_files import bindings_of, run_gin
 
 pytestmark = pytest.mark.usefixtures("forget")
 
@@ -173,7 +175,7 @@ def test_the_gin_file_says_how_many_examples_the_task_has(folder, tmp_path, vari
 
 
 def test_the_gin_file_is_ready(folder, tmp_path):
-    from lisax.runtime import gin_files
+    from lisax.training import gin_files
 
     mine = register("mine", folder=folder, vocabulary=tmp_path / "spiece.model")
     mine.write_gin(tmp_path / "mine.gin", "rank", model="t5_1_1_tiny")

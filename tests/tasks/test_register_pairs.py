@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 import seqio
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "papers"))
 import small_encoder
 import test_register_questions
 from test_register import CLAIMS, PAGES
@@ -18,16 +14,17 @@ from test_register_tables import TABLES
 
 from lisax import shipped
 from lisax.cli import invoke
+from lisax.errors import DataError, LisaxError
+from lisax.files.writing import write_json_lines
 from lisax.models.lora import Lora
 from lisax.predict.opening import open_model
-from lisax.records import DataError, LisaxError, write_json_lines
-from lisax.runtime import gin_files
-from lisax.runtime.checkpoints import read_card
-from lisax.runtime.export import export_adapter
-from lisax.runtime.gin_files import bindings_of, run_gin
-from lisax.runtime.pretrained import MODELS
 from lisax.tasks.claim_dataset import ClaimDataset
 from lisax.tasks.register import TABLE_TASKS, TASKS, register, register_file
+from lisax.training import gin_files
+from lisax.training.export import export_adapter
+from lisax.training.gin_files import bindings_of, run_gin
+from lisax.weights.checkpoints import read_card
+from lisax.weights.pretrained import MODELS
 
 pytestmark = pytest.mark.usefixtures("forget")
 

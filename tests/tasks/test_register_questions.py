@@ -9,13 +9,15 @@ import pytest
 import seqio
 
 import lisax
+from lisax.errors import DataError, LisaxError
+from lisax.files.writing import write_json_lines
 from lisax.formats.examples import read_examples
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
-from lisax.records import DataError, LisaxError, Table, write_json_lines
-from lisax.runtime.export import export
-from lisax.runtime.gin_files import bindings_of, run_gin
+from lisax.records import Table
 from lisax.sampling import part_examples
 from lisax.tasks.register import register, register_file
+from lisax.training.export import export
+from lisax.training.gin_files import bindings_of, run_gin
 
 pytestmark = pytest.mark.usefixtures("forget")
 

@@ -9,14 +9,16 @@ import pytest
 import seqio
 
 import lisax
+from lisax.errors import DataError, LisaxError
+from lisax.files.writing import write_json_lines
 from lisax.formats.examples import read_examples
 from lisax.formats.tables import TableExample, TableView
-from lisax.records import DataError, Hit, LisaxError, write_json_lines
+from lisax.records import Hit
 from lisax.retrieval import runs
-from lisax.runtime.export import export
-from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.sampling import table_examples
 from lisax.tasks.register import TABLE_TASKS, register, register_file
+from lisax.training.export import export
+from lisax.training.gin_files import bindings_of, run_gin
 
 pytestmark = pytest.mark.usefixtures("forget")
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import seqio
-
-sys.path.append(str(Path(__file__).parents[1] / "formats"))
 import small_tokenizers
 
 import lisax.tasks.tables
@@ -22,7 +18,7 @@ from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.models.pair import FIRST
 from lisax.records import Label
-from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches
+from lisax.training.data import DatasetConfig, check_dataset, eval_batches
 
 VIEWS = [
     TableView(f"t{i}", f"Table {i}", ("year", "goals"), tuple((str(1900 + r), str(r)) for r in range(3 * i)))

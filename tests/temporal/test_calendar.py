@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 from lisax.temporal.calendar import (
     EARLIEST,
     LATEST,

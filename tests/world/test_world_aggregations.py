@@ -11,8 +11,9 @@ import lisax.world
 from lisax.corpora import open_folder
 from lisax.corpora.answer_cells import value_of
 from lisax.corpora.check import check
+from lisax.errors import LisaxError
 from lisax.predict.arithmetic import aggregate
-from lisax.records import LisaxError, Operation, split_cell_id
+from lisax.records import Operation, split_cell_id
 
 SPLITS = ("train", "dev", "test")
 

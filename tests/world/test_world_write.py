@@ -14,7 +14,8 @@ import pytest
 
 import lisax.world
 from lisax.corpora.check import check
-from lisax.records import LisaxError, split_sentence_id
+from lisax.errors import LisaxError
+from lisax.records import split_sentence_id
 
 SPLITS = ("train", "dev", "test")
 # Of the world of 300 pages and seed 3. A change here changes every world: raise VERSION in writing.py with it.

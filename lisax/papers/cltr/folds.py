@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lisax.corpora import Dataset
+from lisax.errors import LisaxError
 from lisax.metrics.ranking import answer_measures, table_measures
 from lisax.papers import reporting
 from lisax.papers.base import REPORT, TRAIN, is_of_warm_up
@@ -23,7 +24,7 @@ from lisax.papers.cltr.recipe import OWN, CltrRecipe
 from lisax.papers.cltr.run import CELLS, TABLES, Cltr
 from lisax.papers.recipe import WARM_UP
 from lisax.progress import say
-from lisax.records import LisaxError, Question
+from lisax.records import Question
 from lisax.report.report import Report
 from lisax.retrieval.runs import read_qrels, read_run
 from lisax.sampling.folds import Fold

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lisax.corpora.answer_cells import value_of
+from lisax.errors import LisaxError
+from lisax.files.reading import read_json_lines
+from lisax.files.writing import write_json_lines
 from lisax.formats.examples import write_examples
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.cltr.recipe import AGGREGATION, CltrRecipe
@@ -22,7 +25,7 @@ from lisax.predict import aggregation
 from lisax.predict.aggregation import Aggregator
 from lisax.predict.arithmetic import aggregate
 from lisax.progress import say
-from lisax.records import LisaxError, Operation, Question, Table, read_json_lines, split_cell_id, write_json_lines
+from lisax.records import Operation, Question, Table, split_cell_id
 from lisax.retrieval.table_text import gold_tables
 from lisax.sampling import operation_examples, part_examples
 

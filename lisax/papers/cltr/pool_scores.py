@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from lisax.files.resumable import resumable_lines
 from lisax.predict import score_fusion
 from lisax.predict.answer_confidence import ANSWERS, Asked, Cells
 from lisax.predict.answerer import POOL
 from lisax.predict.table_answers import TableAnswerer, TableScores, bound
 from lisax.records import Hit, Question, cell_id
 from lisax.retrieval.table_text import gold_tables
-from lisax.runtime.resumable import resumable_lines
 
 SHOWN = 5  # tables per question whose rows and columns are kept
 KEPT_TOP = 5  # the first tables, which limiting the work must not change

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from lisax.corpora import Dataset
 from lisax.corpora.reading import Watch, told
+from lisax.errors import DataError, LisaxError
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, EncoderPipeline, tell
 from lisax.papers.cltr.operations import AGGREGATING, AggregationStages
 from lisax.papers.settings import fact, kept
-from lisax.records import Claim, DataError, Label, LisaxError, Question, Table, is_cell, split_cell_id
+from lisax.records import Claim, Label, Question, Table, is_cell, split_cell_id
 from lisax.retrieval import table_text
 from lisax.retrieval.table_store import TableStore
 from lisax.sampling import splits

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from lisax.errors import LisaxError
 from lisax.papers.recipe import MODEL, BackboneRecipe
-from lisax.records import LisaxError
 from lisax.retrieval.table_text import K1, POOL, B
 
 PARTS, ROWS, COLUMNS, AGGREGATION, OWN, RETRIEVER = "parts", "rows", "columns", "aggregation", "own", "retriever"

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
 from lisax.formats.examples import write_examples
 from lisax.formats.parts import TABLE_PARTS, PartKind, encode_header
 from lisax.formats.reading import PassageView
@@ -33,14 +34,14 @@ from lisax.predict.retriever import Retriever, add_vectors
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.table_answers import VECTORS, TableAnswerer, TableScores, search_by_vectors
 from lisax.progress import counting, say
-from lisax.records import Hit, LisaxError, Question, Table, is_cell
+from lisax.records import Hit, Question, Table, is_cell
 from lisax.retrieval import fusion, table_text
 from lisax.retrieval.dense import keep_weight
 from lisax.retrieval.dense_texts import text_of_table
 from lisax.retrieval.runs import read_run, write_qrels, write_run
-from lisax.runtime.checkpoints import FITTED, write_fitted
 from lisax.sampling import part_examples, question_examples
 from lisax.sampling.own_questions import own_questions
+from lisax.weights.checkpoints import FITTED, write_fitted
 
 ROLES = (TRAIN, VALIDATION, REPORT)
 # Orders of the pool: by BM25 (and vectors), by best cell, by mean cell, and by best cell with BM25.

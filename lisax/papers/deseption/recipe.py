@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from lisax.errors import LisaxError
 from lisax.papers.attack_recipe import AttackRecipe
 from lisax.papers.recipe import BackboneRecipe
-from lisax.records import LisaxError
 
 # Model -> task. The first and third train the encoder on single pairs; the pointers start from them.
 TASKS = {

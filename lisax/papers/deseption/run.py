@@ -28,11 +28,11 @@ from lisax.records import Claim, Hit, Label
 from lisax.retrieval import candidates as retrieval
 from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.runs import read_run, write_run
-from lisax.runtime.checkpoints import FITTED
 from lisax.sampling import examples as pairs
 from lisax.sampling import negatives, pointer_examples
 from lisax.sampling.balancing import balanced
 from lisax.sampling.negatives import Window
+from lisax.weights.checkpoints import FITTED
 
 GOLD = "gold"
 

@@ -19,8 +19,9 @@ import apache_beam as beam
 from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from lisax.files.writing import atomic_write
 from lisax.predict.page_index import PageIndex
-from lisax.records import Claim, Hit, atomic_write
+from lisax.records import Claim, Hit
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.runs import read_run, run_line
 from lisax.sampling import examples, files

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from lisax.errors import LisaxError
 from lisax.papers.attack_recipe import AttackRecipe
 from lisax.papers.recipe import BackboneRecipe
-from lisax.records import LisaxError
 from lisax.retrieval.mediawiki import WIKIPEDIA
 from lisax.sampling import negatives
 from lisax.sampling.examples import LIST_LENGTH

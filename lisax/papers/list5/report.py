@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+from lisax.files.writing import write_json
 from lisax.metrics import calibration
 from lisax.metrics import fever as fever_metrics
 from lisax.metrics.ranking import complete_sets, sentence_selection
@@ -15,7 +16,7 @@ from lisax.papers.base import REPORT, TRAIN
 from lisax.papers.list5.recipe import GIVEN, VECTORS, ZERO_SHOT
 from lisax.papers.list5.run import VARIANTS, List5, aggregate_of
 from lisax.papers.over_pages import ATTACKED
-from lisax.records import Claim, Hit, Prediction, write_json
+from lisax.records import Claim, Hit, Prediction
 from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
 from lisax.report.report import (
     ClaimView,

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from lisax.errors import LisaxError
 from lisax.formats.examples import Example, write_examples
 from lisax.metrics.fever import fever_score
 from lisax.metrics.ranking import complete_sets
@@ -33,13 +34,13 @@ from lisax.papers.stages import Stage
 from lisax.predict.ranker import Ranker
 from lisax.predict.verifier import Verifier, verify_run
 from lisax.progress import say
-from lisax.records import Claim, LisaxError
+from lisax.records import Claim
 from lisax.retrieval.runs import read_run
-from lisax.runtime.checkpoints import CHOSEN, FITTED, checkpoint_folder, complete_steps, write_chosen
 from lisax.sampling import files
 from lisax.sampling.balancing import with_equal_labels
 from lisax.sampling.examples import LIST_LENGTH, Ranked
 from lisax.sampling.negatives import Window
+from lisax.weights.checkpoints import CHOSEN, FITTED, checkpoint_folder, complete_steps, write_chosen
 
 BASE_WEAK = 2  # sentences without information per claim in the base's examples
 

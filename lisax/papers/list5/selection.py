@@ -13,24 +13,25 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from lisax.files.places import cache_folder
+from lisax.files.writing import write_json
 from lisax.papers.base import TRAIN, VALIDATION, EncoderPipeline
 from lisax.papers.list5.recipe import RERANK, VECTORS, ZERO_SHOT
 from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
 from lisax.papers.stages import Stage
-from lisax.places import cache_folder
 from lisax.predict import score_fusion
 from lisax.predict.opening import open_model
 from lisax.predict.ranker import Ranker, Reranking, SentenceRanker, VectorRanker, rank_to_file
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import counting, say
-from lisax.records import Claim, Hit, write_json
+from lisax.records import Claim, Hit
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.mediawiki import CACHE, search_pages
 from lisax.retrieval.multi_hop import second_pages, second_sentences
 from lisax.retrieval.parameter_search import grid_search
 from lisax.retrieval.runs import by_query, read_run, write_run
-from lisax.runtime.checkpoints import FITTED, write_fitted
 from lisax.sampling import examples as sampling
+from lisax.weights.checkpoints import FITTED, write_fitted
 
 GRID = "grid"
 

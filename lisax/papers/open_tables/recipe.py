@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from lisax.corpora.tabfact import WORDINGS
+from lisax.errors import LisaxError
 from lisax.papers.recipe import BackboneRecipe, ClaimsRecipe
-from lisax.records import LisaxError
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.tables import MODES
 

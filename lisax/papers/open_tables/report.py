@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from lisax.corpora.table_predictions import TablePrediction
+from lisax.files.writing import write_json
 from lisax.metrics import calibration
 from lisax.metrics import fever as fever_metrics
 from lisax.metrics import tables as figures
@@ -18,15 +19,15 @@ from lisax.papers.open_tables.recipe import depth_of, is_fusion
 from lisax.papers.open_tables.run import NO_UNDECIDED, ORACLE, RETRIEVED, OpenTables
 from lisax.predict import calibrating
 from lisax.predict.verifier import ONE_BY_ONE
-from lisax.records import LABELS, Claim, Hit, Label, Prediction, write_json
+from lisax.records import LABELS, Claim, Hit, Label, Prediction
 from lisax.report import charts
 from lisax.report.published import TABLE_RERANKING, TABLE_RETRIEVAL, TABLE_VERDICTS
 from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultRow, ResultTable
 from lisax.report.text_table import text_table
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import as_found, read_run
-from lisax.runtime.checkpoints import read_card
 from lisax.sampling import table_examples
+from lisax.weights.checkpoints import read_card
 
 CLAIMS_SHOWN, ROWS_SHOWN, MARKED_ROWS = 400, 30, 2
 STRATEGIES = {

@@ -21,6 +21,8 @@ import numpy as np
 from lisax.corpora import Dataset, open_folder
 from lisax.corpora.tabfact import TabFact
 from lisax.corpora.table_predictions import TablePrediction, read_predictions
+from lisax.errors import LisaxError
+from lisax.files.writing import atomic_write
 from lisax.formats.examples import read_examples
 from lisax.formats.labelling import CLAIM_ONLY
 from lisax.formats.tables import TABLES, TableExample
@@ -39,15 +41,15 @@ from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
 from lisax.progress import counting, say
-from lisax.records import LABELS, Claim, Label, LisaxError, Table, atomic_write
+from lisax.records import LABELS, Claim, Label, Table
 from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
 from lisax.retrieval.runs import read_run, write_run
 from lisax.retrieval.table_store import TableStore
-from lisax.runtime.checkpoints import FITTED, write_fitted
 from lisax.sampling import table_examples
 from lisax.sampling.examples import ranked_ids
 from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS
+from lisax.weights.checkpoints import FITTED, write_fitted
 
 DEPTH = max(DEPTHS)
 ROLES = (TRAIN, VALIDATION, REPORT)

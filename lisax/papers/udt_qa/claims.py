@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax.corpora.fever import read_predictions
+from lisax.errors import DataError
 from lisax.papers.base import is_of_warm_up
 from lisax.papers.recipe import WARM_UP
 from lisax.papers.stages import Stage
@@ -22,7 +23,7 @@ from lisax.predict.passage_index import PassageIndex
 from lisax.predict.ranker import Ranker, rank_to_file
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import Verifier, verify_run
-from lisax.records import Claim, DataError, Prediction, split_sentence_id
+from lisax.records import Claim, Prediction, split_sentence_id
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.runs import read_run

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from lisax.errors import LisaxError
 from lisax.papers.recipe import GIN_FILE, MODEL, BackboneRecipe, ClaimsRecipe
-from lisax.records import LisaxError
 from lisax.sampling.question_examples import DEPTHS
 
 MODELS = ("retriever", "retriever_second", "reader_first", "reader")

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lisax.corpora import open_folder
+from lisax.errors import LisaxError
+from lisax.files.writing import write_json_lines
 from lisax.formats import faithfulness
 from lisax.formats.examples import write_examples
 from lisax.formats.triples import Triples, graph_triples, table_triples
@@ -29,15 +31,15 @@ from lisax.predict.reader import Reader, answer_to_file
 from lisax.predict.retriever import Retriever
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import counting, say
-from lisax.records import Document, LisaxError, Question, write_json_lines
+from lisax.records import Document, Question
 from lisax.retrieval import mixed
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import Encodes, encode_index
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.passages import Source
-from lisax.runtime.gin_files import model_class_of
 from lisax.sampling import files
 from lisax.sampling import question_examples as sampling
+from lisax.training.gin_files import model_class_of
 
 LEARNED = (TRAIN, VALIDATION)
 SETTINGS_OF_LEARNED = ("train_questions", "validation_share", "validation_by", "validation_claims")

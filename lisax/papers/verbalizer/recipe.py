@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from lisax.errors import LisaxError
 from lisax.papers.recipe import BaseRecipe
-from lisax.records import LisaxError
 from lisax.sampling.verbal_examples import STEMS, T_F, T_F_ID_T
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lisax.files.writing import write_json_lines
 from lisax.formats.faithfulness import render
 from lisax.formats.triples import Triples, raw_text
 from lisax.formats.verbalizing import VerbalExample
 from lisax.metrics import text as figures_of
 from lisax.predict.verbalizer import Verbalizer, shares
 from lisax.progress import say
-from lisax.records import write_json_lines
 from lisax.sampling.verbal_examples import dev_examples
 
 if TYPE_CHECKING:

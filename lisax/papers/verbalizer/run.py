@@ -15,6 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import Dataset
+from lisax.errors import LisaxError
+from lisax.files.reading import read_json_lines
+from lisax.files.resumable import fingerprint
+from lisax.files.writing import atomic_write, write_json, write_json_lines
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
@@ -27,8 +31,7 @@ from lisax.papers.verbalizer.recipe import VerbalizerRecipe
 from lisax.papers.verbalizer.report import report
 from lisax.predict.verbalizer import PLAIN_WORDS, Choices, Verbalizer, read_verbalized, verbalize_to_file
 from lisax.progress import counting, say
-from lisax.records import DataText, LisaxError, atomic_write, read_json_lines, write_json, write_json_lines
-from lisax.runtime.resumable import fingerprint
+from lisax.records import DataText
 from lisax.sampling.files import hashed_share
 from lisax.sampling.swapping import Swapper
 from lisax.sampling.verbal_examples import (

@@ -1,0 +1,1 @@
+"""Hosts, meshes and placement: where arrays live and programs run."""

@@ -1,0 +1,128 @@
+"""Batches of examples of about equal length, and their results in the order of the examples."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from lisax.errors import LisaxError
+
+Tokens = Sequence[int]  # ids of a text, with its special tokens
+Progress = Callable[[int], None]  # is told of each batch's number of examples
+# Examples of so many batches are sorted by length together: enough that a batch holds about equal lengths.
+BATCHES_IN_WINDOW = 32
+
+
+def bucket_widths(longest: int) -> np.ndarray:
+    """Ascending widths up to at least `longest`: multiples of 4, from 64 on steps of about an eighth."""
+    widths = [8]
+    while widths[-1] < longest:
+        widths.append(widths[-1] + max(4, widths[-1] // 64 * 8))
+    return np.array(widths)
+
+
+def bucket_width(length: int, longest: int) -> int:
+    """The least of the widths, or `longest`, that has room for `length`."""
+    widths = bucket_widths(longest)
+    return min(int(widths[np.searchsorted(widths, length)]), longest)
+
+
+def by_length(lengths: Sequence[Sequence[int]], size: int) -> list[np.ndarray]:
+    """Indices of examples in batches of `size` (the last may be smaller), similar lengths together.
+
+    `lengths`: of each example one or more, such as those of its inputs and its targets; longer batches come first,
+    so that what does not fit the memory fails at once."""
+    order = sorted(range(len(lengths)), key=lambda i: tuple(lengths[i]), reverse=True)
+    return [np.array(order[start : start + size]) for start in range(0, len(order), size)]
+
+
+def by_tokens(
+    lengths: Sequence[int], longest: int, tokens_per_batch: int, devices: int
+) -> Iterator[tuple[np.ndarray, int, int]]:
+    """(indices, rows, width) of batches of about `tokens_per_batch` tokens, longest first; of a width, only the last
+    batch may have fewer rows. Rows are a multiple of `devices`.
+
+    A length above `longest` is an error: formats shorten, batches do not."""
+    lengths = np.array(lengths)
+    if len(lengths) and lengths.max() > longest:
+        raise LisaxError(
+            f"an input of {lengths.max()} tokens was given to a scorer of at most {longest}: shorten it with its format"
+        )
+    order = np.argsort(-lengths, kind="stable")
+    while len(order):
+        width = bucket_width(int(lengths[order[0]]), longest)
+        largest = max(1, tokens_per_batch // width // devices) * devices
+        rows, order = order[:largest], order[largest:]
+        yield rows, _rows_for(len(rows), largest, devices), width
+
+
+def _rows_for(rows: int, largest: int, devices: int) -> int:
+    """Rows of a batch that is not full: a power of two times the devices, or once and a half that, so that few
+    shapes exist."""
+    size = devices
+    while size < rows:
+        if size % (2 * devices) == 0 and size // 2 * 3 >= rows:
+            size = size // 2 * 3
+            break
+        size *= 2
+    return min(size, largest)
+
+
+def padded(texts: Sequence[Sequence[int]], rows: int, width: int) -> np.ndarray:
+    """Token ids of texts as int32 [rows, width], filled with zeros."""
+    batch = np.zeros((rows, width), np.int32)
+    for row, text in zip(batch, texts):
+        row[: len(text)] = text
+    return batch
+
+
+def padded_each(examples: Sequence[Sequence[Sequence[int]]], rows: int, texts: int, width: int) -> np.ndarray:
+    """Token ids of examples with up to `texts` texts each as int32 [rows, texts, width], filled with zeros."""
+    batch = np.zeros((rows, texts, width), np.int32)
+    for row, example in zip(batch, examples):
+        for place, text in zip(row, example):
+            place[: len(text)] = text
+    return batch
+
+
+def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Lists of `size` items in order; the last may be smaller."""
+    iterator = iter(items)
+    while window := list(itertools.islice(iterator, size)):
+        yield window
+
+
+def in_order(
+    groups: Iterable[Sequence[Any]],
+    batches: Callable[[Sequence[Any]], Iterable[tuple[np.ndarray, Any]]],
+    run: Callable[[Any], Any],
+    fetch: Callable[[Any], Sequence[Any]],
+) -> Iterator[list[Any]]:
+    """The results of each group, in the order of its items.
+
+    `batches(group)` gives (indices, batch); `run` starts a batch on the device and `fetch` waits for the results of
+    its rows, of which the first len(indices) count. A batch is fetched only when the next one is under way, in the
+    same group or the next."""
+    pending: collections.deque = collections.deque()
+
+    def finish() -> Iterator[list[Any]]:
+        results, rows, running, last = pending.popleft()
+        for row, result in zip(rows, fetch(running)):
+            results[row] = result
+        if last:
+            yield results
+
+    for group in groups:
+        results: list[Any] = [None] * len(group)
+        waiting = len(group)
+        for rows, batch in batches(group):
+            waiting -= len(rows)
+            pending.append((results, rows, run(batch), waiting == 0))
+            if len(pending) > 1:
+                yield from finish()
+    while pending:
+        yield from finish()

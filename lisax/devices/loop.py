@@ -1,0 +1,82 @@
+"""The one way from examples to results on the devices: batch, pad, place, run, fetch.
+
+Who uses it says how examples make batches (`batching` has the two ways: so many tokens, or so many rows, of about equal
+length), what runs on a batch, and what the results of its rows are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from lisax.devices.batching import Progress, in_order
+from lisax.devices.finite import check_finite
+from lisax.devices.partitioning import Partitioner
+
+HostBatch = dict[str, np.ndarray]  # arrays [rows, ...], the rows a multiple of `batch_shards`
+# A batch of texts that are scored holds about so many tokens, padding included: small ones stay in a CPU's cache, and
+# hold equal lengths.
+TOKENS_PER_BATCH = {"cpu": 2048, "gpu": 8192, "tpu": 8192}
+
+
+def batch_tokens(given: int | None = None) -> int:
+    """Tokens of a batch: as many as were given, or as suit the devices."""
+    return given or TOKENS_PER_BATCH[jax.default_backend()]
+
+
+class DeviceLoop:
+    """A model's parameters on all devices, and batches for them.
+
+    `source` is where the parameters are from, for messages."""
+
+    def __init__(
+        self, parameters: Any, *, source: str | os.PathLike = "the model", partitioner: Partitioner | None = None
+    ):
+        self.partitioner, self.source = partitioner or Partitioner.over_all_devices(), source
+        self.parameters = self.partitioner.place_state(parameters)
+
+    @property
+    def shards(self) -> int:
+        """Groups of devices that have rows of their own: the rows of every batch are a multiple of it."""
+        return self.partitioner.batch_shards
+
+    def windows(
+        self,
+        windows: Iterable[Sequence[Any]],
+        batches: Callable[[Sequence[Any]], Iterable[tuple[np.ndarray, HostBatch]]],
+        run: Callable[[Any, dict[str, jax.Array]], Any],
+        fetch: Callable[[Any], Iterable[Any]],
+        progress: Progress | None = None,
+    ) -> Iterator[list[Any]]:
+        """The results of each window of examples, in their order.
+
+        `batches(window)` gives (indices in the window, arrays), of whose rows the first len(indices) count;
+        `run(parameters, arrays)` starts a batch on the devices and `fetch` waits for the results of its rows. A batch is
+        fetched only when the next one is under way, in the same window or the next."""
+
+        def placed(window: Sequence[Any]) -> Iterator[tuple[np.ndarray, dict[str, jax.Array]]]:
+            for rows, batch in batches(window):
+                yield rows, self.partitioner.place_batch(batch)
+                if progress is not None:
+                    progress(len(rows))
+
+        return in_order(windows, placed, lambda batch: run(self.parameters, batch), fetch)
+
+    def all(
+        self,
+        examples: Sequence[Any],
+        batches: Callable[[Sequence[Any]], Iterable[tuple[np.ndarray, HostBatch]]],
+        run: Callable[[Any, dict[str, jax.Array]], Any],
+        fetch: Callable[[Any], Iterable[Any]],
+        progress: Progress | None = None,
+    ) -> list[Any]:
+        """`windows` of one window that holds them all."""
+        return next(self.windows([examples] if len(examples) else [], batches, run, fetch, progress), [])
+
+    def check_finite(self, scores: Iterable[np.ndarray]) -> None:
+        """DataError where an array of `scores` holds NaN or an infinity."""
+        check_finite(scores, self.parameters, self.source)

@@ -1,0 +1,1 @@
+"""Files here and in buckets: read with bounds, written atomically, resumed."""

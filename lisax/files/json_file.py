@@ -1,0 +1,61 @@
+"""JSON objects of checkpoints and bundles, which anyone may have written: bounded in size and depth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lisax.errors import DataError, shown
+from lisax.files.places import place
+from lisax.files.reading import parse_json_object
+
+MOST_BYTES = 4 << 20  # T5-11B's largest, the header of its safetensors, is a fortieth of it
+MOST_DEPTH = 20
+
+
+def read_object(path: str | os.PathLike) -> dict[str, Any]:
+    """The object in a file; a DataError that names it where there is none."""
+    path = place(path)
+    if not path.is_file():  # a pipe or a device might never end
+        raise DataError("no such file", path=path)
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+    return parse_object(content, path)
+
+
+def parse_object(content: bytes, path: str | os.PathLike) -> dict[str, Any]:
+    """The object that UTF-8 `content` of the file `path` is."""
+    if len(content) > MOST_BYTES:
+        raise DataError(f"more than the {MOST_BYTES >> 20} MiB that its JSON may take", path=path)
+    try:
+        found = parse_json_object(content.decode("utf-8"), path=path)
+    except UnicodeDecodeError as error:
+        raise DataError(f"byte {error.start + 1} is not UTF-8", path=path) from None
+    if _is_deeper(found, MOST_DEPTH):
+        raise DataError(f"objects and lists are nested more than {MOST_DEPTH} deep", path=path)
+    return found
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    if not isinstance(value, (dict, list)):
+        return False
+    return depth == 0 or any(
+        _is_deeper(item, depth - 1) for item in (value.values() if isinstance(value, dict) else value)
+    )
+
+
+def config_field(described: Mapping[str, Any], path: Path, name: str, kind: type, default: Any = None) -> Any:
+    """A field of another library's `config.json`: a positive integer, a number or a string (`kind` int, float or str).
+    DataError where it is something else, or is missing without a default."""
+    value = described.get(name)
+    value = default if value is None else value
+    kinds = (int, float) if kind is float else kind
+    if not isinstance(value, kinds) or isinstance(value, bool) or (kind is int and value < 1):
+        expected = {int: "a positive integer", float: "a number", str: "a string"}[kind]
+        raise DataError(f"expected {expected}, found {shown(value)}", path=path, field=name)
+    return value

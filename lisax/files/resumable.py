@@ -1,0 +1,139 @@
+"""Files of lines that grow group by group and, after an interruption of any kind, go on where they were."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lisax.errors import LisaxError
+from lisax.files.places import is_remote, listing, telling, uploading
+from lisax.files.run_lock import LOCK, alone_in
+from lisax.files.writing import naming
+
+
+def partial(path: Path) -> Path:
+    """Where lines gather before they are complete."""
+    return path.with_name(path.name + ".partial")
+
+
+def resumable_lines(
+    path: Path, groups: Sequence[Any], work: Callable[[Any], Iterable[str]], made_from: str = ""
+) -> None:
+    """Writes the lines of `work(group)` for every group to `path`, as `resumable_groups` does."""
+    resumable_groups(path, lambda done: map(work, groups[done:]), made_from)
+
+
+def resumable_groups(path: Path, groups_after: Callable[[int], Iterable[Iterable[str]]], made_from: str = "") -> None:
+    """Writes groups of lines to `path`; an interrupted call goes on at the first group that was not finished.
+
+    `groups_after(done)` gives the groups in order, without the first `done`. A group is written as a whole, so that
+    interruption changes no result. `made_from` stands for all that the lines depend on: what a call with another
+    one left is not continued. Until all are there, they gather in `partial(path)`; in a bucket, where no object grows,
+    that is a folder with an object for each group.
+    """
+    gathering = partial(path)
+    begin = f"#from {hashlib.sha256(made_from.encode()).hexdigest()}\n".encode()
+    if is_remote(path):
+        _gather_in_bucket(path, gathering, begin, groups_after)
+        return
+    gathering.parent.mkdir(parents=True, exist_ok=True)
+    # Unbuffered: what did not fit on a full disk would be written once more when the file is closed.
+    with gathering.open("ab", buffering=0) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LisaxError(f"{path} is being written by another process; wait for it or stop it") from None
+        done, end = _finished_groups(gathering, begin)
+        file.truncate(end)
+        if not end:
+            _append(file, begin, gathering)
+        for number, group in enumerate(groups_after(done), start=done):
+            lines = "".join(line + "\n" for line in group)
+            # The mark is written last, in the same call: without it the group counts as unfinished.
+            _append(file, lines.encode() + _mark(number), gathering)
+        _finish(gathering, path)
+
+
+def _gather_in_bucket(
+    path: Path, gathering: Path, begin: bytes, groups_after: Callable[[int], Iterable[Iterable[str]]]
+) -> None:
+    with alone_in(gathering):
+        written = listing(gathering)
+        start, groups = gathering / "from", [f"{number:08d}" for number in range(len(written))]
+        if "from" not in written or start.read_bytes() != begin:
+            for name in (name for name in written if name != LOCK):
+                (gathering / name).unlink()
+            written = {}
+            start.write_bytes(begin)
+        done = next((number for number, name in enumerate(groups) if name not in written), len(groups))
+        for number, group in enumerate(groups_after(done), start=done):
+            lines = "".join(line + "\n" for line in group)
+            with telling(gathering):
+                (gathering / f"{number:08d}").write_bytes(lines.encode())
+        names = sorted(name for name in listing(gathering) if name.isdigit())
+        with uploading(path, "wb") as file:
+            for name in names:
+                file.write((gathering / name).read_bytes())
+        for name in (*reversed(names), "from"):
+            (gathering / name).unlink()
+
+
+def _append(file: BinaryIO, content: bytes, path: Path) -> None:
+    with naming(path):
+        while content:
+            content = content[file.write(content) :]
+        os.fsync(file.fileno())
+
+
+def _finish(gathering: Path, path: Path) -> None:
+    """Writes what has gathered to `path`, without the marks."""
+    finished = path.with_name(f".{path.name}.finished")
+    with naming(finished), gathering.open("rb") as source, finished.open("wb") as target:
+        source.readline()
+        number = 0
+        for line in source:
+            if line == _mark(number):
+                number += 1
+            else:
+                target.write(line)
+        target.flush()
+        os.fsync(target.fileno())
+    os.replace(finished, path)
+    gathering.unlink()
+
+
+def _mark(number: int) -> bytes:
+    return f"#group {number}\n".encode()
+
+
+def _finished_groups(path: Path, begin: bytes) -> tuple[int, int]:
+    """(groups finished, bytes up to their end) of a file that may end anywhere; (0, 0) if it does not `begin` so."""
+    done = end = 0
+    if path.exists():
+        with path.open("rb") as file:
+            if file.readline() != begin:
+                return 0, 0
+            end = position = len(begin)
+            for line in file:
+                position += len(line)
+                if line == _mark(done):
+                    done, end = done + 1, position
+    return done, end
+
+
+def fingerprint(path: Path, besides: Path | None = None) -> list:
+    """Names, sizes and times of a file or of a folder's files: enough to see that they have changed.
+
+    `besides`: what does not count within `path`: a folder such as that of the run itself, or a file that is written.
+    """
+    if is_remote(path):
+        return [[name, *entry] for name, entry in listing(path).items()]
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    if besides is not None and path.resolve() in besides.resolve().parents:
+        own = besides.resolve(), partial(besides.resolve())
+        files = [file for file in files if not any(map(file.resolve().is_relative_to, own))]
+    return sorted((str(file.relative_to(path)), file.stat().st_size, file.stat().st_mtime_ns) for file in files)

@@ -1,1 +1,0 @@
-"""The engine: train, score, generate, evaluate, checkpoints. It knows arrays and seqio tasks, not facts."""

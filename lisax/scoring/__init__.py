@@ -1,0 +1,1 @@
+"""Probabilities, vectors and texts from a model, by JAX or by onnxruntime."""

@@ -1,0 +1,171 @@
+"""Texts through a model that scores or encodes them: which library computes, and what it is asked for.
+
+JAX runs every model on every device. On a CPU, onnxruntime runs T5s that score answers and encoders of the BERT family
+(`onnx_t5.fits`, `onnx_encoder.fits`) without JAX, and is taken where it is installed: it is the faster one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from lisax.devices.batching import Progress, Tokens
+from lisax.devices.platforms import accelerated
+from lisax.errors import LisaxError
+from lisax.models.architectures import DualEncoderConfig, Model, PairConfig, T5Config
+from lisax.scoring.onnx import encoder as onnx_encoder
+from lisax.scoring.onnx import t5 as onnx_t5
+from lisax.weights.checkpoints import nested
+from lisax.weights.interop.opening import open_whole
+from lisax.weights.interop.pieces import Checkpoint
+
+JAX, ONNX, ONNX_INT8 = BACKENDS = ("jax", "onnx", "onnx-int8")
+VARIABLE = "LISAX_BACKEND"  # of the environment: one of BACKENDS
+
+
+class ScoresPairs(Protocol):
+    model: PairConfig
+
+    def probabilities(self, pairs: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        """float32 [pairs, labels] of the token ids of both texts with their special tokens."""
+
+
+class EncodesTexts(Protocol):
+    model: DualEncoderConfig
+    int8: bool  # whether it rounds to 8 bits: its vectors are others then
+
+    @property
+    def leaves(self) -> list[Any]:
+        """The parameters, in the order of a JAX tree."""
+
+    def questions(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        """float32 [texts, emb]."""
+
+    def passages(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        """float32 [texts, emb]."""
+
+
+class ScoresLabels(Protocol):
+    def logits(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        """float32 [tokens, label words] of inputs that end in EOS, at the first decoder step."""
+
+
+class ScoresAnswers(Protocol):
+    def log_likelihoods(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        """float32 [tokens, answers] of inputs that end in EOS: of each answer, with its EOS."""
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Probabilities over the last axis."""
+    odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return odds / odds.sum(axis=-1, keepdims=True)
+
+
+def backend_for(model: Model, given: str | None = None) -> str:
+    """The one of BACKENDS that computes this model: `given`, else $LISAX_BACKEND, else onnxruntime on a CPU where it is
+    installed; JAX for any model that onnxruntime has no graph of. LisaxError where one that is asked for is not known,
+    or not installed."""
+    asked = given or os.environ.get(VARIABLE)
+    if asked not in (None, "", *BACKENDS):
+        raise LisaxError(f"expected {VARIABLE}={', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}, found '{asked}'")
+    installed = importlib.util.find_spec("onnxruntime") is not None
+    if asked in (ONNX, ONNX_INT8) and not installed:
+        raise LisaxError(f"the backend '{asked}' needs onnxruntime, which is not installed: pip install onnxruntime")
+    fits = onnx_encoder.fits(model) or onnx_t5.fits(model)
+    if asked == JAX or not installed or not fits or (not asked and accelerated()):
+        return JAX
+    return asked or ONNX
+
+
+def open_pairs(path: str | os.PathLike, *, max_tokens: int, backend: str | None = None) -> ScoresPairs:
+    """The pair scorer of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest), or a bundle.
+    `max_tokens`: of the longest pair; a longer one is an error. `backend`: see `backend_for`."""
+    checkpoint = open_whole(path, PairConfig)
+    if (backend := backend_for(checkpoint.architecture, backend)) == JAX:
+        from lisax.scoring.pairs import PairScoring
+
+        return PairScoring.open(path, max_tokens=max_tokens)
+    from lisax.scoring.onnx.scoring import OnnxPairs
+
+    return OnnxPairs.read(checkpoint, checkpoint.architecture, max_tokens=max_tokens, int8=backend == ONNX_INT8)
+
+
+def open_dual_encoder(path: str | os.PathLike, *, max_tokens: int, backend: str | None = None) -> EncodesTexts:
+    """As `open_pairs`, the encoder of a checkpoint that was trained as one."""
+    checkpoint = open_whole(path, DualEncoderConfig)
+    if (backend := backend_for(checkpoint.architecture, backend)) == JAX:
+        from lisax.scoring.passages import VectorEncoder
+
+        return VectorEncoder.open(path, max_tokens=max_tokens)
+    from lisax.scoring.onnx.scoring import OnnxVectors
+
+    return OnnxVectors.read(checkpoint, checkpoint.architecture, max_tokens=max_tokens, int8=backend == ONNX_INT8)
+
+
+def encoder_of(
+    checkpoint: Checkpoint,
+    model: DualEncoderConfig,
+    more: Mapping[str, Any],
+    *,
+    max_tokens: int,
+    backend: str | None = None,
+) -> EncodesTexts:
+    """`model`, with the parameters of a pretrained encoder as it was published, and `more` of what it has besides.
+    `backend`: see `backend_for`."""
+    if (backend := backend_for(model, backend)) == JAX:
+        from lisax.scoring.passages import VectorEncoder
+        from lisax.weights.sharing import placed
+
+        # Of the backbone's parameters, those that a dual encoder has: neither a decoder nor a pooler.
+        parameters = placed(checkpoint, lambda name: name.startswith(("token_embedder/", "encoder/")))
+        return VectorEncoder(model, {**parameters, **more}, max_tokens=max_tokens, source=checkpoint.folder)
+    from lisax.scoring.onnx.scoring import OnnxVectors
+
+    return OnnxVectors.read(checkpoint, model, max_tokens=max_tokens, int8=backend == ONNX_INT8)
+
+
+class T5Scoring:
+    """A T5 that scores what it is given: its label words or its answers. `backend`: see `backend_for`."""
+
+    def __init__(self, checkpoint: Checkpoint, *, backend: str | None = None):
+        self.model, self._source = checkpoint.architecture.for_inference(), checkpoint.folder
+        self._backend = backend_for(self.model, backend)
+        if self._backend == JAX:
+            self._parameters: Any = nested(dict(checkpoint.read(checkpoint.parameters)))
+        else:
+            from lisax.scoring.onnx.scoring import read_parameters
+
+            self._parameters = read_parameters(checkpoint, self.model)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike, *, backend: str | None = None) -> Self:
+        """Of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
+        return cls(open_whole(path, T5Config), backend=backend)
+
+    def labels(self, pieces: Sequence[int], max_tokens: int) -> ScoresLabels:
+        """A scorer of label words, given by their vocabulary ids. `max_tokens`: of the longest input; a longer one is an
+        error."""
+        if self._backend == JAX:
+            from lisax.scoring.labels import LabelScorer
+
+            return LabelScorer(self.model, self._parameters, pieces, max_tokens=max_tokens, source=self._source)
+        from lisax.scoring.onnx.scoring import OnnxLabels
+
+        return OnnxLabels(self.model, self._parameters, pieces, **self._options(max_tokens))
+
+    def answers(self, answers: Sequence[Tokens], max_tokens: int) -> ScoresAnswers:
+        """A scorer of whole answers, given without EOS. `max_tokens`: as of `labels`."""
+        if self._backend == JAX:
+            from lisax.scoring.answers import AnswerScorer
+
+            return AnswerScorer(self.model, self._parameters, answers, max_tokens=max_tokens, source=self._source)
+        from lisax.scoring.onnx.scoring import OnnxAnswers
+
+        return OnnxAnswers(self.model, self._parameters, answers, **self._options(max_tokens))
+
+    def _options(self, max_tokens: int) -> dict[str, Any]:
+        return {"int8": self._backend == ONNX_INT8, "max_tokens": max_tokens, "source": self._source}

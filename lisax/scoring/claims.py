@@ -1,0 +1,145 @@
+"""Scoring claims of which each has several texts, as table fusion and the evidence pointer read them.
+
+Claims are scored in batches of about equal length: the longest of a claim's texts says the width of all of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+import jax
+import numpy as np
+
+from lisax.devices.batching import Progress, by_tokens, padded_each
+from lisax.devices.loop import DeviceLoop, HostBatch, batch_tokens
+from lisax.devices.partitioning import Partitioner
+from lisax.errors import LisaxError
+from lisax.models.architectures import Model
+from lisax.scoring import program
+from lisax.scoring.kept_vectors import VECTORS, kept_for
+from lisax.weights import bundle
+from lisax.weights.checkpoints import resolve_checkpoint
+
+# At least so many claims are scored together where only what follows the encoder is computed.
+CLAIMS_PER_BATCH = 32
+
+
+class ClaimScorer(ABC):
+    """A model's parameters on the devices, and batches for it. Each shape of batch is compiled once and kept."""
+
+    architecture: ClassVar[type[Model]]
+    text_name: ClassVar[str]  # what a claim has several of
+
+    def __init__(
+        self,
+        model: Model | None,
+        parameters: Any,
+        *,
+        texts: int,
+        max_tokens: int,
+        tokens_per_batch: int | None = None,
+        program: Callable | None = None,
+        source: str | os.PathLike = "the model",
+    ):
+        """`texts`: the most that a claim has; `max_tokens`: the longest of them, with its EOS; `source`: where the
+        parameters are from.
+
+        With `program`, a bundle's (parameters, tokens) -> arrays, no model is built."""
+        self._texts, self._max_tokens = texts, max_tokens
+        self._tokens_per_batch = batch_tokens(tokens_per_batch)
+        self._loop = DeviceLoop(parameters, source=source)
+        self._score = self.compiled(model and model.for_inference(), self._loop.partitioner, program)
+        self._kept = None if program is not None else kept_for(model, parameters)
+
+    @staticmethod
+    @abstractmethod
+    def outputs(
+        model: Any, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
+    ) -> tuple[jax.Array, ...]:
+        """What is computed of tokens [rows, texts, width], and of their vectors where these are known: arrays of `rows`.
+        A bundle's program computes the same of tokens."""
+
+    @classmethod
+    def compiled(
+        cls, model: Model | None, partitioner: Partitioner, program: Callable | None = None
+    ) -> Callable[..., tuple[jax.Array, ...]]:
+        """The compiled (parameters, tokens) or (parameters, tokens, vectors) -> `outputs`."""
+        return _compiled(cls.outputs, model, partitioner, program)
+
+    @staticmethod
+    @abstractmethod
+    def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:
+        """Whether these are the shapes, but for the rows, of what such a model says of so many texts."""
+
+    @classmethod
+    def open(cls, path: str | os.PathLike, *, texts: int, max_tokens: int) -> Self:
+        """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle, whose program
+        needs neither flax nor the model's definition."""
+        folder = resolve_checkpoint(path)
+        if (folder / program.PROGRAM_JSON).is_file():
+            described, (_, parameters) = program.read_description(folder), bundle.read(folder)
+            program.check_use(
+                described,
+                parameters,
+                folder,
+                tokens=["batch", texts, "length"],
+                outputs=cls.gives([shape[1:] for shape in described["outputs"]], texts),
+            )
+            return cls(
+                None,
+                parameters,
+                texts=texts,
+                max_tokens=max_tokens,
+                program=program.load(folder, described),
+                source=folder,
+            )
+        from lisax.weights.restore import load_model
+
+        return cls(*load_model(folder, cls.architecture), texts=texts, max_tokens=max_tokens, source=folder)
+
+    def run(self, claims: Sequence[Sequence[Sequence[int]]], progress: Progress | None) -> list[np.ndarray]:
+        """What the model says of claims, given as token ids [claim][text][token], texts that end in EOS.
+
+        `progress` is told of each batch's number of claims. A text above `max_tokens` or more of them than `texts` is
+        an error: formats shorten, the scorer does not."""
+        if claims and max(map(len, claims)) > self._texts:
+            raise LisaxError(
+                f"a claim with {max(map(len, claims))} {self.text_name} was given to a scorer of at most {self._texts}"
+            )
+        if not claims:
+            shapes = jax.eval_shape(self._score, self._loop.parameters, np.zeros((1, self._texts, 1), np.int32))
+            return [np.zeros((0, *leaf.shape[1:]), leaf.dtype) for leaf in shapes]
+        found = self._loop.all(
+            claims,
+            self._batches,
+            lambda parameters, batch: self._score(parameters, batch["tokens"], batch.get(VECTORS)),
+            lambda parts: list(zip(*map(np.asarray, parts))),
+            progress,
+        )
+        scores = list(map(np.array, zip(*found)))
+        self._loop.check_finite(scores)
+        return scores
+
+    def _batches(self, claims: Sequence[Sequence[Sequence[int]]]) -> Iterator[tuple[np.ndarray, HostBatch]]:
+        """Arrays [rows, texts, width]."""
+        lengths = [max(map(len, claim), default=0) for claim in claims]
+        # Where vectors are kept, the tokens are not computed with.
+        tokens = self._tokens_per_batch // self._texts if self._kept is None else CLAIMS_PER_BATCH * self._max_tokens
+        for rows, count, width in by_tokens(lengths, self._max_tokens, tokens, self._loop.shards):
+            batch = {"tokens": padded_each([claims[row] for row in rows], count, self._texts, width)}
+            yield rows, batch if self._kept is None else {**batch, VECTORS: self._kept.of(batch["tokens"])}
+
+
+@functools.cache
+def _compiled(outputs: Callable, model: Model | None, partitioner: Partitioner, program: Callable | None) -> Callable:
+    def score(parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None) -> tuple[jax.Array, ...]:
+        if program is not None:
+            return program(parameters, tokens)
+        with partitioner.constraints():
+            return outputs(model, parameters, tokens, vectors)
+
+    return jax.jit(score, out_shardings=partitioner.batch)

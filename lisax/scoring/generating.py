@@ -1,0 +1,108 @@
+"""Hypotheses for token sequences with a checkpoint or bundle: batches of about equal length, results in order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from lisax.devices.batching import Progress, bucket_width, by_length, padded
+from lisax.devices.finite import check_hypotheses
+from lisax.devices.loop import DeviceLoop, HostBatch
+from lisax.devices.partitioning import Partitioner
+from lisax.errors import LisaxError
+from lisax.models.architectures import T5Config
+from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding, Generated, generate
+from lisax.weights.restore import load_model
+
+# Inputs of a batch. On a CPU few: a step of ten beams of each already fills its matrix units.
+ROWS = {"cpu": 16, "gpu": 64, "tpu": 64}
+
+
+class Hypothesis(NamedTuple):
+    """`score`: log-likelihood / length**length_penalty; `ids` without EOS."""
+
+    ids: list[int]
+    score: float
+
+
+class Generator:
+    """Generates with `decoding`. Each width of inputs is compiled once and kept."""
+
+    def __init__(
+        self,
+        model: T5Config,
+        parameters: Any,
+        *,
+        max_tokens: int,
+        target_tokens: int,
+        decoding: Decoding,
+        rows: int | None = None,
+        source: str | os.PathLike = "the model",
+    ):
+        """`max_tokens` and `target_tokens`: the longest input and output, with their EOS; `source`: where the
+        parameters are from."""
+        self.model, self._max_tokens, self._target_tokens = model.for_inference(), max_tokens, target_tokens
+        self._loop = DeviceLoop(parameters, source=source)
+        self._rows = -(-(rows or ROWS[jax.default_backend()]) // self._loop.shards) * self._loop.shards
+        self._predict = make_predictor(self.model, target_tokens, decoding, self._loop.partitioner)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike, **options: Any) -> Generator:
+        """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
+        return cls(*load_model(path, T5Config), **options, source=path)
+
+    def hypotheses(self, tokens: Sequence[Sequence[int]], progress: Progress | None = None) -> list[list[Hypothesis]]:
+        """Of inputs that end in EOS: `beam_size` hypotheses of each, best first.
+
+        `progress` is told of each batch's number of inputs. An input above `max_tokens` is an error: formats shorten.
+        """
+        if tokens and max(map(len, tokens)) > self._max_tokens:
+            raise LisaxError(
+                f"an input of {max(map(len, tokens))} tokens was given to a generator of at most "
+                f"{self._max_tokens}: shorten it with its format"
+            )
+
+        def batches(tokens: Sequence[Sequence[int]]) -> Iterator[tuple[np.ndarray, HostBatch]]:
+            for chosen in by_length([(len(ids),) for ids in tokens], self._rows):
+                width = bucket_width(len(tokens[chosen[0]]), self._max_tokens)
+                yield (
+                    chosen,
+                    {
+                        "inputs": padded([tokens[i] for i in chosen], self._rows, width),
+                        "numbers": np.zeros(self._rows, np.int32),
+                    },
+                )
+
+        hypotheses = self._loop.all(
+            tokens,
+            batches,
+            lambda parameters, batch: self._predict(parameters, batch["inputs"], batch["numbers"]),
+            _readable,
+            progress,
+        )
+        if hypotheses:
+            scores = np.array([[beam.score for beam in beams] for beams in hypotheses])
+            check_hypotheses(scores, IMPOSSIBLE, self._loop.parameters, self._loop.source)
+        return hypotheses
+
+
+def make_predictor(
+    model: T5Config, length: int, decoding: Decoding, partitioner: Partitioner
+) -> Callable[[Any, jax.Array, jax.Array], Generated]:
+    """The compiled (parameters, inputs [rows, inputs], example numbers [rows]) -> hypotheses of at most `length`."""
+
+    def predict(parameters: Any, inputs: jax.Array, numbers: jax.Array) -> Generated:
+        return generate(model, parameters, inputs, numbers, length, decoding)
+
+    return jax.jit(predict, out_shardings=partitioner.batch)
+
+
+def _readable(generated: Any) -> list[list[Hypothesis]]:
+    return [
+        [Hypothesis([int(token) for token in beam if token > EOS_ID], float(score)) for beam, score in zip(row, scores)]
+        for row, scores in zip(*map(np.asarray, generated))
+    ]

@@ -1,0 +1,80 @@
+"""What our graphs for onnxruntime have in common: a model's parameters as weights, and products with its matrices, in
+float32 or 8 bits.
+
+Operators of the domain com.microsoft do in one pass over a tensor what JAX leaves to XLA to fuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lisax.scoring.onnx.file import FLOAT32, INT32, MICROSOFT, Graph
+
+TOKENS, RESULT = "tokens", "result"
+MASKED = -1e10  # a logit whose probability is 0
+LEAST_LENGTH = 1e-12  # of a vector, so that one of zeros stays that
+LARGEST = 127  # of int8; states are rounded to multiples of their row's largest divided by it
+# Weights likewise, of their column's. CPUs without VNNI add two products of states (up to 255) and weights in 16 bits:
+# with weights of 7 bits the sum always fits, so that every CPU computes the same.
+LARGEST_WEIGHT = 63
+
+Parameters = Mapping[str, np.ndarray]  # float32, by their paths
+
+
+class ModelGraph:
+    """A graph of tokens int32 [texts, length], filled with 0, -> float32 [texts, outputs], made of `parameters`.
+
+    `int8`: matrices and what they are multiplied with are rounded to 8 bits, each column and each token by a scale of its
+    own, so that a text's result does not depend on the texts beside it."""
+
+    model: bytes  # the graph as onnxruntime reads it
+
+    def __init__(self, parameters: Parameters, *, int8: bool = False):
+        self._parameters, self._int8 = parameters, int8
+        self._graph, self._known = Graph(), {}  # rounded states: queries, keys and values are of the same
+        self._one = self._graph.constant(1, "int32")
+        self._mask = self._node("Min", TOKENS, self._one)  # int32 [texts, length], 0 of padding
+
+    def _finish(self, result: str, outputs: int) -> None:
+        """Makes `model` of the nodes so far; `result` is what it returns."""
+        self._node("Identity", result, names=(RESULT,))
+        self.model = self._graph.model({TOKENS: (INT32, ("texts", "length"))}, {RESULT: (FLOAT32, ("texts", outputs))})
+
+    @property
+    def weights(self) -> Parameters:
+        """The arrays that the graph names."""
+        return self._graph.weights
+
+    def _product(self, x: str, name: str) -> str:
+        """x times a kernel, without the bias."""
+        if not self._int8:
+            return self._node("MatMul", x, self._weight(f"{name}/kernel"))
+        kernel = self._parameters[f"{name}/kernel"]
+        columns = np.maximum(np.abs(kernel).max(axis=0), np.finfo(np.float32).tiny) / LARGEST_WEIGHT
+        rounded = np.rint(kernel / columns).astype(np.int8)
+        quantized, rows = self._quantized(x)
+        scales = self._graph.constant(1, "float32"), self._graph.weight(f"{name}/scale", columns / LARGEST)
+        zero = self._graph.constant(LARGEST + 1, "uint8")
+        kernel = self._graph.weight(f"{name}/int8", rounded)
+        return self._node("Mul", self._fused("MatMulIntegerToFloat", quantized, kernel, *scales, zero), rows)
+
+    def _quantized(self, x: str) -> tuple[str, str]:
+        """Each token's state as uint8, 128 for 0, and what it was divided by, of its size."""
+        if x not in self._known:
+            largest = self._node("ReduceMax", self._node("Abs", x), axes=[-1], keepdims=1)
+            largest = self._node("Max", largest, self._graph.constant(LEAST_LENGTH, "float32"))
+            steps = self._graph.constant(1 / LARGEST, "float32"), self._graph.constant(LARGEST + 1, "uint8")
+            self._known[x] = self._node("QuantizeLinear", self._node("Div", x, largest), *steps), largest
+        return self._known[x]
+
+    def _weight(self, name: str) -> str:
+        return self._graph.weight(name, self._parameters[name])
+
+    def _node(self, operator: str, *inputs: str, **attributes: Any) -> Any:
+        return self._graph.node(operator, *inputs, **attributes)
+
+    def _fused(self, operator: str, *inputs: str, **attributes: Any) -> Any:
+        return self._graph.node(operator, *inputs, domain=MICROSOFT, **attributes)

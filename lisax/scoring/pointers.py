@@ -1,0 +1,45 @@
+"""Pointing with the evidence pointer: beam search over each claim's candidates, and label probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from lisax.models.architectures import PointerConfig
+from lisax.scoring.claims import ClaimScorer
+
+
+class Pointing(NamedTuple):
+    """Of the best sequence of pointers of each claim."""
+
+    pointers: np.ndarray  # int32 [claims, steps]: places of candidates, -1 where none is left
+    shares: np.ndarray  # float32 [claims, steps]: probability of each pointer given those before
+    labels: np.ndarray  # float32 [claims, 3] in the order of `LABELS`; zeros of a model that does not label
+
+
+class PointerScorer(ClaimScorer):
+    """Points for claims, each given as one text for each of its candidates."""
+
+    architecture, text_name = PointerConfig, "candidates"
+
+    @staticmethod
+    def outputs(
+        model: PointerConfig, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
+    ) -> tuple[jax.Array, ...]:
+        """(pointers, shares, labels) of the best hypotheses, float32 all"""
+        return model.network().apply({"params": parameters}, tokens, vectors, method="search").best()
+
+    @staticmethod
+    def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:
+        return len(outputs) == 3 and len(outputs[0]) == 1 and outputs[1] == outputs[0] and outputs[2] == [3]
+
+    def point(
+        self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
+    ) -> Pointing:
+        """The best pointers for token ids [claim][candidate][token]; see `run`. A claim without candidates points
+        nowhere and has labels of no meaning."""
+        pointers, shares, labels = self.run(claims, progress)
+        return Pointing(pointers.astype(np.int32), shares, labels)

@@ -1,0 +1,1 @@
+"""Training: data, step, objectives, optimizers, gin, evaluation, inference, export."""

@@ -1,0 +1,108 @@
+"""A checkpoint written as a bundle for inference: see `bundle`, which reads it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lisax.errors import DataError, LisaxError
+from lisax.files.places import fetched, place
+from lisax.files.writing import write_json
+from lisax.formats.vocabulary_file import open_vocabulary
+from lisax.models.architectures import Model
+from lisax.scoring import program
+from lisax.training.model_inference import Inference
+from lisax.training.model_kinds import kind_of
+from lisax.weights import safetensors_file
+from lisax.weights.bundle import PARAMETERS_NAME
+from lisax.weights.checkpoints import MODEL_JSON
+from lisax.weights.interop.adapters import lora_of
+from lisax.weights.interop.convert import card_of, new_folder, opened
+from lisax.weights.interop.kinds import VOCABULARY_NAME, vocabulary_in, vocabulary_name
+from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.interop.pieces import shapes_of
+from lisax.weights.interop.safetensors_files import write_arrays
+
+SAVED_MODEL_NAME = "saved_model"
+FORMATS = ("bundle", "stablehlo", "savedmodel")
+
+
+def export_adapter(checkpoint: str | os.PathLike, out: str | os.PathLike) -> Path:
+    """Writes a checkpoint's adapter to the new folder `out`, with what is trained beside it, and no more of the model
+    that it stands beside than its name: see `interop.adapters`, which reads it as the whole model."""
+    source = open_checkpoint(checkpoint, alone=True)
+    if source.card is None or source.card.get("adapter") is None:
+        raise LisaxError(f"{source.folder} holds no adapter: leave --adapter out")
+    lora_of(source)
+    with new_folder(out) as folder:
+        write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
+        (folder / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
+        write_json(folder / MODEL_JSON, dict(source.card))
+    return place(out)
+
+
+def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Sequence[str] = ("bundle",)) -> Path:
+    """Writes the bundle of a checkpoint of any kind to the new folder `out`, all or nothing.
+
+    `formats` besides "bundle", which is always written: "stablehlo" adds `scorer.jax_export`, which
+    `jax.export.deserialize` reads; "savedmodel" adds the folder `saved_model` for TensorFlow, parameters included."""
+    if unknown := set(formats) - set(FORMATS):
+        raise LisaxError(f"no export format is named '{min(unknown)}'; there are {', '.join(FORMATS)}")
+    source, architecture = opened(checkpoint)
+    if source.vocabulary is None:
+        raise DataError(
+            "the checkpoint has no vocabulary beside it; `lisax checkpoint import --vocabulary FILE` "
+            "writes it with one",
+            path=source.folder / VOCABULARY_NAME,
+        )
+    card = card_of(source, architecture)
+    text = card.get("text") or {}
+    inference = kind_of(architecture).inference
+    scored = inference.needs is not None and inference.needs in text
+    if not scored and set(formats) != {"bundle"}:
+        raise DataError(
+            "`text` with the label words, or the number of tables or candidates, is missing: without it "
+            "there is nothing to score, and only --format bundle can be written",
+            path=source.folder / MODEL_JSON,
+        )
+    with new_folder(out) as folder:
+        write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
+        (folder / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
+        write_json(folder / MODEL_JSON, card)
+        for name, path in (
+            {vocabulary_name(source.vocabulary): source.vocabulary} | _own_files(card, source.folder)
+        ).items():
+            shutil.copyfile(fetched(path), folder / name)
+        if scored:
+            _write_programs(folder, inference, architecture.for_inference(), text, formats)
+    return place(out)
+
+
+def _own_files(card: dict[str, Any], folder: Path) -> dict[str, Path]:
+    """What training put beside the parameters and inference reads: `files` of `model.json`, by name."""
+    names = card.get("files", [])
+    if not isinstance(names, list) or not all(
+        isinstance(name, str) and re.fullmatch(r"\w[\w.-]*", name) for name in names
+    ):
+        raise DataError(f"`files` must be names of files, found {names!r:.80}", path=folder / MODEL_JSON)
+    if missing := next((name for name in names if not (folder / name).is_file()), None):
+        raise DataError("no such file: the copy of the checkpoint is not whole", path=folder / missing)
+    return {name: folder / name for name in names}
+
+
+def _write_programs(
+    folder: Path, inference: Inference, model: Model, text: dict[str, Any], formats: Sequence[str]
+) -> None:
+    parameters = safetensors_file.read(folder / PARAMETERS_NAME)
+    exported, about = inference.exported(model, parameters, text, open_vocabulary(vocabulary_in(folder)))
+    program.save(exported, folder, **about)
+    if "stablehlo" in formats:
+        (folder / program.EXPORTED_NAME).write_bytes(exported.serialize())
+    if "savedmodel" in formats:
+        from lisax.training.saved_model import save
+
+        save(exported, parameters, folder / SAVED_MODEL_NAME)

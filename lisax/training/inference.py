@@ -1,0 +1,224 @@
+"""`lisax eval` and `lisax infer`: a checkpoint on a seqio task; generated targets and likelihoods of given ones.
+
+Examples are read by a thread of their own, sorted by length in windows so that little of a batch is padding, and
+written window by window in their own order: an interrupted `lisax infer` goes on at the first unwritten window.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lisax.devices.loop import DeviceLoop
+from lisax.devices.partitioning import Partitioner
+from lisax.errors import LisaxError
+from lisax.files.places import place
+from lisax.files.resumable import fingerprint, resumable_groups
+from lisax.files.writing import write_json
+from lisax.models.architectures import Model
+from lisax.models.decoding import EOS_ID, Decoding
+from lisax.training import data
+from lisax.training.model_inference import Inference, Numbered, TaskRun
+from lisax.training.model_kinds import kind_of
+from lisax.training.objectives import Loss
+from lisax.training.step import make_eval_step
+from lisax.training.train import evaluate_batches
+from lisax.weights.checkpoints import RestoreCheckpointConfig, resolve_checkpoint
+from lisax.weights.interop.architecture import parameter_shapes
+from lisax.weights.restore import load_parameters
+from lisax.weights.shapes import check_parameters
+
+
+@dataclasses.dataclass(frozen=True)
+class EvalConfig:
+    """Evaluates `restore` on `dataset` and writes `{task}-{split}.json` to `output_dir`."""
+
+    model: Model
+    dataset: data.DatasetConfig
+    restore: RestoreCheckpointConfig
+    output_dir: str
+    loss: Loss = Loss()
+    decoding: Decoding = Decoding()
+
+
+@dataclasses.dataclass(frozen=True)
+class InferConfig:
+    """Runs `restore` over `dataset` in `mode` predict or score, one JSON line an example in its order.
+
+    Shard `shard_id` of `num_shards` takes every num_shards-th example."""
+
+    model: Model
+    dataset: data.DatasetConfig
+    restore: RestoreCheckpointConfig
+    output_dir: str
+    mode: str = "predict"
+    decoding: Decoding = Decoding()
+    shard_id: int = 0
+    num_shards: int = 1
+
+    def __post_init__(self):
+        if self.mode not in ("predict", "score"):
+            raise LisaxError(f"infer.mode must be 'predict' or 'score', found '{self.mode}'")
+        if self.mode == "score" and not kind_of(self.model).inference.scores_targets:
+            raise LisaxError("infer.mode 'score' is the likelihood of target tokens, which a T5 has: give 'predict'")
+        if not 0 <= self.shard_id < self.num_shards:
+            raise LisaxError(f"infer.shard_id must be from 0 to {self.num_shards - 1}, found {self.shard_id}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Loaded:
+    """A checked configuration, with the model's parameters on the devices."""
+
+    run: TaskRun
+    folder: Path
+    dataset: data.DatasetConfig
+
+    @classmethod
+    def of(cls, config: EvalConfig | InferConfig) -> _Loaded:
+        kind_of(config.model).inference.check()
+        if config.restore.path is None:
+            raise LisaxError("RestoreCheckpointConfig.path must be given: --gin.CHECKPOINT_PATH=…")
+        partitioner = Partitioner.over_all_devices()
+        folder = resolve_checkpoint(config.restore.path, config.restore.mode)
+        partitioner.check_batch_size(config.dataset.batch_size, 1)
+        data.check_dataset(config.dataset, config.model.backbone.vocab_size, "dataset")
+        model = config.model.for_inference()
+        parameters = load_parameters(folder)
+        check_parameters(parameter_shapes(model), parameters, folder)
+        dataset = config.dataset
+        if dataset.task_feature_lengths is None:
+            dataset = dataclasses.replace(dataset, task_feature_lengths=data.longest(dataset))
+        vocabulary = data.provider_of(dataset).output_features["targets"].vocabulary
+        loop = DeviceLoop(parameters, source=folder, partitioner=partitioner)
+        return cls(TaskRun(model, loop, dataset.task_feature_lengths, dataset.batch_size, vocabulary), folder, dataset)
+
+    @property
+    def inference(self) -> Inference:
+        return kind_of(self.run.model).inference
+
+    def predictions(self, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
+        return self.inference.predictions(self.run, examples, decoding)
+
+    def scores(self, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
+        return self.inference.scores(self.run, examples)
+
+
+def infer(config: InferConfig) -> Path:
+    """Writes `{task}-{mode}.jsonl` (with `-00000-of-00008` for shards) to `output_dir`; returns its path.
+
+    Lines are T5X's: {"inputs": {the pretokenized features}, "prediction": "…"} or {…, "score": -1.2}; with beams
+    "hypotheses" stand beside. A prediction of probabilities is {label: probability} where the task names its labels. The same call after an interruption goes on with what is written."""
+    loaded = _Loaded.of(config)
+    shard = f"-{config.shard_id:05d}-of-{config.num_shards:05d}" if config.num_shards > 1 else ""
+    path = place(config.output_dir) / f"{config.dataset.mixture_or_task_name}-{config.mode}.jsonl{shard}"
+    count, labels = 0, data.model_card(loaded.dataset).get("text", {}).get("labels")
+
+    def named(result: dict) -> dict:
+        found = result.get("prediction")
+        return {**result, "prediction": dict(zip(labels, found))} if labels and isinstance(found, list) else result
+
+    def lines_after(done: int) -> Iterator[list[str]]:
+        """Lines of the windows after the first `done`."""
+        nonlocal count
+        count = done * loaded.run.window
+        if done:
+            print(f"goes on after {count} lines of {path}", file=sys.stderr)
+        numbered = enumerate(data.examples(loaded.dataset))
+        mine = itertools.islice(numbered, config.shard_id, None, config.num_shards)
+        with data.Prefetched(itertools.islice(mine, count, None), ahead=loaded.run.window) as examples:
+            kept, examples = itertools.tee(examples)
+            results = (
+                loaded.predictions(examples, config.decoding) if config.mode == "predict" else loaded.scores(examples)
+            )
+            for window in results:
+                count += len(window)
+                yield [
+                    json.dumps({"inputs": _readable(example)} | named(result), ensure_ascii=False)
+                    for result, (_, example) in zip(window, kept)
+                ]
+
+    resumable_groups(path, lines_after, made_from=repr((config, fingerprint(loaded.folder))))
+    print(f"{count} lines in {path}, from {loaded.folder}", file=sys.stderr)
+    return path
+
+
+def evaluate(config: EvalConfig) -> dict[str, float]:
+    """Loss and accuracies of the split, and the task's own metrics on greedy outputs and on scores.
+
+    In a mixture the metrics of a task are named `{task}/{metric}`."""
+    loaded = _Loaded.of(config)
+    eval_step = make_eval_step(loaded.run.model, config.loss, loaded.run.loop.partitioner)
+    batches = data.eval_batches(loaded.dataset)
+    first = next(batches, None)
+    if first is None:
+        raise LisaxError(f"'{config.dataset.mixture_or_task_name}' has no examples in '{config.dataset.split}'")
+    metrics = evaluate_batches(
+        eval_step,
+        loaded.run.loop.parameters,
+        itertools.chain([first], batches),
+        loaded.run.loop.partitioner,
+        kind_of(loaded.run.model).objective.metrics,
+    )
+    tasks = data.import_seqio().get_subtasks(data.provider_of(config.dataset))
+    for task in tasks:
+        if config.dataset.split not in task.splits:
+            continue
+        own = _task_metrics(
+            task, loaded, dataclasses.replace(loaded.dataset, mixture_or_task_name=task.name), config.decoding
+        )
+        metrics |= {(name if len(tasks) == 1 else f"{task.name}/{name}"): value for name, value in own.items()}
+    name = f"{config.dataset.mixture_or_task_name}-{config.dataset.split}.json"
+    path = place(config.output_dir) / name.replace("/", "_")
+    write_json(path, {"checkpoint": str(loaded.folder), "metrics": metrics})
+    for metric, value in metrics.items():
+        print(f"{metric}\t{value:.6g}")
+    return metrics
+
+
+def _task_metrics(task: Any, loaded: _Loaded, dataset: data.DatasetConfig, decoding: Decoding) -> dict[str, float]:
+    predicted, scored = task.predict_metric_fns, task.score_metric_fns
+    if not predicted and not scored:
+        return {}
+    rows = list(data.examples(dataset))
+    targets = [
+        task.postprocess_fn(_target_text(row, loaded.run.vocabulary), example=row, is_target=True) for row in rows
+    ]
+    metrics: dict[str, float] = {}
+    if predicted:
+        results = itertools.chain.from_iterable(loaded.predictions(enumerate(rows), decoding))
+        outputs = [
+            task.postprocess_fn(result["prediction"], example=row, is_target=False)
+            for result, row in zip(results, rows, strict=True)
+        ]
+        for function in predicted:
+            metrics |= function(targets, outputs)
+    if scored:
+        scores = [result["score"] for result in itertools.chain.from_iterable(loaded.scores(enumerate(rows)))]
+        for function in scored:
+            metrics |= function(targets, scores)
+    return {name: float(value) for name, value in metrics.items() if math.isfinite(float(value))}
+
+
+def _target_text(row: dict, vocabulary: Any) -> str:
+    if "targets_pretokenized" in row:
+        return row["targets_pretokenized"].decode("utf-8")
+    return vocabulary.decode([int(token) for token in row["targets"] if token > EOS_ID])
+
+
+def _readable(example: dict) -> dict[str, Any]:
+    """The pretokenized features of an example, or its token ids where it has none."""
+    texts = {name: _plain(value) for name, value in example.items() if name.endswith("_pretokenized")}
+    return texts or {"inputs": _plain(example["inputs"])}
+
+
+def _plain(value: Any) -> Any:
+    value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+    return value.decode("utf-8") if isinstance(value, bytes) else value

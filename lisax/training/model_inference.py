@@ -1,0 +1,290 @@
+"""What a trained model of each kind does besides learning: predictions of a task, plans, and the program of its bundle.
+
+A kind's `Inference` is its half of `model_kinds.ModelKind`; `lisax infer`, `eval`, `plan` and `export` know no more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, export
+
+from lisax.devices.batching import BATCHES_IN_WINDOW, bucket_width, bucket_widths, by_length, padded, windows
+from lisax.devices.loop import DeviceLoop, HostBatch
+from lisax.devices.partitioning import Partitioner
+from lisax.errors import LisaxError
+from lisax.formats.vocabulary import Vocabulary
+from lisax.models.architectures import Model
+from lisax.models.decoding import EOS_ID, Decoding
+from lisax.scoring import program
+from lisax.scoring.claims import ClaimScorer
+from lisax.scoring.generating import make_predictor
+from lisax.scoring.labels import compiled_scorer
+from lisax.scoring.pairs import PairScoring, compiled_pairs
+from lisax.training.objectives import apply_model
+
+Numbered = tuple[int, dict]  # an example with its number in the task
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskRun:
+    """A model over a task: its parameters on the devices, TASK_FEATURE_LENGTHS, rows of a batch, and the vocabulary of
+    what it writes."""
+
+    model: Model
+    loop: DeviceLoop
+    lengths: Mapping[str, int]
+    batch_size: int
+    vocabulary: Any
+
+    @property
+    def window(self) -> int:
+        """Examples that are sorted together, and whose results are written together."""
+        return self.batch_size * BATCHES_IN_WINDOW
+
+    def stacked(self, examples: Sequence[dict], feature: str) -> np.ndarray:
+        """One feature as int32 [batch size, width of its longest], filled with zeros; cut at the task's length."""
+        longest = self.lengths[feature]
+        width = bucket_width(min(max(len(example[feature]) for example in examples), longest), longest)
+        return padded([example[feature][:longest] for example in examples], self.batch_size, width)
+
+
+class Inference(Protocol):
+    """`needs`: the field of `text` in `model.json` without which a bundle has no program; None: it never has one.
+    `scores_targets`: whether it gives the likelihood of target tokens."""
+
+    needs: str | None
+    scores_targets: bool
+
+    def check(self) -> None:
+        """Raises where `lisax eval` and `infer` have no use for such a model."""
+
+    def predictions(self, run: TaskRun, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
+        """Of each window of examples, in order: {"prediction": …}, with more beside it."""
+
+    def scores(self, run: TaskRun, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
+        """Of each window of examples, in order: {"score": log-likelihood of the targets}."""
+
+    def compiled(
+        self, model: Model, what: str, lengths: Mapping[str, int], rows: int, partitioner: Partitioner, parameters: Any
+    ) -> Any:
+        """The program "score" or "generate" compiled for shapes alone, for `lisax plan`."""
+
+    def exported(
+        self, model: Model, parameters: Mapping[str, Any], text: Mapping[str, Any], vocabulary: Vocabulary
+    ) -> tuple[export.Exported, dict[str, Any]]:
+        """The scorer of a bundle, and what `scorer.json` says of it besides. `text`: that of `model.json`."""
+
+
+class TextToTextInference:
+    """A T5's: it generates targets, or scores them; its bundle scores label words.
+
+    A prediction is the text; with beams "hypotheses" stand beside: [{"prediction", "score"}], best first."""
+
+    needs: str | None = "words"
+    scores_targets = True
+
+    def check(self) -> None:
+        pass
+
+    def predictions(self, run: TaskRun, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
+        predict = make_predictor(run.model, run.lengths["targets"], decoding, run.loop.partitioner)
+
+        def batches(window: Sequence[Numbered]) -> Iterator[tuple[np.ndarray, HostBatch]]:
+            lengths = [min(len(example["inputs"]), run.lengths["inputs"]) for _, example in window]
+            for rows in by_length([(length,) for length in lengths], run.batch_size):
+                numbers = np.zeros(run.batch_size, np.int32)
+                numbers[: len(rows)] = [window[i][0] for i in rows]
+                yield rows, {"inputs": run.stacked([window[i][1] for i in rows], "inputs"), "numbers": numbers}
+
+        def readable(generated: Any) -> Iterator[dict]:
+            for tokens, scores in zip(*map(np.asarray, generated)):
+                texts = [run.vocabulary.decode([int(token) for token in row if token > EOS_ID]) for row in tokens]
+                several = [{"prediction": text, "score": float(score)} for text, score in zip(texts, scores)]
+                yield {"prediction": texts[0]} | ({"hypotheses": several} if len(texts) > 1 else {})
+
+        return run.loop.windows(
+            windows(examples, run.window),
+            batches,
+            lambda parameters, batch: predict(parameters, batch["inputs"], batch["numbers"]),
+            readable,
+        )
+
+    def scores(self, run: TaskRun, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
+        def batches(window: Sequence[Numbered]) -> Iterator[tuple[np.ndarray, HostBatch]]:
+            # Inputs of about equal length are sorted by their targets' length.
+            widths = bucket_widths(run.lengths["inputs"])
+            lengths = [
+                (int(np.searchsorted(widths, len(example["inputs"]))), len(example["targets"])) for _, example in window
+            ]
+            for rows in by_length(lengths, run.batch_size):
+                chosen = [window[i][1] for i in rows]
+                targets = run.stacked(chosen, "targets")
+                yield (
+                    rows,
+                    {
+                        "encoder_input_tokens": run.stacked(chosen, "inputs"),
+                        "decoder_target_tokens": targets,
+                        "decoder_input_tokens": np.pad(targets, ((0, 0), (1, 0)))[:, :-1],
+                        "decoder_loss_weights": (targets > 0).astype(np.int32),
+                    },
+                )
+
+        return run.loop.windows(
+            windows(examples, run.window),
+            batches,
+            make_target_scorer(run.model, run.loop.partitioner),
+            lambda scores: [{"score": float(value)} for value in np.asarray(scores)],
+        )
+
+    def compiled(
+        self, model: Model, what: str, lengths: Mapping[str, int], rows: int, partitioner: Partitioner, parameters: Any
+    ) -> Any:
+        inputs = jax.ShapeDtypeStruct((rows, lengths["inputs"]), jnp.int32, sharding=partitioner.batch)
+        if what == "score":
+            words = jax.ShapeDtypeStruct((3,), jnp.int32, sharding=partitioner.replicated)
+            return compiled_scorer(model, partitioner).lower(parameters, inputs, words).compile()
+        numbers = jax.ShapeDtypeStruct((rows,), jnp.int32, sharding=partitioner.batch)
+        predict = make_predictor(model, lengths["targets"], Decoding(), partitioner)
+        return predict.lower(parameters, inputs, numbers).compile()
+
+    def exported(
+        self, model: Model, parameters: Mapping[str, Any], text: Mapping[str, Any], vocabulary: Vocabulary
+    ) -> tuple[export.Exported, dict[str, Any]]:
+        pieces = [vocabulary.piece_id(word) for word in text["words"]]
+        return program.export_scorer(model, parameters, pieces), {"words": text["words"], "pieces": pieces}
+
+
+def make_target_scorer(model: Model, partitioner: Partitioner) -> Callable[[Any, dict[str, Array]], Array]:
+    """The compiled (parameters, batch) -> log-likelihood [rows] float32 of the targets, EOS included."""
+
+    def score(parameters: Any, batch: dict[str, Array]) -> Array:
+        log_likelihoods = jax.nn.log_softmax(apply_model(model, parameters, batch))
+        targets = batch["decoder_target_tokens"]
+        chosen = jnp.take_along_axis(log_likelihoods, targets[..., None], axis=-1)[..., 0]
+        return jnp.sum(chosen * batch["decoder_loss_weights"], axis=-1)
+
+    return jax.jit(score, out_shardings=partitioner.batch)
+
+
+@dataclasses.dataclass(frozen=True)
+class ClaimInference:
+    """That of models that read several texts of a claim, by their scorer.
+
+    `columns`: numbers that a task's targets have for each text. A prediction is the first of `fields`, the others
+    stand beside. `called` is the model in messages."""
+
+    scorer: type[ClaimScorer]
+    columns: int
+    fields: tuple[str, ...]
+    called: str
+    scores_targets = False
+
+    @property
+    def needs(self) -> str:
+        return self.scorer.text_name
+
+    def check(self) -> None:
+        pass
+
+    def predictions(self, run: TaskRun, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
+        texts = run.lengths["targets"] // self.columns
+        scorer = self.scorer(run.model, run.loop.parameters, texts=texts, max_tokens=run.lengths["inputs"] // texts)
+        for window in windows(examples, run.window):
+            claims = [
+                [row[: np.count_nonzero(row)] for row in np.reshape(example["inputs"], (texts, -1))]
+                for _, example in window
+            ]
+            yield [
+                dict(zip(self.fields, (part.tolist() for part in parts))) for parts in zip(*scorer.run(claims, None))
+            ]
+
+    def scores(self, run: TaskRun, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
+        raise LisaxError(f"{self.called} has no targets in tokens, whose likelihood there could be")
+
+    def compiled(
+        self, model: Model, what: str, lengths: Mapping[str, int], rows: int, partitioner: Partitioner, parameters: Any
+    ) -> Any:
+        if what == "generate":
+            raise LisaxError(f"{self.called} generates nothing: plan --program=score")
+        texts = lengths["targets"] // self.columns
+        tokens = jax.ShapeDtypeStruct((rows, texts, lengths["inputs"] // texts), jnp.int32, sharding=partitioner.batch)
+        return self.scorer.compiled(model, partitioner).lower(parameters, tokens).compile()
+
+    def exported(
+        self, model: Model, parameters: Mapping[str, Any], text: Mapping[str, Any], vocabulary: Vocabulary
+    ) -> tuple[export.Exported, dict[str, Any]]:
+        return program.export_claim_scorer(self.scorer.outputs, model, parameters, text[self.needs]), {}
+
+
+class QuestionInference:
+    """That of dual encoders and readers, which answer no task: they are used over an index."""
+
+    needs: str | None = None
+    scores_targets = False
+
+    def check(self) -> None:
+        raise LisaxError(
+            "dual encoders and readers are used by `lisax index vectors` and `lisax answer`; their "
+            "losses and accuracies are those of training's evaluation"
+        )
+
+    def predictions(self, *_: Any) -> Iterator[list[dict]]:
+        self.check()
+
+    def scores(self, *_: Any) -> Iterator[list[dict]]:
+        self.check()
+
+    def compiled(self, *_: Any) -> Any:
+        raise LisaxError("of dual encoders and readers training alone is planned: plan --program=train")
+
+    def exported(self, *_: Any) -> tuple[export.Exported, dict[str, Any]]:
+        raise LisaxError("a dual encoder's or a reader's bundle has no program")
+
+
+class EncoderInference(QuestionInference):
+    """That of an encoder alone, whose states what is built on it reads."""
+
+    def check(self) -> None:
+        raise LisaxError("an encoder alone predicts nothing: give a model that is built on it")
+
+    def compiled(self, *_: Any) -> Any:
+        self.check()
+
+    def exported(self, *_: Any) -> tuple[export.Exported, dict[str, Any]]:
+        raise LisaxError("an encoder's bundle has no program")
+
+
+class PairInference:
+    """A pair scorer's. A prediction is the list of its probabilities, one of each class."""
+
+    needs: str | None = None
+    scores_targets = False
+
+    def check(self) -> None:
+        pass
+
+    def predictions(self, run: TaskRun, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
+        scoring = PairScoring(run.model, run.loop.parameters, max_tokens=run.lengths["inputs"])
+        for window in windows(examples, run.window):
+            pairs = [example["inputs"][: run.lengths["inputs"]] for _, example in window]
+            yield [{"prediction": row} for row in scoring.probabilities(pairs).tolist()]
+
+    def scores(self, run: TaskRun, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
+        raise LisaxError("a pair scorer has no targets in tokens: lisax infer with --gin.infer.mode=predict")
+
+    def compiled(
+        self, model: Model, what: str, lengths: Mapping[str, int], rows: int, partitioner: Partitioner, parameters: Any
+    ) -> Any:
+        if what == "generate":
+            raise LisaxError("a pair scorer generates nothing: plan --program=score")
+        tokens = jax.ShapeDtypeStruct((rows, lengths["inputs"]), jnp.int32, sharding=partitioner.batch)
+        return compiled_pairs(model, partitioner).lower(parameters, tokens).compile()
+
+    def exported(self, *_: Any) -> tuple[export.Exported, dict[str, Any]]:
+        raise LisaxError("a pair scorer's bundle has no program")

@@ -1,0 +1,274 @@
+"""Where a run starts: its own newest checkpoint, an initial checkpoint, or fresh parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from lisax.devices import hosts
+from lisax.devices.partitioning import Partitioner
+from lisax.errors import LisaxError
+from lisax.files.places import absolute, place
+from lisax.files.writing import atomic_write, write_json
+from lisax.models.architectures import BACKBONE_PARTS, describe
+from lisax.models.lora import Lora, joined
+from lisax.models.t5 import initialize
+from lisax.training import data
+from lisax.training.train_config import TrainConfig, initial_folder
+from lisax.weights.checkpoints import (
+    GIN_NAME,
+    MODEL_JSON,
+    checkpoint_folder,
+    complete_steps,
+    flatten,
+    native_checkpoints,
+    read_card,
+    remove_incomplete,
+)
+from lisax.weights.interop.adapters import check_base, lora_of, weights_digest
+from lisax.weights.interop.kinds import vocabulary_name
+from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.interop.pieces import Checkpoint, shapes_of
+from lisax.weights.pretrained import is_named
+from lisax.weights.restore import part_of, restore_initial, restore_own
+from lisax.weights.train_state import TrainState
+
+
+@dataclasses.dataclass
+class Start:
+    """Where a run begins: its state, the step it ends at, and the content of `model.json` but for the step.
+
+    With an adapter, the state has what is trained, and `kept` the backbone's parameters."""
+
+    state: TrainState
+    total_steps: int
+    card: dict[str, Any]
+    kept: Any = None
+    adapter: Lora | None = None
+
+    def whole(self, parameters: Any) -> Any:
+        """The model's parameters, given those of the state."""
+        return parameters if self.adapter is None else joined(self.kept, parameters, self.adapter.scale)
+
+
+def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], None]) -> Start:
+    """The state to start from: this run's newest checkpoint, the initial checkpoint, or fresh parameters."""
+    hosts.wait_for_all("start")
+    path = config.checkpoint.restore.path
+    if path is None and not complete_steps(config.model_dir) and not native_checkpoints(config.model_dir):
+        remove_incomplete(config.model_dir, after=None)
+        return Start(_fresh(config, partitioner), _total(config, 0), _card(config, 0, 0))
+    expected = jax.eval_shape(functools.partial(_initial, config))
+    if config.adapter is not None:
+        return _begin_adapter(config, expected, partitioner, say)
+    return _own(config, expected, partitioner, say) or _from_initial(config, expected, partitioner, say)
+
+
+def _begin_adapter(
+    config: TrainConfig, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
+) -> Start:
+    """Of an adapter beside the initial checkpoint, which is read whether the run is new or continues. Where the initial
+    checkpoint holds an adapter that is made in the same way, that one is trained further, with a fresh head where its own
+    tells other classes apart."""
+    tell = (lambda _: None) if complete_steps(config.model_dir) else say
+    earlier = _earlier_adapter(config)
+    start = _from_initial(
+        config if earlier is None else _beside(earlier, config), expected, partitioner, tell, slots=False
+    )
+    kept, trained = config.adapter.split(start.state.parameters, config.random_seed or 0)
+    if earlier is not None:
+        shapes = {name: leaf.shape for name, leaf in flatten(trained).items()}
+        if not shapes_of(earlier.parameters).items() <= shapes.items():
+            of_backbone = (piece for piece in earlier.parameters if part_of(piece) in BACKBONE_PARTS)
+            earlier = dataclasses.replace(earlier, parameters=tuple(of_backbone))
+            tell(f"{earlier.folder} has another head: this one begins fresh")
+        wanted = TrainState(start.state.step, jax.eval_shape(lambda: trained), None)
+        found, _ = restore_initial(earlier, wanted, partitioner, optimizer=False)
+        trained |= found.parameters
+        step = int(found.step) if config.checkpoint.restore.restore_step else 0
+        start = Start(TrainState(jnp.int32(step), trained, None), _total(config, step), _card(config, step, step))
+        tell(f"trains the adapter of {earlier.folder} further")
+    state = TrainState(start.state.step, trained, jax.jit(config.optimizer.init)(trained))
+    found = _own(config, jax.eval_shape(lambda: state), partitioner, say)
+    found = found or dataclasses.replace(start, state=partitioner.place_state(state))
+    return dataclasses.replace(found, kept=kept, adapter=config.adapter)
+
+
+def _earlier_adapter(config: TrainConfig) -> Checkpoint | None:
+    """The adapter in the initial checkpoint, if it is made as that of the run is; another is part of the backbone."""
+    folder = initial_folder(config)
+    if not (folder / MODEL_JSON).is_file() or read_card(folder).get("adapter") is None:
+        return None
+    checkpoint = open_checkpoint(folder, alone=True)
+    return checkpoint if lora_of(checkpoint) == config.adapter else None
+
+
+def _beside(adapter: Checkpoint, config: TrainConfig) -> TrainConfig:
+    """`config` with the initial checkpoint that the adapter was trained beside."""
+    check_base(adapter, open_checkpoint(adapter.card["adapter"]["base"]))
+    restore = dataclasses.replace(config.checkpoint.restore, path=adapter.card["adapter"]["base"])
+    return dataclasses.replace(config, checkpoint=dataclasses.replace(config.checkpoint, restore=restore))
+
+
+def _own(
+    config: TrainConfig, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
+) -> Start | None:
+    """Of the run's newest checkpoint; None where it has none."""
+    state = restore_own(config.model_dir, expected, partitioner, say)
+    if state is None:
+        return None
+    card = _own_card(config, checkpoint_folder(config.model_dir, int(state.step)), say)
+    training = card["training"]
+    new = _card(config, training["first_step"], training["slots_first_step"])
+    if card.get("adapter") != new.get("adapter"):
+        raise LisaxError(
+            f"{config.model_dir} was begun with the adapter {card.get('adapter')}, and is to go on with "
+            f"{new.get('adapter')}: continue with the same one, or choose another MODEL_DIR"
+        )
+    for name in ("data", "random_seed"):
+        if training.get(name) != new["training"][name]:
+            say(
+                f"note: {name} was {training.get(name)} when this run began and is {new['training'][name]} "
+                f"now; the order of batches changes"
+            )
+    say(f"continues {config.model_dir} from step {int(state.step)}")
+    return Start(state, _total(config, training["first_step"]), new)
+
+
+def _from_initial(
+    config: TrainConfig,
+    expected: TrainState,
+    partitioner: Partitioner,
+    say: Callable[[str], None],
+    *,
+    slots: bool = True,
+) -> Start:
+    """Of the initial checkpoint. Without `slots` the state has none."""
+    folder, restore = initial_folder(config), config.checkpoint.restore
+    optimizer = restore.restore_optimizer if slots else False
+    state, with_slots = restore_initial(open_checkpoint(folder), expected, partitioner, optimizer=optimizer)
+    if own := expected.parameters.keys() - state.parameters.keys():
+
+        def draw():
+            parameters = initialize(config.model, config.random_seed or 0)
+            return {name: parameters[name] for name in own if name not in copies}
+
+        copies = config.model.copies
+        copied = {name: {inner: state.parameters[part]} for name, (inner, part) in copies.items() if name in own}
+        fresh = sorted(own - copied.keys())
+        say(
+            f"{folder} has the backbone alone: "
+            + "; ".join(
+                [
+                    *(f"{name} begins fresh" for name in fresh),
+                    *(f"{name} begins as its {copies[name][1]}" for name in copied),
+                ]
+            )
+        )
+        drawn = partitioner.place_state(jax.jit(draw)()) if fresh else {}
+        state = state._replace(parameters=state.parameters | drawn | jax.tree.map(jnp.copy, copied))
+    step = int(state.step) if restore.restore_step else 0
+    slots_first_step = step
+    if with_slots:
+        known = read_card(folder) if (folder / MODEL_JSON).is_file() else {}
+        slots_first_step = known.get("training", {}).get("slots_first_step", 0) - int(state.step) + step
+    if slots and not with_slots:
+        state = state._replace(slots=jax.jit(config.optimizer.init)(state.parameters))
+    state = partitioner.place_state(TrainState(jnp.int32(step), state.parameters, state.slots))
+    say(f"starts at step {step} from {folder}, with {'its' if with_slots else 'fresh'} optimizer state")
+    return Start(state, _total(config, step), _card(config, step, slots_first_step))
+
+
+def _own_card(config: TrainConfig, folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """`model.json` of the run's checkpoint. One that T5X wrote has none: it is made of the configuration, whose
+    parameters the checkpoint was seen to have, and put beside it, so that every verb can read it.
+
+    T5X's second moments decay by the step since 0; where its data was is not known, so ours begins."""
+    foreign = not (folder / MODEL_JSON).is_file()
+    hosts.wait_for_all("looked for model.json")
+    if foreign:
+        step = int(folder.name.rpartition("_")[2])
+        if hosts.is_first():
+            for name, content in side_files(config).items():
+                if not (folder / name).exists():
+                    with atomic_write(folder / name, "wb") as file:
+                        file.write(content)
+            write_json(folder / MODEL_JSON, {**_card(config, step, 0), "step": step})
+        say(f"{folder} has no {MODEL_JSON}, as T5X leaves it: written from the configuration; the data begins anew")
+    hosts.wait_for_all("wrote model.json")
+    return read_card(folder)
+
+
+def _initial(config: TrainConfig) -> TrainState:
+    parameters = initialize(config.model, config.random_seed or 0)
+    return TrainState(jnp.int32(0), parameters, config.optimizer.init(parameters))
+
+
+def _fresh(config: TrainConfig, partitioner: Partitioner) -> TrainState:
+    """On accelerators drawn where it is kept, in one program; on a CPU that takes longer to compile than the training
+    step of T5 small."""
+    fresh = functools.partial(_initial, config)
+    if jax.default_backend() == "cpu":
+        return partitioner.place_state(fresh())
+    return jax.jit(fresh, out_shardings=partitioner.state(jax.eval_shape(fresh)))()
+
+
+def _total(config: TrainConfig, first_step: int) -> int:
+    return config.total_steps if config.total_steps is not None else first_step + config.relative_steps
+
+
+def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[str, Any]:
+    """The content of `model.json` but for the step."""
+    vocabulary, described, texts = None, None, {}
+    if isinstance(config.train_data, data.DatasetConfig):
+        dataset = config.train_data
+        described = {
+            "task": dataset.mixture_or_task_name,
+            "batch_size": dataset.batch_size,
+            "seed": dataset.seed,
+            "lengths": dict(dataset.task_feature_lengths),
+            "pack": dataset.pack,
+        }
+        vocabulary, texts = data.describe_vocabulary(dataset), data.model_card(dataset)
+    return {
+        "format": 1,
+        "architecture": describe(config.model),
+        "vocabulary": vocabulary,
+        **({} if config.adapter is None else {"adapter": _adapter_card(config)}),
+        "optimizer": {"name": type(config.optimizer).__name__, **dataclasses.asdict(config.optimizer)},
+        "training": {
+            "first_step": first_step,
+            "slots_first_step": slots_first_step,
+            "random_seed": config.random_seed,
+            "data": described,
+        },
+        **texts,
+        **({"files": sorted(config.files)} if config.files else {}),
+        **config.card,
+    }
+
+
+def _adapter_card(config: TrainConfig) -> dict[str, Any]:
+    """What has to be known to use the adapter: its own settings, and the model that it stands beside."""
+    if (earlier := _earlier_adapter(config)) is not None:
+        return dict(earlier.card["adapter"])
+    path, folder = config.checkpoint.restore.path, initial_folder(config)
+    base = path if is_named(path) else str(absolute(folder))
+    return {**dataclasses.asdict(config.adapter), "base": base, "base_sha256": weights_digest(folder)}
+
+
+def side_files(config: TrainConfig) -> dict[str, bytes]:
+    files = dict(config.files)
+    if config.gin is not None:
+        files[GIN_NAME] = config.gin.encode()
+    if isinstance(config.train_data, data.DatasetConfig):
+        path = data.vocabulary_file(config.train_data)
+        if path:
+            files[vocabulary_name(path)] = place(path).read_bytes()
+    return files

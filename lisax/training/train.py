@@ -1,0 +1,331 @@
+"""The training loop: `train(config)` trains, evaluates, logs and saves, and continues what was interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from lisax.devices import hosts
+from lisax.devices.partitioning import Partitioner
+from lisax.errors import LisaxError
+from lisax.files.places import place
+from lisax.files.run_lock import alone_in
+from lisax.files.writing import atomic_write
+from lisax.scoring.kept_vectors import VECTORS, KeptVectors, kept_for
+from lisax.training import data
+from lisax.training.model_kinds import kind_of
+from lisax.training.preemption import TERMINATED, Stopped, Stopper
+from lisax.training.start import Start, begin, side_files
+from lisax.training.step import make_eval_step, make_train_step
+from lisax.training.train_config import TrainConfig, Trainer, check, check_batch
+from lisax.training.train_log import Meter, Progress, TrainLog, means
+from lisax.weights.checkpoints import (
+    GIN_NAME,
+    METRICS_JSON,
+    CheckpointWriter,
+    best_checkpoint,
+    checkpoint_folder,
+    latest_checkpoint,
+    parameter_count,
+    read_card,
+    read_metrics,
+)
+from lisax.weights.train_state import TrainState
+
+__all__ = ["TrainConfig", "TrainResult", "Trainer", "evaluate_batches", "train"]
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainResult:
+    step: int
+    parameters: Any  # on device, those of `step`, with adapters beside their kernels
+    model_dir: Path
+    metrics: dict[str, float]  # of the last evaluation
+    latest: Path | None
+    best: Path | None
+    seconds: float
+
+    @property
+    def checkpoint(self) -> Path | None:
+        """The checkpoint to use: the best where there is one, else the newest."""
+        return self.best or self.latest
+
+
+def train(config: TrainConfig) -> TrainResult:
+    """Trains, or continues, until the last step; evaluates, logs and saves on the way.
+
+    SIGTERM, a notice that this machine will go, and Ctrl-C save first, also in the middle of an evaluation, and then raise
+    SystemExit(143), a shell's status of what SIGTERM ended, and KeyboardInterrupt; of several processes one is enough to
+    stop all. The same call again continues, with the same losses and evaluations as if it had never stopped. A second
+    Ctrl-C does not wait. While another process trains in MODEL_DIR, an error."""
+    started = time.perf_counter()
+    partitioner = config.partitioner.over(jax.devices())
+    check(config, partitioner)
+    with alone_in(config.model_dir) if hosts.is_first() else contextlib.nullcontext():
+        return _train(config, partitioner, started)
+
+
+def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> TrainResult:
+    progress = Progress(0)
+    run = begin(config, partitioner, progress.say)
+    state, first_step, total = run.state, int(run.state.step), run.total_steps
+    card, model_dir = run.card, place(config.model_dir)
+    progress = Progress(total)
+    waiting = _Patience(config)
+    evaluator = _Evaluator(config, partitioner)
+    missed = _missed_evaluation(config, card, first_step, total)
+    if (first_step >= total or waiting.ended(first_step)) and not missed:
+        progress.say(
+            f"{model_dir} has {first_step} of {total} steps"
+            + (f" and was not better since {waiting.best_step}" if first_step < total else "")
+            + ": nothing to train"
+        )
+        return _result(config, run, state, started)
+    progress.say(
+        f"{parameter_count(state.parameters) / 1e6:.1f} M parameters, {partitioner.mesh.devices.size} "
+        f"{jax.default_backend()} device(s), steps {first_step} to {total}"
+    )
+
+    microbatches = config.trainer.num_microbatches or 1
+    train_step = make_train_step(
+        config.model,
+        config.loss,
+        config.optimizer,
+        config.trainer.learning_rate_fn,
+        seed=config.random_seed or 0,
+        microbatches=microbatches,
+        normalize_each=config.trainer.normalize_each_microbatch,
+        slots_first_step=card["training"]["slots_first_step"],
+        partitioner=partitioner,
+        adapter=config.adapter,
+    )
+    # What the encoder says of a text does not change where it is not trained.
+    evaluator.kept = kept = kept_for(config.model, run.whole(state.parameters))
+    source = config.train_data if callable(config.train_data) else data.train_source(config.train_data)
+    files = side_files(config)
+    model_dir.mkdir(parents=True, exist_ok=True)
+    if config.gin is not None and hosts.is_first():
+        with atomic_write(model_dir / GIN_NAME) as file:
+            file.write(config.gin)
+    log, meter = TrainLog(model_dir, first_step), Meter(kind_of(config.model).objective.metrics)
+    save = config.checkpoint.save
+    step, metrics, saved = first_step, {}, first_step
+
+    def flush() -> None:
+        scalars = meter.flush(step)
+        if scalars:
+            log.write(step, "train", scalars)
+            progress.show(step, scalars)
+
+    def evaluate() -> dict[str, float]:
+        metrics = evaluator(run.whole(state.parameters), step, stopper)
+        waiting.hear(metrics, step)
+        log.write(step, "dev", metrics)
+        progress.say(f"step {step}  dev  " + "  ".join(f"{k} {v:.4f}" for k, v in metrics.items()))
+        return metrics
+
+    skip = first_step - card["training"]["first_step"]
+    try:
+        with (
+            Stopper() as stopper,
+            CheckpointWriter(model_dir, save, card, files) as writer,
+            data.Prefetched(_with_vectors(source(skip), config, kept)) as batches,
+            hosts.ending_together(),
+        ):
+            try:
+                if missed:
+                    metrics = evaluate()
+                    writer.add_metrics(step, metrics)
+                while step < total and not waiting.ended(step):
+                    stopper.check()
+                    try:
+                        batch = next(batches)
+                    except StopIteration:
+                        raise LisaxError(
+                            f"the training data ended after {skip + step - first_step} batches, before "
+                            f"step {total}: it must repeat without end"
+                        ) from None
+                    placed = partitioner.place_batch(batch)
+                    if step == first_step:
+                        check_batch(batch, config, partitioner, microbatches)
+                        progress.say("compiling the training step, which can take minutes")
+                        train_step = train_step.lower(state, placed, run.kept).compile()
+                        hosts.wait_for_all("compiled")
+                    state, step_metrics = train_step(state, placed, run.kept)
+                    step, metrics = step + 1, {}
+                    meter.add(step_metrics)
+                    if step == first_step + 1:
+                        jax.block_until_ready(step_metrics)  # compilation is not part of the speed
+                        progress.say(f"first step after {time.perf_counter() - started:.1f} s")
+                        meter.run()
+                    if step % config.log_period == 0 or step == total:
+                        flush()
+                    due = _evaluates(config, step, total)
+                    if due or step % save.period == 0 or step == total:
+                        flush()
+                        log.sync()
+                        meter.pause()
+                        if due:
+                            metrics = evaluate()
+                        if step % save.period == 0 or step == total or (due and save.best_metric):
+                            writer.save(state, metrics)
+                            saved = step
+                        meter.run()
+                if step < total:
+                    progress.say(f"ends at step {step} of {total}: not better since step {waiting.best_step}")
+                stopper.check()
+            except Stopped:
+                flush()
+                log.sync()
+                if saved != step:
+                    writer.save(state, metrics)
+                writer.wait()
+                done = f"and saved at step {step}" if step > first_step else f"before step {step + 1}"
+                progress.say(
+                    f"stopped by {stopper.asked.name} {done} of {total} in {model_dir}: the same command continues from there"
+                )
+    finally:
+        log.close()
+    if stopper.asked is not None:
+        raise SystemExit(TERMINATED) if stopper.asked == signal.SIGTERM else KeyboardInterrupt
+    return _result(config, run, state, started, metrics)
+
+
+def _missed_evaluation(config: TrainConfig, card: Mapping[str, Any], step: int, total: int) -> bool:
+    """Whether the run stopped at `step` before the evaluation that was due there."""
+    if step == card["training"]["first_step"] or not _evaluates(config, step, total):
+        return False
+    folder = checkpoint_folder(config.model_dir, step)
+    return (folder / METRICS_JSON).is_file() and not read_metrics(folder).get("metrics")
+
+
+def _evaluates(config: TrainConfig, step: int, total: int) -> bool:
+    wanted = config.dev_data is not None or config.evaluate is not None
+    return wanted and (step % config.eval_period == 0 or step == total)
+
+
+class _Patience:
+    """Says when training has not become better for too long (early stopping)."""
+
+    def __init__(self, config: TrainConfig):
+        self._config, self._best, self.best_step = config, None, None
+        folder = best_checkpoint(config.model_dir)
+        if config.patience is not None and folder is not None:
+            self.hear(
+                {config.checkpoint.save.best_metric: read_metrics(folder)["best"]["value"]},
+                read_card(folder)["step"],
+            )
+
+    def hear(self, metrics: Mapping[str, float], step: int) -> None:
+        save = self._config.checkpoint.save
+        if self._config.patience is None:
+            return
+        value = metrics[save.best_metric] * (1 if save.best_mode == "max" else -1)
+        if self._best is None or value > self._best:
+            self._best, self.best_step = value, step
+
+    def ended(self, step: int) -> bool:
+        patience = self._config.patience
+        return (
+            patience is not None
+            and self.best_step is not None
+            and (step - self.best_step >= patience * self._config.eval_period)
+        )
+
+
+class _Evaluator:
+    """Metrics of a state: of the dev data, read once and kept on the host, and of the caller's function."""
+
+    def __init__(self, config: TrainConfig, partitioner: Partitioner):
+        self._config, self._partitioner = config, partitioner
+        self._step = make_eval_step(config.model, config.loss, partitioner)
+        self._batches: list[data.HostBatch] | None = None
+        self.kept: KeptVectors | None = None
+
+    def __call__(self, parameters: Any, step: int, stopper: Stopper) -> dict[str, float]:
+        config, metrics = self._config, {}
+        if config.dev_data is not None:
+            metrics = evaluate_batches(
+                self._step,
+                parameters,
+                self._read() if self._batches is None else self._batches,
+                self._partitioner,
+                kind_of(config.model).objective.metrics,
+                stopper.check,
+            )
+        if config.evaluate is not None:
+            with stopper.at_once():
+                metrics |= {name: float(value) for name, value in config.evaluate(parameters, step).items()}
+        wanted = config.checkpoint.save.best_metric
+        if wanted and wanted not in metrics:
+            raise LisaxError(
+                f"the best checkpoint is to be chosen by '{wanted}', but evaluation gave {', '.join(metrics)}"
+            )
+        return metrics
+
+    def _read(self) -> Iterator[data.HostBatch]:
+        """The batches, which are kept once all of them were read."""
+        config, kept = self._config, []
+        batches = config.dev_data() if callable(config.dev_data) else data.eval_batches(config.dev_data)
+        for batch in _with_vectors(itertools.islice(batches, config.eval_steps), config, self.kept):
+            kept.append(batch)
+            yield batch
+        if not kept:
+            raise LisaxError("the dev data is empty")
+        self._batches = kept
+
+
+def _with_vectors(
+    batches: Iterable[data.HostBatch], config: TrainConfig, kept: KeptVectors | None
+) -> Iterator[data.HostBatch]:
+    """The batches, with the vectors of their texts where these are `kept`."""
+    if kept is None:
+        return iter(batches)
+    objective = kind_of(config.model).objective
+    return ({**batch, VECTORS: kept.of(objective.texts(batch))} for batch in batches)
+
+
+def evaluate_batches(
+    eval_step: Callable,
+    parameters: Any,
+    batches: Iterable[data.HostBatch],
+    partitioner: Partitioner,
+    ratios: Mapping[str, tuple[str, str]],
+    between: Callable[[], None] = lambda: None,
+) -> dict[str, float]:
+    """The metrics of an objective, `ratios` of its sums, over all batches. `between` is called before each batch, and no
+    more than two run ahead of it: it may end the evaluation by an exception."""
+    pending = []
+    for batch in batches:
+        between()
+        pending.append(eval_step(parameters, partitioner.place_batch(batch)))
+        if len(pending) > 2:
+            jax.block_until_ready(pending[-3])
+    fetched = jax.device_get(pending)
+    return means({name: float(sum(part[name] for part in fetched)) for name in fetched[0]}, ratios)
+
+
+def _result(
+    config: TrainConfig, run: Start, state: TrainState, started: float, metrics: dict[str, float] | None = None
+) -> TrainResult:
+    model_dir = place(config.model_dir)
+    latest = latest_checkpoint(model_dir)
+    if metrics is None:
+        metrics = read_metrics(latest).get("metrics", {}) if latest else {}
+    return TrainResult(
+        int(state.step),
+        run.whole(state.parameters),
+        model_dir,
+        dict(metrics),
+        latest,
+        best_checkpoint(model_dir),
+        time.perf_counter() - started,
+    )

@@ -1,0 +1,152 @@
+"""What a training run is, and what can be known to be wrong with it before anything slow happens."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lisax.devices.partitioning import Partitioner, PjitPartitioner
+from lisax.errors import LisaxError
+from lisax.models.architectures import Model
+from lisax.models.lora import Lora
+from lisax.training import data
+from lisax.training.model_kinds import kind_of
+from lisax.training.objectives import Loss
+from lisax.training.optimizers import Adafactor, Optimizer
+from lisax.training.schedules import Schedule
+from lisax.weights.checkpoints import MODEL_JSON, CheckpointConfig, latest_checkpoint, read_card, resolve_checkpoint
+from lisax.weights.interop.kinds import vocabulary_name
+
+
+@dataclasses.dataclass(frozen=True)
+class Trainer:
+    """How a step is taken. `num_microbatches` slices of a batch have their gradients summed.
+
+    The sum is the gradient of the whole batch. With `normalize_each_microbatch` it is T5X's: each slice's loss is
+    divided by its own LOSS_NORMALIZING_FACTOR, that of its own target tokens where that is NUM_REAL_TARGET_TOKENS, so
+    that slices with few tokens weigh more and the sum is that of so many means."""
+
+    num_microbatches: int | None = None
+    normalize_each_microbatch: bool = False
+    learning_rate_fn: Callable = Schedule(factors="constant", base_learning_rate=1e-3)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainConfig:
+    """One training run.
+
+    `train_data` is a seqio dataset, or a `data.BatchSource`: skip -> the endless batches after `skip` of them.
+    `dev_data` is a dataset, or a function that gives one pass of batches (all of one shape), or None.
+    Steps are absolute, those of the initial checkpoint included, unless `relative_steps` is given instead.
+    With an `adapter`, the backbone of the initial checkpoint stays as it is, and the adapter is trained and saved.
+    `evaluate(parameters, step)` adds metrics of the caller's to those of `dev_data`; it must not keep the
+    parameters. `card` is written into `model.json`; `files` (name -> bytes) beside it.
+    """
+
+    model: Model
+    model_dir: str
+    train_data: data.DatasetConfig | data.BatchSource
+    total_steps: int | None = None
+    relative_steps: int | None = None
+    dev_data: data.DatasetConfig | Callable[[], Iterable[data.HostBatch]] | None = None
+    optimizer: Optimizer = Adafactor()
+    loss: Loss = Loss()
+    adapter: Lora | None = None
+    trainer: Trainer = Trainer()
+    partitioner: PjitPartitioner = PjitPartitioner()
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    eval_period: int = 1000
+    eval_steps: int | None = None  # batches of dev_data read at most
+    patience: int | None = None  # evaluations without a better `best_metric` after which training ends; None: all steps
+    log_period: int = 50
+    random_seed: int | None = 0
+    evaluate: Callable[[Any, int], Mapping[str, float]] | None = None
+    card: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    files: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
+    gin: str | None = None  # the operative gin, saved with the run
+
+
+def check(config: TrainConfig, partitioner: Partitioner) -> None:
+    """Everything that can be known to be wrong before anything slow happens."""
+    if (config.total_steps is None) == (config.relative_steps is None):
+        raise LisaxError(
+            "give either TRAIN_STEPS (absolute, with those of the initial checkpoint) or TRAIN_STEPS_RELATIVE, not both"
+            if config.total_steps is not None
+            else "TRAIN_STEPS or TRAIN_STEPS_RELATIVE must be given"
+        )
+    for name in ("eval_period", "log_period"):
+        if getattr(config, name) < 1:
+            raise LisaxError(f"{name} must be at least 1 step, found {getattr(config, name)}")
+    if config.patience is not None and (config.patience < 1 or config.checkpoint.save.best_metric is None):
+        raise LisaxError(
+            f"PATIENCE is {config.patience}: it must be at least 1, and counts evaluations without a "
+            "better BEST_METRIC, which has to be given"
+        )
+    microbatches = config.trainer.num_microbatches
+    if microbatches is not None and microbatches < 1:
+        raise LisaxError(f"Trainer.num_microbatches must be at least 1, found {microbatches}")
+    if config.adapter is not None and config.checkpoint.restore.path is None:
+        raise LisaxError("an adapter is trained on a pretrained backbone: give that as INITIAL_CHECKPOINT_PATH")
+    objective, wanted = kind_of(config.model).objective, config.checkpoint.save.best_metric
+    if wanted and config.evaluate is None and (config.dev_data is None or wanted not in objective.metrics):
+        raise LisaxError(
+            f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
+            f"gives {', '.join(objective.metrics) if config.dev_data else 'nothing without a dev split'}"
+        )
+    if config.checkpoint.restore.path and latest_checkpoint(config.model_dir) is None:
+        initial_folder(config)
+    if isinstance(config.train_data, data.DatasetConfig):
+        partitioner.check_batch_size(config.train_data.batch_size, microbatches or 1)
+        data.check_dataset(config.train_data, config.model.backbone.vocab_size, "train")
+        if config.train_data.task_feature_lengths is None:
+            raise LisaxError("TASK_FEATURE_LENGTHS must be given for training")
+        objective.check(config.model, config.loss, config.train_data.task_feature_lengths, config.train_data.pack)
+        length = objective.text_length(config.model, config.train_data.task_feature_lengths)
+        if length > (config.model.backbone.max_length or length):
+            raise LisaxError(
+                f"TASK_FEATURE_LENGTHS gives texts of {length} tokens, and the model has "
+                f"{config.model.backbone.max_length} positions"
+            )
+        text = data.model_card(config.train_data).get("text", {})
+        labels, passages = text.get("labels"), text.get("passages")
+        if labels is not None and len(labels) != config.model.labels:
+            raise LisaxError(
+                f"'{config.train_data.mixture_or_task_name}' has the classes {', '.join(labels)}, and the model has "
+                + (f"{config.model.labels}: set LABELS={len(labels)}" if config.model.labels else "none")
+            )
+        if passages is not None and passages != (config.model.passages or passages):
+            raise LisaxError(
+                f"'{config.train_data.mixture_or_task_name}' has {passages} passages a question, and the "
+                f"model reads {config.model.passages}: set PASSAGES={passages}"
+            )
+    if isinstance(config.dev_data, data.DatasetConfig):
+        partitioner.check_batch_size(config.dev_data.batch_size, 1, "the batch size of evaluation")
+        data.check_dataset(config.dev_data, config.model.backbone.vocab_size, "dev")
+
+
+def check_batch(batch: data.HostBatch, config: TrainConfig, partitioner: Partitioner, microbatches: int) -> None:
+    partitioner.check_batch_size(len(batch["encoder_input_tokens"]), microbatches)
+    written = ["decoder_target_tokens"] if kind_of(config.model).objective.writes else []
+    for name in ("encoder_input_tokens", *written):
+        highest = int(batch[name].max())
+        if highest >= config.model.backbone.vocab_size:
+            raise LisaxError(
+                f"the first batch has token {highest} in '{name}', but the model's vocabulary has "
+                f"{config.model.backbone.vocab_size} entries"
+            )
+
+
+def initial_folder(config: TrainConfig) -> Path:
+    restore = config.checkpoint.restore
+    folder = resolve_checkpoint(restore.path, restore.mode)
+    if (folder / MODEL_JSON).is_file() and isinstance(config.train_data, data.DatasetConfig):
+        known = (read_card(folder).get("vocabulary") or {}).get("sha256")
+        used = data.vocabulary_file(config.train_data)
+        if known and used and known != data.digest(used):
+            raise LisaxError(
+                f"{folder} was trained with another vocabulary than '{used}' of "
+                f"'{config.train_data.mixture_or_task_name}': its own is {folder / vocabulary_name(used)}"
+            )
+    return folder

@@ -1,0 +1,1 @@
+"""Models on disk: checkpoints, cards, names, the Hub; `interop/` reads and writes other programs' checkpoints."""

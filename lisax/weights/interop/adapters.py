@@ -1,0 +1,103 @@
+"""Checkpoints that hold a low-rank adapter: read as the whole model, with the adapter's products added to the matrices
+of the model that it was trained beside."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from lisax.errors import LisaxError
+from lisax.models.axes import LORA_A, LORA_B
+from lisax.models.lora import Lora
+from lisax.weights.interop.architecture import shapes_of_model
+from lisax.weights.interop.kinds import SAFETENSORS
+from lisax.weights.interop.pieces import Checkpoint, Piece, shapes_of
+
+MOST = 8  # adapters that may stand one on the other
+
+
+def weights_digest(folder: Path) -> str | None:
+    """sha256, in hexadecimal, of a model's weights where they are one file; None of other layouts."""
+    path = folder / SAFETENSORS
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_base(checkpoint: Checkpoint, base: Checkpoint) -> None:
+    """DataError where `base` has other weights than those that the adapter was trained beside."""
+    wanted = checkpoint.card["adapter"].get("base_sha256")
+    if wanted is not None and weights_digest(base.folder) != wanted:
+        raise checkpoint.card.error(
+            "adapter.base",
+            f"the adapter was trained beside weights with the sha256 {wanted}, and those of {base.folder} are others",
+        )
+
+
+def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
+    """`own`, with the parameters of the whole model in the place of its adapter's. Optimizer slots, which are those of
+    the adapter, are left out. LisaxError where the two do not fit each other."""
+    lora = lora_of(own)
+    scale = lora.scale
+    adapters, shapes = {}, {}
+    for piece in own.parameters:
+        for name in piece.shapes:
+            stem, _, last = name.rpartition("/")
+            if last in (LORA_A, LORA_B):
+                adapters.setdefault(f"{stem}/kernel", {})[last] = piece, name
+                shapes[name] = piece.shapes[name]
+    there = shapes_of(base.parameters)
+    for kernel, pair in adapters.items():
+        found = {shapes[name] for _, name in pair.values()}
+        if (
+            len(pair) != 2
+            or kernel not in there
+            or not _fit(there[kernel], *(shapes[pair[x][1]] for x in (LORA_A, LORA_B)))
+        ):
+            raise LisaxError(
+                f"{own.folder} has an adapter for '{kernel}' of the shapes {sorted(map(list, found))}, which does not "
+                f"fit {f'its {list(there[kernel])}' if kernel in there else 'as there is no such matrix'} in {base.folder}"
+            )
+        if (rank := shapes[pair[LORA_A][1]][1]) != lora.rank:
+            raise own.card.error(
+                "adapter.rank", f"the card says {lora.rank}, and the weights for '{kernel}' have rank {rank}"
+            )
+
+    def adapted(piece: Piece) -> Piece:
+        kernels = piece.shapes.keys() & adapters.keys()
+
+        def convert(stored: np.ndarray) -> Mapping[str, np.ndarray]:
+            arrays = dict(piece.convert(stored))
+            for kernel in kernels:
+                a, b = (dict(own.read([of]))[name] for of, name in (adapters[kernel][x] for x in (LORA_A, LORA_B)))
+                # By numpy itself: for thin matrices the threads of its BLAS wait for each other longer than they work.
+                arrays[kernel] = arrays[kernel] + np.einsum("ir,ro->io", a * np.float32(scale), b)
+            return arrays
+
+        return dataclasses.replace(piece, convert=convert) if kernels else piece
+
+    whole = [piece for piece in own.parameters if not shapes.keys() & piece.shapes.keys()]
+    trained = shapes_of(whole)
+    # What the model does not have, such as the pooler of its base, is left out.
+    wanted = shapes_of_model(own.architecture.replaced(scan_layers=False)).keys() - trained.keys()
+    kept = [adapted(piece) for piece in base.parameters if piece.shapes.keys() <= wanted]
+    card = dataclasses.replace(own.card, content={k: v for k, v in own.card.content.items() if k != "adapter"})
+    vocabulary = own.vocabulary or base.vocabulary
+    return dataclasses.replace(own, parameters=(*kept, *whole), slots=(), card=card, vocabulary=vocabulary)
+
+
+def lora_of(checkpoint: Checkpoint) -> Lora:
+    """How the adapter of a checkpoint is made."""
+    described = checkpoint.card["adapter"]
+    names = [field.name for field in dataclasses.fields(Lora)]
+    checkpoint.card.needed(*(f"adapter.{name}" for name in names))
+    return Lora(**{name: described[name] for name in names})
+
+
+def _fit(kernel: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    return len(a) == len(b) == 2 and a[1] == b[0] and (a[0], b[1]) == kernel

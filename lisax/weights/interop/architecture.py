@@ -1,0 +1,205 @@
+"""What a T5 is made of, told from its parameters' shapes, and the shapes that an architecture has.
+
+Those of T5 and of the BERT family, and of what is scored on the latter, are listed here, so that such a model is opened
+without JAX; of any other model the network is traced for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lisax.errors import LisaxError
+from lisax.models.architectures import (
+    RELATIVE_BUCKETS,
+    DualEncoderConfig,
+    EncoderConfig,
+    Model,
+    PairConfig,
+    T5Config,
+)
+from lisax.models.fields import FieldError
+from lisax.weights.checkpoints import flatten
+from lisax.weights.interop.pieces import Shape
+
+
+def infer(shapes: Mapping[str, Shape], folder: object) -> T5Config:
+    """The architecture of parameters in the unrolled tree.
+
+    Shapes do not tell activations: one matrix `wi` is taken as T5 1.0's ReLU, two as T5 1.1's gated GELU."""
+
+    def shape(name: str, dimensions: int) -> Shape:
+        found = shapes.get(name)
+        if found is None or len(found) != dimensions:
+            raise LisaxError(
+                f"{folder} is not a T5 that is known here: '{name}' is "
+                + ("missing" if found is None else f"{list(found)}")
+            )
+        return found
+
+    vocab_size, emb_dim = shape("token_embedder/embedding", 2)
+    per_layer = "encoder/layers_0/relpos_bias/rel_embedding" in shapes
+    heads = shape(f"encoder/{'layers_0/' if per_layer else ''}relpos_bias/rel_embedding", 2)[0]
+    width = shape("encoder/layers_0/attention/query/kernel", 2)[1]
+    gated = "encoder/layers_0/mlp/wi_0/kernel" in shapes
+    if heads < 1 or width % heads:
+        raise LisaxError(f"{folder}: {heads} heads do not divide the width {width} of the encoder's queries")
+    try:
+        return T5Config(
+            vocab_size=vocab_size,
+            emb_dim=emb_dim,
+            num_heads=heads,
+            head_dim=width // heads,
+            num_encoder_layers=_layers(shapes, "encoder"),
+            num_decoder_layers=_layers(shapes, "decoder"),
+            mlp_dim=shape("encoder/layers_0/mlp/wo/kernel", 2)[0],
+            mlp_activations=("gelu", "linear") if gated else ("relu",),
+            logits_via_embedding="decoder/logits_dense/kernel" not in shapes,
+            relative_bias_per_layer=per_layer,
+        )
+    except FieldError as error:
+        raise LisaxError(f"{folder} is not a T5 that is known here, by the shapes of its arrays: {error}") from None
+
+
+def _layers(shapes: Mapping[str, Shape], stack: str) -> int:
+    return len({name.split("/")[1] for name in shapes if name.startswith(f"{stack}/layers_")})
+
+
+def shapes_of_model(config: Model) -> dict[str, Shape]:
+    """The shape of each parameter that `config` has, by its path."""
+    if is_listed(config) and not config.backbone.scan_layers:
+        if type(config) is T5Config:
+            return t5_shapes(config)
+        shapes = encoder_shapes(config.backbone)
+        return shapes if type(config) is EncoderConfig else _without_pooler(shapes) | _head_shapes(config)
+    return {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(config)).items()}
+
+
+# What a T5 of the list is described by.
+T5_FIELDS = (
+    "vocab_size",
+    "dtype",
+    "emb_dim",
+    "num_heads",
+    "num_encoder_layers",
+    "num_decoder_layers",
+    "head_dim",
+    "mlp_dim",
+    "mlp_activations",
+    "dropout_rate",
+    "logits_via_embedding",
+    "relative_bias_per_layer",
+    "float32_attention_logits",
+    "attention_init",
+    "scan_layers",
+    "remat",
+    "attention_chunk",
+)
+
+
+def is_listed(config: Model) -> bool:
+    """Whether its parameters are listed here: it is a T5, or has the BERT family's backbone, and has nothing on it that is
+    not known here, such as a field that a kind of model was given since."""
+    if type(config) is T5Config:
+        return config == T5Config(**{name: getattr(config, name) for name in T5_FIELDS})
+    backbone = config.backbone
+    if type(backbone) is not EncoderConfig:
+        return False
+    if type(config) is PairConfig:
+        if config.pooling not in ("mean", "first", "attention"):
+            return False
+        return config == PairConfig(backbone, labels=config.labels, pooling=config.pooling)
+    if type(config) is DualEncoderConfig:
+        fields = {name: getattr(config, name) for name in ("pooling", "normalized", "temperature")}
+        return config == DualEncoderConfig(backbone, **fields)
+    return type(config) is EncoderConfig
+
+
+def t5_shapes(config: T5Config) -> dict[str, Shape]:
+    """`shapes_of_model` of a T5, its layers one by one."""
+    emb, joined, mlp = config.emb_dim, config.num_heads * config.head_dim, config.mlp_dim
+    attention = {"query": (emb, joined), "key": (emb, joined), "value": (emb, joined), "out": (joined, emb)}
+    gates = len(config.mlp_activations)
+    feed_forward = {"wi" if gates == 1 else f"wi_{i}": (emb, mlp) for i in range(gates)} | {"wo": (mlp, emb)}
+    shapes: dict[str, Shape] = {"token_embedder/embedding": (config.vocab_size, emb)}
+    for stack, count in config.stacks.items():
+        parts = ("attention",) if stack == "encoder" else ("self_attention", "encoder_decoder_attention")
+        norms = ("pre_attention", "pre_mlp")
+        if stack == "decoder":
+            norms = ("pre_self_attention", "pre_cross_attention", "pre_mlp")
+        shapes[f"{stack}/{stack}_norm/scale"] = (emb,)
+        for layer in (f"{stack}/layers_{i}" for i in range(count)):
+            for part, kernels in [*((part, attention) for part in parts), ("mlp", feed_forward)]:
+                shapes |= {f"{layer}/{part}/{name}/kernel": shape for name, shape in kernels.items()}
+            shapes |= {f"{layer}/{norm}_layer_norm/scale": (emb,) for norm in norms}
+        biased = [f"{stack}/layers_{i}" for i in range(count)] if config.relative_bias_per_layer else [stack]
+        shapes |= {f"{name}/relpos_bias/rel_embedding": (config.num_heads, RELATIVE_BUCKETS) for name in biased}
+    if not config.logits_via_embedding:
+        shapes["decoder/logits_dense/kernel"] = (emb, config.vocab_size)
+    return shapes
+
+
+def encoder_shapes(config: EncoderConfig) -> dict[str, Shape]:
+    """`shapes_of_model` of the BERT family, its layers one by one."""
+    width, emb, mlp = config.embedding_width, config.emb_dim, config.mlp_dim
+    shapes: dict[str, Shape] = {
+        "token_embedder/embedding": (config.vocab_size, width),
+        "token_embedder/positions": (config.max_positions, width),
+        "token_embedder/token_types": (config.token_types, width),
+        **_norm_shapes("token_embedder/norm", width),
+    }
+    if config.embedding_dim is not None:
+        shapes |= _dense_shapes("encoder/projection", width, emb)
+    layers = ["layer"] if config.shared_layers else [f"layers_{i}" for i in range(config.num_encoder_layers)]
+    for layer in layers:
+        for name in ("query", "key", "value", "out"):
+            shapes |= _dense_shapes(f"encoder/{layer}/attention/{name}", emb, emb)
+        shapes |= _dense_shapes(f"encoder/{layer}/mlp/wi", emb, mlp) | _dense_shapes(
+            f"encoder/{layer}/mlp/wo", mlp, emb
+        )
+        shapes |= _norm_shapes(f"encoder/{layer}/attention_norm", emb) | _norm_shapes(f"encoder/{layer}/mlp_norm", emb)
+    return shapes | (_dense_shapes("pooler", emb, emb) if config.pooler else {})
+
+
+def _head_shapes(config: PairConfig | DualEncoderConfig) -> dict[str, Shape]:
+    if type(config) is DualEncoderConfig:
+        return {}
+    emb = config.backbone.emb_dim
+    query = {"pair/pooling": (emb,)} if config.pooling == "attention" else {}
+    return _dense_shapes("pair/classes", emb, config.labels) | query
+
+
+def _without_pooler(shapes: dict[str, Shape]) -> dict[str, Shape]:
+    return {name: shape for name, shape in shapes.items() if not name.startswith("pooler/")}
+
+
+def _dense_shapes(name: str, inputs: int, outputs: int) -> dict[str, Shape]:
+    return {f"{name}/kernel": (inputs, outputs), f"{name}/bias": (outputs,)}
+
+
+def _norm_shapes(name: str, width: int) -> dict[str, Shape]:
+    return {f"{name}/scale": (width,), f"{name}/bias": (width,)}
+
+
+def parameter_shapes(config: Model) -> dict:
+    """The nested tree of float32 `jax.ShapeDtypeStruct` that `config` has."""
+    import jax
+
+    layers = config.backbone.stacks
+    if not config.backbone.scan_layers:  # one of each is traced: layers of a stack are alike, and many take a minute
+        config = config.replaced(**{f"num_{stack}_layers": min(1, count) for stack, count in layers.items()})
+    # The key is made inside, so that no device is asked for.
+    shapes = jax.eval_shape(lambda *inputs: config.network().init(jax.random.key(0), *inputs), *config.example())[
+        "params"
+    ]
+    return _with_layers(shapes, layers)
+
+
+def _with_layers(tree: dict, layers: Mapping[str, int]) -> dict:
+    """The tree with as many of each stack's first layer as there are to be."""
+    made = {}
+    for name, part in tree.items():
+        if name in layers and "layers_0" in part:
+            part = part | {f"layers_{i}": part["layers_0"] for i in range(layers[name])}
+        elif isinstance(part, dict):
+            part = _with_layers(part, layers)
+        made[name] = part
+    return made

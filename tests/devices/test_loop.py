@@ -1,0 +1,121 @@
+"""The loop of all inference: order, overlap, interruptions, placement on several devices, and what each scorer makes
+of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lisax.devices.batching import by_tokens, padded, padded_each
+from lisax.devices.finite import check_finite
+from lisax.devices.loop import DeviceLoop
+from lisax.errors import DataError, LisaxError
+
+WEIGHTS = {"scale": np.array([3.0], np.float32)}
+triple = jax.jit(lambda parameters, batch: batch["tokens"].sum(axis=1) * parameters["scale"])
+
+
+def batches_of(shards):
+    def batches(texts):
+        for rows, count, width in by_tokens([len(text) for text in texts], 16, 32, shards):
+            yield rows, {"tokens": padded([texts[row] for row in rows], count, width)}
+
+    return batches
+
+
+@given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=16), max_size=40))
+def test_results_are_in_the_order_of_the_examples(texts):
+    loop, told = DeviceLoop(WEIGHTS), []
+    found = loop.all(texts, batches_of(loop.shards), triple, np.asarray, told.append)
+    assert [float(value) for value in found] == [3.0 * sum(text) for text in texts]
+    assert sum(told) == len(texts)
+
+
+def test_windows_are_given_out_one_by_one_and_an_interrupted_call_goes_on_at_the_next():
+    loop = DeviceLoop(WEIGHTS)
+    windows = [[[1], [2, 2]], [[3]], [[4], [5]]]
+    found = loop.windows(iter(windows), batches_of(loop.shards), triple, np.asarray)
+    first = [float(value) for value in next(found)]
+    found.close()  # as where the process ends here
+    rest = loop.windows(iter(windows[1:]), batches_of(loop.shards), triple, np.asarray)
+    assert [first, *([float(value) for value in window] for window in rest)] == [[3, 12], [9], [12, 15]]
+
+
+def test_a_batch_is_fetched_when_the_next_is_under_way():
+    loop, told = DeviceLoop(WEIGHTS), []
+
+    def run(parameters, batch):
+        told.append("run")
+        return triple(parameters, batch)
+
+    def fetch(result):
+        told.append("fetch")
+        return np.asarray(result)
+
+    loop.all([[1] * 16, [1] * 15, [1] * 9, [1] * 8, [1] * 4], batches_of(1), run, fetch)
+    assert told == ["run", "run", "fetch", "run", "fetch", "fetch"]
+
+
+def test_an_error_while_a_batch_runs_reaches_the_caller_and_the_loop_serves_again():
+    loop = DeviceLoop(WEIGHTS)
+
+    def stops(parameters, batch):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        loop.all([[1], [2]], batches_of(1), stops, np.asarray)
+    assert [float(value) for value in loop.all([[1], [2]], batches_of(1), triple, np.asarray)] == [3, 6]
+
+
+def test_what_is_too_long_and_what_is_no_number_is_told():
+    loop = DeviceLoop(WEIGHTS | {"scale": np.array([np.nan], np.float32)}, source="weights.bin")
+    with pytest.raises(LisaxError, match="an input of 17 tokens was given to a scorer of at most 16"):
+        loop.all([[1] * 17], batches_of(1), triple, np.asarray)
+    with pytest.raises(DataError, match=r"weights\.bin: field 'scale': these weights hold values that are no numbers"):
+        loop.check_finite(loop.all([[1]], batches_of(1), triple, np.asarray))
+
+
+@pytest.mark.parametrize("scores", [[[1 / 3] * 3], [[2e6, 0.0, 0.0]]])
+def test_weights_without_measure_are_named(scores):
+    scores = [np.array(scores, np.float32)]
+    with pytest.raises(DataError, match=r"weights\.bin: field 'scale': these weights .* larger than 1e\+09"):
+        check_finite(scores, WEIGHTS | {"scale": np.array([1e30], np.float32)}, "weights.bin")
+    check_finite(scores, WEIGHTS, "weights.bin")
+
+
+def test_padding_fills_with_zeros():
+    assert padded([[1, 2], [3]], 3, 4).tolist() == [[1, 2, 0, 0], [3, 0, 0, 0], [0] * 4]
+    each = padded_each([[[1], [2, 3]], []], 2, 3, 2)
+    assert each.tolist() == [[[1, 0], [2, 3], [0, 0]], [[0, 0]] * 3] and each.dtype == np.int32
+
+
+def test_eight_devices_have_rows_of_their_own_and_give_the_same():
+    program = """
+import jax, numpy as np
+from tests.devices.test_loop import WEIGHTS, DeviceLoop, batches_of, triple
+loop = DeviceLoop(WEIGHTS)
+assert loop.shards == 8 and len(loop.parameters["scale"].sharding.device_set) == 8
+shapes = []
+def run(parameters, batch):
+    tokens = batch["tokens"]
+    shapes.append(tokens.shape)
+    assert {shard.data.shape[0] for shard in tokens.addressable_shards} == {tokens.shape[0] // 8}
+    assert len({shard.device for shard in tokens.addressable_shards}) == 8
+    return triple(parameters, batch)
+texts = [[1] * (1 + i % 16) for i in range(37)]
+found = loop.all(texts, batches_of(loop.shards), run, np.asarray)
+assert [float(value) for value in found] == [3.0 * len(text) for text in texts]
+assert all(rows % 8 == 0 for rows, _ in shapes)
+"""
+    subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        env=os.environ | {"JAX_NUM_CPU_DEVICES": "8", "PYTHONPATH": "."},
+    )

@@ -1,0 +1,280 @@
+"""Bundles as someone with bad intentions or a bad disk may hand them on: mutations of the files of a sound one.
+
+By hand, for so many seconds and with memory and time held to limits, which a test in this process could not be:
+
+    .venv/bin/python tests/scoring/hostile_bundles.py SECONDS [SEED]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from lisax.errors import LisaxError
+from lisax.files.writing import write_json
+from lisax.formats import presets
+from lisax.formats.pointing import POINT_SENTENCES
+from lisax.formats.ranking import RANK
+from lisax.formats.reading import POINT, READ, RETRIEVE
+from lisax.formats.tables import TABLE_FUSION
+from lisax.formats.triples import Triples
+from lisax.formats.verbalizing import VERBALIZE, verbalizing_card
+from lisax.formats.vocabulary import train_vocabulary
+from lisax.models.architectures import (
+    DualEncoderConfig,
+    FusionConfig,
+    Model,
+    PointerConfig,
+    ReaderConfig,
+    SpanReaderConfig,
+    T5Config,
+    describe,
+)
+from lisax.models.t5 import initialize
+from lisax.predict.opening import format_of, open_model
+from lisax.records import Table
+from lisax.retrieval.passages import Passage
+from lisax.training import export
+from lisax.weights import bundle
+from lisax.weights.checkpoints import MODEL_JSON, flatten
+from lisax.weights.interop.describing import described
+from lisax.weights.interop.kinds import VOCABULARY_NAME
+from lisax.weights.interop.safetensors_files import write_arrays
+
+T5 = T5Config(vocab_size=256, emb_dim=8, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=4, mlp_dim=8)
+TEXTS = ["Mara Velin wrote three books in Tarn, true or false, weak.", "question: title: context: relevant: a town"]
+MODELS: dict[str, tuple[Model, dict[str, Any]]] = {
+    "ranker": (T5, RANK.card(presets.PAPER, 64)),
+    "fusion": (FusionConfig(T5), TABLE_FUSION.card(presets.PAPER, 64, 2)),
+    "pointer": (
+        PointerConfig(T5, steps=2, hidden=4, hops=1, beam_size=2),
+        POINT_SENTENCES.card(presets.PAPER, 64, 2),
+    ),
+    "verbalizer": (T5, verbalizing_card("paper", 64, 8, 256)),
+    "retriever": (DualEncoderConfig(T5), {"text": {"family": "retrieve", "max_tokens": 64, "question_tokens": 32}}),
+    "reader": (ReaderConfig(T5, 2), {"text": {"family": "read", "max_tokens": 64, "passages": 2, "answer_tokens": 4}}),
+    "span reader": (SpanReaderConfig(T5, 2), {"text": {"family": "point", "max_tokens": 64, "passages": 2}}),
+}
+TABLE = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
+PASSAGE = Passage("text:p:0", "Tarn", "Tarn is a town.", ("p_0",), (0,))
+ODD_VALUES = (
+    None,
+    True,
+    -1,
+    0,
+    1,
+    2.5,
+    3,
+    10**6,
+    10**12,
+    -(10**300),
+    1e300,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "\0",
+    "gelu",
+    "float64",
+    "Module",
+    "é" * 2000,
+    [],
+    {},
+    [[]],
+    ["gelu"] * 100_000,
+    {"a": {}},
+    [None],
+    "../../etc/passwd",
+)
+
+
+def build(folder: Path) -> dict[str, Path]:
+    """A sound bundle of each kind, by name; those with a program without it too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    vocabulary, built = train_vocabulary(TEXTS, folder / VOCABULARY_NAME, 150), {}
+    for name, (model, card) in MODELS.items():
+        plain = folder / f"{name} without a program"
+        plain.mkdir()
+        arrays = flatten(initialize(model))
+        write_arrays(plain, {name: array.shape for name, array in arrays.items()}, arrays.items(), shard_bytes=None)
+        write_json(plain / MODEL_JSON, {"architecture": describe(model), "step": 0, **card})
+        shutil.copyfile(vocabulary.path, plain / VOCABULARY_NAME)
+        built[plain.name] = plain
+        if name in ("ranker", "fusion", "pointer"):
+            built[name] = export.export(plain, folder / name)
+    return built
+
+
+def load(folder: Path) -> Any:
+    """As whoever the bundle is for opens it."""
+    found = format_of(folder)
+    if found is RETRIEVE:
+        from lisax.predict.retriever import Retriever
+
+        return Retriever(folder)
+    if found is VERBALIZE:
+        from lisax.predict.verbalizer import Verbalizer
+
+        return Verbalizer.open(folder)
+    if found in (READ, POINT):
+        from lisax.predict.reader import Reader
+
+        return Reader(folder)
+    return open_model(folder)
+
+
+def use(model: Any) -> None:
+    """One answer."""
+    if hasattr(model, "read"):
+        model.read([("Who wrote?", [PASSAGE])])
+    elif hasattr(model, "verbalize"):
+        model.verbalize([Triples("t", "Tarn", (("kind", "town"),))])
+    elif hasattr(model, "questions"):
+        model.questions(["Who wrote?"])
+    elif hasattr(model, "tables") and hasattr(model, "objective"):
+        model.verify("Mara wrote.", [TABLE, TABLE])
+    else:
+        model.rank("Who wrote?", ["Mara wrote.", "A town."])
+
+
+def mutate(folder: Path, draw: random.Random) -> str:
+    """Changes one or two files of a bundle; says how."""
+    return " and ".join(_mutate_one(folder, draw) for _ in range(draw.choice((1, 1, 2))))
+
+
+def _mutate_one(folder: Path, draw: random.Random) -> str:
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    path = draw.choice([*files, folder / MODEL_JSON, folder / bundle.PARAMETERS_NAME])
+    content = path.read_bytes() if path.is_file() else b""
+    if not content or draw.random() < 0.1:
+        path.unlink(missing_ok=True)
+        return f"no {path.name}"
+    header = path.suffix == ".safetensors"
+    if (path.suffix == ".json" or header) and draw.random() < 0.8:
+        text = content[8 : 8 + struct.unpack("<Q", content[:8])[0]] if header else content
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):  # of a mutation before
+            value = {}
+        said, value = _changed(value, draw)
+        made = json.dumps(value).encode()
+        if draw.random() < 0.05:
+            said, made = "nested", b"[" * 100_000 + b"]" * 100_000
+        path.write_bytes(struct.pack("<Q", len(made)) + made + content[8 + len(text) :] if header else made)
+        return f"{path.name}: {said}"
+    damaged = bytearray(content)
+    kind = draw.choice(("cut", "garbage", "bytes", "run", "longer", "numbers"))
+    if kind == "cut":
+        del damaged[draw.randrange(len(damaged)) :]
+    elif kind == "garbage":
+        damaged = bytearray(draw.randbytes(draw.choice((1, 8, 100, 10_000))))
+    elif kind == "longer":
+        damaged += draw.randbytes(100)
+    elif kind == "numbers" and header:
+        start, number = len(damaged) // 2 & ~3, draw.choice((float("nan"), float("inf"), -float("inf"), 1e38))
+        damaged[start:] = struct.pack("<f", number) * ((len(damaged) - start) // 4)
+    else:
+        for _ in range(draw.choice((1, 3, 30))):
+            at = draw.randrange(len(damaged))
+            damaged[at : at + (1 if kind == "bytes" else 8)] = draw.randbytes(1 if kind == "bytes" else 8)
+    path.write_bytes(bytes(damaged))
+    return f"{path.name}: {kind}"
+
+
+def _changed(value: Any, draw: random.Random) -> tuple[str, Any]:
+    """A JSON value with one place in it changed."""
+    if isinstance(value, dict) and value and draw.random() < 0.9:
+        name = draw.choice(sorted(value))
+        how = draw.choice(("deeper", "deeper", "deeper", "gone", "renamed"))
+        rest = {key: inner for key, inner in value.items() if key != name}
+        if how == "gone":
+            return f"no {name}", rest
+        if how == "renamed":
+            new = draw.choice(("kind", "backbone", "x", f"{name}/x", "a\nb", ""))
+            return f"{name} is {new!r}", rest | {new: value[name]}
+        said, inner = _changed(value[name], draw)
+        return f"{name}.{said}", value | {name: inner}
+    if isinstance(value, list) and value and draw.random() < 0.7:
+        place = draw.randrange(len(value))
+        said, inner = _changed(value[place], draw)
+        return f"{place}.{said}", [*value[:place], inner, *value[place + 1 :]]
+    odd = draw.choice(ODD_VALUES)
+    return f"= {str(odd)[:30]}", odd
+
+
+# --- By hand -------------------------------------------------------------------------------------
+
+SECONDS, GIGABYTES = 20.0, 6
+
+
+def _work(folder: Path, seconds: float, seed: int, log: Path) -> None:
+    """Tries one mutation after the other in this process, and notes each before it is tried."""
+    end, built = time.monotonic() + seconds, {path.name: path for path in sorted(folder.iterdir()) if path.is_dir()}
+    for path in built.values():
+        use(load(path))  # libraries are imported and programs compiled before the limit
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + (GIGABYTES << 30),) * 2)
+    while time.monotonic() < end:
+        draw = random.Random(seed)
+        name = draw.choice(sorted(built))
+        with tempfile.TemporaryDirectory() as made:
+            hostile = Path(shutil.copytree(built[name], Path(made) / "bundle"))
+            how = mutate(hostile, draw)
+            log.write_text(f"{seed} {name}: {how}")
+            for step in (
+                lambda: use(load(hostile)),
+                lambda: described(hostile),
+                lambda: export.export(hostile, Path(made) / "out"),
+            ):
+                began = time.monotonic()
+                try:
+                    step()
+                except LisaxError as error:
+                    if len(str(error)) > 2000 or "\n" in str(error):
+                        print(f"{seed} {name}: {how}: a message of {len(str(error))} characters", flush=True)
+                except Exception as error:
+                    print(f"{seed} {name}: {how}: {type(error).__name__}: {str(error)[:200]}", flush=True)
+                if time.monotonic() - began > SECONDS:
+                    print(f"{seed} {name}: {how}: {time.monotonic() - began:.0f} seconds", flush=True)
+        seed += 1
+    log.write_text(f"{seed} done")
+
+
+def main(seconds: float, seed: int) -> None:
+    end = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as name:
+        folder, log = Path(name) / "built", Path(name) / "log"
+        os.environ |= {"JAX_COMPILATION_CACHE_DIR": f"{name}/jax", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+        for path in build(Path(name) / "making").values():
+            shutil.copytree(path, folder / path.name)
+        while (left := end - time.monotonic()) > 0:
+            log.write_text(f"{seed}")
+            try:
+                done = subprocess.run(
+                    [sys.executable, __file__, "work", str(folder), str(left), str(seed), str(log)], timeout=left + 120
+                ).returncode
+            except subprocess.TimeoutExpired:
+                done = "no end"
+            if done == 0:
+                break
+            print(f"ended with {done}: {log.read_text()}", flush=True)
+            seed = int(log.read_text().split()[0]) + 1
+        print(log.read_text())
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "work":
+        _work(Path(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5]))
+    else:
+        os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+        main(float(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else 0)

@@ -1,0 +1,54 @@
+"""Training data in memory for tests, without TensorFlow: the targets are the first tokens of the inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lisax.models.architectures import T5Config
+from lisax.training.train import TrainConfig
+from lisax.weights.checkpoints import CheckpointConfig, SaveCheckpointConfig
+
+MODEL = T5Config(
+    vocab_size=64,
+    emb_dim=16,
+    num_heads=2,
+    num_encoder_layers=1,
+    num_decoder_layers=1,
+    head_dim=8,
+    mlp_dim=32,
+    dropout_rate=0.1,
+)
+
+
+def batch_of(seed: int, rows: int = 8) -> dict[str, np.ndarray]:
+    inputs = np.random.default_rng(seed).integers(2, 60, (rows, 8)).astype(np.int32)
+    targets = inputs[:, :3].copy()
+    shifted = np.pad(targets[:, :-1], ((0, 0), (1, 0)))
+    return {
+        "encoder_input_tokens": inputs,
+        "decoder_target_tokens": targets,
+        "decoder_input_tokens": shifted,
+        "decoder_loss_weights": np.ones_like(targets),
+    }
+
+
+def source(skip: int):
+    while True:
+        yield batch_of(skip)
+        skip += 1
+
+
+def dev():
+    return [batch_of(10_000 + i) for i in range(2)]
+
+
+def config(model_dir, total_steps: int | None, *, save: SaveCheckpointConfig | None = None, **fields) -> TrainConfig:
+    fields = {
+        "model": MODEL,
+        "train_data": source,
+        "dev_data": dev,
+        "eval_period": 4,
+        "log_period": 1,
+        "checkpoint": CheckpointConfig(save or SaveCheckpointConfig(period=3)),
+    } | fields
+    return TrainConfig(model_dir=str(model_dir), total_steps=total_steps, **fields)

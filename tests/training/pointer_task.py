@@ -1,0 +1,65 @@
+"""Pointing in memory: of four candidates two are evidence by their mark, in the order of their marks, and the second one's
+word is the label. Claims without information have neither."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lisax.models.architectures import PointerConfig, T5Config
+from lisax.models.pointer_loss import COLUMNS
+from lisax.training.objectives import Loss
+from lisax.training.train import TrainConfig
+from lisax.weights.checkpoints import CheckpointConfig, SaveCheckpointConfig
+
+CANDIDATES, LENGTH = 4, 5
+T5 = T5Config(
+    vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32
+)
+MODEL = PointerConfig(T5, steps=3, hidden=16, hops=2)  # the label is the mean over steps: of two it would be a tie
+FIRST, SECOND, TRUTHS = 2, 3, (4, 5)  # tokens
+
+
+def batch_of(seed: int, rows: int = 16) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    tokens = rng.integers(10, 60, (rows, CANDIDATES, LENGTH)).astype(np.int32)
+    tokens[:, :, -1] = 1
+    targets = np.zeros((rows, CANDIDATES, COLUMNS), np.int32)
+    for row in range(rows):
+        label = int(rng.integers(3))
+        targets[row, :, 0] = 2 + label
+        if label == 2:
+            continue
+        first, second = rng.permutation(CANDIDATES)[:2]
+        tokens[row, first, 0], tokens[row, second, :2] = FIRST, (SECOND, TRUTHS[label])
+        targets[row, [first, second], 1] = 1, 2
+        targets[row, [first, second], 2] = 1
+    targets = targets.reshape(rows, -1)
+    return {
+        "encoder_input_tokens": tokens.reshape(rows, -1),
+        "decoder_target_tokens": targets,
+        "decoder_input_tokens": np.pad(targets[:, :-1], ((0, 0), (1, 0))),
+        "decoder_loss_weights": (targets > 0).astype(np.int32),
+    }
+
+
+def source(skip: int):
+    while True:
+        yield batch_of(skip)
+        skip += 1
+
+
+def dev():
+    return [batch_of(10_000, rows=64)]
+
+
+def config(model_dir, total_steps: int, **fields) -> TrainConfig:
+    fields = {
+        "model": MODEL,
+        "train_data": source,
+        "dev_data": dev,
+        "eval_period": 1000,
+        "log_period": 1,
+        "loss": Loss(z_loss=0.0),
+        "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=100)),
+    } | fields
+    return TrainConfig(model_dir=str(model_dir), total_steps=total_steps, **fields)

@@ -1,0 +1,318 @@
+"""Exported models, each read again in a fresh process and compared with the checkpoint they came from.
+
+All is float32 of the same mathematics; products are summed in another order at most, hence 1e-5 on probabilities.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import lisax
+from lisax import cli
+from lisax.errors import DataError, LisaxError
+from lisax.formats import presets
+from lisax.formats.ranking import RANK
+from lisax.formats.tables import TABLE_FUSION
+from lisax.formats.vocabulary import train_vocabulary
+from lisax.models.architectures import FusionConfig, T5Config, describe
+from lisax.models.t5 import Transformer, initialize
+from lisax.predict.fusion_model import FusionModel
+from lisax.predict.text_model import TextModel
+from lisax.records import Table
+from lisax.scoring import program
+from lisax.scoring.fusion import FusionScorer
+from lisax.training import export
+from lisax.weights import bundle, safetensors_file
+from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig, nested
+from lisax.weights.train_state import TrainState
+
+MODEL = T5Config(
+    vocab_size=384, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8, mlp_dim=32
+)
+TEXTS = [f"Mara Velin wrote {n} books in Tarn, true or false." for n in ("two", "three", "ten")]
+QUERY, SENTENCES = "Who wrote in Tarn?", ["Mara Velin wrote three books.", "Tarn lies far away and is old and small."]
+TABLE = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
+ATOL = 1e-5
+
+# A process that has jax, numpy, sentencepiece and what they need.
+ALONE = """
+import importlib.metadata, json, re, sys
+
+requirements = {"jax", "numpy", "sentencepiece"}
+for name in ("jax", "jaxlib", "sentencepiece"):
+    requirements |= {re.match(r"[\\w-]+", line)[0] for line in importlib.metadata.requires(name) or ()
+                     if "extra ==" not in line}
+allowed = {name.replace("-", "_") for name in requirements} | {"lisax", "_lisax"}
+
+class OnlyThose:
+    finders = list(sys.meta_path)
+
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top in sys.stdlib_module_names or top.startswith("_sysconfigdata") or top in allowed:
+            return next(filter(None, (finder.find_spec(name, path, target) for finder in self.finders)), None)
+
+sys.meta_path[:] = [OnlyThose()]
+"""
+
+
+def save_checkpoint(
+    model_dir: Path, vocabulary: Path, *, model: T5Config | FusionConfig = MODEL, text: dict | None = None
+) -> Path:
+    card = {"architecture": describe(model)} | (RANK.card(presets.PAPER, 64) if text is None else text)
+    files = {"spiece.model": vocabulary.read_bytes()}
+    with CheckpointWriter(model_dir, SaveCheckpointConfig(), card, files) as writer:
+        return writer.save(TrainState(jnp.int32(0), initialize(model, 1), {}), {})
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tmp_path_factory):
+    return train_vocabulary(TEXTS, tmp_path_factory.mktemp("vocabulary") / "spiece.model", 120).path
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory, vocabulary):
+    return save_checkpoint(tmp_path_factory.mktemp("checkpoint"), vocabulary)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory, checkpoint):
+    out = tmp_path_factory.mktemp("export") / "bundle"
+    assert (
+        cli.main(
+            [
+                "export",
+                "--model",
+                str(checkpoint),
+                "--out",
+                str(out),
+                "--format",
+                "stablehlo",
+                "--format",
+                "savedmodel",
+            ]
+        )
+        == 0
+    )
+    return out
+
+
+@pytest.fixture(scope="module")
+def expected(checkpoint):
+    """Relevance of each sentence by the checkpoint itself, in order."""
+    return [score for _, score in sorted(TextModel.open(checkpoint).rank(QUERY, SENTENCES))]
+
+
+def tokens_of(checkpoint) -> np.ndarray:
+    """The inputs as `rank` makes them, int32 [2, length]."""
+    model = TextModel.open(checkpoint)
+    given = []
+    model._scorer.logits = lambda tokens, progress: given.extend(tokens) or np.zeros((len(tokens), 2))
+    model.rank(QUERY, SENTENCES)
+    width = max(map(len, given))
+    return np.array([[*ids, *[0] * (width - len(ids))] for ids in given], np.int32)
+
+
+def fresh_process(code: str, *arguments) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_bundle_is_read_with_jax_numpy_and_sentencepiece_alone(exported, expected):
+    scores = json.loads(
+        fresh_process(
+            ALONE
+            + """
+import lisax
+ranked = lisax.load(sys.argv[1]).rank(sys.argv[2], sys.argv[3:])
+print(json.dumps([score for _, score in sorted(ranked)]))
+""",
+            exported,
+            QUERY,
+            *SENTENCES,
+        )
+    )
+    np.testing.assert_allclose(scores, expected, atol=ATOL)
+
+
+def test_no_file_names_a_place_of_the_machine_that_exported(exported):
+    places = [
+        str(Path(lisax.__file__).parents[1]).encode(),
+        str(Path(jax.__file__).parents[1]).encode(),
+        b"site-packages",
+    ]
+    for folder in (exported, lisax.example_model()):
+        for file in filter(Path.is_file, Path(folder).rglob("*")):
+            content = file.read_bytes()
+            assert not [place for place in places if place in content], file
+
+
+def test_stablehlo_is_read_by_jax_export(exported, expected, checkpoint, tmp_path):
+    np.save(tmp_path / "tokens.npy", tokens_of(checkpoint))
+    logits = json.loads(
+        fresh_process(
+            """
+import sys, json, numpy as np
+from jax import export
+from safetensors.numpy import load_file
+
+folder, tokens = sys.argv[1], np.load(sys.argv[2])
+scorer = export.deserialize(open(f"{folder}/scorer.jax_export", "rb").read())
+assert scorer.platforms == ("cpu", "cuda", "tpu"), scorer.platforms
+print(json.dumps(scorer.call(load_file(f"{folder}/model.safetensors"), tokens)[0].tolist()))
+""",
+            exported,
+            tmp_path / "tokens.npy",
+        )
+    )
+    odds = np.exp(logits)
+    np.testing.assert_allclose((odds / odds.sum(1, keepdims=True))[:, 0], expected, atol=ATOL)
+
+
+def test_tensorflow_runs_the_saved_model_without_jax(exported, expected, checkpoint, tmp_path):
+    np.save(tmp_path / "tokens.npy", tokens_of(checkpoint))
+    found = json.loads(
+        fresh_process(
+            """
+import sys, json, numpy as np
+sys.modules["jax"] = None  # importing it would fail
+import tensorflow as tf
+
+score = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
+tokens = np.load(sys.argv[2])
+every = [score(tokens=tf.constant(tokens))["probabilities"].numpy().tolist()]
+every.append([score(tokens=tf.constant(row[None]))["probabilities"].numpy()[0].tolist() for row in tokens])
+print(json.dumps(every))
+""",
+            exported / export.SAVED_MODEL_NAME,
+            tmp_path / "tokens.npy",
+        ).splitlines()[-1]
+    )
+    for probabilities in found:
+        np.testing.assert_allclose(np.array(probabilities)[:, 0], expected, atol=ATOL)
+
+
+def test_the_program_is_the_model_at_any_length(exported):
+    """Beyond the farthest distance that has a bias of its own, and with one token."""
+    described = program.read_description(exported)
+    parameters = safetensors_file.read(exported / bundle.PARAMETERS_NAME)
+    score, rng = jax.jit(program.load(exported, described)), np.random.default_rng(0)
+    model = jax.jit(functools.partial(Transformer(MODEL).apply, method="first_step_logits"))
+    for shape in ((1, 1), (3, 40), (2, 300)):
+        tokens = rng.integers(2, 380, shape).astype(np.int32)
+        wanted = model({"params": nested(parameters)}, tokens, jnp.array(described["pieces"]))
+        np.testing.assert_allclose(score(parameters, tokens)[0], wanted, atol=ATOL)
+
+
+def test_eight_devices_share_a_bundles_program(exported, expected):
+    scores = json.loads(
+        fresh_process(
+            """
+import os
+os.environ["JAX_NUM_CPU_DEVICES"] = "8"
+import jax, json, lisax, sys
+assert jax.device_count() == 8
+print(json.dumps([score for _, score in sorted(lisax.load(sys.argv[1]).rank(sys.argv[2], sys.argv[3:]))]))
+""",
+            exported,
+            QUERY,
+            *SENTENCES,
+        )
+    )
+    np.testing.assert_allclose(scores, expected, atol=ATOL)
+
+
+@pytest.mark.parametrize("objective, heads", [("joint", 2), pytest.param("ternary", 0, marks=pytest.mark.slow)])
+def test_the_bundle_of_table_fusion_needs_no_more(vocabulary, tmp_path, objective, heads):
+    checkpoint = save_checkpoint(
+        tmp_path / "model",
+        vocabulary,
+        model=FusionConfig(MODEL, objective, heads),
+        text=TABLE_FUSION.card(presets.PAPER, 48, 3),
+    )
+    expected = FusionModel(checkpoint).verify(QUERY, [TABLE, TABLE])
+    folder = export.export(checkpoint, tmp_path / "bundle", ["stablehlo", "savedmodel"])
+    found = json.loads(
+        fresh_process(
+            ALONE
+            + """
+import lisax
+from lisax.records import Table
+
+table = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
+print(json.dumps(lisax.load(sys.argv[1]).verify(sys.argv[2], [table, table])))
+""",
+            folder,
+            QUERY,
+        )
+    )
+    assert found == pytest.approx(expected, abs=ATOL)
+    tokens = np.random.default_rng(0).integers(2, 380, (2, 3, 11)).astype(np.int32)
+    np.save(tmp_path / "tokens.npy", tokens)
+    of_tensorflow = json.loads(
+        fresh_process(
+            """
+import sys, json, numpy as np
+sys.modules["jax"] = None  # importing it would fail
+import tensorflow as tf
+
+score = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
+print(json.dumps({name: x.numpy().tolist() for name, x in score(tokens=tf.constant(np.load(sys.argv[2]))).items()}))
+""",
+            folder / export.SAVED_MODEL_NAME,
+            tmp_path / "tokens.npy",
+        ).splitlines()[-1]
+    )
+    ours = FusionScorer.open(checkpoint, texts=3, max_tokens=11).scores(tokens.tolist())
+    for name, wanted in ours._asdict().items():
+        np.testing.assert_allclose(np.reshape(of_tensorflow[name], wanted.shape), wanted, atol=ATOL)
+
+
+def test_what_does_not_belong_together_is_told(exported, vocabulary, tmp_path):
+    folder = shutil.copytree(exported, tmp_path / "bundle", ignore=shutil.ignore_patterns("saved_model"))
+    whole = (folder / bundle.PARAMETERS_NAME).read_bytes()
+    for damaged in (b"", whole[:5], whole[:300], whole[:-4], whole + b"more"):
+        (folder / bundle.PARAMETERS_NAME).write_bytes(damaged)
+        with pytest.raises(DataError, match="model.safetensors: not a whole safetensors file"):
+            TextModel.open(folder)
+    other = save_checkpoint(tmp_path / "other", vocabulary, model=dataclasses.replace(MODEL, num_encoder_layers=1))
+    shutil.copyfile(export.export(other, tmp_path / "small") / bundle.PARAMETERS_NAME, folder / bundle.PARAMETERS_NAME)
+    with pytest.raises(LisaxError, match="missing encoder/layers_1/"):
+        TextModel.open(folder)
+    (folder / bundle.PARAMETERS_NAME).write_bytes(whole)
+    (folder / program.PROGRAM_JSON).write_text("{}")
+    with pytest.raises(DataError, match="scorer.json: not the description of a scorer"):
+        TextModel.open(folder, backend="jax")
+
+
+def test_without_a_text_format_there_is_no_program(vocabulary, tmp_path, capsys):
+    checkpoint = save_checkpoint(tmp_path / "model", vocabulary, text={})
+    out = ["export", "--model", str(checkpoint), "--out"]
+    assert cli.main([*out, str(tmp_path / "a"), "--format", "stablehlo"]) == 1
+    assert "label words" in capsys.readouterr().err and not (tmp_path / "a").exists()
+    assert cli.main([*out, str(tmp_path / "b")]) == 0
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [
+        "model.json",
+        "model.safetensors",
+        "spiece.model",
+    ]
+    with pytest.raises(LisaxError, match="no export format is named 'onnx'"):
+        export.export(checkpoint, tmp_path / "c", ["onnx"])

@@ -1,0 +1,52 @@
+"""What is summed over a batch, by hand."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from fusion_task import LENGTH, MODEL, TABLES, batch_of
+
+from lisax.models.t5 import initialize
+from lisax.training.objectives import Fusion, Loss, sums
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_sums_over_tokens_and_sequences(packed):
+    targets = np.array([[5, 1, 0], [6, 7, 1], [8, 1, 0], [0, 0, 0]], np.int32)
+    guesses = np.array([[5, 1, 9], [6, 9, 1], [9, 9, 0], [9, 9, 9]])
+    batch = {
+        "decoder_target_tokens": targets,
+        "decoder_loss_weights": (targets > 0).astype(np.int32),
+        "encoder_input_tokens": np.array([[3, 1, 0, 0], [3, 3, 3, 1], [1, 0, 0, 0], [0, 0, 0, 0]], np.int32),
+    }
+    if packed:
+        batch["decoder_segment_ids"] = np.array([[1, 2, 0], [1, 1, 1], [1, 1, 0], [0, 0, 0]], np.int32)
+    loss = np.arange(12.0).reshape(4, 3)
+    found = sums(jnp.asarray(loss), jnp.eye(10)[guesses], {name: jnp.asarray(array) for name, array in batch.items()})
+    assert {name: float(value) for name, value in found.items()} == {
+        "loss": 0 + 1 + 3 + 4 + 5 + 6 + 7,
+        "target_tokens": 7,
+        "input_tokens": 7,
+        "right_tokens": 4,
+        "rows": 3,
+        "right_rows": 1,
+        "examples": 4 if packed else 3,
+    }
+
+
+def test_fusion_reads_no_table_without_a_class():
+    batch, parameters = batch_of(0, rows=4), initialize(MODEL)
+    targets = batch["decoder_target_tokens"]
+    lost = np.argmin(targets, axis=1)  # one that is not gold
+    targets[np.arange(4), lost] = 0
+    emptied = batch["encoder_input_tokens"].reshape(4, TABLES, LENGTH).copy()
+    emptied[np.arange(4), lost] = 0
+    found, expected = (
+        Fusion()(MODEL, parameters, batch | {"encoder_input_tokens": inputs}, Loss(z_loss=0.0), None)
+        for inputs in (batch["encoder_input_tokens"], emptied.reshape(4, -1))
+    )
+    assert {name: float(value) for name, value in found.items()} == pytest.approx(
+        {name: float(value) for name, value in expected.items()}
+    )
+    assert found["input_tokens"] == 4 * 2 * LENGTH and found["target_tokens"] == 8 and found["decided"] == 4

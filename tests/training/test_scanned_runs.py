@@ -1,0 +1,264 @@
+"""A model trained with its layers scanned, from gin to a bundle, to T5X and Hugging Face and back: the same scores."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from memory_task import MODEL, config
+from test_export import ALONE, QUERY, SENTENCES
+
+from lisax import cli
+from lisax.formats import presets
+from lisax.formats.examples import Example, Passage, write_examples
+from lisax.formats.ranking import RANK
+from lisax.formats.vocabulary import train_vocabulary
+from lisax.models.architectures import (
+    DualEncoderConfig,
+    FusionConfig,
+    PointerConfig,
+    ReaderConfig,
+    SpanReaderConfig,
+    T5Config,
+    describe,
+)
+from lisax.models.stacking import unstack
+from lisax.models.t5 import initialize
+from lisax.predict.text_model import TextModel
+from lisax.training.optimizers import Adafactor
+from lisax.training.train import train
+from lisax.training.train_log import read_train_log
+from lisax.weights.checkpoints import (
+    CheckpointConfig,
+    CheckpointWriter,
+    RestoreCheckpointConfig,
+    SaveCheckpointConfig,
+    flatten,
+    read_card,
+)
+from lisax.weights.interop.convert import opened
+from lisax.weights.interop.pieces import shapes_of
+from lisax.weights.restore import load_parameters
+from lisax.weights.train_state import TrainState
+
+LENGTHS = "{'inputs': 64, 'targets': 2}"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A data folder with one small ranking task."""
+    folder = tmp_path_factory.mktemp("data")
+    made = [
+        Example(str(i), f"claim number {i}", (Passage(f"p_{i}", "Title", f"a text of {i}"),), label=bool(i % 2))
+        for i in range(16)
+    ]
+    (folder / "examples").mkdir()
+    for split in ("train", "dev"):
+        write_examples(folder / "examples" / f"rank.{split}.jsonl", made)
+    texts = [RANK.encode(example, preset=presets.get("paper"), count_tokens=len) for example in made]
+    train_vocabulary([f"{text.inputs} true false weak" for text in texts], folder / "spiece.model", 110)
+    return folder
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(False, id="bias_shared"),
+        pytest.param(True, id="bias_per_layer", marks=pytest.mark.slow),
+    ],
+)
+def run(request, data, tmp_path_factory):
+    """(a function that calls a verb on the task, MODEL_DIR of a model that was trained in two goes)."""
+    own = [
+        f"--gin.T5Config.relative_bias_per_layer={request.param}",
+        "--gin.T5Config.num_encoder_layers=2",
+        "--gin.T5Config.num_decoder_layers=2",
+        "--gin.VOCAB_SIZE=384",
+        "--gin.MIXTURE_OR_TASK_MODULE=tasks",
+        "--gin.MIXTURE_OR_TASK_NAME=list5_rank",
+        "--gin.BATCH_SIZE=8",
+        f"--gin.TASK_FEATURE_LENGTHS={LENGTHS}",
+    ]
+    folder = tmp_path_factory.mktemp("run")
+
+    def call(verb, file, *bindings):
+        return cli.main(
+            [
+                verb,
+                "--gin_file=models/t5_1_1_tiny.gin",
+                f"--gin_file=runs/{file}.gin",
+                *own,
+                *(f"--gin.{binding}" for binding in bindings),
+            ]
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LISAX_DATA", str(data))
+        for steps in (2, 4):
+            assert (
+                call(
+                    "train",
+                    "pretrain",
+                    f"MODEL_DIR={folder / 'model'}",
+                    f"TRAIN_STEPS={steps}",
+                    "PACK=False",
+                    "EVAL_PERIOD=4",
+                    "T5Config.scan_layers=True",
+                    "train.log_period=1",
+                )
+                == 0
+            )
+        yield call, folder / "model"
+
+
+def scores(call, checkpoint, out):
+    assert call("infer", "infer", f"CHECKPOINT_PATH={checkpoint}", "infer.mode=score", f"INFER_OUTPUT_DIR={out}") == 0
+    return (out / "list5_rank-score.jsonl").read_bytes()
+
+
+def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
+    call, model = run
+    assert [row["step"] for row in read_train_log(model) if row["kind"] == "train"] == [1, 2, 3, 4]
+    assert "encoder/encoder/mlp/wo/kernel" not in flatten(load_parameters(model))
+    expected = scores(call, model, tmp_path / "own")
+    assert call("eval", "eval", f"CHECKPOINT_PATH={model}", f"EVAL_OUTPUT_DIR={tmp_path}") == 0
+    capsys.readouterr()
+    scans = {"t5x-native": True, "t5x-orbax": False}  # layers of training that starts there, with its optimizer
+    for kind in ("t5x-native", "t5x-orbax", "huggingface"):
+        there, back = tmp_path / kind, tmp_path / f"{kind}_back"
+        assert cli.main(["checkpoint", "export", str(model), "--out", str(there), "--format", kind]) == 0
+        assert scores(call, there, tmp_path / f"{kind}_scores") == expected
+        beside = next(model.glob("checkpoint_*")) / "spiece.model"
+        assert cli.main(["checkpoint", "import", str(there), "--out", str(back), "--vocabulary", str(beside)]) == 0
+        assert scores(call, back, tmp_path / f"{kind}_back_scores") == expected
+        if kind in scans:
+            capsys.readouterr()
+            assert (
+                call(
+                    "train",
+                    "finetune",
+                    f"MODEL_DIR={tmp_path / f'{kind}_trained'}",
+                    "TRAIN_STEPS=5",
+                    f"INITIAL_CHECKPOINT_PATH={there}",
+                    "RestoreCheckpointConfig.restore_optimizer=True",
+                    f"T5Config.scan_layers={scans[kind]}",
+                    "EVAL_PERIOD=5",
+                )
+                == 0
+            )
+            assert "with its optimizer state" in capsys.readouterr().err
+
+
+def test_the_bundle_scores_the_same_with_jax_numpy_and_sentencepiece_alone(run, tmp_path):
+    _, model = run
+    expected = [score for _, score in sorted(TextModel.open(model).rank(QUERY, SENTENCES))]
+    assert cli.main(["export", "--model", str(model), "--out", str(tmp_path / "bundle")]) == 0
+    assert read_card(tmp_path / "bundle")["architecture"]["scan_layers"] is False
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            ALONE
+            + """
+import lisax
+ranked = lisax.load(sys.argv[1]).rank(sys.argv[2], sys.argv[3:])
+print(json.dumps([score for _, score in sorted(ranked)]))
+""",
+            str(tmp_path / "bundle"),
+            QUERY,
+            *SENTENCES,
+        ],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_allclose(json.loads(done.stdout), expected, atol=1e-5)
+
+
+def test_show_tells_the_slots_of_stacked_layers(run, capsys):
+    assert cli.main(["checkpoint", "show", str(run[1])]) == 0
+    said = capsys.readouterr().out
+    assert "layers stacked (scanned)" in said and "values: m, v, v_col, v_row" in said
+
+
+@pytest.mark.parametrize("bias_per_layer", [False, True])
+def test_training_goes_on_in_the_folder_of_a_run_without_model_json(tmp_path, capfd, bias_per_layer):
+    """As T5X leaves it. The architecture is that of the configuration, and then stands beside the checkpoint."""
+    fields = {"model": MODEL.replaced(relative_bias_per_layer=bias_per_layer, scan_layers=bias_per_layer)}
+    whole = train(config(tmp_path / "whole", 4, **fields))
+    train(config(tmp_path / "theirs", 3, **fields))
+    checkpoint = tmp_path / "theirs" / "checkpoint_3"
+    for path in checkpoint.iterdir():
+        if path.name != "state":
+            path.unlink()
+    result = train(config(tmp_path / "theirs", 4, **fields))
+    assert "has no model.json, as T5X leaves it" in capfd.readouterr().err
+    assert result.step == 4 and whole.step == 4
+    assert read_card(checkpoint)["step"] == 3
+    assert (
+        read_card(checkpoint)["training"] | {"first_step": 3, "slots_first_step": 0}
+        == read_card(checkpoint)["training"]
+    )
+    assert load_parameters(checkpoint).keys() == {"token_embedder", "encoder", "decoder"}
+    with pytest.raises(Exception, match="are not those of the model"):
+        shutil.rmtree(tmp_path / "theirs" / "checkpoint_4")
+        (checkpoint / "model.json").unlink()
+        train(config(tmp_path / "theirs", 4, model=MODEL.replaced(mlp_dim=64)))
+
+
+def test_layers_with_a_bias_each_start_from_a_model_that_shares_it(tmp_path, capfd):
+    model = MODEL.replaced(dropout_rate=0.0, num_encoder_layers=2)
+    train(config(tmp_path / "shared", 2, model=model))
+    restore = RestoreCheckpointConfig(path=str(tmp_path / "shared"), restore_optimizer=True)
+    train(
+        config(
+            tmp_path / "own",
+            3,
+            model=model.replaced(relative_bias_per_layer=True, scan_layers=True),
+            checkpoint=CheckpointConfig(restore=restore),
+        )
+    )
+    assert "with its optimizer state" in capfd.readouterr().err
+    train(config(tmp_path / "going", 3, model=model, checkpoint=CheckpointConfig(restore=restore)))
+    first = [
+        next(row["loss"] for row in read_train_log(tmp_path / name) if row["kind"] == "train")
+        for name in ("own", "going")
+    ]
+    assert first[0] == pytest.approx(first[1], rel=1e-5)
+
+
+T5 = T5Config(
+    vocab_size=24, emb_dim=16, num_heads=2, num_encoder_layers=3, num_decoder_layers=2, head_dim=8, mlp_dim=32
+)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FusionConfig(T5, "joint", 2),
+        PointerConfig(T5),
+        DualEncoderConfig(T5),
+        ReaderConfig(T5, passages=2),
+        SpanReaderConfig(T5, passages=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_models_built_on_a_t5_come_out_too(tmp_path, model):
+    scanned = model.replaced(scan_layers=True)
+    parameters, optimizer = initialize(scanned, 1), Adafactor()
+    with CheckpointWriter(tmp_path, SaveCheckpointConfig(), {"architecture": describe(scanned)}, {}) as writer:
+        writer.save(TrainState(jnp.int32(0), parameters, optimizer.init(parameters)), {})
+    checkpoint, architecture = opened(tmp_path)
+    assert architecture == model and checkpoint.scanned
+    expected = jax.eval_shape(optimizer.init, unstack(parameters))
+    assert shapes_of(checkpoint.slots) == {name: leaf.shape for name, leaf in flatten(expected).items()}
+    for name, array in checkpoint.read(checkpoint.parameters):
+        np.testing.assert_array_equal(array, flatten(unstack(parameters))[name])

@@ -1,0 +1,164 @@
+"""Checkpoints from one layout to another and back: parameters, slots and step stay what they were."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from checkpoint_files import T5_1_0, T5_1_1, in_memory, random_parameters, slots_of, small_vocabulary
+
+from lisax import cli
+from lisax.weights import bundle
+from lisax.weights.checkpoints import flatten, read_card
+from lisax.weights.interop.huggingface import write_huggingface
+from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.interop.safetensors_files import stored_arrays
+from lisax.weights.interop.t5x_native import write_native
+from lisax.weights.restore import load_parameters
+
+MODELS = {"t5_1_1": T5_1_1, "t5_1_0": T5_1_0}
+
+
+def _native(folder, config, step=7):
+    parameters = random_parameters(config)
+    folder = folder / f"checkpoint_{step}"
+    folder.mkdir(parents=True)
+    write_native(folder, in_memory(parameters, slots_of(parameters), step))
+    return folder
+
+
+def _assert_same(found, expected):
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        assert found[name].dtype == np.float32
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_native_to_ours_and_back(tmp_path, name, capsys):
+    native = _native(tmp_path / "first", MODELS[name])
+    parameters = random_parameters(MODELS[name])
+    assert cli.main(["checkpoint", "import", str(tmp_path / "first"), "--out", str(tmp_path / "ours")]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "ours" / "checkpoint_7")
+    assert (
+        cli.main(
+            ["checkpoint", "export", str(tmp_path / "ours"), "--out", str(tmp_path / "again"), "--format", "t5x-native"]
+        )
+        == 0
+    )
+    for path in (native, tmp_path / "ours", tmp_path / "again"):
+        checkpoint = open_checkpoint(path)
+        assert checkpoint.step == 7
+        _assert_same(dict(checkpoint.read(checkpoint.parameters)), parameters)
+        _assert_same(dict(checkpoint.read(checkpoint.slots)), slots_of(parameters))
+    card = read_card(tmp_path / "ours")
+    assert card["architecture"]["num_encoder_layers"] == 3 and card["step"] == 7
+    assert card["architecture"]["logits_via_embedding"] == MODELS[name].logits_via_embedding
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_ours_to_hugging_face_and_back(tmp_path, name):
+    _native(tmp_path / "first", MODELS[name])
+    for source, out, kind in (("first", "theirs", "huggingface"), ("theirs", "back", "t5x-orbax")):
+        assert (
+            cli.main(["checkpoint", "export", str(tmp_path / source), "--out", str(tmp_path / out), "--format", kind])
+            == 0
+        )
+    for path in ("theirs", "back"):
+        _assert_same(flatten(load_parameters(tmp_path / path)), random_parameters(MODELS[name]))
+    assert read_card(tmp_path / "back")["architecture"]["mlp_activations"] == list(MODELS[name].mlp_activations)
+
+
+def test_shards(tmp_path):
+    parameters = random_parameters(T5_1_1)
+    write_huggingface(tmp_path, in_memory(parameters), T5_1_1, shard_bytes=20_000)
+    index = json.loads((tmp_path / "model.safetensors.index.json").read_text())
+    assert len(set(index["weight_map"].values())) > 2
+    assert sum(array.nbytes for array in parameters.values()) == index["metadata"]["total_size"]
+    assert index["weight_map"].keys() == stored_arrays(tmp_path).keys()
+    _assert_same(flatten(load_parameters(tmp_path)), parameters)
+
+
+def test_show(tmp_path, capsys):
+    _native(tmp_path / "first", T5_1_1)
+    assert cli.main(["checkpoint", "show", str(tmp_path / "first")]) == 0
+    shown = capsys.readouterr().out
+    count = sum(array.size for array in random_parameters(T5_1_1).values())
+    for text in ("t5x-native", f"{count:,} in", "m, v, v_col, v_row", "token_embedder/embedding", "[96, 24]"):
+        assert text in shown
+    assert "step            7" in shown
+
+
+def test_architecture_of_a_gin_file(tmp_path, capsys):
+    _native(tmp_path / "first", T5_1_1)
+    import_ = [
+        "checkpoint",
+        "import",
+        str(tmp_path / "first"),
+        "--out",
+        str(tmp_path / "ours"),
+        "--gin_file",
+        "models/t5_1_1_tiny.gin",
+    ]
+    assert cli.main(import_) == 1
+    assert "are not those of the model" in capsys.readouterr().err and not (tmp_path / "ours").exists()
+    fields = ("vocab_size", "emb_dim", "num_heads", "head_dim", "mlp_dim", "num_encoder_layers", "num_decoder_layers")
+    bindings = [flag for name in fields for flag in ("--gin_bindings", f"T5Config.{name} = {getattr(T5_1_1, name)}")]
+    assert cli.main([*import_, *bindings, "--gin_bindings", "T5Config.mlp_activations = ('silu', 'linear')"]) == 0
+    assert read_card(tmp_path / "ours")["architecture"]["mlp_activations"] == ["silu", "linear"]
+
+
+def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
+    config = dataclasses.replace(T5_1_1, vocab_size=160)
+    _native(tmp_path / "first", config)
+    export = ["export", "--model", str(tmp_path / "first"), "--out", str(tmp_path / "bundle")]
+    assert cli.main(export) == 1
+    assert "has no vocabulary beside it" in capsys.readouterr().err and not (tmp_path / "bundle").exists()
+    vocabulary = small_vocabulary(tmp_path)
+    assert (
+        cli.main(
+            [
+                "checkpoint",
+                "import",
+                str(tmp_path / "first"),
+                "--out",
+                str(tmp_path / "ours"),
+                "--vocabulary",
+                str(vocabulary),
+            ]
+        )
+        == 0
+    )
+    assert (
+        cli.main(
+            [
+                "checkpoint",
+                "export",
+                str(tmp_path / "ours"),
+                "--out",
+                str(tmp_path / "theirs"),
+                "--format",
+                "huggingface",
+            ]
+        )
+        == 0
+    )
+    export[2] = str(tmp_path / "theirs")
+    assert cli.main(export) == 0
+    card, parameters = bundle.read(tmp_path / "bundle")
+    _assert_same(flatten(parameters), random_parameters(config))
+    _assert_same(flatten(load_parameters(tmp_path / "bundle")), random_parameters(config))
+    assert (tmp_path / "bundle" / "spiece.model").read_bytes() == vocabulary.read_bytes()
+    assert card["architecture"]["vocab_size"] == 160
+    assert card["vocabulary"] == read_card(tmp_path / "ours")["vocabulary"]
+
+
+def test_nothing_is_overwritten(tmp_path, capsys):
+    _native(tmp_path / "first", T5_1_1)
+    (tmp_path / "out").mkdir()
+    for action in (["import"], ["export", "--format", "huggingface"], ["export", "--format", "t5x-native"]):
+        assert cli.main(["checkpoint", *action, str(tmp_path / "first"), "--out", str(tmp_path / "out")]) == 1
+        assert "is there already" in capsys.readouterr().err
+    assert list((tmp_path / "out").iterdir()) == []

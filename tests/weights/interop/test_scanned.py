@@ -1,0 +1,111 @@
+"""Stacked layers, as programs that scan over them write them, become the unrolled tree."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from checkpoint_files import T5_1_0, T5_1_1, in_memory, random_parameters, slots_of
+from flax.serialization import msgpack_restore
+
+from lisax import cli
+from lisax.errors import LisaxError
+from lisax.weights.checkpoints import flatten
+from lisax.weights.interop import convert
+from lisax.weights.interop.kinds import Kind
+from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.interop.t5x_native import write_native
+from lisax.weights.interop.t5x_orbax import write_orbax
+from lisax.weights.restore import load_parameters
+
+
+def _stacked(parameters, axis, inner="{stack}", heads=None):
+    """The layers of each stack in one array, under `{stack}/{inner}`; with `heads`, kernels have them apart."""
+    stacked = {name: array for name, array in parameters.items() if "/layers_" not in name}
+    for stack in ("encoder", "decoder"):
+        first = f"{stack}/layers_0/"
+        count = sum(name.startswith(f"{stack}/layers_") and name.endswith("mlp/wo/kernel") for name in parameters)
+        for name in [name for name in parameters if name.startswith(first)]:
+            rest = name.removeprefix(first)
+            layers = [parameters[f"{stack}/layers_{i}/{rest}"] for i in range(count)]
+            if heads and rest.endswith("out/kernel"):
+                layers = [layer.reshape(heads, -1, layer.shape[1]) for layer in layers]
+            elif heads and "attention/" in rest:
+                layers = [layer.reshape(len(layer), heads, -1) for layer in layers]
+            stacked[f"{stack}/{inner.format(stack=stack)}/{rest}"] = np.stack(layers, axis)
+    return stacked
+
+
+@pytest.mark.parametrize(
+    ("config", "axis", "inner", "heads", "write"),
+    [
+        (T5_1_1, 1, "{stack}", None, write_native),
+        (T5_1_1, 1, "{stack}", 2, write_native),
+        (T5_1_0, 1, "layers", None, write_orbax),
+        (T5_1_1, 0, "{stack}", None, write_orbax),
+    ],
+)
+def test_layers_are_unstacked(tmp_path, config, axis, inner, heads, write):
+    parameters = random_parameters(config)
+    stacked = _stacked(parameters, axis, inner, heads)
+    assert len(stacked) < len(parameters)
+    (tmp_path / "checkpoint_7").mkdir()
+    write(tmp_path / "checkpoint_7", in_memory(stacked, slots_of(stacked)))
+    checkpoint = open_checkpoint(tmp_path)
+    assert checkpoint.scanned and checkpoint.step == 7
+    if heads is None:
+        slots = slots_of(parameters)
+        found = dict(checkpoint.read(checkpoint.slots))
+        assert found.keys() == slots.keys()
+        for name, array in slots.items():
+            np.testing.assert_array_equal(found[name], array, err_msg=name)
+    else:
+        assert checkpoint.slots == ()
+    found = flatten(load_parameters(tmp_path))
+    assert found.keys() == parameters.keys()
+    for name, array in parameters.items():
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
+    if heads is None:
+        assert cli.main(["checkpoint", "import", str(tmp_path), "--out", str(tmp_path / "ours")]) == 0
+
+
+def _written(folder, parameters):
+    write_native(folder, in_memory(parameters))
+    return folder
+
+
+@pytest.mark.parametrize("layers", [None, "separate"])
+def test_relative_bias_of_each_layer(tmp_path, layers):
+    """As T5X's scalable_t5 has it: its tree comes back as it was, or with a name for each layer."""
+    config = dataclasses.replace(T5_1_1, relative_bias_per_layer=True)
+    parameters = random_parameters(config)
+    stacked = _stacked(parameters, 1)
+    assert stacked["encoder/encoder/relpos_bias/rel_embedding"].shape == (2, 3, 32)
+    source = _written(tmp_path, stacked)
+    assert convert.opened(source)[1] == dataclasses.replace(config, mlp_activations=("gelu", "linear"))
+    written = convert.export_checkpoint(source, tmp_path / "out", Kind.NATIVE, layers)
+    index = flatten(msgpack_restore((written / "checkpoint").read_bytes())["optimizer"]["target"])
+    assert {name.removesuffix("/kvstore/path").removesuffix("/driver") for name in index} >= (
+        stacked if layers is None else parameters
+    ).keys()
+    for name, array in parameters.items():
+        np.testing.assert_array_equal(flatten(load_parameters(written))[name], array, err_msg=name)
+
+
+def test_t5x_stacks_no_layers_that_share_their_bias(tmp_path):
+    _written(tmp_path, _stacked(random_parameters(T5_1_1), 1))
+    with pytest.raises(LisaxError, match="use --layers separate"):
+        convert.export_checkpoint(tmp_path, tmp_path / "out", Kind.NATIVE, "stacked")
+    assert not (tmp_path / "out").exists()
+
+
+def test_layers_that_cannot_be_told(tmp_path):
+    stacked = _stacked(random_parameters(T5_1_1), 1)
+    broken = stacked | {"encoder/encoder/mlp/wo/kernel": stacked["encoder/encoder/mlp/wo/kernel"][:, :2]}
+    with pytest.raises(LisaxError, match=r"'encoder/encoder/mlp/wo/kernel' of .* expected the 3 layers along axis 1"):
+        load_parameters(_written(tmp_path, broken))
+    del stacked["encoder/encoder_norm/scale"]
+    (tmp_path / "other").mkdir()
+    with pytest.raises(LisaxError, match="which of its axes is that of layers cannot be told"):
+        load_parameters(_written(tmp_path / "other", stacked))

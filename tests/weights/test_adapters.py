@@ -1,0 +1,246 @@
+"""Low-rank adapters through the engine, by gin: trained beside a published encoder, saved alone, used as the whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from lisax import cli
+from lisax.errors import DataError, LisaxError
+from lisax.formats.examples import write_examples
+from lisax.models.lora import Lora
+from lisax.planning.plan import devices_of, plan
+from lisax.predict.pair_model import PairModel
+from lisax.predict.sentence_encoder import SentenceEncoder
+from lisax.records import Label
+from lisax.scoring.backends import JAX
+from lisax.training.gin_files import configured, run_gin
+from lisax.weights import sharing
+from lisax.weights.checkpoints import flatten, read_card
+from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.interop.pieces import shapes_of
+from lisax.weights.restore import load_parameters
+from tests.training import test_pair_runs as pair_runs
+from tests.training.test_pair_runs import FILES, bindings, examples
+
+data, located = pair_runs.data, pair_runs.located  # fixtures
+
+POOLER, HEAD = ({f"{layer}/{name}" for name in ("kernel", "bias")} for layer in ("pooler", "pair/classes"))
+TWO_LINES = ["train.adapter = @lora.Lora()", "lora.Lora.rank = 4"]
+
+
+def train(folder, data, *lines, **values):
+    given = {"TRAIN_STEPS": 150, "LEARNING_RATE": 3e-3, "WARMUP_STEPS": 20, "EVAL_PERIOD": 150}
+    given |= {"INITIAL_CHECKPOINT_PATH": str(data / "hf")} | values
+    return run_gin(FILES, [*bindings(folder, **given), *TWO_LINES, *lines])
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LISAX_DATA", str(data))
+        patch.delenv("LISAX_VOCABULARY", raising=False)
+        return train(tmp_path_factory.mktemp("adapter"), data)
+
+
+def test_it_learns_and_the_backbone_stays(trained, data):
+    assert trained.metrics["accuracy"] > 0.5  # a third by chance; the tokenizer is trained anew each time
+    own, base = flatten(load_parameters(trained.model_dir)), flatten(load_parameters(data / "hf"))
+    changed = {name for name in own.keys() & base.keys() if not np.array_equal(own[name], base[name])}
+    assert len(changed) == 2 * 6 and all(name.endswith("/kernel") for name in changed)
+    assert own.keys() - base.keys() == HEAD
+
+
+def test_it_is_saved_alone(trained, data):
+    saved = shapes_of(open_checkpoint(trained.model_dir, alone=True).parameters)
+    assert {name.rpartition("/")[2] for name in saved} == {"lora_a", "lora_b", "kernel", "bias"}
+    assert saved["encoder/layers_1/mlp/wi/lora_a"] == (32, 4) and saved["encoder/layers_1/mlp/wi/lora_b"] == (4, 48)
+    assert "token_embedder/embedding" not in saved
+    described = read_card(trained.model_dir)["adapter"]
+    assert (described["rank"], described["base"]) == (4, str(data / "hf")) and len(described["base_sha256"]) == 64
+
+
+def test_what_is_read_computes_what_was_trained(trained, data):
+    model = PairModel.open(trained.model_dir)
+    assert model.vocabulary.path.name == "tokenizer.json"
+    some = examples(1, 30)
+    found = model.probabilities(some)
+    right = [model.labels[best] == example.label.value for best, example in zip(found.argmax(1), some)]
+    assert sum(right) / len(right) > 0.5
+    dev = trained.metrics["accuracy"]
+    again = train(trained.model_dir, data)  # nothing is left to train
+    assert again.metrics["accuracy"] == dev and again.step == 150
+
+
+def test_stopped_and_continued_it_is_the_same(data, tmp_path):
+    """With stacked layers and everything that is kept split over devices."""
+    lines = ["EncoderConfig.scan_layers = True", "PjitPartitioner.parameter_partitioning_dims = 2"]
+    whole = train(tmp_path / "whole", data, *lines, TRAIN_STEPS=4)
+    train(tmp_path / "parts", data, *lines, TRAIN_STEPS=2)
+    parts = train(tmp_path / "parts", data, *lines, TRAIN_STEPS=4)
+    one, other = (flatten(load_parameters(result.model_dir)) for result in (whole, parts))
+    assert one.keys() == other.keys() == flatten(load_parameters(data / "hf")).keys() - POOLER | HEAD
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def test_another_adapter_or_base_is_not_continued(trained, data, tmp_path):
+    with pytest.raises(LisaxError, match="was begun with the adapter .*'alpha': 16.0.*'alpha': 8.0"):
+        train(trained.model_dir, data, "lora.Lora.alpha = 8.0", TRAIN_STEPS=151)
+
+
+def test_a_plan_counts_what_is_kept(data, tmp_path):
+    lines = [*bindings(tmp_path, TRAIN_STEPS=1, INITIAL_CHECKPOINT_PATH=str(data / "hf")), *TWO_LINES]
+    found = []
+    for given in (lines, [line for line in lines if line not in TWO_LINES]):
+        with configured("train", FILES, given) as config:
+            found.append(plan(config, "train", devices_of("cpu-1")))
+    adapter, whole = found
+    assert adapter.fits and whole.parameters < adapter.parameters < whole.parameters + 10_000
+    assert adapter.state < whole.state / 2  # no optimizer slots of what is kept
+    assert adapter.flops < 0.9 * whole.flops  # and no gradients
+
+
+def test_exported_whole_or_alone_it_scores_the_same(trained, tmp_path):
+    some, expected = examples(1, 8), PairModel.open(trained.model_dir)
+    for flags in ([], ["--adapter"]):
+        out = tmp_path / f"bundle{len(flags)}"
+        assert cli.main(["export", "--model", str(trained.model_dir), "--out", str(out), *flags]) == 0
+        found = PairModel.open(out)
+        np.testing.assert_allclose(found.probabilities(some), expected.probabilities(some), atol=1e-6)
+    assert sorted(path.name for path in (tmp_path / "bundle1").iterdir()) == ["model.json", "model.safetensors"]
+    assert "adapter" not in json.loads((tmp_path / "bundle0" / "model.json").read_text())
+    sizes = [(tmp_path / f"bundle{i}" / "model.safetensors").stat().st_size for i in (0, 1)]
+    assert sizes[1] < sizes[0] / 2
+
+
+def test_another_training_starts_from_it(trained, data, tmp_path):
+    values = {"INITIAL_CHECKPOINT_PATH": str(trained.model_dir), "TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2}
+    on_top = train(tmp_path / "second", data, **values, LEARNING_RATE=0.0)
+    one, other = flatten(load_parameters(trained.model_dir)), flatten(load_parameters(on_top.model_dir))
+    for name in one:
+        np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
+    described, first = read_card(on_top.model_dir), read_card(trained.model_dir)
+    assert described["adapter"] == first["adapter"]  # it is that adapter, further trained, and not one beside it
+    assert described["training"]["first_step"] == first["step"]
+    ranked_otherwise = train(tmp_path / "third", data, "lora.Lora.rank = 2", **values, LEARNING_RATE=0.0)
+    assert read_card(ranked_otherwise.model_dir)["adapter"]["base"] == str(open_checkpoint(trained.model_dir).folder)
+    other = flatten(load_parameters(ranked_otherwise.model_dir))
+    for name in one:
+        np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
+    given = bindings(tmp_path / "full", **values, LEARNING_RATE=0.0)
+    fully = run_gin(FILES, [*given, "AdamW.weight_decay = 0.0"])  # without an adapter: all of it is trained
+    other = flatten(load_parameters(fully.model_dir))
+    for name in one:
+        np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
+
+
+def test_a_training_for_other_classes_takes_the_adapter_without_its_head(trained, data, tmp_path, capsys):
+    for split in ("train", "dev"):
+        judged = [dataclasses.replace(one, label=one.label is Label.SUPPORTS) for one in examples(2, 24)]
+        write_examples(data / f"examples/rank.{split}.jsonl", judged)
+    values = {"INITIAL_CHECKPOINT_PATH": str(trained.model_dir), "MIXTURE_OR_TASK_NAME": "list5_pair_rank", "LABELS": 2}
+    values |= {"TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2, "LEARNING_RATE": 0.0}
+    ranker = train(tmp_path / "ranker", data, **values)
+    assert "has another head: this one begins fresh" in capsys.readouterr().err
+    one, other = (flatten(load_parameters(run.model_dir)) for run in (trained, ranker))
+    assert (one["pair/classes/kernel"].shape[1], other["pair/classes/kernel"].shape[1]) == (3, 2)
+    for name in one.keys() - HEAD:
+        np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("lines", "values", "told"),
+    [
+        (["lora.Lora.rank = 0"], {}, "Lora.rank"),
+        (["lora.Lora.targets = '('"], {}, "no regular expression"),
+        (["lora.Lora.targets = 'nothing'"], {}, "matches no matrix of the backbone: nothing"),
+        ([], {"INITIAL_CHECKPOINT_PATH": None}, "give that as INITIAL_CHECKPOINT_PATH"),
+    ],
+)
+def test_what_cannot_be_trained_is_told(data, tmp_path, lines, values, told):
+    with pytest.raises(LisaxError, match=told):
+        train(tmp_path, data, *lines, **values)
+
+
+def test_adapters_and_their_backbone_are_in_memory_once(trained, data, tmp_path):
+    values = {"TRAIN_STEPS": 1, "LEARNING_RATE": 0.0}
+    other = train(tmp_path / "other", data, "lora.Lora.targets = 'query'", **values)
+    models = [PairModel.open(folder, backend=JAX)._scoring for folder in (trained.model_dir, other.model_dir)]
+    backbone = SentenceEncoder.open(data / "hf", backend=JAX).encoder
+    shared, of_other, alone = ({id(leaf) for leaf in one.leaves} for one in (*models, backbone))
+    assert alone < shared and alone < of_other and len(shared & of_other) == len(alone) == len(backbone.leaves)
+    assert len(shared - of_other) == 2 * 6 * 2 + 2 and len(of_other - shared) == 2 * 2 + 2
+
+
+def test_what_nobody_uses_goes(trained, data):
+    model = PairModel.open(trained.model_dir, backend=JAX)
+    of_base = len(SentenceEncoder.open(data / "hf", backend=JAX).encoder.leaves)
+    assert len(sharing._placed) == of_base
+    del model
+    gc.collect()
+    assert not sharing._placed
+
+
+@pytest.fixture
+def alone(trained, data, tmp_path):
+    """The adapter as a bundle, and a copy of the encoder that it names."""
+    shutil.copytree(data / "hf", tmp_path / "hf")
+    cli.main(["export", "--model", str(trained.model_dir), "--out", str(tmp_path / "bundle"), "--adapter"])
+    described(tmp_path / "bundle", base=str(tmp_path / "hf"))
+    return tmp_path / "bundle"
+
+
+def described(bundle, **fields):
+    path = bundle / "model.json"
+    card = json.loads(path.read_text())
+    card["adapter"] |= fields
+    path.write_text(json.dumps(card))
+
+
+def test_a_base_that_is_not_there_is_told(alone):
+    shutil.rmtree(alone.parent / "hf")
+    with pytest.raises(DataError, match="model.json: field 'adapter.base': .*is not there: "):
+        load_parameters(alone)
+
+
+def test_a_base_of_other_weights_is_told(alone):
+    weights = alone.parent / "hf" / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(DataError, match="trained beside weights with the sha256"):
+        load_parameters(alone)
+
+
+def test_a_base_of_another_vocabulary_is_told(alone):
+    tokenizer = alone.parent / "hf" / "tokenizer.json"
+    tokenizer.write_text(tokenizer.read_text() + "\n")
+    with pytest.raises(DataError, match="field 'vocabulary.sha256': is .*, and that of .*hf/tokenizer.json is "):
+        PairModel.open(alone)
+
+
+def test_an_adapter_of_itself_is_told(alone):
+    described(alone, base=str(alone), base_sha256=None)
+    with pytest.raises(DataError, match="at most 8 adapters"):
+        load_parameters(alone)
+
+
+@pytest.mark.parametrize("fields", [{"rank": 0}, {"rank": 3}, {"alpha": "x"}, {"base": 3}, {"targets": None}])
+def test_hostile_fields_are_told(alone, fields):
+    described(alone, **fields)
+    with pytest.raises(DataError, match=f"adapter.{min(fields)}"):
+        load_parameters(alone)
+
+
+def test_stacked_matrices_have_stacked_adapters():
+    kernel = np.zeros((6, 3, 5), np.float32)
+    kept, trained = Lora(rank=2).split({"encoder": {"encoder": {"mlp": {"wo": {"kernel": kernel}}}}, "pair": {"x": 1}})
+    found = trained["encoder"]["encoder"]["mlp"]["wo"]
+    assert found["lora_a"].shape == (6, 3, 2) and found["lora_b"].shape == (2, 3, 5)
+    assert "pair" in trained and "pair" not in kept
