@@ -18,6 +18,7 @@ from lisax.papers import base
 from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.deseption.run import VARIANTS, Deseption
 from lisax.papers.over_pages import _of_every_kind
+from lisax.predict.verdicts import Evidence
 from lisax.records import LABELS
 from lisax.retrieval.runs import read_run
 from lisax.weights.checkpoints import read_card
@@ -174,11 +175,12 @@ def test_a_bundle_answers_in_python_and_by_the_verbs(finished):
     bundles = {name: str(folder / name) for name in ("documents", "evidence")}
     for name, bundle in bundles.items():
         assert main(["export", "--model", str(folder / "out" / "models" / name), "--out", bundle]) == 0
-    ranked = lisax.load(bundles["documents"]).rank("A claim.", ["One page", "Another", "A third", "A fourth"])
-    assert len({place for place, _ in ranked}) == 3
+    pages = [Evidence(str(i), "", title) for i, title in enumerate(("One page", "Another", "A third", "A fourth"))]
+    assert len({one.unit for one in lisax.load(bundles["documents"]).rank("A claim.", pages)}) == 3
     with pytest.raises(LisaxError, match="points to documents"):
-        lisax.load(bundles["documents"]).verify("A claim.", ["A sentence."])
-    assert sum(lisax.load(bundles["evidence"]).verify("A claim.", ["A sentence.", "Two."]).values()) == pytest.approx(1)
+        lisax.Verifier.open(bundles["documents"])
+    verdict = lisax.load(bundles["evidence"]).verify("A claim.", ["A sentence.", "Two."])
+    assert sum(verdict.probabilities.values()) == pytest.approx(1)
     claims, out = str(folder / "out" / "attacks" / "claims.test.jsonl"), folder / "by_hand.jsonl"
     assert (
         main(

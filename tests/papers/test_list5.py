@@ -323,11 +323,11 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
     assert "fever_score" in json.dumps(figures)
 
     ranked = lisax.load(str(tmp_path / "rank_entities")).rank("a claim", ["one text", "another text"])
-    assert sorted(i for i, _ in ranked) == [0, 1] and ranked[0][1] >= ranked[1][1]
-    verdict = lisax.load(str(tmp_path / "label_listwise_infused")).verify("a claim", ["one text"])
-    assert set(verdict) == set(LABELS) and abs(sum(verdict.values()) - 1) < 1e-5
-    with pytest.raises(LisaxError, match="needs a labeller"):
-        lisax.load(str(tmp_path / "rank_entities")).verify("a claim", [])
+    assert sorted(one.unit for one in ranked) == ["0", "1"] and ranked[0].score >= ranked[1].score
+    shares = lisax.load(str(tmp_path / "label_listwise_infused")).verify("a claim", ["one text"]).probabilities
+    assert set(shares) == set(LABELS) and abs(sum(shares.values()) - 1) < 1e-5
+    with pytest.raises(LisaxError, match="a labeller is wanted here"):
+        lisax.Verifier.open(tmp_path / "rank_entities")
     assert (
         cli.main(["export", "--model", str(out / "models/rank_entities"), "--out", str(tmp_path / "rank_entities")])
         == 1

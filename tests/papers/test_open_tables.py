@@ -19,7 +19,8 @@ from lisax.papers.open_tables import report as open_tables_report
 from lisax.papers.open_tables import run as open_tables
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.open_tables.run import ORACLE, OpenTables
-from lisax.predict.fusion_model import FusionModel, TableDecision
+from lisax.predict.model import Model
+from lisax.predict.table_decision import TableDecision
 from lisax.predict.verifier import judged, table_verdicts
 from lisax.records import Label
 from lisax.retrieval.runs import read_run
@@ -276,7 +277,7 @@ def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, capfd):
     chosen = json.loads((folder / "out" / "metrics.json").read_text())["fusion"]["joint_top3"]["at_threshold"][
         "threshold"
     ]
-    decision = FusionModel(folder / "decides").decision
+    decision = TableDecision.of(Model.open(folder / "decides").card)
     assert decision == (None if chosen is None else TableDecision(chosen, False, decision.precision))
     card = folder / "decides" / "model.json"
     card.write_text(
@@ -348,20 +349,20 @@ def test_a_bundle_in_python(finished):
         )
     tables = list(open_folder(folder / "world").tables())[:3]
     found = lisax.load(str(folder / "by_hand" / "joint_top3" / "bundle")).verify("Something is so.", tables)
-    assert sum(found.values()) == pytest.approx(1)
+    assert sum(found.probabilities.values()) == pytest.approx(1)
 
 
 def test_a_model_that_was_damaged_and_trained_again_keeps_its_threshold(finished, capfd):
     folder, command = finished
     model = folder / "out" / "models" / "joint_top3"
-    before, predictions = FusionModel(model).decision, folder / "out" / "predictions" / "joint_top3.jsonl"
+    before, predictions = TableDecision.of(Model.open(model).card), folder / "out" / "predictions" / "joint_top3.jsonl"
     written = predictions.stat().st_mtime_ns
     assert before is not None
     (resolve_checkpoint(model) / "state" / "_METADATA").unlink()
     assert main(command) == 0
     said = capfd.readouterr().err
     assert "[train.joint_top3] is made again" in said and "[predict.joint_top3] done before" in said
-    assert FusionModel(model).decision == before and predictions.stat().st_mtime_ns == written
+    assert TableDecision.of(Model.open(model).card) == before and predictions.stat().st_mtime_ns == written
 
 
 @pytest.mark.slow

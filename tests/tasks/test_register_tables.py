@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import seqio
 
-import lisax
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import write_json_lines
 from lisax.formats.examples import read_examples
 from lisax.formats.tables import TableExample, TableView
+from lisax.predict.model import Model
 from lisax.records import Hit
 from lisax.retrieval import runs
 from lisax.sampling import table_examples
@@ -99,14 +99,11 @@ def test_a_model_trained_on_registered_tables_answers_from_its_bundle(folder, tm
             }
         ),
     )
-    model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
-    assert model.max_tokens == 96 and model.tables == (1 if variant == "tables_one" else 3)
+    model = Model.open(export(tmp_path / "model", tmp_path / "bundle"))
+    assert model.max_tokens == 96 and model.depth == (1 if variant == "tables_one" else 3)
     view = TableView("T1", "Seasons of Varn United", ("year", "goals"), (("1901", "41"),))
-    shares = (
-        model.probabilities([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))])
-        if variant == "tables_one"
-        else model.scores([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))]).probabilities
-    )
+    found = model.probabilities([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))])
+    shares = found if variant == "tables_one" else found.probabilities
     assert np.isfinite(shares).all()
 
 

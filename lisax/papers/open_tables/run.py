@@ -35,9 +35,9 @@ from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
-from lisax.predict.fusion_model import FusionModel, TableDecision
+from lisax.predict.model import Model
 from lisax.predict.opening import open_model
-from lisax.predict.text_model import TextModel
+from lisax.predict.table_decision import TableDecision, sufficiency
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
 from lisax.progress import counting, say
@@ -355,8 +355,7 @@ class OpenTables(EncoderPipeline):
             examples = self.examples(name, role)
             with counting(len(examples), "claims") as advance:
                 shares = scorer.probabilities(examples, advance).astype(np.float64)
-            if isinstance(scorer, TextModel):
-                tell_dropped_rows(scorer, f"{role}'s tables")
+            tell_dropped_rows(scorer, f"{role}'s tables")
             if role == VALIDATION:
                 calibration = _temperature(model, examples, shares, LABELS)
         write_fitted(
@@ -370,11 +369,11 @@ class OpenTables(EncoderPipeline):
             self._write(RETRIEVED, examples, calibration.apply(table_shares(scorer, examples)))
 
     def _predict_fusion(self, model: str, closest_to_gold: bool) -> None:
-        scorer, name = FusionModel(self.model_dir(model)), table_examples.file_name(depth_of(model))
+        scorer, name = Model.open(self.model_dir(model)), table_examples.file_name(depth_of(model))
         for role in (VALIDATION, REPORT):
             examples = self.examples(name, role)
             with counting(len(examples), "claims") as advance:
-                scores = scorer.scores(examples, advance)
+                scores = scorer.probabilities(examples, advance)
             tell_dropped_rows(scorer, f"{role}'s tables")
             with atomic_write(self.scores_file(model, role), "wb") as file:
                 buffer = io.BytesIO()
@@ -382,7 +381,7 @@ class OpenTables(EncoderPipeline):
                     buffer,
                     probabilities=scores.probabilities,
                     attention=scores.attention,
-                    sufficiency=scorer.sufficiency(examples, scores.probabilities),
+                    sufficiency=sufficiency(scorer, examples, scores.probabilities),
                 )
                 file.write(buffer.getvalue())
             if role == VALIDATION:
