@@ -54,7 +54,7 @@ def micro_model(tables: TableStore, folder: Path, max_tokens: int) -> tuple[Mode
         "MIXTURE_OR_TASK_NAME = 'cltr_parts'",
         f"TASK_FEATURE_LENGTHS = {{'inputs': {max_tokens}, 'targets': 2}}",
     ]
-    with configured("train", ["experiments/cltr/parts_micro.gin"], given) as config:
+    with configured("train", ["experiments/cltr/micro.gin"], given) as config:
         model = config.model.for_inference()
     tokens = jax.ShapeDtypeStruct((1, 2), np.int32)
     shapes = jax.eval_shape(Transformer(model).init, jax.random.key(0), tokens, tokens, tokens)["params"]

@@ -26,6 +26,19 @@ def gin_text(gin_file: str) -> str:
     return "\n".join([text, *map(gin_text, named)])
 
 
+# A model's gin file, or that with further bindings: ('models/x.gin', {'TRAIN_STEPS': 400}).
+GinOfModel = str | tuple[str, dict[str, Any]]
+
+
+def file_and_bindings(model: GinOfModel) -> tuple[str, dict[str, Any]]:
+    return (model, {}) if isinstance(model, str) else model
+
+
+def _gin_content(model: GinOfModel) -> Any:
+    gin_file, bindings = file_and_bindings(model)
+    return [gin_text(gin_file), bindings] if bindings else gin_text(gin_file)
+
+
 def _vocabulary_digest(path: str) -> str:
     return SentencePieceVocabulary(path).digest
 
@@ -36,7 +49,7 @@ def _model_files(path: str) -> list:
 
 # Metadata key of fields that hold paths: how to read the content of the path.
 CONTENT = "content"
-GIN_FILE: Mapping[str, Callable[[str], Any]] = {CONTENT: gin_text}
+GIN_FILE: Mapping[str, Callable[[str], Any]] = {CONTENT: _gin_content}
 VOCABULARY: Mapping[str, Callable[[str], Any]] = {CONTENT: _vocabulary_digest}
 MODEL: Mapping[str, Callable[[str], Any]] = {CONTENT: _model_files}
 
@@ -45,11 +58,11 @@ MODEL: Mapping[str, Callable[[str], Any]] = {CONTENT: _model_files}
 class BaseRecipe:
     """The settings of one paper's run. Defaults are the paper's.
 
-    `train` maps a model to its gin file; models that it does not name are neither trained nor reported. `initial` maps
-    a model to its starting point: another model of the run, `warm_up/MODEL`, or a checkpoint's path.
+    `train` maps a model to its gin file, or to a pair of that and further bindings; models that it does not name are
+    neither trained nor reported. `initial` maps a model to its starting point: another model of the run, `warm_up/MODEL`, or a checkpoint's path.
     """
 
-    train: dict[str, str] = dataclasses.field(default_factory=dict, metadata=GIN_FILE)
+    train: dict[str, GinOfModel] = dataclasses.field(default_factory=dict, metadata=GIN_FILE)
     initial: dict[str, str] = dataclasses.field(default_factory=dict)
     preset: str = "paper"
     # A SentencePiece model; None: train one of `vocabulary_size` pieces on the corpus.
@@ -110,8 +123,9 @@ class BaseRecipe:
         """Raises an error if a gin file of the recipe is missing; otherwise this would show only after hours of other
         stages."""
         for field in dataclasses.fields(self):
-            if field.metadata.get(CONTENT) is gin_text:
-                for name, path in _named(field.name, getattr(self, field.name)):
+            if field.metadata.get(CONTENT) is _gin_content:
+                for name, model in _named(field.name, getattr(self, field.name)):
+                    path, _ = file_and_bindings(model)
                     try:
                         gin_text(path)
                     except LisaxError as error:
@@ -174,8 +188,8 @@ def _fields(recipe: type[BaseRecipe]) -> dict[str, Mapping[str, Any]]:
     return {field.name: field.metadata for field in dataclasses.fields(recipe)}
 
 
-def _named(field: str, value: Any) -> Iterable[tuple[str, str]]:
-    """(name in the recipe, path) of the paths in a field."""
+def _named(field: str, value: Any) -> Iterable[tuple[str, GinOfModel]]:
+    """(name in the recipe, gin file) of the gin files in a field."""
     if isinstance(value, Mapping):
-        return [(f"{field}['{key}']", path) for key, path in value.items()]
+        return [(f"{field}['{key}']", model) for key, model in value.items()]
     return [] if value is None else [(field, value)]

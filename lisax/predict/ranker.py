@@ -358,13 +358,6 @@ class VectorRanker(Ranker):
         return found
 
 
-class AsFound(Ranker):
-    """The retrieval order, unchanged."""
-
-    def rank(self, claim, evidence):
-        return as_evidence(evidence)
-
-
 def as_evidence(evidence: Sequence[Evidence | Table | str]) -> list[Evidence]:
     """Evidence records; a plain text becomes a record whose id is its index, a table one with all its columns."""
     if isinstance(evidence, str):

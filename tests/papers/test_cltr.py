@@ -46,7 +46,7 @@ CltrRecipe.pool = 6
 CltrRecipe.fuse_bm25 = True
 """
 STEPS = """
-include 'experiments/cltr/parts_world_micro.gin'
+include 'experiments/cltr/micro.gin'
 TRAIN_STEPS = 2
 EVAL_PERIOD = 2
 EVAL_STEPS = 1
@@ -399,7 +399,7 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
 def test_what_a_head_learns_from(finished):
     folder, command = finished
     out = folder / "learned"
-    train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/aggregation_micro.gin'}}"
+    train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/micro.gin'}}"
     assert (
         main([*command[:4], "--out", str(out), *command[6:], f"--gin.CltrRecipe.train={train}", "--until", "examples"])
         == 0

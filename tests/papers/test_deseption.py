@@ -25,11 +25,13 @@ from lisax.weights.checkpoints import read_card
 
 RECIPE = """
 PointerRecipe.train = {{
-    'titles': '{folder}/titles.gin',
-    'documents': '{folder}/documents.gin',
-    'evidence': '{folder}/evidence.gin',
-    'evidence_set': '{folder}/evidence_set.gin',
-    'evidence_reinforced': '{folder}/evidence_reinforced.gin',
+    'titles': '{folder}/pairs.gin',
+    'documents': ('{folder}/pointer.gin', {{'RELATION': 'none', 'BEST_METRIC': 'recall'}}),
+    'evidence': '{folder}/pointer.gin',
+    'evidence_set': ('{folder}/pointer.gin', {{'RELATION': 'set'}}),
+    'evidence_reinforced': (
+        '{folder}/pointer.gin', {{'RELATION': 'set', 'evidence_pointer.PointerConfig.reward_weight': 1.0}}
+    ),
 }}
 PointerRecipe.initial = {{'documents': 'titles'}}
 PointerRecipe.candidates = 8
@@ -56,10 +58,8 @@ def finished(tmp_path_factory):
     """(folder of the data, folder of the run, what the run printed)"""
     folder = tmp_path_factory.mktemp("deseption")
     world.write(folder / "world", 200, 0)
-    for name in ("titles", "documents", "evidence", "evidence_set", "evidence_reinforced"):
-        (folder / f"{name}.gin").write_text(
-            f"include 'experiments/deseption/{name}_micro.gin'\n{STEPS}" + (POINTER if name != "titles" else "")
-        )
+    for name, more in (("pairs", ""), ("pointer", POINTER)):
+        (folder / f"{name}.gin").write_text(f"include 'experiments/deseption/{name}_micro.gin'\n{STEPS}{more}")
     (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
     command = [
         "run",
@@ -77,7 +77,7 @@ def finished(tmp_path_factory):
 
 def test_as_many_documents_are_pointed_to_as_the_recipe_says(tmp_path, monkeypatch):
     world.write(tmp_path / "world", 60, 0)
-    train = {name: f"experiments/deseption/{name}_micro.gin" for name in ("documents", "evidence")}
+    train = dict.fromkeys(("documents", "evidence"), "experiments/deseption/pointer_micro.gin")
     recipe = PointerRecipe(train=train, documents=8)
     run, trained = Deseption(open_folder(tmp_path / "world"), tmp_path / "out", recipe), {}
     monkeypatch.setattr(

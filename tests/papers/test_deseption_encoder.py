@@ -37,7 +37,10 @@ POINTER = "evidence_pointer.PointerConfig:\n  hidden = 16\n  hops = 1\n  beam_si
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    models = {name: (f"deseption/minilm_{name}", POINTER) for name in ("documents", "evidence")}
+    titles = ("RELATION = 'none'", "BEST_METRIC = 'recall'")
+    models = {
+        name: ("deseption/minilm_pointer", POINTER, *more) for name, more in (("documents", titles), ("evidence", ()))
+    }
     return small_encoder.prepare(tmp_path_factory.mktemp("deseption"), RECIPE, 80, models)
 
 

@@ -28,7 +28,7 @@ from lisax.retrieval.runs import read_run
 from lisax.weights.checkpoints import read_card
 
 MODEL = """
-include 'experiments/list5/scratch_micro.gin'
+include 'experiments/list5/micro.gin'
 TRAIN_STEPS = 6
 BATCH_SIZE = 8
 EVAL_PERIOD = 3

@@ -32,8 +32,8 @@ TableRecipe.train = {{
     'claim_only': '{folder}/text.gin',
     'closed': '{folder}/text.gin',
     'top3': '{folder}/text.gin',
-    'joint_top3': '{folder}/joint.gin',
-    'ternary_top3': '{folder}/ternary.gin',
+    'joint_top3': '{folder}/fusion.gin',
+    'ternary_top3': ('{folder}/fusion.gin', {{'OBJECTIVE': 'ternary'}}),
 }}
 TableRecipe.compared = ('query-word',)
 TableRecipe.initial = {{}}
@@ -52,7 +52,7 @@ def finished(tmp_path_factory):
     """(folder of the data, folder of the run, what the run printed)"""
     folder = tmp_path_factory.mktemp("tables")
     world.write(folder / "world", 200, 0)
-    for name, base in (("text", "tables"), ("joint", "fusion_joint"), ("ternary", "fusion_ternary")):
+    for name, base in (("text", "tables"), ("fusion", "fusion")):
         (folder / f"{name}.gin").write_text(f"include 'experiments/open_tables/{base}_micro.gin'\n{STEPS}")
     (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
     command = [

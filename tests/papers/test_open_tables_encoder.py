@@ -43,7 +43,7 @@ TableRecipe.report_claims = 12
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    models = {"closed": ("open_tables/minilm_closed",), "fusion": ("open_tables/minilm_fusion_joint",)}
+    models = {"closed": ("open_tables/minilm_model",), "fusion": ("open_tables/minilm_fusion_model",)}
     return small_encoder.prepare(tmp_path_factory.mktemp("tables"), RECIPE, 100, models)
 
 

@@ -129,6 +129,8 @@ def test_the_content_of_a_gin_file_counts_and_not_its_name(tmp_path):
     assert recipe.value("train.label") is None and recipe.value("train") == {"rank": before}
     (tmp_path / "included.gin").write_text("A = 2\n")
     assert recipe.value("train.rank") != before
+    bound = [Recipe(train={"rank": (str(gin), {"B": value})}).value("train.rank") for value in (1, 2)]
+    assert recipe.value("train.rank") not in bound and bound[0] != bound[1]
 
 
 def test_only_what_a_stage_waits_for_is_made_with_it(tmp_path):

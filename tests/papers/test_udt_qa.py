@@ -30,8 +30,8 @@ EVAL_PERIOD = 2
 BATCH_SIZE = 4
 """
 RECIPE = """
-QuestionRecipe.train = {{'retriever': '{d}/retriever.gin', 'retriever_second': '{d}/second.gin',
-                        'reader_first': '{d}/first.gin', 'reader': '{d}/reader.gin'}}
+QuestionRecipe.train = {{'retriever': '{d}/retriever.gin', 'retriever_second': '{d}/retriever.gin',
+                        'reader_first': ('{d}/reader.gin', {{'PASSAGES': 1}}), 'reader': '{d}/reader.gin'}}
 QuestionRecipe.learned_from = ('text',)
 QuestionRecipe.indexes = ('text', 'verbalized')
 QuestionRecipe.passages = 5
@@ -49,12 +49,7 @@ QuestionRecipe.report_claims = 10
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("udt")
-    for name, file in (
-        ("retriever", "retriever_micro.gin"),
-        ("second", "retriever_second_micro.gin"),
-        ("first", "reader_first_micro.gin"),
-        ("reader", "reader_from_first_micro.gin"),
-    ):
+    for name, file in (("retriever", "retriever_micro.gin"), ("reader", "span_reader_micro.gin")):
         (folder / f"{name}.gin").write_text(GIN.format(file=file), encoding="utf-8")
     (folder / "recipe.gin").write_text(RECIPE.format(d=folder), encoding="utf-8")
     arguments = [
