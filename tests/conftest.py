@@ -1,4 +1,4 @@
-"""Tests run many tiny models once each: what counts is the time to compile them."""
+"""Tests run many tiny models once each: what counts is the time to compile them, and to write their files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import gc
 import os
 import sys
 from pathlib import Path
+
+# A shell may keep Python from writing bytecode: each process that tests start would compile every package again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import hypothesis
 import pytest
@@ -26,6 +30,10 @@ QUICK_COMPILATION = (
     "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
 )
+
+
+# No test cuts the power: what `fsync` waits for is most of the time of those that write many small files.
+os.fsync = lambda file: None
 
 
 def pytest_configure(config: pytest.Config) -> None:
