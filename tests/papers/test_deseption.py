@@ -60,16 +60,7 @@ def finished(tmp_path_factory):
             f"include 'experiments/deseption/{name}_micro.gin'\n{STEPS}" + (POINTER if name != "titles" else "")
         )
     (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
-    command = [
-        "run",
-        "deseption",
-        "--data",
-        str(folder / "world"),
-        "--out",
-        str(folder / "out"),
-        "--gin_file",
-        str(folder / "recipe.gin"),
-    ]
+    command = ["run", "deseption", f"--data={folder}/world", f"--out={folder}/out", f"--gin_file={folder}/recipe.gin"]
     assert main(command) == 0
     return folder, command
 
@@ -179,26 +170,10 @@ def test_a_bundle_answers_in_python_and_by_the_verbs(finished):
     with pytest.raises(LisaxError, match="points to documents"):
         lisax.load(bundles["documents"]).verify("A claim.", ["A sentence."])
     assert sum(lisax.load(bundles["evidence"]).verify("A claim.", ["A sentence.", "Two."]).values()) == pytest.approx(1)
-    claims, out = str(folder / "out" / "attacks" / "claims.test.jsonl"), folder / "by_hand.jsonl"
-    assert (
-        main(
-            [
-                "verify",
-                "--model",
-                bundles["evidence"],
-                "--index",
-                str(folder / "out" / "index"),
-                "--claims",
-                claims,
-                "--run",
-                str(folder / "out" / "runs" / "documents.attacked.trec"),
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
-    )
-    assert len(out.read_text().splitlines()) == len(open(claims).readlines())
+    claims, out = folder / "out" / "attacks" / "claims.test.jsonl", folder / "by_hand.jsonl"
+    given = [f"--index={folder}/out/index", f"--claims={claims}", f"--run={folder}/out/runs/documents.attacked.trec"]
+    assert main(["verify", f"--model={bundles['evidence']}", *given, f"--out={out}"]) == 0
+    assert len(out.read_text().splitlines()) == len(claims.read_text().splitlines())
 
 
 def test_eval_and_infer_read_the_task(finished, monkeypatch):
