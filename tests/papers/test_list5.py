@@ -22,7 +22,6 @@ from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import VARIANTS, List5
-from lisax.predict.verifier import AGGREGATES
 from lisax.records import LABELS
 from lisax.retrieval.runs import read_run
 from lisax.weights.checkpoints import read_card
@@ -335,15 +334,6 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
     (tmp_path / "rank_entities" / "model.safetensors").write_bytes(b"cut")
     with pytest.raises(LisaxError, match="safetensors"):
         lisax.load(str(tmp_path / "rank_entities"))
-
-
-def test_aggregates_of_single_sentences():
-    shares = np.array([[0.7, 0.1, 0.2], [0.02, 0.08, 0.9], [0.0, 0.1, 0.9]])
-    relevance = np.array([1.0, 0.5, 0.0])
-    np.testing.assert_allclose(AGGREGATES["sum"](shares, relevance), [0.72, 0.28, 2.0])
-    np.testing.assert_allclose(AGGREGATES["max"](shares, relevance), [0.7, 0.1, 0.9])
-    np.testing.assert_allclose(AGGREGATES["first"](shares, relevance), shares[0])
-    np.testing.assert_allclose(AGGREGATES["any"](shares, relevance), [0.7, 0.1, 0.2 * 0.95])
 
 
 @pytest.mark.slow
