@@ -133,12 +133,7 @@ def test_an_index_serves_as_corpus(folder, tmp_path):
     assert not (tmp_path / "out" / "pages.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    "args, message",
-    [
-        (["--split", "valid"], "valid"),
-    ],
-)
+@pytest.mark.parametrize("args, message", [(["--split", "valid"], "valid")])
 def test_troubles_are_told_and_nothing_is_written(folder, tmp_path, args, message):
     with pytest.raises(LisaxError, match=message):
         attack("--claims", folder / "world", "--out", tmp_path / "out", *args)

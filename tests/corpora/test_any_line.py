@@ -9,19 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.corpora import (
-    beir,
-    fever,
-    fm2,
-    nq_tables,
-    open_questions,
-    ottqa,
-    plain,
-    tabfact,
-    wice,
-    wikisql,
-    wtq,
-)
+from lisax.corpora import beir, fever, fm2, nq_tables, open_questions, ottqa, plain, tabfact, wice, wikisql, wtq
 from lisax.corpora.reading import Row, Watch
 from lisax.errors import DataError
 from lisax.files.reading import parse_json_object

@@ -35,10 +35,7 @@ GOLDEN = {
         "Query: Paris is big. Document: Paris has 2 million people.",
         [3, 27569, 10, *PARIS_IS_BIG, 11167, 10, *PARIS_HAS, 1],
     ),
-    "minicheck": (
-        "predict: Paris has 2 million people.</s>Paris is big.",
-        [9689, 10, *PARIS_HAS, 1, *PARIS_IS_BIG, 1],
-    ),
+    "minicheck": ("predict: Paris has 2 million people.</s>Paris is big.", [9689, 10, *PARIS_HAS, 1, *PARIS_IS_BIG, 1]),
     "nli": (
         "premise: Paris has 2 million people. hypothesis: Paris is big.",
         [3, 17398, 10, *PARIS_HAS, 22455, 10, *PARIS_IS_BIG, 1],

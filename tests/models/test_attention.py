@@ -11,11 +11,7 @@ from lisax.models.attention import MASKED, mixed_values
 
 ROWS, LENGTH, KEYS, HEADS, HEAD_DIM = 3, 5, 7, 2, 4
 # Of keys and values: those of each head, those of all heads alike, those that are kept while decoding.
-SHAPES = {
-    "bkhd": (ROWS, KEYS, HEADS, HEAD_DIM),
-    "bkd": (ROWS, KEYS, HEAD_DIM),
-    "bhdk": (ROWS, HEADS, HEAD_DIM, KEYS),
-}
+SHAPES = {"bkhd": (ROWS, KEYS, HEADS, HEAD_DIM), "bkd": (ROWS, KEYS, HEAD_DIM), "bhdk": (ROWS, HEADS, HEAD_DIM, KEYS)}
 
 
 def by_definition(attended, query, key, value, mask, bias, kept):

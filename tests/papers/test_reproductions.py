@@ -199,8 +199,7 @@ def test_results_has_the_matrix_as_it_is_recorded():
 
 
 @pytest.mark.parametrize(
-    "command",
-    sorted({run.command for sheet in sheets() for run in sheet.runs.values() if run.command}),
+    "command", sorted({run.command for sheet in sheets() for run in sheet.runs.values() if run.command})
 )
 def test_every_command_names_what_there_is(command):
     words = rewrite_gin_flags(shlex.split(command))

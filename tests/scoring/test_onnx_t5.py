@@ -26,7 +26,7 @@ pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 
 # The recorded families, and activations that none of them has.
 CONFIGS = recorded.ARCHITECTURES | {
-    "three gates": dataclasses.replace(recorded.T5_1_1, mlp_activations=("silu", "tanh", "sigmoid")),
+    "three gates": dataclasses.replace(recorded.T5_1_1, mlp_activations=("silu", "tanh", "sigmoid"))
 }
 PIECES = [5, 9, 7]
 

@@ -81,10 +81,7 @@ def open_tab(chromium, address):
     def open_tab(size: str, scheme: str):
         width, height = SIZES[size]
         context = chromium.new_context(
-            base_url=address,
-            viewport={"width": width, "height": height},
-            color_scheme=scheme,
-            reduced_motion="reduce",
+            base_url=address, viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
         )
         context.set_default_timeout(30_000)
         opened.append(context)

@@ -69,10 +69,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(False, id="bias_shared"),
-        pytest.param(True, id="bias_per_layer", marks=pytest.mark.slow),
-    ],
+    params=[pytest.param(False, id="bias_shared"), pytest.param(True, id="bias_per_layer", marks=pytest.mark.slow)],
 )
 def run(request, data, tmp_path_factory):
     """(a function that calls a verb on the task, MODEL_DIR of a model that was trained)."""
