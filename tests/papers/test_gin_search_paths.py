@@ -41,8 +41,7 @@ def run(tmp_path, monkeypatch):
         return main(
             [
                 *command,
-                "--out",
-                str(tmp_path / "out"),
+                f"--out={tmp_path / 'out'}",
                 "--gin_file=recipe.gin",
                 f"--gin_search_paths={tmp_path / 'other'},{tmp_path / 'mine'}",
                 *more,

@@ -92,12 +92,9 @@ def command(folder: Path, out: Path, *more: str) -> list[str]:
         "lisax",
         "run",
         "list5",
-        "--data",
-        str(folder / "world"),
-        "--out",
-        str(out),
-        "--gin_file",
-        str(folder / "recipe.gin"),
+        f"--data={folder / 'world'}",
+        f"--out={out}",
+        f"--gin_file={folder / 'recipe.gin'}",
         *more,
     ]
 
@@ -266,13 +263,10 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
         cli.main(
             [
                 "rerank",
-                "--model",
-                str(tmp_path / "rank_entities"),
+                f"--model={tmp_path / 'rank_entities'}",
                 *index,
-                "--out",
-                str(run),
-                "--run",
-                str(out / "runs/candidates.test.trec"),
+                f"--out={run}",
+                f"--run={out / 'runs/candidates.test.trec'}",
             ]
         )
         == 0
@@ -282,13 +276,10 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
         cli.main(
             [
                 "verify",
-                "--model",
-                str(tmp_path / "label_listwise_infused"),
+                f"--model={tmp_path / 'label_listwise_infused'}",
                 *index,
-                "--run",
-                str(out / "runs/fused.test.trec"),
-                "--out",
-                str(predictions),
+                f"--run={out / 'runs/fused.test.trec'}",
+                f"--out={predictions}",
             ]
         )
         == 0
@@ -299,13 +290,10 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
         cli.main(
             [
                 "verify",
-                "--model",
-                str(tmp_path / "label_listwise_infused"),
+                f"--model={tmp_path / 'label_listwise_infused'}",
                 *index,
-                "--run",
-                str(out / "runs/fused.test.trec"),
-                "--out",
-                str(dated),
+                f"--run={out / 'runs/fused.test.trec'}",
+                f"--out={dated}",
                 "--temporal",
             ]
         )

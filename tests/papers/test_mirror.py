@@ -34,14 +34,10 @@ def _command(out, until, data=DATA):
     return [
         "run",
         "list5",
-        "--data",
-        str(data),
-        "--out",
-        str(out),
-        "--until",
-        until,
-        "--gin_file",
-        "experiments/list5/demo.gin",
+        f"--data={data}",
+        f"--out={out}",
+        f"--until={until}",
+        "--gin_file=experiments/list5/demo.gin",
     ]
 
 

@@ -57,16 +57,7 @@ def run(tmp_path_factory):
     ):
         (folder / f"{name}.gin").write_text(GIN.format(file=file), encoding="utf-8")
     (folder / "recipe.gin").write_text(RECIPE.format(d=folder), encoding="utf-8")
-    arguments = [
-        "run",
-        "udt-qa",
-        "--pages",
-        "120",
-        "--out",
-        str(folder / "out"),
-        "--gin_file",
-        str(folder / "recipe.gin"),
-    ]
+    arguments = ["run", "udt-qa", "--pages=120", f"--out={folder / 'out'}", f"--gin_file={folder / 'recipe.gin'}"]
     assert cli.main(arguments) == 0
     return folder / "out", arguments
 
@@ -146,14 +137,10 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
     questions.write_text("".join((out / "world" / "questions.dev.jsonl").read_text().splitlines(True)[:3]))
     arguments = [
         "answer",
-        "--index",
-        str(out / "index" / "text"),
-        "--reader",
-        str(out / "models" / "reader_text"),
-        "--questions",
-        str(questions),
-        "--out",
-        str(tmp_path / "answers.jsonl"),
+        f"--index={out / 'index' / 'text'}",
+        f"--reader={out / 'models' / 'reader_text'}",
+        f"--questions={questions}",
+        f"--out={tmp_path / 'answers.jsonl'}",
     ]
     retriever = ["--retriever", str(out / "models" / "retriever_second_text")]
     for more in ([], [*retriever, "--method", "dense"], retriever):
@@ -166,13 +153,7 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
     before = (tmp_path / "answers.jsonl").read_text()
     assert (
         cli.main(
-            [
-                *arguments,
-                "--reader",
-                str(tmp_path / "reader_text"),
-                "--retriever",
-                str(tmp_path / "retriever_second_text"),
-            ]
+            [*arguments, f"--reader={tmp_path / 'reader_text'}", f"--retriever={tmp_path / 'retriever_second_text'}"]
         )
         == 0
     )
