@@ -36,7 +36,16 @@ QUICK_COMPILATION = (
 os.fsync = lambda file: None
 
 
+# Rooms of files that take long. They come first: at the end a worker would be left with one while others have nothing.
+SLOW = ("papers", "training", "tasks", "gin_configs")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.parent.name not in SLOW)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    config.option.loadscopereorder = False  # pytest-xdist would begin with the files of the most tests
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(SkippedTests(config.rootpath / ".pytest_cache" / "skipped"))
     choose_platforms()

@@ -27,8 +27,7 @@ PointerRecipe.train = {{
     'titles': '{folder}/titles.gin',
     'documents': '{folder}/documents.gin',
     'evidence': '{folder}/evidence.gin',
-    'evidence_set': '{folder}/evidence_set.gin',
-    'evidence_reinforced': '{folder}/evidence_reinforced.gin',
+    'evidence_set': '{folder}/evidence_reinforced.gin',
 }}
 PointerRecipe.initial = {{'documents': 'titles'}}
 PointerRecipe.candidates = 8
@@ -55,7 +54,7 @@ def finished(tmp_path_factory):
     """(folder of the data, folder of the run, what the run printed)"""
     folder = tmp_path_factory.mktemp("deseption")
     world.write(folder / "world", 200, 0)
-    for name in ("titles", "documents", "evidence", "evidence_set", "evidence_reinforced"):
+    for name in ("titles", "documents", "evidence", "evidence_reinforced"):
         (folder / f"{name}.gin").write_text(
             f"include 'experiments/deseption/{name}_micro.gin'\n{STEPS}" + (POINTER if name != "titles" else "")
         )
@@ -91,9 +90,10 @@ def test_the_encoder_of_sentences_learns_from_as_many_pairs_of_each_label(finish
 def test_figures_of_every_part(finished):
     folder, _ = finished
     found = json.loads((folder / "out" / "metrics.json").read_text())
-    assert found["variants"].keys() == VARIANTS.keys() and found["best_variant"] == "joint_temporal"
+    # All but the one whose model the recipe does not train.
+    assert found["variants"].keys() == VARIANTS.keys() - {"reinforced"} and found["best_variant"] == "joint_temporal"
     assert found["retrieval"]["test"]["candidates"] > 0.5
-    assert found["calibration"].keys() == VARIANTS.keys()
+    assert found["calibration"].keys() == found["variants"].keys()
     fitted = read_card(folder / "out" / "models" / "evidence").calibration
     assert found["calibration"]["joint"]["temperature"] == fitted.temperature and fitted.claims > 0
     for role in ("test", "attacked"):
