@@ -1,7 +1,5 @@
 """Tests run many tiny models once each: what counts is the time to compile them, and to write their files."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

@@ -1,7 +1,5 @@
 """Grammar of what attacks write: articles, agreement, casing, stops; dates as words."""
 
-from __future__ import annotations
-
 import random
 import re
 

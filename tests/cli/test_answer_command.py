@@ -1,7 +1,5 @@
 """`lisax answer` with a reader that is only looked on."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """`lisax attack`: folders in both layouts that read back, decisions that last, the terminal that takes them."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 

@@ -1,7 +1,5 @@
 """`lisax data list | get | check | world`."""
 
-from __future__ import annotations
-
 import sys
 import types
 

@@ -1,7 +1,5 @@
 """Whatever a line of a file holds, a reader gives a record or a `DataError` that names file and line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

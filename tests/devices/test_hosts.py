@@ -1,7 +1,5 @@
 """Two real processes that train one model together, against one process with as many devices."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import signal

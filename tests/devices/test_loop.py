@@ -1,8 +1,6 @@
 """The loop of all inference: order, overlap, interruptions, placement on several devices, and what each scorer makes
 of it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Training, evaluation, inference and conversion in a bucket: real processes, an emulator of Google Cloud Storage."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import signal

@@ -1,7 +1,5 @@
 """Rows and columns as text: the exact strings, and budgets that never lose the question or the closing word."""
 
-from __future__ import annotations
-
 import pytest
 from counters import COUNTERS, SPIECE
 from hypothesis import given, settings

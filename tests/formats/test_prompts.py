@@ -3,8 +3,6 @@
 Ids are those of T5's own vocabulary, as Hugging Face's T5 tokenizer gives them too.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

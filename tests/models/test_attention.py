@@ -1,7 +1,5 @@
 """Attention's own gradient is that of its definition."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

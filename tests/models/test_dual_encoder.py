@@ -1,7 +1,5 @@
 """The dual encoder and the readers against their definitions."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import jax

@@ -1,8 +1,6 @@
 """The evidence pointer: its network, and its losses against plain numpy. The definition of the network and of its
 beams is in `test_heads.py`."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

@@ -1,7 +1,5 @@
 """Low-rank adapters by their definition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@
 reference itself.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

@@ -1,8 +1,6 @@
 """The network of table fusion and its losses, the latter against their definitions in plain numpy. The definition of the
 network is in `test_heads.py`."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import jax

@@ -1,7 +1,5 @@
 """CLTR end to end on a small world, a few steps of a model."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

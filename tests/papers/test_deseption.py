@@ -1,7 +1,5 @@
 """DeSePtion end to end on a small world, a few steps of each model."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """`--gin_search_paths` holds for all that a recipe names, and what is not there is said before a stage has run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """A run whose folder is in a bucket, on machines that are killed."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

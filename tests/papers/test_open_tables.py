@@ -1,7 +1,5 @@
 """Open-domain table verification end to end on a small world, a few steps of each model."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

@@ -1,7 +1,5 @@
 """`lisax reproduce`: what is recorded is read and checked, a row is run and compared, and RESULTS.md says the same."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`lisax run udt-qa` at the smallest size: its stages, their files, the report, resumption."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Bundles of every kind of model with parameters as they begin, in no time: what they say is arbitrary, not how it is used."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

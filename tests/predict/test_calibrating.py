@@ -1,7 +1,5 @@
 """Temperatures fitted on a user's own claims, and where they are stored."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

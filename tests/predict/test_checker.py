@@ -1,7 +1,5 @@
 """From claims to verdicts: every kind of model behind the same two calls, and parts of one's own."""
 
-from __future__ import annotations
-
 import inspect
 import json
 

@@ -1,7 +1,5 @@
 """Indexes with vectors of a small random encoder: what is encoded, the fused search, and what goes wrong."""
 
-from __future__ import annotations
-
 import gc
 import json
 import weakref

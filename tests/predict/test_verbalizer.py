@@ -1,7 +1,5 @@
 """`lisax run verbalizer` and `lisax verbalize` with models of a moment, and the choice among hypotheses."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

@@ -1,7 +1,5 @@
 """Labels of single sentences become a claim's."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lisax.predict.verifier import AGGREGATES

@@ -1,7 +1,5 @@
 """T5s that score answers in onnxruntime: what JAX computes."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Bundles that are really trained, and the page served as a user serves it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

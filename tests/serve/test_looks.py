@@ -4,8 +4,6 @@ what a phone shows; with models that draw their scores from the tokens, so that 
 `LISAX_PICTURES=write python -m pytest tests/serve/test_looks.py -k as_before` makes the pictures anew.
 """
 
-from __future__ import annotations
-
 import base64
 import importlib
 import os

@@ -1,7 +1,5 @@
 """The page's routes: ask, check, say what is right, load tables; whatever comes in stays text."""
 
-from __future__ import annotations
-
 import functools
 import html
 import io

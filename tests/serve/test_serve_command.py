@@ -1,7 +1,5 @@
 """`lisax serve` and `lisax feedback export` from a shell: complaints before anything is served, a token, patience."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

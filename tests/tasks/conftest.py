@@ -1,7 +1,5 @@
 """What tests that register tasks share."""
 
-from __future__ import annotations
-
 import pytest
 import seqio
 

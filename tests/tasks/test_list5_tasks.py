@@ -1,7 +1,5 @@
 """The tasks known at import: what they read, what they give, and what they say when files are missing."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Training-time figures on hand-made results."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """A model trained with its layers scanned, from gin to a bundle, to T5X and Hugging Face and back: the same scores."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

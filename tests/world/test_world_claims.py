@@ -1,7 +1,5 @@
 """Labels and evidence of claims against an oracle that searches all sentences of the world."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import itertools

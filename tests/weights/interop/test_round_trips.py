@@ -1,7 +1,5 @@
 """Checkpoints from one layout to another and back: parameters, slots and step stay what they were."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 
