@@ -1,5 +1,7 @@
 """What tests that register tasks share."""
 
+from __future__ import annotations
+
 import pytest
 import seqio
 

@@ -1,5 +1,7 @@
 """The tasks known at import: what they read, what they give, and what they say when files are missing."""
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess

@@ -1,5 +1,7 @@
 """CLTR's tasks over the data folder: rows, columns and the mixture of both."""
 
+from __future__ import annotations
+
 import collections
 import itertools
 

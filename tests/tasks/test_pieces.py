@@ -1,5 +1,7 @@
 """The vocabulary of tasks over pairs of texts: of either kind of file, the same ids as in inference."""
 
+from __future__ import annotations
+
 import pytest
 import small_tokenizers
 import tensorflow as tf

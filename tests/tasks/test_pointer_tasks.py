@@ -1,5 +1,7 @@
 """The pointing tasks: their texts, numbers, and what a model reads of them in inference."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 import seqio

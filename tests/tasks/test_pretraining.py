@@ -1,5 +1,7 @@
 """Span corruption: T5's sentinel convention, and nothing of the text lost."""
 
+from __future__ import annotations
+
 import json
 
 import numpy as np

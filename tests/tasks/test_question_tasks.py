@@ -1,5 +1,7 @@
 """The tasks over questions: what a batch of the retriever and of the readers holds."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 import seqio

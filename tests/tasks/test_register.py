@@ -1,5 +1,7 @@
 """A user's dataset as tasks: three lines of Python or one JSON file, and errors that name the line."""
 
+from __future__ import annotations
+
 import json
 import os
 import re

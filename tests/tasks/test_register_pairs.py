@@ -1,5 +1,7 @@
 """A user's dataset as tasks for pair scorers on an encoder: the same names, two texts and a class, a gin file of an adapter."""
 
+from __future__ import annotations
+
 import json
 
 import pytest

@@ -1,5 +1,7 @@
 """A user's questions over tables as tasks: cells given or found, the whole way to scores, errors that name the line."""
 
+from __future__ import annotations
+
 import json
 
 import numpy as np

@@ -1,5 +1,7 @@
 """A user's claims over tables as tasks, in one call or from one JSON file, with errors that name the line."""
 
+from __future__ import annotations
+
 import json
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The tasks over tables: their texts, the features of the fusion model, and what a batch of them looks like."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 

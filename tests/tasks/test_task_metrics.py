@@ -1,5 +1,7 @@
 """Training-time figures on hand-made results."""
 
+from __future__ import annotations
+
 import math
 
 import pytest

@@ -1,5 +1,7 @@
 """The verbalizer's tasks: what an example becomes, what is left out, what a model's card says."""
 
+from __future__ import annotations
+
 import json
 
 import pytest
