@@ -1,7 +1,5 @@
 """Exchange of words: what a label survives, the greedy search against a model, the fluency bound, WordNet's way in."""
 
-from __future__ import annotations
-
 import re
 import types
 

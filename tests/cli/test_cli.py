@@ -12,7 +12,7 @@ import pytest
 from lisax import cli
 from lisax.cli import verbs
 
-HEAVY = ("jax", "tensorflow", "numpy", "numba", "seqio", "bm25s")
+HEAVY = ("jax", "tensorflow", "numpy", "numba", "seqio", "bm25s", "Stemmer", "requests", "ir_measures", "lisax.world")
 VERBS = dict(verbs.all_verbs())
 
 

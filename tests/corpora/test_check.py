@@ -1,7 +1,5 @@
 """`lisax data check` collects every problem of a dataset with its place."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """TabFact's folder, as its owners keep it and as it lies beside the project."""
 
-from __future__ import annotations
-
 import collections
 import io
 import json

@@ -1,8 +1,6 @@
 """The loop of all inference: order, overlap, interruptions, placement on several devices, and what each scorer makes
 of it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -115,7 +113,5 @@ assert [float(value) for value in found] == [3.0 * len(text) for text in texts]
 assert all(rows % 8 == 0 for rows, _ in shapes)
 """
     subprocess.run(
-        [sys.executable, "-c", program],
-        check=True,
-        env=os.environ | {"JAX_NUM_CPU_DEVICES": "8", "PYTHONPATH": "."},
+        [sys.executable, "-c", program], check=True, env=os.environ | {"JAX_NUM_CPU_DEVICES": "8", "PYTHONPATH": "."}
     )

@@ -1,7 +1,5 @@
 """Training, evaluation, inference and conversion in a bucket: real processes, an emulator of Google Cloud Storage."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import signal
@@ -261,19 +259,7 @@ def test_a_bundle_is_written_to_a_bucket_and_read_there(tmp_path, monkeypatch):
     [
         ["export", "--model", f"{ROOT}/missing", "--out", "o"],
         ["checkpoint", "show", "gs://no-such-bucket/x"],
-        [
-            "rerank",
-            "--model",
-            f"{ROOT}/missing",
-            "--claims",
-            f"{ROOT}/missing.jsonl",
-            "--run",
-            "r",
-            "--index",
-            "i",
-            "--out",
-            "o",
-        ],
+        ["rerank", f"--model={ROOT}/missing", f"--claims={ROOT}/missing.jsonl", "--run=r", "--index=i", "--out=o"],
     ],
 )
 def test_what_is_not_there_is_told(command, tmp_path, monkeypatch, capsys):

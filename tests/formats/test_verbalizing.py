@@ -1,7 +1,5 @@
 """The verbalizer's input, the check of its output, and the way back to the input's writing."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Vocabularies: label words are single pieces, training is repeatable, ids keep T5's conventions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

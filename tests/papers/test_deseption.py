@@ -1,7 +1,5 @@
 """DeSePtion end to end on a small world, a few steps of each model."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 
@@ -28,8 +26,7 @@ PointerRecipe.train = {{
     'titles': '{folder}/pairs.gin',
     'documents': ('{folder}/pointer.gin', {{'RELATION': 'none', 'BEST_METRIC': 'recall'}}),
     'evidence': '{folder}/pointer.gin',
-    'evidence_set': ('{folder}/pointer.gin', {{'RELATION': 'set'}}),
-    'evidence_reinforced': (
+    'evidence_set': (
         '{folder}/pointer.gin', {{'RELATION': 'set', 'evidence_pointer.PointerConfig.reward_weight': 1.0}}
     ),
 }}
@@ -61,16 +58,7 @@ def finished(tmp_path_factory):
     for name, more in (("pairs", ""), ("pointer", POINTER)):
         (folder / f"{name}.gin").write_text(f"include 'experiments/deseption/{name}_micro.gin'\n{STEPS}{more}")
     (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
-    command = [
-        "run",
-        "deseption",
-        "--data",
-        str(folder / "world"),
-        "--out",
-        str(folder / "out"),
-        "--gin_file",
-        str(folder / "recipe.gin"),
-    ]
+    command = ["run", "deseption", f"--data={folder}/world", f"--out={folder}/out", f"--gin_file={folder}/recipe.gin"]
     assert main(command) == 0
     return folder, command
 
@@ -101,9 +89,10 @@ def test_the_encoder_of_sentences_learns_from_as_many_pairs_of_each_label(finish
 def test_figures_of_every_part(finished):
     folder, _ = finished
     found = json.loads((folder / "out" / "metrics.json").read_text())
-    assert found["variants"].keys() == VARIANTS.keys() and found["best_variant"] == "joint_temporal"
+    # All but the one whose model the recipe does not train.
+    assert found["variants"].keys() == VARIANTS.keys() - {"reinforced"} and found["best_variant"] == "joint_temporal"
     assert found["retrieval"]["test"]["candidates"] > 0.5
-    assert found["calibration"].keys() == VARIANTS.keys()
+    assert found["calibration"].keys() == found["variants"].keys()
     fitted = read_card(folder / "out" / "models" / "evidence").calibration
     assert found["calibration"]["joint"]["temperature"] == fitted.temperature and fitted.claims > 0
     for role in ("test", "attacked"):
@@ -181,26 +170,10 @@ def test_a_bundle_answers_in_python_and_by_the_verbs(finished):
         lisax.Verifier.open(bundles["documents"])
     verdict = lisax.load(bundles["evidence"]).verify("A claim.", ["A sentence.", "Two."])
     assert sum(verdict.probabilities.values()) == pytest.approx(1)
-    claims, out = str(folder / "out" / "attacks" / "claims.test.jsonl"), folder / "by_hand.jsonl"
-    assert (
-        main(
-            [
-                "verify",
-                "--model",
-                bundles["evidence"],
-                "--index",
-                str(folder / "out" / "index"),
-                "--claims",
-                claims,
-                "--run",
-                str(folder / "out" / "runs" / "documents.attacked.trec"),
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
-    )
-    assert len(out.read_text().splitlines()) == len(open(claims).readlines())
+    claims, out = folder / "out" / "attacks" / "claims.test.jsonl", folder / "by_hand.jsonl"
+    given = [f"--index={folder}/out/index", f"--claims={claims}", f"--run={folder}/out/runs/documents.attacked.trec"]
+    assert main(["verify", f"--model={bundles['evidence']}", *given, f"--out={out}"]) == 0
+    assert len(out.read_text().splitlines()) == len(claims.read_text().splitlines())
 
 
 def test_eval_and_infer_read_the_task(finished, monkeypatch):

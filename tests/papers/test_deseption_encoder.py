@@ -1,7 +1,5 @@
 """DeSePtion on a pretrained encoder: both pointers start from it, and label claims end to end."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`--gin_search_paths` holds for all that a recipe names, and what is not there is said before a stage has run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -41,8 +39,7 @@ def run(tmp_path, monkeypatch):
         return main(
             [
                 *command,
-                "--out",
-                str(tmp_path / "out"),
+                f"--out={tmp_path / 'out'}",
                 "--gin_file=recipe.gin",
                 f"--gin_search_paths={tmp_path / 'other'},{tmp_path / 'mine'}",
                 *more,

@@ -1,7 +1,5 @@
 """The graph of stages of every recipe that is brought along, over a small world."""
 
-from __future__ import annotations
-
 import pytest
 
 from lisax import world

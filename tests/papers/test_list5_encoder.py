@@ -1,7 +1,5 @@
 """LisT5's steps on a pretrained encoder: its vectors select sentences, and its adapters label claims."""
 
-from __future__ import annotations
-
 import json
 import types
 from pathlib import Path

@@ -56,10 +56,7 @@ def of_paper(tmp_path_factory):
 
     with (
         pytest.MonkeyPatch.context() as patch,
-        serving(lambda asked: titles(*search(asked["srsearch"]))) as (
-            url,
-            requests,
-        ),
+        serving(lambda asked: titles(*search(asked["srsearch"]))) as (url, requests),
     ):
         patch.setenv("LISAX_CONTACT", "me@example.org")
         patch.setenv("LISAX_CACHE", str(tmp_path_factory.mktemp("cache")))

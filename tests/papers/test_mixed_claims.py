@@ -1,7 +1,5 @@
 """The claims of a run of UDT-QA: their groups, their stages, their figures, with counters of words as models."""
 
-from __future__ import annotations
-
 import dataclasses
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Table verification on a pretrained encoder: one adapter of it labels claims from one table, and from several in turn."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

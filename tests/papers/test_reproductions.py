@@ -1,7 +1,5 @@
 """`lisax reproduce`: what is recorded is read and checked, a row is run and compared, and RESULTS.md says the same."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -199,8 +197,7 @@ def test_results_has_the_matrix_as_it_is_recorded():
 
 
 @pytest.mark.parametrize(
-    "command",
-    sorted({run.command for sheet in sheets() for run in sheet.runs.values() if run.command}),
+    "command", sorted({run.command for sheet in sheets() for run in sheet.runs.values() if run.command})
 )
 def test_every_command_names_what_there_is(command):
     words = rewrite_gin_flags(shlex.split(command))

@@ -1,7 +1,5 @@
 """A graph of stages: their order, what each may read, what makes it again, and the plan."""
 
-from __future__ import annotations
-
 import dataclasses
 from types import SimpleNamespace
 

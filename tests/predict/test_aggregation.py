@@ -1,7 +1,5 @@
 """From probabilities of rows, columns and operations to answers; the threshold; figures."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`lisax check` and `lisax ask` as a user gives them."""
 
-from __future__ import annotations
-
 import io
 import json
 

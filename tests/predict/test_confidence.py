@@ -1,7 +1,5 @@
 """Calibrated probabilities of every kind of labeller, and verdicts that are not sure enough."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Published T5s give the scores of their authors' rules, computed by transformers on the same random weights."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import shutil

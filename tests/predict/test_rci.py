@@ -1,7 +1,5 @@
 """RCI's layout, ALBERT with a pooler and two classes, gives the reference's probabilities as a pair scorer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import small_tokenizers

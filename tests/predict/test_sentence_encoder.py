@@ -1,7 +1,5 @@
 """Vectors of sentences: of a small encoder by hand, and of MiniLM where its weights are here, as the reference has them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import small_tokenizers

@@ -1,7 +1,5 @@
 """Pools of tables scored part by part: as the plain model says, each part once, and pruned without another result."""
 
-from __future__ import annotations
-
 import dataclasses
 import zlib
 

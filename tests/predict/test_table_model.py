@@ -1,7 +1,5 @@
 """A model of the format TABLES reads in inference what its task gave it in training."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

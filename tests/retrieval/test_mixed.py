@@ -1,7 +1,5 @@
 """One index over sources that come and go: always what a full build gives."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

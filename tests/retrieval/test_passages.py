@@ -1,7 +1,5 @@
 """Passages of about 100 words: what they hold, and the way back to their units."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

@@ -1,7 +1,5 @@
 """Vectors of an encoder that is not trained: each text is encoded once, and models learn and answer as without them."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import fusion_task

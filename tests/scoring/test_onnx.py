@@ -1,7 +1,5 @@
 """Encoders of the BERT family in onnxruntime: what JAX computes, and when which of the two is taken."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """T5s that score answers in onnxruntime: what JAX computes."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import subprocess
@@ -27,7 +25,7 @@ pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 
 # The recorded families, and activations that none of them has.
 CONFIGS = recorded.ARCHITECTURES | {
-    "three gates": dataclasses.replace(recorded.T5_1_1, mlp_activations=("silu", "tanh", "sigmoid")),
+    "three gates": dataclasses.replace(recorded.T5_1_1, mlp_activations=("silu", "tanh", "sigmoid"))
 }
 PIECES = [5, 9, 7]
 

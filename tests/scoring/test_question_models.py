@@ -1,7 +1,5 @@
 """The dual encoder and the readers through the engine: trained, resumed, started from a T5, used."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import jax

@@ -1,7 +1,5 @@
 """A small world of people, and models of it that are really trained, in seconds, and exported as bundles."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Iterator, Sequence

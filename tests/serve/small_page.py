@@ -1,7 +1,5 @@
 """The page over a small world with models that draw their scores from the tokens: no training, no waiting."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from pathlib import Path

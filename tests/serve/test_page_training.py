@@ -1,7 +1,5 @@
 """Training from feedback: one at a time, told of as it goes, stopped and continued; and once for real."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The page's routes: ask, check, say what is right, load tables; whatever comes in stays text."""
 
-from __future__ import annotations
-
 import functools
 import html
 import io
@@ -280,12 +278,7 @@ def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_p
     (of_table,) = data.table_claims("train")
     assert of_table.label == "NOT ENOUGH INFO" and not of_table.evidence_sets
     judged = json.loads((tmp_path / "out" / "feedback" / "table_judgements.jsonl").read_text())
-    assert judged == {
-        "id": question.id,
-        "question": QUESTION,
-        "table": f"index:{table}",
-        "relevant": True,
-    }
+    assert judged == {"id": question.id, "question": QUESTION, "table": f"index:{table}", "relevant": True}
 
     number = page.store.feedback()[0].id
     assert "3 kept" in words(shown(browser.fill(f"/feedback/{number}/remove")))

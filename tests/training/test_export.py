@@ -3,8 +3,6 @@
 All is float32 of the same mathematics; products are summed in another order at most, hence 1e-5 on probabilities.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

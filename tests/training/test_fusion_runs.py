@@ -1,7 +1,5 @@
 """Table fusion through the engine: trained, resumed, started from a T5, scored, exported."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

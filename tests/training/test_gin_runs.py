@@ -1,7 +1,5 @@
 """Training, evaluation and inference of a seqio task from gin files, as a user runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

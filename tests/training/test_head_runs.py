@@ -1,8 +1,6 @@
 """Table fusion, pointers, a dual encoder and a span reader on an encoder of the BERT family, by gin: trained on tasks
 whose vocabulary is its `tokenizer.json`, and used with the same token ids."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every architecture has its one entry, with an objective and an inference that agree with it."""
 
-from __future__ import annotations
-
 import pytest
 
 from lisax.errors import LisaxError

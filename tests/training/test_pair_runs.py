@@ -1,7 +1,5 @@
 """Pair scorers through the engine, by gin: from an encoder's published folder to probabilities of claims."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

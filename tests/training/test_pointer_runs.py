@@ -1,7 +1,5 @@
 """The evidence pointer through the engine: trained, resumed, stopped early, started from a T5, searched, exported."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import jax

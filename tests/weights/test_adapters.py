@@ -1,7 +1,5 @@
 """Low-rank adapters through the engine, by gin: trained beside a published encoder, saved alone, used as the whole."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import json

@@ -1,7 +1,5 @@
 """Damaged, foreign and hostile checkpoints: a sentence that names what is wrong, and nothing read from elsewhere."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

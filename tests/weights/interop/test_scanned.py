@@ -1,7 +1,5 @@
 """Stacked layers, as programs that scan over them write them, become the unrolled tree."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
