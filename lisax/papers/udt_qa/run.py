@@ -16,8 +16,8 @@ from pathlib import Path
 
 from lisax.corpora import open_folder
 from lisax.errors import LisaxError
+from lisax.faithful import facts
 from lisax.files.writing import write_json_lines
-from lisax.formats import faithfulness
 from lisax.formats.examples import write_examples
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.models.architectures import SpanReaderConfig
@@ -173,7 +173,7 @@ class UdtQa(EncoderPipeline):
         graphs = filter(lambda unit: unit.pairs, map(graph_triples, self.data.graphs()))
         if self.recipe.verbalizer is None:
             texts = itertools.chain(
-                ((unit, {"text": faithfulness.render(unit)}) for unit in rows),
+                ((unit, {"text": facts.render(unit)}) for unit in rows),
                 ((unit, _edge_by_edge(unit)) for unit in graphs),
             )
             write_json_lines(
@@ -402,5 +402,5 @@ class UdtQa(EncoderPipeline):
 
 def _edge_by_edge(graph: Triples) -> dict:
     """The rule's rendering of a sub-graph."""
-    texts = faithfulness.render_pairs(graph)
+    texts = facts.render_pairs(graph)
     return {"text": " ".join(texts), "parts": list(enumerate(texts))}

@@ -16,10 +16,10 @@ from typing import Any
 
 from lisax.corpora import Dataset
 from lisax.errors import LisaxError
+from lisax.faithful.overlap import Overlap
 from lisax.files.reading import read_json_lines
 from lisax.files.resumable import fingerprint
 from lisax.files.writing import atomic_write, write_json, write_json_lines
-from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
 from lisax.formats.vocabulary import SentencePieceVocabulary, Vocabulary
