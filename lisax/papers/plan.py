@@ -1,4 +1,4 @@
-"""The plan of a run as text: its stages with their dependencies, their state, and the settings they read."""
+"""The plan of a run as text: its stages with their dependencies, their state, and the settings they have read."""
 
 from __future__ import annotations
 
