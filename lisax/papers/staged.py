@@ -35,6 +35,7 @@ class Staged(ABC):
     def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Any, *, until: str | None = None):
         self._data, self.out, self._recipe = data, Path(out), recipe
         self._seen: Callable[[str], Any] | None = None
+        self._view = View(recipe, self.see)
         self.runner = StageRunner(self.out, until, self.value)
 
     @abstractmethod
@@ -114,7 +115,7 @@ class Staged(ABC):
     @property
     def recipe(self) -> Any:
         """The recipe; within a stage's work, a view of it that records what is read."""
-        return self._recipe if self._seen is None else View(self._recipe, self.see)
+        return self._recipe if self._seen is None else self._view
 
     @fact
     def data_files(self) -> list:

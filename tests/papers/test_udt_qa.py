@@ -229,7 +229,7 @@ def test_recipes_say_what_is_wrong(tmp_path):
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, monkeypatch):
     out, arguments = run
     assert cli.main(arguments) == 0
     recipe = QuestionRecipe.read([out.parent / "recipe.gin"])
