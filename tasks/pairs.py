@@ -1,5 +1,4 @@
-"""Tasks for pair scorers over the files of examples that the other tasks read, each as two texts and a class; here those of
-`ranking` and `labelling`, while `parts` and `tables` add theirs."""
+"""Tasks for pair scorers over the files of examples that the other tasks read, each as two texts and a class."""
 
 from __future__ import annotations
 
@@ -12,12 +11,10 @@ from lisax.errors import LisaxError
 from lisax.formats import presets
 from lisax.formats.examples import Record
 from lisax.formats.format import RELEVANCE, Format
-from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
-from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.models.pair import FIRST
 
-from . import labelling, locations, metrics
+from . import locations, metrics
 from .example_tasks import TEXT, TOKENS, Encoded, Options, Row, add_lines, chosen_preset, head_features, parsed
 from .vocabularies import Pieces, encoder_vocabulary
 
@@ -86,16 +83,3 @@ def with_class(given, example: Mapping | None = None, is_target: bool = False):
     if not is_target or example is None:
         return given
     return {"target": given, "class": int(example["targets"][0]) - FIRST, "claim_id": example["claim_id"].decode()}
-
-
-def add_all() -> None:
-    formats = {
-        "rank": RANK,
-        "rank_entities": RANK_ENTITIES,
-        "rerank": RANK,
-        labelling.CANDIDATES: LABEL_POINTWISE,
-        **labelling.VARIANTS,
-    }
-    for variant, text_format in formats.items():
-        file = "rank" if variant.startswith("rank") else variant
-        add(f"list5_pair_{variant}", text_format, locations.in_data_folder("examples/" + file + ".{split}.jsonl"))

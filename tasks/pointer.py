@@ -23,7 +23,7 @@ from lisax.formats.ranking import RANK
 
 from . import example_tasks, metrics
 from .example_tasks import TEXT, Encoded, Options, Row, add_lines, head_features
-from .locations import FileOf, in_data_folder
+from .locations import FileOf, examples
 from .vocabularies import encoder_vocabulary
 
 PAIR_TASKS = {"pointer_titles": RANK, "pointer_labels": LABEL_POINTWISE}
@@ -32,9 +32,9 @@ POINTER_TASKS = {"pointer_documents": POINT_DOCUMENTS, "pointer_sentences": POIN
 
 def add_all() -> None:
     for name, text_format in PAIR_TASKS.items():
-        example_tasks.add(name, text_format, in_data_folder("examples/" + name + ".{split}.jsonl"))
+        example_tasks.add(name, text_format, examples(name))
     for name, text_format in POINTER_TASKS.items():
-        add(name, text_format, in_data_folder("examples/" + name + ".{split}.jsonl"))
+        add(name, text_format, examples(name))
 
 
 def add(name: str, text_format: Format, file_of: FileOf, options: Options = Options()) -> seqio.Task:

@@ -24,7 +24,7 @@ from lisax.sampling.question_examples import DEPTHS
 
 from . import example_tasks
 from .example_tasks import TEXT, Encoded, Options, Row, add_lines, head_features
-from .locations import FileOf, in_data_folder
+from .locations import FileOf, examples
 from .vocabularies import default_vocabulary, encoder_vocabulary, plain_of
 
 RETRIEVE_TASK = "questions_retrieve"
@@ -35,10 +35,10 @@ RowOf = Callable[[QuestionExample, Vocabulary, Mapping[str, int]], tuple[np.ndar
 
 
 def add_all() -> None:
-    add(RETRIEVE_TASK, RETRIEVE, in_data_folder("examples/retriever.{split}.jsonl"), retriever_batch)
+    add(RETRIEVE_TASK, RETRIEVE, examples("retriever"), retriever_batch)
     for name, (kind, k) in READ_TASKS.items():
         row_of = functools.partial(reader_row, kind=kind, k=k)
-        add(name, kind, in_data_folder("examples/reader.{split}.jsonl"), row_of, k)
+        add(name, kind, examples("reader"), row_of, k)
 
 
 def add(

@@ -11,18 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from lisax.errors import DataError
-from lisax.formats.format import RELEVANCE
-from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.records import Claim
 from lisax.sampling import examples, files
 
 from . import example_tasks, pairs, pretraining
 from .claim_dataset import ClaimDataset, check_evidence, check_ids, checked_claims
 from .example_tasks import Options, saying
-from .labelling import VARIANTS
+from .sentences import TASKS, stem_of
 
-TASKS = {"rank": RANK, "rank_entities": RANK_ENTITIES, **VARIANTS}
-STEMS = {variant: ["rank" if made.answer is RELEVANCE else variant] for variant, made in TASKS.items()}
+STEMS = {variant: [stem_of(variant)] for variant in TASKS}
 INFUSED = "label_listwise_infused"
 DEFAULTS = (INFUSED, INFUSED)
 SHIPPED = "minilm-text"

@@ -25,7 +25,7 @@ from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS, file
 
 from . import example_tasks, metrics, pairs
 from .example_tasks import TEXT, Encoded, Options, Row, add_lines, head_features
-from .locations import FileOf, in_data_folder
+from .locations import FileOf, examples
 from .vocabularies import encoder_vocabulary
 
 CLAIM_ONLY_TASK = "tables_claim_only"
@@ -37,13 +37,13 @@ FUSION_TASKS = {f"tables_fusion_top{k}": file_name(k) for k in DEPTHS}
 
 def add_all() -> None:
     for name, stem in TEXT_TASKS.items():
-        file_of = in_data_folder("examples/" + stem + ".{split}.jsonl")
+        file_of = examples(stem)
         add_text(name, file_of)
         add_text(name.replace("tables_", "tables_pair_"), file_of, variant=name, add=pairs.add)
-    wrong = in_data_folder("examples/" + CLOSED_AND_WRONG + ".{split}.jsonl")
+    wrong = examples(CLOSED_AND_WRONG)
     add_text(CLOSED_AND_WRONG.replace("tables_", "tables_pair_"), wrong, variant=CLOSED, add=pairs.add)
     for name, stem in FUSION_TASKS.items():
-        add_fusion(name, in_data_folder("examples/" + stem + ".{split}.jsonl"))
+        add_fusion(name, examples(stem))
 
 
 def add_text(

@@ -28,7 +28,7 @@ from .vocabularies import default_vocabulary, encoder_of, is_bytes
 
 def add_all() -> None:
     for stem in STEMS:
-        add(stem, locations.in_data_folder("examples/" + stem + ".{split}.jsonl"))
+        add(stem, locations.examples(stem))
 
 
 def add(name: str, file_of: locations.FileOf, options: Options = Options()) -> seqio.Task:

@@ -24,8 +24,8 @@ def vocabulary_of(model: str | os.PathLike) -> Path | None:
     found = vocabulary_in_folder(folder) if kind_of(folder) is Kind.HUGGINGFACE else vocabulary_in(folder)
     if found is not None or not (folder / MODEL_JSON).is_file():
         return found
-    base = ModelCard.read(folder).get("adapter.base")
-    return None if base is None else vocabulary_of(base)
+    card = ModelCard.read(folder)
+    return None if card.get("adapter") is None else vocabulary_of(*card.needed("adapter.base"))
 
 
 def check_fits(vocabulary: Vocabulary, backbone: Backbone, folder: Path) -> None:
