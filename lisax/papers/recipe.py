@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 from lisax.errors import LisaxError
 from lisax.files.resumable import fingerprint
 from lisax.formats.vocabulary import SentencePieceVocabulary
+from lisax.papers.settings import CONTENT
 from lisax.sampling.splits import BY
 
 WARM_UP = "warm_up"
@@ -47,8 +48,6 @@ def _model_files(path: str) -> list:
     return [path, fingerprint(Path(path))]
 
 
-# Metadata key of fields that hold paths: how to read the content of the path.
-CONTENT = "content"
 GIN_FILE: Mapping[str, Callable[[str], Any]] = {CONTENT: _gin_content}
 VOCABULARY: Mapping[str, Callable[[str], Any]] = {CONTENT: _vocabulary_digest}
 MODEL: Mapping[str, Callable[[str], Any]] = {CONTENT: _model_files}
@@ -131,22 +130,6 @@ class BaseRecipe:
                     except LisaxError as error:
                         raise LisaxError(f"{type(self).__name__}.{name} is '{path}': {error}") from None
 
-    def value(self, setting: str) -> Any:
-        """The value of a setting, for a digest: a field, a property, or an entry of a field that is a mapping
-        (`train.rank`).
-
-        For a gin file, a vocabulary or a model this is the content, not the path. None for an entry that does not
-        exist.
-        """
-        name, _, entry = setting.partition(".")
-        value = getattr(self, name)
-        if entry:
-            value = value.get(entry)
-        read = _fields(type(self)).get(name, {}).get(CONTENT)
-        if read is None or value is None:
-            return value
-        return {key: read(path) for key, path in value.items()} if isinstance(value, Mapping) else read(value)
-
 
 @dataclasses.dataclass(frozen=True)
 class WarmUpRecipe(BaseRecipe):
@@ -182,10 +165,6 @@ class ClaimsRecipe(WarmUpRecipe):
 
     validation_claims: int | None = None  # claims for choosing checkpoints; None: all
     report_claims: int | None = None  # claims of the reported split that are used; None: all
-
-
-def _fields(recipe: type[BaseRecipe]) -> dict[str, Mapping[str, Any]]:
-    return {field.name: field.metadata for field in dataclasses.fields(recipe)}
 
 
 def _named(field: str, value: Any) -> Iterable[tuple[str, GinOfModel]]:

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lisax.errors import DataError, LisaxError
+from lisax.faithful.facts import Facts, render, render_pairs
+from lisax.faithful.overlap import Overlap
+from lisax.faithful.restoring import Restorer
 from lisax.files.resumable import resumable_groups
-from lisax.formats.faithfulness import Facts, render, render_pairs
-from lisax.formats.overlap import Overlap
-from lisax.formats.restoring import Restorer
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.formats.verbalizing import MARKERS, VERBALIZE, Encoder
 from lisax.formats.vocabulary import EOS_ID, UNK_ID, Vocabulary

@@ -233,7 +233,7 @@ def test_kinds_take_turns():
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(finished, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
     folder, _ = finished
     recipe = PointerRecipe.read([str(folder / "recipe.gin")])
     stages_alone.check(lambda: Deseption(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)

@@ -67,5 +67,5 @@ def test_pairs_are_for_a_t5(folder):
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, folder, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder, monkeypatch):
     stages_alone.check(lambda: Deseption(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)

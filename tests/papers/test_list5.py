@@ -220,7 +220,7 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(folder, out, tmp_path, cap
     before = sorted((path, path.stat().st_mtime_ns) for path in out.rglob("*"))
     assert cli.main(command(folder, out, "--dry-run")[4:]) == 0
     plan = capfd.readouterr().out
-    assert "examples.rank: done\n    after retrieve\n    reads ranking_window = (1, 12)," in plan
+    assert "examples.rank: done\n    after retrieve\n    reads ranking_window = [1, 12]," in plan
     assert f"stages, 0 of them to do, in {out}" in plan
     assert cli.main(command(folder, out, "--dry-run", "--gin.Recipe.labelling_window=(1, 9)")[4:]) == 0
     plan = capfd.readouterr().out
@@ -325,6 +325,6 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(folder, out, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(folder, out, monkeypatch):
     recipe = Recipe.read([folder / "recipe.gin"])
     stages_alone.check(lambda: List5(open_folder(folder / "world"), out, recipe), monkeypatch)

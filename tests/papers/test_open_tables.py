@@ -270,7 +270,7 @@ def test_a_model_that_was_damaged_and_trained_again_keeps_its_threshold(finished
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(finished, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
     folder, _ = finished
     recipe = TableRecipe.read([str(folder / "recipe.gin")])
     stages_alone.check(lambda: OpenTables(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)

@@ -124,7 +124,7 @@ def test_without_a_shipped_labeller_of_tables_it_is_said_so(run, tmp_path, monke
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, folder, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder, monkeypatch):
     stages_alone.check(lambda: OpenTables(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
 
 

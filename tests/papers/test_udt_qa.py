@@ -174,6 +174,16 @@ def test_a_reader_learns_as_many_passages_as_the_recipe_says(tmp_path, monkeypat
     assert options["lengths"]["inputs"] == 640 and options["bindings"] == {"PASSAGES": 10}
 
 
+def test_the_number_of_answered_questions_changes_nothing_that_models_learn(run):
+    out, _ = run
+    recipe = QuestionRecipe.read([out.parent / "recipe.gin"])
+    done = UdtQa(open_folder(out / "world"), out, recipe)
+    assert "report_claims" in done.runner.settings("answer.text.text")
+    learning = done.before(*(f"train.{model}" for model in done.recipe.train))
+    assert "index.text" in learning
+    assert not any("report_claims" in done.runner.settings(name) for name in learning)
+
+
 def test_recipes_say_what_is_wrong(tmp_path):
     for binding, message in (
         ("QuestionRecipe.indexes = ('raw',)", "must hold 'text'"),
@@ -193,7 +203,7 @@ def test_recipes_say_what_is_wrong(tmp_path):
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, monkeypatch):
     out, arguments = run
     assert cli.main(arguments) == 0
     recipe = QuestionRecipe.read([out.parent / "recipe.gin"])

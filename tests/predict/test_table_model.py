@@ -13,6 +13,7 @@ from lisax.predict.model import Model
 from lisax.predict.verifier import tell_dropped_rows
 from lisax.records import Label
 from lisax.tasks import tables
+from lisax.tasks.example_tasks import Options
 from lisax.tasks.vocabularies import SentencePieces
 from lisax.weights.model_card import ModelCard
 
@@ -53,8 +54,7 @@ def test_tokens_and_label_words_are_those_of_the_task(tmp_path, capsys):
     task = tables.add_text(
         "test_tables_closed",
         lambda split: Path(tmp_path / "e.train.jsonl"),
-        splits=("train",),
-        vocabulary=SentencePieces(tmp_path / "spiece.model"),
+        Options(("train",), SentencePieces(tmp_path / "spiece.model")),
     )
     try:
         rows = list(task.get_dataset({"inputs": 90, "targets": 2}, "train", shuffle=False).as_numpy_iterator())

@@ -16,7 +16,8 @@ from lisax.predict.model import Model
 from lisax.records import Hit
 from lisax.retrieval import runs
 from lisax.sampling import table_examples
-from lisax.tasks.register import TABLE_TASKS, register, register_file
+from lisax.tasks import table_data
+from lisax.tasks.register import register, register_file
 from lisax.training.export import export
 from lisax.training.gin_files import bindings_of, run_gin
 
@@ -60,7 +61,7 @@ def read(name, lengths, split="train"):
 
 def test_a_folder_gives_every_task_over_tables(folder):
     mine = register("mine", folder=folder, vocabulary="train")
-    assert mine.tasks == {variant: f"mine_{variant}" for variant in TABLE_TASKS}
+    assert mine.tasks == {variant: f"mine_{variant}" for variant in table_data.STEMS}
     assert mine.counts["tables_top5"] == mine.counts["tables_closed"] == {"train": 9, "dev": 3}
     examples = list(read_examples(folder / "mine_tasks/tables_top3.train.jsonl", TableExample))
     assert all(any(example.gold) and len(example.tables) == 3 for example in examples)

@@ -12,8 +12,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from lisax.faithful.facts import NUMBER
 from lisax.formats.budget import squeeze
-from lisax.formats.faithfulness import NUMBER
 from lisax.formats.triples import Triples
 from lisax.text.folding import RUN, fold
 from lisax.text.stop_words import FUNCTION_WORDS

@@ -6,9 +6,9 @@ import tracemalloc
 import pytest
 
 from lisax.corpora import open_folder
-from lisax.formats.faithfulness import Facts
+from lisax.faithful.facts import Facts
 from lisax.formats.triples import Triples
-from tests.formats.corrupted import DATA, KINDS, PER_KIND, corrupted, references
+from tests.faithful.corrupted import DATA, KINDS, PER_KIND, corrupted, references
 
 TOWN = Triples(
     "t", "Tarnby", (("population", "5210"), ("area", "312"), ("leader name", "Ida Moe"), ("country", "Norland"))
