@@ -23,14 +23,14 @@ from lisax.models.relative_positions import relative_position_bucket
 if TYPE_CHECKING:
     from lisax.models.architectures import Backbone, T5Config
 
-# Dimensions of hidden states where a layer reads them, and of what is added up between layers.
+# Dimensions of hidden states where a layer reads them, and of the sums between layers.
 HIDDEN = ("batch", "length", "embed")
 RESIDUAL = ("batch", "residual_length", "embed")
 # Added to masked attention logits; finite, so that a fully masked row gives a uniform row, not NaN.
 MASKED = -1e10
 # Collections of keys and values in decoding step by step.
 PAST, ENCODED = "past", "encoded"
-# Of what attention gives and its rows' sums, for policies of rematerialisation.
+# Names of attention's output and of its rows' sums, for policies of rematerialisation.
 MIXED = "mixed"
 # Initial bias of distance 0 in matching heads: enough to outweigh a token's match with itself.
 NOT_ITSELF = -10.0
@@ -39,8 +39,8 @@ fan_in = nn.initializers.variance_scaling(1.0, "fan_in", "normal")
 
 
 def constrain(x: Array, *axes: str | None) -> Array:
-    """`x` laid out on the mesh by the names of its dimensions, whole along those that the mesh does not divide; itself
-    where no rules are set."""
+    """`x` laid out on the mesh by the names of its dimensions, whole along dimensions that the mesh does not divide;
+    unchanged if no rules are set."""
     mesh = jax.sharding.get_abstract_mesh()
     if mesh.empty or not nn.get_logical_axis_rules():
         return x
@@ -61,7 +61,7 @@ def pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) 
 class Dense(nn.Module):
     """x [..., in] -> [..., features]. `axes` name the kernel's dimensions.
 
-    Where a low-rank adapter stands beside the kernel (see `lora`), its output is added."""
+    The output of a low-rank adapter next to the kernel (see `lora`) is added."""
 
     features: int
     dtype: str
@@ -173,7 +173,7 @@ class Attention(nn.Module):
         def attend(query: Array, mask: Array, bias: Array | None) -> Array:
             return mixed_values(attended, query, key, value, mask, bias, kept)
 
-        # Said again, of its gradient too: what comes back from the sum over devices may be split by positions.
+        # Constrained again, for its gradient too: the result of the sum over devices may be split by positions.
         mixed = constrain(in_chunks(config, attend, query, mask, bias), "batch", "length", "heads", "kv")
         if folded:
             mixed = jnp.einsum("bqhe,ehd->bqhd", mixed, self._heads_of("value"))
@@ -183,7 +183,7 @@ class Attention(nn.Module):
     def _folds(self, queries: int, keys: int) -> bool:
         """Whether queries are brought to the encoder's space rather than its output to theirs: (q K) e = q (K e).
 
-        It is, where that takes fewer products: one query, that of a label, needs hardly any.
+        It is, where that takes fewer products: one query, that of a label, needs very few.
         """
         if (
             self.cache != ENCODED
@@ -209,7 +209,7 @@ class Attention(nn.Module):
         Given as [rows, keys, heads, head_dim], they are kept as [rows, heads, head_dim, keys], whose products XLA's CPU
         backend computes several times faster. Of the encoder these are the ones given. Those of a step's beams are
         written after those of the steps before, into steps * beams places, and stay there: beams that change places are
-        told apart by `mask` [rows or 1, 1, beams, steps * beams], which shows each one key of every step so far.
+        separated by `mask` [rows or 1, 1, beams, steps * beams], which shows each one key of every step so far.
         """
         kept = []
         for name, new in (("keys", key), ("values", value)):
@@ -236,9 +236,10 @@ def mixed_values(
 ) -> Array:
     """The values [batch, length, heads, head_dim] that each query attends to: softmax of logits of `query`'s type.
 
-    `attended` are the dimensions of `key` and `value`, which is None where it is `key`, as einsum has them; `kept` [batch, heads, 1, keys] what dropout
-    leaves of the weights. Weights are divided by their sum after they are multiplied with the values, and the gradient
-    of a row's sum is taken from what came out of it, so that a TPU writes no more than the logits and their gradient.
+    `attended` are the dimensions of `key` and `value`, in einsum's notation, None if it is `key`; `kept` [batch, heads,
+    1, keys] is dropout's mask of the weights. Weights are divided by their sum after they are multiplied with the
+    values, and the gradient of a row's sum is taken from the output, so that a TPU writes no more than the logits and
+    their gradient.
     """
     return _mixed_values(attended, query, key, value, mask, bias, kept)[0]
 
@@ -269,7 +270,7 @@ def _gradients(attended, residuals, gradient):
     weights = _kept(weights.astype(values.dtype), kept)
     of_query = jnp.einsum(f"bhqk,{attended}->bqhd", of_logits, key)
     if value is None:
-        # One product of both, so that what may be as long as the inputs is written once.
+        # One product of both, so that an array as long as the inputs is written once.
         pairs = jnp.stack([of_logits, weights]), jnp.stack([query, gradient])
         of_key, of_value = jnp.einsum(f"sbhqk,sbqhd->{attended}", *pairs), None
     else:
@@ -287,14 +288,14 @@ mixed_values.defvjp(_mixed_values, _gradients)
 
 
 def in_chunks(config: Backbone, attend: Callable, query: Array, mask: Array, bias: Array | None) -> Array:
-    """`attend(query, mask, bias)` on `attention_chunk` queries at a time, all at once where that is fewer. Its logits are
-    computed again in the backward pass where they are in chunks or `remat` is "attention".
+    """`attend(query, mask, bias)` on `attention_chunk` queries at a time, all at once if there are fewer. Its logits
+    are computed again in the backward pass if they are in chunks or `remat` is "attention".
 
     query [batch, length, heads, head_dim], mask [batch, 1, length, keys], bias [1, heads, length, keys]."""
     length, chunk = query.shape[1], config.attention_chunk
     at_once = chunk is None or length <= chunk
     if config.remat == "attention" or not at_once:
-        # In a loop nothing is merged with what is computed again.
+        # In a loop nothing is merged with a recomputed value.
         attend = jax.checkpoint(
             attend,
             prevent_cse=at_once and not config.scan_layers,

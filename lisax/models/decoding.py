@@ -1,9 +1,9 @@
 """Generation with a key/value cache: greedy, beam search and sampling, all inside one compiled loop.
 
-Beam search follows Hugging Face transformers: 2 * beams candidates a step, hypotheses ranked by log-likelihood
-divided by length**length_penalty (EOS counts), and its three ways of stopping early. A row's result does not
-depend on the rows beside it. Beams of a row share the keys and values of its encoded input; those of its past stay where
-they were written, and a beam knows its ancestor of each step.
+Beam search follows Hugging Face transformers: 2 * beams candidates per step, hypotheses ranked by log-likelihood
+divided by length**length_penalty (EOS counts), and its three ways of stopping early. A row's result does not depend on
+other rows. Beams of a row share the keys and values of its encoded input; those of its past stay in their places, and a
+beam knows its ancestor of each step.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Decoding:
 
     `early_stopping`: False ends a row when its best open beam, were it to end now, would not beat its worst
     hypothesis; True as soon as there are `beam_size` hypotheses; "never" when no open beam can beat them any more.
-    `top_k` 0 and `top_p` 1.0 restrict nothing. Samples depend on `seed` and an example's number alone. `without`: ids
-    of tokens that are never generated.
+    `top_k` 0 and `top_p` 1.0 restrict nothing. Samples depend only on `seed` and an example's number. `without`: ids of
+    tokens that are never generated.
     """
 
     beam_size: int = 1
@@ -186,14 +186,14 @@ def restrict(logits: Array, top_k: int, top_p: float) -> Array:
 
 
 class _Beams(NamedTuple):
-    """Of each row [rows, beams, …] the open beams and the hypotheses that ended, each best first."""
+    """The open beams of each row [rows, beams, …] and the hypotheses that ended, each best first."""
 
     position: Array
     tokens: Array
     ancestors: Array  # int32 [rows, beams, length]: whose place a beam had at each step so far
     scores: Array  # log-likelihoods
     ended_tokens: Array
-    ended_scores: Array  # with the length penalty; IMPOSSIBLE where no hypothesis has ended yet
+    ended_scores: Array  # with the length penalty; IMPOSSIBLE if no hypothesis has ended yet
     has_ended: Array
     active: Array  # [rows]: whether the hypotheses may still change
     past: Any
@@ -207,7 +207,7 @@ def _beam_search(next_logits: NextLogits, past: Any, inputs: Array, length: int,
         logits, past = next_logits(state.past, last, state.position, state.ancestors)
         ancestors = state.ancestors.at[:, :, state.position].set(jnp.arange(beams))
         totals = jax.nn.log_softmax(logits) + state.scores[:, :, None]  # [rows, beams, vocab]
-        # Twice the beams, so that as many go on even if all of the first half end here.
+        # Twice the beams, so that enough continue even if all of the first half end here.
         scores, flat = jax.lax.top_k(totals.reshape(rows, -1), 2 * beams)
         origins, chosen = flat // logits.shape[-1], (flat % logits.shape[-1]).astype(jnp.int32)
         tokens = _take(state.tokens, origins).at[:, :, state.position].set(chosen)

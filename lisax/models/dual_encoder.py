@@ -1,5 +1,5 @@
-"""An encoder that brings questions and passages to vectors whose dot product says how well they belong together
-(Karpukhin et al. 2020).
+"""An encoder that brings questions and passages to vectors whose dot product scores their relevance (Karpukhin et al.
+2020).
 
 Parameters are the backbone's, so that its checkpoint starts them. With towers that are not tied, questions have an
 encoder of their own (`question`), which begins as the other does.

@@ -67,8 +67,8 @@ class TokenEmbedder(nn.Module):
     def __call__(self, tokens: Array, token_types: Array | None = None) -> Array:
         """tokens int32 [batch, length] -> [batch, length, embedding width].
 
-        `token_types` int32 of the same shape; None: those that the config's separator gives, else all 0. LisaxError of
-        texts longer than the model has positions."""
+        `token_types` int32 of the same shape; None: derived from the config's separator, else all 0. Raises LisaxError
+        for texts longer than the model has positions."""
         config, length = self.config, tokens.shape[1]
 
         def table(name: str, rows: int, axis: str) -> Array:
@@ -186,7 +186,7 @@ class Encoded(NamedTuple):
 
 
 class TextEncoder(nn.Module):
-    """An encoder alone. Token 0 is padding."""
+    """An encoder without a head. Token 0 is padding."""
 
     config: EncoderConfig
 

@@ -31,7 +31,7 @@ class Memory(NamedTuple):
 
 
 class Pointed(NamedTuple):
-    """One sequence of steps a row (in the head one a hypothesis). Where no candidate is left, a step points to -1."""
+    """One sequence of steps per row (in the head, per hypothesis). A step points to -1 when no candidate is left."""
 
     pointers: Array  # int32 [rows, steps]
     log_pointers: Array  # float32 [rows, steps, k] of the distribution at each step
@@ -39,17 +39,17 @@ class Pointed(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What was drawn to be rewarded (appendix B.3)."""
+    """The pointers drawn for the reward (appendix B.3)."""
 
     pointed: Pointed
-    labels: Array  # logits float32 [rows, steps, 3] given what was pointed to up to each step
+    labels: Array  # logits float32 [rows, steps, 3] given the candidates pointed to up to each step
     values: Array  # float32 [rows, steps]: the critic's estimate of the return before each step
 
 
 class Found(NamedTuple):
     """The best hypotheses of a beam search, best first."""
 
-    pointers: Array  # int32 [rows, beam, steps], -1 where no candidate is left
+    pointers: Array  # int32 [rows, beam, steps], -1 if no candidate is left
     scores: Array  # float32 [rows, beam]: log-probability of the whole sequence
     shares: Array  # float32 [rows, beam, steps]: probability of each pointer given those before
     labels: Array  # float32 [rows, beam, 3]: probabilities, averaged over steps; zeros of the relation "none"
@@ -80,9 +80,9 @@ class EvidencePointer(nn.Module):
         """(along the gold pointers, along the model's own) of tokens int32 [rows, k, length]; with a reward, in training,
         also along pointers that are drawn.
 
-        `gold` int32 [rows, steps] are numbers of candidates from 1, and 0 where the model goes on by itself. All
-        texts of all rows are one batch of the encoder, or it is left out where their `vectors` are given, float32
-        [rows, k, emb] (see `vectors_once`)."""
+        `gold` int32 [rows, steps] are numbers of candidates from 1, and 0 where the model points freely. All texts of
+        all rows are one batch of the encoder, or it is left out if their `vectors` are given, float32 [rows, k, emb]
+        (see `vectors_once`)."""
         rows = tokens.shape[0]
         gold = jnp.zeros((rows, self.config.steps), jnp.int32) if gold is None else gold
         memory = self._read(tokens, vectors, enable_dropout)
@@ -108,7 +108,7 @@ class EvidencePointer(nn.Module):
 
 
 class PointerHead(nn.Module):
-    """What follows the encoder, in float32. Hypotheses are a dimension of their own, [rows, beam, ...]."""
+    """The layers after the encoder, in float32. Hypotheses are a dimension of their own, [rows, beam, ...]."""
 
     config: PointerConfig
 
@@ -159,9 +159,9 @@ class PointerHead(nn.Module):
         return Drawn(Pointed(*(x[:, 0] for x in pointed)), labels[:, 0], values[:, 0])
 
     def follow(self, memory: Memory, gold: Array, noise: Array | None = None) -> tuple[Pointed, tuple[Array, Array]]:
-        """Step by step along each hypothesis of `gold` int32 [rows, beam, steps], where it is 0 along the likeliest, with
-        Gumbel `noise` [rows, beam, steps, k] along one that is drawn; and the vectors that were read [rows, beam, steps,
-        emb], and the states [rows, beam, steps, hidden] that pointed to them."""
+        """Step by step along each hypothesis of `gold` int32 [rows, beam, steps], at 0 along the likeliest, with Gumbel
+        `noise` [rows, beam, steps, k] along one that is drawn; and the vectors that were read [rows, beam, steps, emb],
+        and the states [rows, beam, steps, hidden] that pointed to them."""
         rows, candidates, _ = memory.vectors.shape
         state, last = self._begin(rows, gold.shape[1])
         used = jnp.zeros((rows, gold.shape[1], candidates), bool)
@@ -192,7 +192,7 @@ class PointerHead(nn.Module):
         config = self.config
         (rows, candidates, emb_dim), beam = memory.vectors.shape, config.beam_size
         state, last = self._begin(rows, beam)
-        # All hypotheses are the same before the first step: one of them goes on.
+        # All hypotheses are the same before the first step: one of them continues.
         scores = jnp.where(jnp.arange(beam) == 0, 0.0, MASKED) * jnp.ones((rows, 1))
         used = jnp.zeros((rows, beam, candidates), bool)
         pointers = jnp.full((rows, beam, 0), -1, jnp.int32)
@@ -204,7 +204,7 @@ class PointerHead(nn.Module):
             left = memory.present[:, None] & ~used
             any_left = left.any(axis=-1, keepdims=True)
             log_pointers = jax.nn.log_softmax(jnp.where(left, logits, MASKED))
-            # Where nothing is left, one continuation keeps the hypothesis as it is.
+            # When nothing is left, one continuation keeps the hypothesis as it is.
             stays = jnp.where(jnp.arange(candidates) == 0, 0.0, MASKED)
             log_pointers = jnp.where(any_left, log_pointers, stays)
             if config.relation == "sequence":
@@ -230,7 +230,7 @@ class PointerHead(nn.Module):
         return Found(pointers, scores, shares, labels)
 
     def _begin(self, rows: int, beam: int) -> tuple[tuple[Array, Array], Array]:
-        """((hidden, cell), what the first step reads)"""
+        """((hidden, cell), the first step's input)"""
         zeros = jnp.zeros((rows, beam, self.config.hidden))
         return (zeros, zeros), jnp.broadcast_to(self.start, (rows, beam, self.start.shape[0]))
 

@@ -1,4 +1,4 @@
-"""What the evidence pointer learns: its targets, and the losses of DeSePtion's equations 3, 5, 6 and 7."""
+"""Training of the evidence pointer: its targets, and the losses of DeSePtion's equations 3, 5, 6 and 7."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Gold(NamedTuple):
 
 
 def gold_of(targets: Array, steps: int) -> Gold:
-    """What `targets` int32 [rows, k * COLUMNS] say."""
+    """The content of `targets` int32 [rows, k * COLUMNS]."""
     columns = targets.reshape(targets.shape[0], -1, COLUMNS)
     at_step = columns[:, None, :, 1] == jnp.arange(1, steps + 1)[:, None]  # [rows, steps, k]
     pointers = jnp.where(at_step.any(axis=-1), jnp.argmax(at_step, axis=-1) + 1, 0)
@@ -36,8 +36,8 @@ def gold_of(targets: Array, steps: int) -> Gold:
 
 
 def complete(pointers: Array, sets: Array) -> Array:
-    """bool [rows, steps]: whether what was pointed to up to each step, pointers [rows, steps], holds a whole one of
-    the sets [rows, k, sets]."""
+    """bool [rows, steps]: whether the candidates pointed to up to each step, pointers [rows, steps], holds a whole one
+    of the sets [rows, k, sets]."""
     so_far = jnp.cumsum(one_hot(pointers, sets.shape[1]), axis=1) > 0  # [rows, steps, k]
     missing = jnp.einsum("rtk,rks->rts", (~so_far).astype(jnp.int32), sets.astype(jnp.int32))
     return jnp.any((missing == 0) & sets.any(axis=1)[:, None], axis=-1)
@@ -64,8 +64,8 @@ def label_loss(labels: Array, pointers: Array, gold: Gold) -> Array:
 
 def reward_loss(drawn: Drawn, gold: Gold) -> Array:
     """L(rl) of equation 7, float32 [rows]: REINFORCE with a critic (advantage actor-critic, as Chen and Bansal 2018 have
-    it), the mean over steps. A step's reward is the FEVER score of what was pointed to up to it, labelled by the model;
-    0 of claims without a label."""
+    it), the mean over steps. A step's reward is the FEVER score of the candidates pointed to up to it, labelled by the
+    model; 0 of claims without a label."""
     pointers, (steps,) = drawn.pointed.pointers, drawn.pointed.pointers.shape[1:]
     there = (pointers >= 0) & (gold.label >= 0)[:, None]
     right = jnp.argmax(drawn.labels, axis=-1) == gold.label[:, None]
@@ -94,6 +94,6 @@ def example_loss(config: PointerConfig, forced: Pointed, own: Pointed, gold: Gol
 
 
 def example_weights(config: PointerConfig, gold: Gold) -> Array:
-    """float32 [rows]: 1 where there is something to learn: a gold pointer, or a label."""
+    """float32 [rows]: 1 if there is something to learn: a gold pointer, or a label."""
     labelled = (gold.label >= 0) & gold.present.any(axis=-1) & (config.relation != "none")
     return (labelled | (gold.pointers > 0).any(axis=-1)).astype(jnp.float32)

@@ -23,7 +23,7 @@ def texts_of(tokens: Array, passages: int) -> Array:
 
 
 class FusionInDecoder(Transformer):
-    """A `Transformer` that encodes each of its `passages` texts alone and decodes over all of them."""
+    """A `Transformer` that encodes each of its `passages` texts separately and decodes over all of them."""
 
     passages: int = 1
 
@@ -61,8 +61,8 @@ class SpanReader(nn.Module):
 def span_log_likelihood(logits: Array, spans: Array) -> Array:
     """Log of the probability float32 [rows] of all the `spans` int32 [rows, n, 2] (first and last place) together.
 
-    A span's is that of its first times that of its last token, each of all tokens of all passages. (0, 0) is no span:
-    a text does not begin with an answer. MASKED or less where a row has none."""
+    A span's is that of its first times that of its last token, each of all tokens of all passages. (0, 0) is not a
+    span: a text does not begin with an answer. MASKED or less where a row has none."""
     shares = jax.nn.log_softmax(logits, axis=1)
     ends = jnp.take_along_axis(shares, spans, axis=1)  # [rows, n, 2]
     there = jnp.any(spans > 0, axis=-1)

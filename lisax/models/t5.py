@@ -123,8 +123,8 @@ def run_layers(
     *shared: Array | None,
     dropout: bool,
 ) -> Array:
-    """x through all layers, or with `scan_layers` `count` times through the one that is given: its parameters are those
-    of all layers, stacked, or of each of them where `shared_layers` says so."""
+    """x through all layers, or with `scan_layers` `count` times through the given one: its parameters are those of all
+    layers, stacked, or of each of them if `shared_layers` is set."""
 
     def run(layer: nn.Module, x: Array, *shared: Array | None) -> Array:
         return layer(constrain(x, *RESIDUAL), *shared, dropout=dropout)
@@ -151,7 +151,7 @@ class EncoderLayer(nn.Module):
 
     @nn.compact
     def __call__(self, x: Array, mask: Array, bias: Array | None, *, dropout: bool) -> Array:
-        """`bias` is that of the stack; None where each layer has its own."""
+        """`bias` is that of the stack; None if each layer has its own."""
         config = self.config
         if config.relative_bias_per_layer:
             bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(x.shape[1], x.shape[1])
@@ -185,7 +185,7 @@ class DecoderLayer(nn.Module):
         *,
         dropout: bool,
     ) -> Array:
-        """`bias` is that of the stack; None where each layer has its own. `position` as in `Decoder`."""
+        """`bias` is that of the stack; None if each layer has its own. `position` as in `Decoder`."""
         config = self.config
         if config.relative_bias_per_layer:
             own = RelativePositionBias(config, bidirectional=False, name="relpos_bias")
@@ -360,11 +360,11 @@ class Transformer(nn.Module):
         steps: int,
         ancestors: Array | None = None,
     ) -> Array:
-        """Logits float32 [batch, beams, vocab] after `tokens` [batch, beams], which stand at `position` of `steps`.
+        """Logits float32 [batch, beams, vocab] after `tokens` [batch, beams], at `position` of `steps`.
 
         Attends to the positions before through the collection PAST, which is extended, and to the inputs through
-        ENCODED if it is there: `decoding.py` says how they begin. `ancestors` int32 [batch, beams, steps]: which beam of
-        each earlier step a beam goes on from; None: always the one in its own place.
+        ENCODED if it is there: `decoding.py` makes their initial values. `ancestors` int32 [batch, beams, steps]: which
+        beam of each earlier step a beam continues; None: always the one in its own place.
         """
         beams = jnp.arange(tokens.shape[1])
         came_from = jnp.zeros((1, 1, steps), jnp.int32) + beams[:, None] if ancestors is None else ancestors
@@ -424,6 +424,6 @@ class Transformer(nn.Module):
 
 def initialize(config: Any, seed: int = 0) -> dict:
     """Fresh float32 parameters of a model (a T5's are in T5X's layout), a nested dict."""
-    # One program for each shape of parameter: a single one takes as much longer to compile as the model has layers.
+    # One program for each shape of parameter: a single one's time to compile grows with the number of layers.
     variables = config.network().lazy_init(jax.random.key(seed), *config.example())
     return jax.tree.map(lambda x: x, dict(variables["params"]))

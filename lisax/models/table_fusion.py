@@ -41,7 +41,7 @@ class TableFusion(nn.Module):
         self.fusion = FusionHead(self.config)
 
     def __call__(self, tokens: Array, *, vectors: Array | None = None, enable_dropout: bool = False) -> Fused:
-        """tokens int32 [rows, k, length]; all tables of all rows are one batch of the encoder, or it is left out where
+        """tokens int32 [rows, k, length]; all tables of all rows are one batch of the encoder, or it is left out if
         their `vectors` are given, float32 [rows, k, emb] (see `vectors_once`)."""
         rows, tables, length = tokens.shape
         if vectors is not None:
@@ -55,7 +55,7 @@ class TableFusion(nn.Module):
 
 
 class FusionHead(nn.Module):
-    """What follows the encoder, in float32."""
+    """The layers after the encoder, in float32."""
 
     config: FusionConfig
 
@@ -79,7 +79,7 @@ class FusionHead(nn.Module):
         return Fused(logits, present, attention)
 
     def _across(self, vectors: Array, present: Array) -> tuple[Array, Array]:
-        """vectors [rows, tables, emb] -> what each table's heads gather [rows, tables, emb], and their weights."""
+        """vectors [rows, tables, emb] -> the output of each table's heads [rows, tables, emb], and their weights."""
         rows, tables, emb_dim = vectors.shape
         heads = self.config.heads
 
@@ -101,8 +101,8 @@ _kernel_init = nn.initializers.variance_scaling(1.0, "fan_in", "normal")
 
 
 def log_probabilities(objective: str, fused: Fused) -> Array:
-    """Log-probabilities float32 [rows, k, classes]: of (table, truth) pairs, which sum to one over a row, or, of the
-    ternary objective, of each table's classes. Absent tables have MASKED or less."""
+    """Log-probabilities float32 [rows, k, classes]: of (table, truth) pairs, whose probabilities sum to 1 in a row, or,
+    of the ternary objective, of each table's classes. Absent tables have MASKED or less."""
     present, logits = fused.present[..., None], fused.logits
     if objective in ("joint", "reranking"):
         pairs = jnp.where(present, logits, MASKED)
@@ -137,6 +137,6 @@ def example_loss(objective: str, log_probabilities: Array, targets: Array) -> Ar
 
 
 def example_weights(objective: str, targets: Array) -> Array:
-    """float32 [rows]: 1 where there is something to learn: a gold table, or any for the ternary objective."""
+    """float32 [rows]: 1 if there is something to learn: a gold table, or any for the ternary objective."""
     least = IRRELEVANT if objective == "ternary" else TRUE
     return jnp.any(targets >= least, axis=-1).astype(jnp.float32)
