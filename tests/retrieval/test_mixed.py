@@ -138,7 +138,7 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
         assert "is an index of passages" in capsys.readouterr().err
     assert list(mixed.MixedIndex.open(index).sources) == [Source.TEXT]
     assert cli.main(["index", "documents", "--corpus", str(world), "--out", str(tmp_path / "pages")]) == 0
-    with pytest.raises(LisaxError, match="no index of passages"):
+    with pytest.raises(LisaxError, match="not an index of passages"):
         mixed.MixedIndex.open(tmp_path / "pages")
     (tmp_path / "claims.jsonl").write_text('{"id": "1", "claim": "goals"}\n')
     asked = ["--index", str(index), "--claims", str(tmp_path / "claims.jsonl"), "--out", str(tmp_path / "run.trec")]
