@@ -159,7 +159,7 @@ class Stopped(Exception):
 
 
 def _changed(before: Any, now: Mapping[str, Any]) -> list[str]:
-    """Names whose values differ, including those that only one side has."""
+    """Names whose values differ, including names that only one side has."""
     before, now = before if isinstance(before, dict) else {}, json.loads(json.dumps(now, default=str))
     return [name for name in {**now, **before} if before.get(name, ...) != now.get(name, ...)]
 
@@ -186,7 +186,7 @@ def _read(path: Path) -> dict:
 
 def _files(path: Path) -> list[Path]:
     """The files of an output that must stay as the stage wrote them. Excluded are locks and events, and the
-    descriptions of indexes, to which a retriever's vectors are added; whoever opens an index checks these."""
+    descriptions of indexes, to which a retriever's vectors are added; opening an index checks these."""
     if not path.is_dir():
         return [path]
     return sorted(
@@ -197,7 +197,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _unit(file: Path, outputs: Sequence[Path]) -> Path:
-    """What to remove with a damaged file: for a model its checkpoint, since training resumes from the one before;
+    """The paths to remove with a damaged file: for a model its checkpoint, since training resumes from the one before;
     otherwise the whole folder."""
     folder = next((path for path in outputs if path in file.parents), file)
     return folder / file.relative_to(folder).parts[0] if any(folder.glob("checkpoint_*")) else folder
