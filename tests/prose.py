@@ -31,7 +31,7 @@ def rooms() -> dict[str, list[Path]]:
 
 def texts(source: str) -> Iterator[tuple[int, str]]:
     """(line, text) of each block of comments, docstring and string literal, on one line. Docstrings begin with `<doc>`;
-    an f-string has `{}` for its values. Word lists (`"…".split()`) are left out."""
+    an f-string has `{}` for its values. Single words and word lists (`"…".split()`) are left out."""
     tree = ast.parse(source)
     docs, skipped = set(), set()
     for node in ast.walk(tree):
@@ -43,7 +43,7 @@ def texts(source: str) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Attribute) and node.attr == "split":
             skipped.add(node.value)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value and node not in skipped:
             yield node.lineno, "<doc>" * (node in docs) + " ".join(node.value.split())
     yield from _comments(source)
 
