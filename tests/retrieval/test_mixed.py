@@ -124,7 +124,7 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
     assert run("--corpus", world, "--source", "pictures", "--out", index) == 2
     assert "'pictures' is not one of 'text', 'tables', 'graphs'" in capsys.readouterr().err
     assert run("--corpus", world, "--source", "text", "--verbalized", "any", "--out", index) == 2
-    assert "--source names text alone" in capsys.readouterr().err and not index.exists()
+    assert "--source names only text" in capsys.readouterr().err and not index.exists()
     assert run("--corpus", world, "--source", "text", "--out", index) == 0
     assert run("--corpus", world, "--source", "text", "--out", index, "--add") == 1
     assert "passages of 'text' already" in capsys.readouterr().err
