@@ -127,9 +127,7 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     for call in CALLS:
         _add(made, call, service, metrics)
 
-    @made.get(
-        f"{PREFIX}indexes", summary="The indexes, and the calls that each answers.", response_model=schema.Indexes
-    )
+    @made.get(f"{PREFIX}indexes", summary="Indexes, and the calls that each answers.", response_model=schema.Indexes)
     def indexes() -> Response:
         return JSONResponse(service.indexes())
 
