@@ -47,8 +47,8 @@ from lisax.records import Claim
 from lisax.retrieval.runs import read_run
 from lisax.sampling.files import hashed_share
 from lisax.training.export import export_adapter
-from lisax.weights.bundle import PARAMETERS_NAME
 from lisax.weights.checkpoints import add_fitted
+from lisax.weights.interop.kinds import SAFETENSORS
 
 CARD, TRAINING = "MODEL_CARD.md", "training.json"
 
@@ -150,10 +150,10 @@ def average(adapter: Path, models: Sequence[Path]) -> None:
     """Replaces an adapter's arrays by the means of the models' own, which were trained from the same start."""
     with tempfile.TemporaryDirectory() as scratch:
         folders = [export_adapter(model, Path(scratch) / str(i)) for i, model in enumerate(models)]
-        arrays = [load_file(folder / PARAMETERS_NAME) for folder in folders]
+        arrays = [load_file(folder / SAFETENSORS) for folder in folders]
     means = {name: np.mean([one[name] for one in arrays], axis=0) for name in arrays[0]}
-    save_file(means, adapter / PARAMETERS_NAME)
-    (adapter / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
+    save_file(means, adapter / SAFETENSORS)
+    (adapter / SAFETENSORS).chmod(0o644)  # safetensors lets its owner alone read it
 
 
 def calibrate(adapter: Path, run: List5) -> None:

@@ -14,10 +14,10 @@ def export(
     model: Annotated[Place, Option("A MODEL_DIR or one of its checkpoints.", "DIR")],
     out: Annotated[Place, Option("A folder that does not exist yet.", "DIR")],
     format: Annotated[
-        tuple[Literal["bundle", "stablehlo", "savedmodel"], ...],
+        tuple[Literal["bundle", "stablehlo", "savedmodel", "onnx"], ...],
         Option(
             "bundle is always written; stablehlo adds scorer.jax_export, to be read by jax.export.deserialize; "
-            "savedmodel adds saved_model/, for TensorFlow.",
+            "savedmodel adds saved_model/, for TensorFlow; onnx adds scorer.onnx and its data, for onnxruntime.",
             "FORMAT",
         ),
     ] = ("bundle",),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -17,11 +16,9 @@ from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.tables import TABLES
 from lisax.formats.vocabulary import Vocabulary
 from lisax.metrics.temperature import calibrated
-from lisax.models.architectures import T5Config
 from lisax.records import LABELS, Label
-from lisax.scoring.backends import JAX, ScoresLabels, T5Scoring, backend_for, softmax
+from lisax.scoring.backends import ScoresLabels, T5Scoring, softmax
 from lisax.weights.checkpoints import resolve_checkpoint
-from lisax.weights.interop.opening import open_whole
 from lisax.weights.model_card import ModelCard
 
 
@@ -53,7 +50,7 @@ class TextModel:
             raise DataError("no such checkpoint or bundle", path=folder)
         folder = resolve_checkpoint(folder)
         card = ModelCard.read(folder)
-        return cls(_scorer_of(folder, backend), card.open_vocabulary(), card)
+        return cls(T5Scoring.open(folder, backend=backend).labels, card.open_vocabulary(), card)
 
     def probabilities(self, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Softmax over the target words, float32 [len(examples), words].
@@ -99,42 +96,3 @@ class TextModel:
             raise LisaxError(f"a pointwise labeller takes one sentence at a time, found {len(passages)}")
         shares = calibrated(self.probabilities([Example("claim", claim, passages)])[0], self.calibration)
         return dict(zip(LABELS, map(float, shares), strict=True))
-
-
-def _scorer_of(folder: Path, backend: str | None) -> Callable[[list[int], int], ScoresLabels]:
-    checkpoint = open_whole(folder, T5Config)
-    if backend_for(checkpoint.architecture.for_inference(), backend) == JAX:
-        from lisax.scoring import program
-
-        if (folder / program.PROGRAM_JSON).is_file():
-            return _of_program(folder)
-    return T5Scoring(checkpoint, backend=backend).labels
-
-
-def _of_program(folder: Path) -> Callable[[list[int], int], ScoresLabels]:
-    """The scorer that a bundle holds as StableHLO. It neither imports flax nor traces the model."""
-    from lisax.scoring import program
-    from lisax.scoring.labels import LabelScorer
-    from lisax.weights import bundle
-
-    described, (_, parameters) = program.read_description(folder), bundle.read(folder)
-
-    def scorer_of(pieces: list[int], max_tokens: int) -> LabelScorer:
-        if pieces != described.get("pieces"):
-            raise DataError(
-                f"the program scores the pieces {described.get('pieces')}, the label words are {pieces}: "
-                "export the model again",
-                path=folder / program.PROGRAM_JSON,
-            )
-        program.check_use(
-            described,
-            parameters,
-            folder,
-            tokens=["batch", "length"],
-            outputs=described["outputs"] == [["batch", len(pieces)]],
-        )
-        return LabelScorer(
-            None, parameters, pieces, max_tokens=max_tokens, program=program.load(folder, described), source=folder
-        )
-
-    return scorer_of

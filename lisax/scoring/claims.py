@@ -19,10 +19,9 @@ from lisax.devices.loop import DeviceLoop, HostBatch, batch_tokens
 from lisax.devices.partitioning import Partitioner
 from lisax.errors import LisaxError
 from lisax.models.architectures import Model
-from lisax.scoring import program
 from lisax.scoring.kept_vectors import VECTORS, kept_for
-from lisax.weights import bundle
 from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.restore import load_model
 
 # At least so many claims are scored together where only what follows the encoder is computed.
 CLAIMS_PER_BATCH = 32
@@ -36,69 +35,38 @@ class ClaimScorer(ABC):
 
     def __init__(
         self,
-        model: Model | None,
+        model: Model,
         parameters: Any,
         *,
         texts: int,
         max_tokens: int,
         tokens_per_batch: int | None = None,
-        program: Callable | None = None,
         source: str | os.PathLike = "the model",
     ):
         """`texts`: the most that a claim has; `max_tokens`: the longest of them, with its EOS; `source`: where the
-        parameters are from.
-
-        With `program`, a bundle's (parameters, tokens) -> arrays, no model is built."""
+        parameters are from."""
         self._texts, self._max_tokens = texts, max_tokens
         self._tokens_per_batch = batch_tokens(tokens_per_batch)
         self._loop = DeviceLoop(parameters, source=source)
-        self._score = self.compiled(model and model.for_inference(), self._loop.partitioner, program)
-        self._kept = None if program is not None else kept_for(model, parameters)
+        self._score = self.compiled(model.for_inference(), self._loop.partitioner)
+        self._kept = kept_for(model, parameters)
 
     @staticmethod
     @abstractmethod
     def outputs(
         model: Any, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
     ) -> tuple[jax.Array, ...]:
-        """What is computed of tokens [rows, texts, width], and of their vectors where these are known: arrays of `rows`.
-        A bundle's program computes the same of tokens."""
+        """What is computed of tokens [rows, texts, width], and of their vectors where these are known: arrays of `rows`."""
 
     @classmethod
-    def compiled(
-        cls, model: Model | None, partitioner: Partitioner, program: Callable | None = None
-    ) -> Callable[..., tuple[jax.Array, ...]]:
+    def compiled(cls, model: Model, partitioner: Partitioner) -> Callable[..., tuple[jax.Array, ...]]:
         """The compiled (parameters, tokens) or (parameters, tokens, vectors) -> `outputs`."""
-        return _compiled(cls.outputs, model, partitioner, program)
-
-    @staticmethod
-    @abstractmethod
-    def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:
-        """Whether these are the shapes, but for the rows, of what such a model says of so many texts."""
+        return _compiled(cls.outputs, model, partitioner)
 
     @classmethod
     def open(cls, path: str | os.PathLike, *, texts: int, max_tokens: int) -> Self:
-        """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle, whose program
-        needs neither flax nor the model's definition."""
+        """Loads a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
         folder = resolve_checkpoint(path)
-        if (folder / program.PROGRAM_JSON).is_file():
-            described, (_, parameters) = program.read_description(folder), bundle.read(folder)
-            program.check_use(
-                described,
-                parameters,
-                folder,
-                tokens=["batch", texts, "length"],
-                outputs=cls.gives([shape[1:] for shape in described["outputs"]], texts),
-            )
-            return cls(
-                None,
-                parameters,
-                texts=texts,
-                max_tokens=max_tokens,
-                program=program.load(folder, described),
-                source=folder,
-            )
-        from lisax.weights.restore import load_model
-
         return cls(*load_model(folder, cls.architecture), texts=texts, max_tokens=max_tokens, source=folder)
 
     def run(self, claims: Sequence[Sequence[Sequence[int]]], progress: Progress | None) -> list[np.ndarray]:
@@ -135,10 +103,8 @@ class ClaimScorer(ABC):
 
 
 @functools.cache
-def _compiled(outputs: Callable, model: Model | None, partitioner: Partitioner, program: Callable | None) -> Callable:
+def _compiled(outputs: Callable, model: Model, partitioner: Partitioner) -> Callable:
     def score(parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None) -> tuple[jax.Array, ...]:
-        if program is not None:
-            return program(parameters, tokens)
         with partitioner.constraints():
             return outputs(model, parameters, tokens, vectors)
 

@@ -34,15 +34,6 @@ class FusionScorer(ClaimScorer):
         fused = model.network().apply({"params": parameters}, tokens, vectors=vectors)
         return probabilities(model.objective, fused), fused.attention
 
-    @staticmethod
-    def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:
-        return (
-            len(outputs) == 2
-            and outputs[0] in ([texts, 2], [texts, 3])
-            and len(outputs[1]) == 3
-            and outputs[1][1:] == [texts, texts]
-        )
-
     def scores(
         self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
     ) -> Scores:

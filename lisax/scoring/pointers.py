@@ -32,10 +32,6 @@ class PointerScorer(ClaimScorer):
         """(pointers, shares, labels) of the best hypotheses, float32 all"""
         return model.network().apply({"params": parameters}, tokens, vectors, method="search").best()
 
-    @staticmethod
-    def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:
-        return len(outputs) == 3 and len(outputs[0]) == 1 and outputs[1] == outputs[0] and outputs[2] == [3]
-
     def point(
         self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
     ) -> Pointing:

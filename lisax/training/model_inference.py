@@ -21,11 +21,11 @@ from lisax.errors import LisaxError
 from lisax.formats.vocabulary import Vocabulary
 from lisax.models.architectures import Model
 from lisax.models.decoding import EOS_ID, Decoding
-from lisax.scoring import program
 from lisax.scoring.claims import ClaimScorer
 from lisax.scoring.generating import make_predictor
 from lisax.scoring.labels import compiled_scorer
 from lisax.scoring.pairs import PairScoring, compiled_pairs
+from lisax.training import programs
 from lisax.training.objectives import apply_model
 
 Numbered = tuple[int, dict]  # an example with its number in the task
@@ -55,7 +55,7 @@ class TaskRun:
 
 
 class Inference(Protocol):
-    """`needs`: the field of `text` in `model.json` without which a bundle has no program; None: it never has one.
+    """`needs`: the field of `text` in `model.json` that `exported` takes; None for kinds without a StableHLO program.
     `scores_targets`: whether it gives the likelihood of target tokens."""
 
     needs: str | None
@@ -77,12 +77,12 @@ class Inference(Protocol):
 
     def exported(
         self, model: Model, parameters: Mapping[str, Any], text: Mapping[str, Any], vocabulary: Vocabulary
-    ) -> tuple[export.Exported, dict[str, Any]]:
-        """The scorer of a bundle, and what `scorer.json` says of it besides. `text`: that of `model.json`."""
+    ) -> export.Exported:
+        """The scorer as a StableHLO program. `text` is that of `model.json`."""
 
 
 class TextToTextInference:
-    """A T5's: it generates targets, or scores them; its bundle scores label words.
+    """A T5's: it generates targets, or scores them; as a program it scores label words.
 
     A prediction is the text; with beams "hypotheses" stand beside: [{"prediction", "score"}], best first."""
 
@@ -155,9 +155,8 @@ class TextToTextInference:
 
     def exported(
         self, model: Model, parameters: Mapping[str, Any], text: Mapping[str, Any], vocabulary: Vocabulary
-    ) -> tuple[export.Exported, dict[str, Any]]:
-        pieces = [vocabulary.piece_id(word) for word in text["words"]]
-        return program.export_scorer(model, parameters, pieces), {"words": text["words"], "pieces": pieces}
+    ) -> export.Exported:
+        return programs.export_scorer(model, parameters, [vocabulary.piece_id(word) for word in text["words"]])
 
 
 def make_target_scorer(model: Model, partitioner: Partitioner) -> Callable[[Any, dict[str, Array]], Array]:
@@ -218,8 +217,8 @@ class ClaimInference:
 
     def exported(
         self, model: Model, parameters: Mapping[str, Any], text: Mapping[str, Any], vocabulary: Vocabulary
-    ) -> tuple[export.Exported, dict[str, Any]]:
-        return program.export_claim_scorer(self.scorer.outputs, model, parameters, text[self.needs]), {}
+    ) -> export.Exported:
+        return programs.export_claim_scorer(self.scorer.outputs, model, parameters, text[self.needs])
 
 
 class QuestionInference:
@@ -243,8 +242,8 @@ class QuestionInference:
     def compiled(self, *_: Any) -> Any:
         raise LisaxError("of dual encoders and readers training alone is planned: plan --program=train")
 
-    def exported(self, *_: Any) -> tuple[export.Exported, dict[str, Any]]:
-        raise LisaxError("a dual encoder's or a reader's bundle has no program")
+    def exported(self, *_: Any) -> export.Exported:
+        raise LisaxError("dual encoders and readers are not exported as programs")
 
 
 class EncoderInference(QuestionInference):
@@ -255,9 +254,6 @@ class EncoderInference(QuestionInference):
 
     def compiled(self, *_: Any) -> Any:
         self.check()
-
-    def exported(self, *_: Any) -> tuple[export.Exported, dict[str, Any]]:
-        raise LisaxError("an encoder's bundle has no program")
 
 
 class PairInference:
@@ -286,5 +282,5 @@ class PairInference:
         tokens = jax.ShapeDtypeStruct((rows, lengths["inputs"]), jnp.int32, sharding=partitioner.batch)
         return compiled_pairs(model, partitioner).lower(parameters, tokens).compile()
 
-    def exported(self, *_: Any) -> tuple[export.Exported, dict[str, Any]]:
-        raise LisaxError("a pair scorer's bundle has no program")
+    def exported(self, *_: Any) -> export.Exported:
+        raise LisaxError("a pair scorer is exported as ONNX only")

@@ -1,26 +1,14 @@
-"""Bundles as someone with bad intentions or a bad disk may hand them on: mutations of the files of a sound one.
-
-By hand, for so many seconds and with memory and time held to limits, which a test in this process could not be:
-
-    .venv/bin/python tests/scoring/hostile_bundles.py SECONDS [SEED]
-"""
+"""Mutations of the files of sound bundles, as bad intentions or a bad disk make them."""
 
 from __future__ import annotations
 
 import json
-import os
 import random
-import resource
 import shutil
 import struct
-import subprocess
-import sys
-import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
-from lisax.errors import LisaxError
 from lisax.files.writing import write_json
 from lisax.formats import presets
 from lisax.formats.pointing import POINT_SENTENCES
@@ -44,11 +32,8 @@ from lisax.models.t5 import initialize
 from lisax.predict.opening import format_of, open_model
 from lisax.records import Table
 from lisax.retrieval.passages import Passage
-from lisax.training import export
-from lisax.weights import bundle
 from lisax.weights.checkpoints import MODEL_JSON, flatten
-from lisax.weights.interop.describing import described
-from lisax.weights.interop.kinds import VOCABULARY_NAME
+from lisax.weights.interop.kinds import SAFETENSORS, VOCABULARY_NAME
 from lisax.weights.interop.safetensors_files import write_arrays
 
 T5 = T5Config(vocab_size=256, emb_dim=8, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=4, mlp_dim=8)
@@ -99,19 +84,17 @@ ODD_VALUES = (
 
 
 def build(folder: Path) -> dict[str, Path]:
-    """A sound bundle of each kind, by name; those with a program without it too."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """A sound bundle of each kind, by name."""
     vocabulary, built = train_vocabulary(TEXTS, folder / VOCABULARY_NAME, 150), {}
     for name, (model, card) in MODELS.items():
-        plain = folder / f"{name} without a program"
-        plain.mkdir()
+        built[name] = folder / name
+        built[name].mkdir()
         arrays = flatten(initialize(model))
-        write_arrays(plain, {name: array.shape for name, array in arrays.items()}, arrays.items(), shard_bytes=None)
-        write_json(plain / MODEL_JSON, {"architecture": describe(model), "step": 0, **card})
-        shutil.copyfile(vocabulary.path, plain / VOCABULARY_NAME)
-        built[plain.name] = plain
-        if name in ("ranker", "fusion", "pointer"):
-            built[name] = export.export(plain, folder / name)
+        write_arrays(
+            built[name], {name: array.shape for name, array in arrays.items()}, arrays.items(), shard_bytes=None
+        )
+        write_json(built[name] / MODEL_JSON, {"architecture": describe(model), "step": 0, **card})
+        shutil.copyfile(vocabulary.path, built[name] / VOCABULARY_NAME)
     return built
 
 
@@ -154,7 +137,7 @@ def mutate(folder: Path, draw: random.Random) -> str:
 
 def _mutate_one(folder: Path, draw: random.Random) -> str:
     files = sorted(path for path in folder.iterdir() if path.is_file())
-    path = draw.choice([*files, folder / MODEL_JSON, folder / bundle.PARAMETERS_NAME])
+    path = draw.choice([*files, folder / MODEL_JSON, folder / SAFETENSORS])
     content = path.read_bytes() if path.is_file() else b""
     if not content or draw.random() < 0.1:
         path.unlink(missing_ok=True)
@@ -210,71 +193,3 @@ def _changed(value: Any, draw: random.Random) -> tuple[str, Any]:
         return f"{place}.{said}", [*value[:place], inner, *value[place + 1 :]]
     odd = draw.choice(ODD_VALUES)
     return f"= {str(odd)[:30]}", odd
-
-
-# --- By hand -------------------------------------------------------------------------------------
-
-SECONDS, GIGABYTES = 20.0, 6
-
-
-def _work(folder: Path, seconds: float, seed: int, log: Path) -> None:
-    """Tries one mutation after the other in this process, and notes each before it is tried."""
-    end, built = time.monotonic() + seconds, {path.name: path for path in sorted(folder.iterdir()) if path.is_dir()}
-    for path in built.values():
-        use(load(path))  # libraries are imported and programs compiled before the limit
-    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (size + (GIGABYTES << 30),) * 2)
-    while time.monotonic() < end:
-        draw = random.Random(seed)
-        name = draw.choice(sorted(built))
-        with tempfile.TemporaryDirectory() as made:
-            hostile = Path(shutil.copytree(built[name], Path(made) / "bundle"))
-            how = mutate(hostile, draw)
-            log.write_text(f"{seed} {name}: {how}")
-            for step in (
-                lambda: use(load(hostile)),
-                lambda: described(hostile),
-                lambda: export.export(hostile, Path(made) / "out"),
-            ):
-                began = time.monotonic()
-                try:
-                    step()
-                except LisaxError as error:
-                    if len(str(error)) > 2000 or "\n" in str(error):
-                        print(f"{seed} {name}: {how}: a message of {len(str(error))} characters", flush=True)
-                except Exception as error:
-                    print(f"{seed} {name}: {how}: {type(error).__name__}: {str(error)[:200]}", flush=True)
-                if time.monotonic() - began > SECONDS:
-                    print(f"{seed} {name}: {how}: {time.monotonic() - began:.0f} seconds", flush=True)
-        seed += 1
-    log.write_text(f"{seed} done")
-
-
-def main(seconds: float, seed: int) -> None:
-    end = time.monotonic() + seconds
-    with tempfile.TemporaryDirectory() as name:
-        folder, log = Path(name) / "built", Path(name) / "log"
-        os.environ |= {"JAX_COMPILATION_CACHE_DIR": f"{name}/jax", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-        for path in build(Path(name) / "making").values():
-            shutil.copytree(path, folder / path.name)
-        while (left := end - time.monotonic()) > 0:
-            log.write_text(f"{seed}")
-            try:
-                done = subprocess.run(
-                    [sys.executable, __file__, "work", str(folder), str(left), str(seed), str(log)], timeout=left + 120
-                ).returncode
-            except subprocess.TimeoutExpired:
-                done = "no end"
-            if done == 0:
-                break
-            print(f"ended with {done}: {log.read_text()}", flush=True)
-            seed = int(log.read_text().split()[0]) + 1
-        print(log.read_text())
-
-
-if __name__ == "__main__":
-    if sys.argv[1] == "work":
-        _work(Path(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5]))
-    else:
-        os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
-        main(float(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else 0)

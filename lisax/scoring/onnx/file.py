@@ -1,15 +1,15 @@
 """Graphs in ONNX's format, written as bytes: the few fields of its protobuf that a graph of tensors needs.
 
-Weights are not in the bytes. The graph only names them, with their shapes, and the runtime takes the arrays as they lie
-in memory.
+Weights are not in the bytes. The graph names them, with their shapes. The runtime takes the arrays as they lie in memory,
+or from the `Place` in a file that the graph gives.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import struct
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,14 @@ _FLOAT, _INT, _INTS, _EXTERNAL = 1, 2, 7, 1  # kinds of attributes; a tensor who
 FLOAT32, INT32 = (_TYPES[np.dtype(name)] for name in ("float32", "int32"))
 
 Shape = Sequence[int | str]  # a name stands for a dimension that may have any size
+
+
+class Place(NamedTuple):
+    """Where an array's bytes are: in a file in the graph's folder."""
+
+    file: str
+    offset: int
+    length: int
 
 
 @dataclasses.dataclass
@@ -41,7 +49,7 @@ class Graph:
         """Adds a small array that is part of the graph, as shapes and axes have to be."""
         array = np.array(value, dtype)
         name = f"{dtype}_{value}"
-        self._constants[name] = _tensor(name, array, inside=True)
+        self._constants[name] = _described(name, array) + _bytes(9, array.tobytes())
         return name
 
     def node(
@@ -61,10 +69,15 @@ class Graph:
         self._nodes.append(b"".join([*fields, _text(7, domain)]))
         return names[0] if len(names) == 1 else names
 
-    def model(self, inputs: dict[str, tuple[int, Shape]], outputs: dict[str, tuple[int, Shape]]) -> bytes:
-        """The ModelProto; `inputs` and `outputs`: type and shape of each."""
+    def model(
+        self,
+        inputs: dict[str, tuple[int, Shape]],
+        outputs: dict[str, tuple[int, Shape]],
+        places: Mapping[str, Place],
+    ) -> bytes:
+        """The ModelProto; `inputs` and `outputs`: type and shape of each; `places`: of weights that are in a file."""
         graph = [_bytes(1, node) for node in self._nodes] + [_text(2, "lisax")]
-        graph += [_bytes(5, _tensor(name, array, inside=False)) for name, array in self.weights.items()]
+        graph += [_bytes(5, _external(name, array, places.get(name))) for name, array in self.weights.items()]
         graph += [_bytes(5, constant) for constant in self._constants.values()]
         for field, values in ((11, inputs), (12, outputs)):
             graph += [_bytes(field, _value(name, *value)) for name, value in values.items()]
@@ -104,13 +117,18 @@ def _attribute(name: str, value: Any) -> bytes:
     return _text(1, name) + b"".join(_int(8, entry) for entry in value) + _int(20, _INTS)
 
 
-def _tensor(name: str, array: np.ndarray, *, inside: bool) -> bytes:
-    """A TensorProto. One whose data is not inside is given to the runtime by name; its location is never looked at."""
-    dims = b"".join(_int(1, size) for size in array.shape)
-    described = dims + _int(2, _TYPES[array.dtype]) + _text(8, name)
-    if inside:
-        return described + _bytes(9, array.tobytes())
-    return described + _bytes(13, _text(1, "location") + _text(2, "memory")) + _int(14, _EXTERNAL)
+def _described(name: str, array: np.ndarray) -> bytes:
+    """A TensorProto without its data."""
+    return b"".join(_int(1, size) for size in array.shape) + _int(2, _TYPES[array.dtype]) + _text(8, name)
+
+
+def _external(name: str, array: np.ndarray, place: Place | None) -> bytes:
+    """A TensorProto whose data is in a file, or without a place in memory: the runtime gets it by name."""
+    entries = {"location": "memory"}
+    if place is not None:
+        entries = {"location": place.file, "offset": str(place.offset), "length": str(place.length)}
+    given = b"".join(_bytes(13, _text(1, key) + _text(2, value)) for key, value in entries.items())
+    return _described(name, array) + given + _int(14, _EXTERNAL)
 
 
 def _value(name: str, kind: int, shape: Shape) -> bytes:

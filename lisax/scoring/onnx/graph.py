@@ -7,11 +7,12 @@ Operators of the domain com.microsoft do in one pass over a tensor what JAX leav
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lisax.scoring.onnx.file import FLOAT32, INT32, MICROSOFT, Graph
+from lisax.scoring.onnx.file import FLOAT32, INT32, MICROSOFT, Graph, Place
 
 TOKENS, RESULT = "tokens", "result"
 MASKED = -1e10  # a logit whose probability is 0
@@ -41,7 +42,21 @@ class ModelGraph:
     def _finish(self, result: str, outputs: int) -> None:
         """Makes `model` of the nodes so far; `result` is what it returns."""
         self._node("Identity", result, names=(RESULT,))
-        self.model = self._graph.model({TOKENS: (INT32, ("texts", "length"))}, {RESULT: (FLOAT32, ("texts", outputs))})
+        self._outputs = outputs
+        self.model = self._proto({})
+
+    def _proto(self, places: Mapping[str, Place]) -> bytes:
+        inputs, outputs = {TOKENS: (INT32, ("texts", "length"))}, {RESULT: (FLOAT32, ("texts", self._outputs))}
+        return self._graph.model(inputs, outputs, places)
+
+    def write(self, path: Path) -> None:
+        """Writes the graph to `path`, and its weights to a file next to it that the graph names."""
+        places, at = {}, 0
+        with path.with_name(f"{path.name}.data").open("wb") as file:
+            for name, array in self.weights.items():
+                places[name] = Place(f"{path.name}.data", at, array.nbytes)
+                at += file.write(array.tobytes())
+        path.write_bytes(self._proto(places))
 
     @property
     def weights(self) -> Parameters:

@@ -24,9 +24,8 @@ def index_of(folder: Path) -> dict[str, Any]:
     """The tree of array metadata (`.shape`, `.dtype`) of a checkpoint, from its index alone."""
     import orbax.checkpoint as ocp
 
-    with ocp.PyTreeCheckpointer() as checkpointer:
-        metadata = checkpointer.metadata(absolute(folder) / STATE_NAME)
-    tree = metadata.item_metadata.tree if metadata.item_metadata is not None else None
+    # The handler's, because a checkpointer's swallows errors.
+    tree = ocp.PyTreeCheckpointHandler().metadata(absolute(folder) / STATE_NAME).tree
     if not isinstance(tree, dict) or "target" not in tree:
         raise ValueError(f"{folder / STATE_NAME} has no tree 'target' in its index")
     return tree

@@ -10,7 +10,6 @@ import pytest
 from checkpoint_files import T5_1_0, T5_1_1, in_memory, random_parameters, slots_of, small_vocabulary
 
 from lisax import cli
-from lisax.weights import bundle
 from lisax.weights.checkpoints import flatten, read_card
 from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.interop.opening import open_checkpoint
@@ -147,8 +146,7 @@ def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
     )
     export[2] = str(tmp_path / "theirs")
     assert cli.main(export) == 0
-    card, parameters = bundle.read(tmp_path / "bundle")
-    _assert_same(flatten(parameters), random_parameters(config))
+    card = read_card(tmp_path / "bundle")
     _assert_same(flatten(load_parameters(tmp_path / "bundle")), random_parameters(config))
     assert (tmp_path / "bundle" / "spiece.model").read_bytes() == vocabulary.read_bytes()
     assert card["architecture"]["vocab_size"] == 160

@@ -1,0 +1,91 @@
+"""A scorer as a StableHLO program for other runtimes, for any batch and length: token ids -> logits of the label words,
+what table fusion returns for a claim's tables, or what a pointer points to among its candidates.
+
+It is lowered once for CPU, CUDA and TPU. Parameters are an input: as constants they would be stored a second time, and
+above 2 GiB not at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import export
+
+from lisax.models.architectures import RELATIVE_MAX_DISTANCE
+from lisax.models.attention import RelativePositionBias
+from lisax.models.t5 import Transformer
+from lisax.scoring.labels import first_step_logits
+from lisax.weights.checkpoints import nested
+
+PLATFORMS = ("cpu", "cuda", "tpu")
+# batch and length; the program checks them when it runs.
+CONSTRAINTS = ("batch >= 1", "length >= 1")
+
+
+def export_scorer(config: Any, parameters: Mapping[str, Any], pieces: Sequence[int]) -> export.Exported:
+    """(parameters {name: float32 array}, tokens int32 [batch, length]) -> (logits float32 [batch, pieces],).
+
+    `config` is a `T5Config`; `parameters` need shapes only. Names are paths, `encoder/layers_0/mlp/wo/kernel`."""
+    model, pieces = Transformer(config), np.asarray(pieces, np.int32)
+
+    def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array]:
+        return (first_step_logits(model, nested(parameters), tokens, pieces),)
+
+    return _exported(score, parameters, ("batch", "length"))
+
+
+def export_claim_scorer(outputs: Callable, model: Any, parameters: Mapping[str, Any], texts: int) -> export.Exported:
+    """(parameters, tokens int32 [batch, texts, length]) -> `outputs(model, parameters, tokens)`, float32 arrays: those of
+    a `scoring.claims.ClaimScorer`."""
+
+    def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array, ...]:
+        return outputs(model, nested(parameters), tokens)
+
+    return _exported(score, parameters, ("batch", texts, "length"))
+
+
+def _exported(score: Callable, parameters: Mapping[str, Any], tokens: Sequence[int | str]) -> export.Exported:
+    def of_any_length(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array, ...]:
+        with nn.intercept_methods(_bias_of_any_length):
+            return score(parameters, tokens)
+
+    shapes = {name: jax.ShapeDtypeStruct(leaf.shape, np.float32) for name, leaf in parameters.items()}
+    exported = export.export(jax.jit(of_any_length), platforms=PLATFORMS)(shapes, _tokens(tokens))
+    return dataclasses.replace(exported, mlir_module_serialized=_older(exported))
+
+
+def _tokens(shape: Sequence[int | str]) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(export.symbolic_shape(", ".join(map(str, shape)), constraints=CONSTRAINTS), np.int32)
+
+
+def _bias_of_any_length(call: Callable, args: tuple, kwargs: dict, context: Any) -> Any:
+    """Relative position biases where the length is a symbol: picked from those of all distances that differ."""
+    if not isinstance(context.module, RelativePositionBias) or isinstance(args[0], int):
+        return call(*args, **kwargs)
+    length, keys = args[:2]
+    farthest, seen = RELATIVE_MAX_DISTANCE, 2 * RELATIVE_MAX_DISTANCE + 1
+    of_distance = call(seen, seen)[:, :, farthest]  # [1, heads, seen], from -farthest to farthest
+    distance = jnp.arange(keys)[None, :] - jnp.arange(length)[:, None]
+    return of_distance[:, :, jnp.clip(distance, -farthest, farthest) + farthest]
+
+
+def _older(exported: export.Exported) -> bytes:
+    """The module in the StableHLO of twelve weeks ago, which TensorFlow 2.21 still reads, without the places in source
+    files that JAX notes: they are paths of the machine that exports."""
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
+    from jaxlib.mlir.passmanager import PassManager
+
+    version = stablehlo.get_version_from_compatibility_requirement(stablehlo.StablehloCompatibilityRequirement.WEEK_12)
+    context = ir.Context()
+    stablehlo.register_dialect(context)
+    with context:
+        module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
+        PassManager.parse("builtin.module(strip-debuginfo)").run(module.operation)
+        return stablehlo.serialize_portable_artifact(module, version)
