@@ -1,7 +1,7 @@
 """A seqio task over a file of example records: source, our one encode function, features, metrics.
 
-The cache holds records, not tokens: what a record becomes depends on the lengths, the preset and the
-vocabulary of a run, which are known only when the task is read.
+The cache holds records, not tokens: a record's tokens depend on the lengths, the preset and the vocabulary of a run,
+which are known only when the task is read.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def add(
     """Registers the task `name` over `file_of(split)`, a file of example records of `text_format`.
 
     Without a vocabulary or preset, those of gin or the environment are used at reading. `before` are
-    preprocessors that turn the file's lines into records where it does not hold records; `record` is their type
-    where it is not the format's own; `tables` is how many of them a record has.
+    preprocessors that turn the file's lines into records if it does not hold records; `record` is their type if it is
+    not the format's own; `tables` is how many of them a record has.
     """
     if text_format is TABLE_PARTS:
         figures = [metrics.accuracy, metrics.part_scores]
@@ -112,7 +112,8 @@ def described(
     max_tokens: Callable[[Mapping[str, int]], int],
     depth: int | Callable[[Mapping[str, int]], int] = 0,
 ) -> seqio.Task:
-    """The task with `model_card`: what the engine writes of its texts into the `model.json` of a model trained on it."""
+    """The task with `model_card`: the engine's description of its texts in the `model.json` of a model trained on
+    it."""
 
     def model_card(lengths: Mapping[str, int]) -> dict:
         if is_bytes(task.output_features["inputs"].vocabulary):
@@ -229,8 +230,8 @@ def each_encoder_of(
 
 
 def kept_by_line(encode: Callable[[bytes], tuple]) -> Callable[[bytes], tuple]:
-    """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: what is
-    trained on vectors that are known reads a small set again and again, faster than Python writes its texts."""
+    """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: a
+    model trained on known vectors reads a small set again and again, faster than Python writes its texts."""
     found: dict[bytes, tuple] = {}
 
     def of(line: bytes) -> tuple:
@@ -273,7 +274,7 @@ def ragged(values: tf.Tensor, lengths: tf.Tensor) -> tf.RaggedTensor:
 
 
 def with_record(text: str, example: Mapping | None = None, is_target: bool = False):
-    """What metrics see: the predicted word, or the target word with the record's ids."""
+    """The inputs of metrics: the predicted word, or the target word with the record's ids."""
     if not is_target or example is None:
         return text
     return {

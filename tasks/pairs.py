@@ -75,7 +75,7 @@ def encode_pairs(
     record: type[Record],
 ) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs, both texts' ids with special tokens, and targets, one number: the class and
-    FIRST. Beside them are the class's name, the claim's id, and both texts."""
+    FIRST. Also the class's name, the claim's id, and both texts."""
     vocabulary, wording = output_features["inputs"].vocabulary.plain, preset or chosen_preset()
     max_tokens = (sequence_length or {}).get("inputs")
     classes = text_format.answer.classes
@@ -109,7 +109,7 @@ def encode_pairs(
 
 
 def with_class(given, example: Mapping | None = None, is_target: bool = False):
-    """What metrics see: the probabilities as they are, or the class with the record's ids."""
+    """The inputs of metrics: the probabilities as they are, or the class with the record's ids."""
     if not is_target or example is None:
         return given
     return {"target": given, "class": int(example["targets"][0]) - FIRST, "claim_id": example["claim_id"].decode()}
