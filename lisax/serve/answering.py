@@ -49,8 +49,8 @@ OWNERS, ORDER = {"text": "page", "table": "table"}, "page table edge"
 WARMED, WARMED_STRIDE = 16, 50  # titles asked about at the start, and the stride between them
 TEXT, TABLES, PASSAGES = "text", "tables", "passages"
 UNLEARNED = (
-    "That no table decides it was not learned from examples: the tables are less sure to than the threshold "
-    "that was chosen on held-out claims."
+    "The model was not trained to say 'not enough info'; its confidence that a table decides is below the threshold "
+    "chosen on held-out claims."
 )
 
 
