@@ -214,7 +214,7 @@ def test_a_base_of_other_weights_is_told(alone):
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    with pytest.raises(DataError, match="trained beside weights with the sha256"):
+    with pytest.raises(DataError, match="trained on weights with the sha256"):
         load_parameters(alone)
 
 

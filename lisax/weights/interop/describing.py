@@ -1,4 +1,4 @@
-"""What a checkpoint holds, as text for a terminal."""
+"""The content of a checkpoint, as text for a terminal."""
 
 from __future__ import annotations
 
