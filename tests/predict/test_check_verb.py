@@ -109,7 +109,7 @@ def test_an_interrupted_file_goes_on(capsys, bundles, pages, claims, tmp_path, m
 
     monkeypatch.setattr(Checker, "check_many", stops)
     code, _, err = run(capsys, *given, tmp_path / "cut.jsonl")
-    assert code == 130 and "goes on from here" in err and not (tmp_path / "cut.jsonl").exists()
+    assert code == 130 and "resumes" in err and not (tmp_path / "cut.jsonl").exists()
     assert partial(tmp_path / "cut.jsonl").is_file()
 
     def counts(self, group):
