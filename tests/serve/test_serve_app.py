@@ -421,7 +421,7 @@ def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, pa
         ({"say": "cell right", "row": "9", "column": "1"}, "4 rows and 4 columns"),
         ({"say": "cell right", "row": "x", "column": "1"}, "whole number"),
         ({"say": "table right", "table": "other"}, "not of this answer"),
-        ({"say": "verdict"}, "not said"),
+        ({"say": "verdict"}, "not named"),
     ],
 )
 def test_feedback_that_fits_nothing_is_refused(browser, page, fields, complaint):
