@@ -139,7 +139,7 @@ def parsed(
 def model_class_of(gin_file: str | os.PathLike) -> type[Model]:
     """The architecture that a gin file's macro MODEL names, whatever else is still to be given."""
     with parsed([gin_file], required=False) as gin:
-        return gin.query_parameter("%MODEL").configurable.wrapped.__wrapped__  # the arguments of `register`
+        return gin.query_parameter("%MODEL").configurable.wrapped.__wrapped__  # the class given to `register`
 
 
 def run_gin(

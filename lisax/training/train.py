@@ -74,6 +74,7 @@ def train(config: TrainConfig) -> TrainResult:
 
 
 def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> TrainResult:
+    # --- Start ----------------------------------------------------------------------------
     progress = Progress(0)
     run = begin(config, partitioner, progress.say)
     state, first_step, total = run.state, int(run.state.step), run.total_steps
@@ -94,6 +95,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
         f"{jax.default_backend()} device(s), steps {first_step} to {total}"
     )
 
+    # --- Step, data and logs --------------------------------------------------------------
     microbatches = config.trainer.num_microbatches or 1
     train_step = make_train_step(
         config.model,
@@ -132,6 +134,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
         progress.say(f"step {step}  dev  " + "  ".join(f"{k} {v:.4f}" for k, v in metrics.items()))
         return metrics
 
+    # --- Loop -----------------------------------------------------------------------------
     skip = first_step - card["training"]["first_step"]
     try:
         with (
@@ -146,6 +149,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                     writer.add_metrics(step, metrics)
                 while step < total and not waiting.ended(step):
                     stopper.check()
+                    # --- Batch ------------------------------------------------------------
                     try:
                         batch = next(batches)
                     except StopIteration:
@@ -159,6 +163,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                         progress.say("compiling the training step, which can take minutes")
                         train_step = train_step.lower(state, placed, run.kept).compile()
                         hosts.wait_for_all("compiled")
+                    # --- Step -------------------------------------------------------------
                     state, step_metrics = train_step(state, placed, run.kept)
                     step, metrics = step + 1, {}
                     meter.add(step_metrics)
@@ -166,6 +171,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                         jax.block_until_ready(step_metrics)  # compilation is not part of the speed
                         progress.say(f"first step after {time.perf_counter() - started:.1f} s")
                         meter.run()
+                    # --- Log, evaluate, save ----------------------------------------------
                     if step % config.log_period == 0 or step == total:
                         flush()
                     due = _evaluates(config, step, total)
@@ -182,6 +188,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                 if step < total:
                     progress.say(f"ends at step {step} of {total}: not better since step {waiting.best_step}")
                 stopper.check()
+            # --- Stopped: save, and log where ---------------------------------------------
             except Stopped:
                 flush()
                 log.sync()
