@@ -34,7 +34,7 @@ _NEARBY = 3  # years, months or days: reach of the bounds if nothing is known
 _BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?P<the> the)?(?P<unit> year| month of)? $")
 _WHOLE = re.compile(rf"(?:(?:was|were) )?{ONCE.pattern} (?:in|on) ")
 # `Was in a film released in 1990`, `songs by X were published in 1990`: with another date this may be true of another
-# film or song. The kind of the subject itself (`is a film released in 1990`) is unique. Names are masked before
+# film or song. A description of the subject itself (`is a film released in 1990`) is unique. Names are masked before
 # matching.
 _ONE_OF_SEVERAL = re.compile(
     r"(?<!\b[Ii]s )(?<!\b[Ww]as )(?<!\bare )(?<!\bwere )\b(?:[Aa]n?|[Aa]nother|[Oo]ne|[Ss]ome\w*|[Aa]ny\w*)\b|"

@@ -32,7 +32,7 @@ _LATER = {"before": "earlier", "after": "later"}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two events of two pages, with the names of the pages and the sentences that name them."""
+    """Two events of two pages, with the names of the pages and the sentences that link names to pages."""
 
     claim: Claim
     pages: tuple[str, str]

@@ -4,12 +4,12 @@ the claim's subject too, so that nothing decides it.
     Craig David is a pop music performer.   ->   Craig David is a pop music performer who has toured with Adele.
 
 Only supported claims are used: a refuted one stays refuted whatever is added. Additions come from other pages, and from
-the predicates of supported claims about them; it has the claim's tense, voice and number, and is used only if none of
-its words occurs on the claim's pages. Statements that can be true of only one thing, or only once (`was born in Osk`,
-`directed Jaws`, `won the race of 1980`), are left out, because a page may exclude it without naming it; and so are
-statements on several of the kind with other names, or with another last word (`has Ann Lee as manager`, `is noted for
-wine`), for which the subject's own page may have one of its own. Statements that name a page of the corpus are left out
-too: that page may decide them.
+the predicates of supported claims about them; they have the claim's tense, voice and number, and are used only if none
+of their words occurs on the claim's pages. Statements that can be true of only one thing, or only once (`was born in
+Osk`, `directed Jaws`, `won the race of 1980`), are left out, because a page may exclude it without naming it; and so
+are statements on several of the kind with other names, or with another last word (`has Ann Lee as manager`, `is noted
+for wine`), for which the subject's own page may have one of its own. Statements that name a page of the corpus are left
+out too: that page may decide them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lisax.retrieval.titles import unqualified
 from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import words
 
-PAGES_READ = 20_000  # pages, and number of claims, from which phrases are taken
+PAGES_READ = 20_000  # number of pages, and of claims, from which phrases are taken
 PERSON = "person"  # the kind of subjects described by one of PERSON_NOUNS, or called he or she
 _MOST_WORDS, _MOST_ADDED = 16, 10
 _TRIED = 500  # phrases per claim

@@ -130,7 +130,7 @@ def check(
     documents: Annotated[Count, Option("Number of pages or passages to retrieve.")] = 20,
     candidates: Annotated[Count, Option("How many of their sentences, rows or edges are ranked.")] = 100,
     evidence: Annotated[
-        Count | None, Option("How many sentences or tables the model reads.", default="the number of training")
+        Count | None, Option("How many sentences or tables the model reads.", default="as in training")
     ] = None,
     skip_bad: SkipBad = False,
     json: Annotated[bool, Option("Print the verdict on a single claim as JSON.")] = False,

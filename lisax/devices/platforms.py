@@ -40,7 +40,7 @@ def choose_platforms() -> None:
 
 
 def accelerated() -> bool:
-    """Whether JAX computes on something else than a CPU; it is imported for this only if it may."""
+    """Whether JAX computes on something else than a CPU; it is imported for this only if that is possible."""
     if chosen := os.environ.get("JAX_PLATFORMS"):
         return chosen.partition(",")[0] != "cpu"
     if not (_plugins() or (importlib.util.find_spec("libtpu") is not None and tpu_attached())):

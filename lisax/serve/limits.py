@@ -26,7 +26,7 @@ class Limits:
     call_items: int = 256  # claims or questions of a batch
     candidates: int = 200  # units of evidence given with a claim
     evidence_characters: int = 10_000  # of each
-    calls_per_second: float | None = None  # of the API, per client; None: the number that is answered
+    calls_per_second: float | None = None  # of the API, per client; None: no limit
     waiting: int = 200
     together: int = 16  # items of several users that are computed in one call of the models, at most
     together_seconds: float = 2.0  # no more than take about so long

@@ -361,9 +361,9 @@ KEPT = ("fusion", "reranks", "retrieval", "sentences", "calibration", "answers")
 
 def _keep_fitted(base: Path, model: Path) -> None:
     """Copies the settings fitted for the old model: the weights that combine its scores with BM25 or vectors, the
-    number of sentences it reads, the temperature of its probabilities, and the regression that detects a best answer
-    that is none. The scores of the new model are others, but nothing was fitted for them yet, so that the temperature
-    is recorded as fitted on 0 claims; `lisax verify --calibrate` fits one."""
+    number of sentences it reads, the temperature of its probabilities, and the regression of a best answer's
+    probability. The scores of the new model are others, but nothing was fitted for them yet, so that the temperature is
+    recorded as fitted on 0 claims; `lisax verify --calibrate` fits one."""
     if kept := {name: value for name, value in _card_of(base).items() if name in KEPT}:
         if "calibration" in kept:
             kept["calibration"] = {**kept["calibration"], "claims": 0}

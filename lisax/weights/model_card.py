@@ -208,7 +208,7 @@ class ModelCard(Mapping[str, Any]):
     def check_vocabulary(self, size: int) -> None:
         """DataError where a vocabulary has more entries than the model has rows for."""
         (described,) = self.needed("architecture")
-        # A T5 of another size than the default has it.
+        # A description has it only if it is not the default.
         rows = described.get("backbone", described).get("vocab_size", size)
         if size > rows:
             raise self.error(

@@ -229,7 +229,7 @@ class Cltr(QuestionPipeline):
         keep_weight(self.index_folder, "tables", weight, len(held))
         say(
             f"  weight of vectors {weight:g}: mean average precision {100 * precisions[weight]:.1f} of {len(held):,} held-out "
-            f"questions; {100 * precisions[0.0]:.1f} by only BM25"
+            f"questions; {100 * precisions[0.0]:.1f} by BM25 only"
         )
 
     def search(self) -> table_text.Search:

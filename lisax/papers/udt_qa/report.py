@@ -114,7 +114,7 @@ def _report(run: UdtQa, found: Mapping) -> Report:
         *reporting.difference_tables(found["differences"], lambda _, setting: _name(setting)),
     ]
     tiles = (
-        [("Exact match", settings[main]["exact_match"]), ("From only text", settings["text/text"]["exact_match"])]
+        [("Exact match", settings[main]["exact_match"]), ("From text only", settings["text/text"]["exact_match"])]
         if "text/text" in settings
         else [("Exact match", settings[main]["exact_match"])]
     )
@@ -170,7 +170,7 @@ def _hot_swap_table(found: Mapping) -> list[ResultTable]:
         if len(rows) < 2
         else [
             ResultTable(
-                "Hot-swap: models that learned from only text",
+                "Hot-swap: models that learned from text only",
                 ("EM",),
                 (*rows, *HOT_SWAP_NQ),
                 "Tables and graphs join the index after training; nothing is trained again.",

@@ -33,7 +33,7 @@ UNUSED = (
     "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
 )
 RELATIVE_BIAS = "0.SelfAttention.relative_attention_bias.weight"
-# Ours for their `feed_forward_proj`; only their "gelu" is the exact one, which T5 does not use.
+# Ours for their `feed_forward_proj`; their plain "gelu" is the exact one, which T5 does not use.
 ACTIVATIONS = {
     "relu": ("relu",),
     "gelu_new": ("gelu",),
