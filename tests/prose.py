@@ -1,4 +1,4 @@
-"""Finds hard prose: the patterns of `prose_patterns.toml` in comments, docstrings and string literals.
+"""Finds hard prose: the patterns of `prose_patterns.toml` in comments, docstrings, string literals and the docs.
 
 `python -m tests.prose [ROOM…]` prints the hits of these rooms, or of all; `--write` records the current counts.
 """
@@ -23,10 +23,19 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def rooms() -> dict[str, list[Path]]:
-    """The Python files per room, `tasks` (a link) included; `lisax` has the files at its top."""
+    """The Python files per room, `tasks` (a link) included; `lisax` has the files at its top, `docs` the pages."""
     house = ROOT / "lisax"
     files = {path.name: sorted(path.resolve().rglob("*.py")) for path in sorted(house.iterdir()) if path.is_dir()}
-    return {name: found for name, found in ({"lisax": sorted(house.glob("*.py"))} | files).items() if found}
+    pages = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *house.resolve().glob("*/README.md")])
+    others = {"lisax": sorted(house.glob("*.py")), "docs": [page for page in pages if page.name != "CHANGELOG.md"]}
+    return {name: found for name, found in (others | files).items() if found}
+
+
+def paragraphs(page: str) -> Iterator[tuple[int, str]]:
+    """(line, text) of each paragraph of a Markdown page, on one line; without blocks of code."""
+    prose = re.sub(r"^```.*?^```", lambda code: "\n" * code[0].count("\n"), page, flags=re.MULTILINE | re.DOTALL)
+    for match in re.finditer(r"\S.*?(?=\n\s*\n|\Z)", prose, re.DOTALL):
+        yield prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split())
 
 
 def texts(source: str) -> Iterator[tuple[int, str]]:
@@ -64,7 +73,8 @@ def _comments(source: str) -> Iterator[tuple[int, str]]:
 def hits(files: list[Path]) -> Iterator[tuple[Path, int, str, str]]:
     """(file, line, pattern, text) of each hit."""
     for path in files:
-        for line, text in texts(path.read_text(encoding="utf-8")):
+        parts = texts if path.suffix == ".py" else paragraphs
+        for line, text in parts(path.read_text(encoding="utf-8")):
             for name, pattern in PATTERNS.items():
                 yield from ((path, line, name, text) for _ in pattern.finditer(text))
 

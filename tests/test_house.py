@@ -73,3 +73,8 @@ def test_each_prose_pattern_finds_its_example_and_leaves_plain_prose_alone():
     for name, pattern in prose.PATTERNS.items():
         assert any(pattern.search(text) for _, text in prose.texts(hard[name])), name
         assert not any(pattern.search(text) for _, text in prose.texts(plain)), name
+
+
+def test_the_prose_of_pages_is_their_paragraphs_without_code():
+    page = "# What is told\n\n```\nanew\n```\n\nplain\ntext\n"
+    assert [*prose.paragraphs(page)] == [(1, "# What is told"), (7, "plain text")]
