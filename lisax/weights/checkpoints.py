@@ -250,7 +250,7 @@ class CheckpointWriter:
         self._config, self._card, self._files = config, card, files
         self._save_args = ocp.args.PyTreeSave
         self._orbax = ocp.AsyncCheckpointer(ocp.PyTreeCheckpointHandler())
-        self._folder = self._model_dir  # what is being saved
+        self._folder = self._model_dir  # the checkpoint that is being saved
         self._quiet = saving_quietly()
 
     def __enter__(self) -> CheckpointWriter:

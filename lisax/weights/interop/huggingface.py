@@ -102,7 +102,7 @@ def write_huggingface(folder: Path, checkpoint: Checkpoint, architecture: Model,
     if type(architecture) not in FAMILIES:
         raise LisaxError(
             f"{checkpoint.folder} is a {architecture.title}, built on a backbone: Hugging Face's layout has a place for "
-            "the backbone alone"
+            "only the backbone"
         )
     writing = FAMILIES[type(architecture)].writing(architecture)
 
