@@ -102,8 +102,8 @@ def __dir__() -> list[str]:
 def load(path: str) -> TextModel | FusionModel | PointerModel:
     """Loads the model exported to the folder `path` (see `lisax export`).
 
-    The folder may come from an untrusted source: a `LisaxError` names its fault. Weights that are not numbers are
-    reported with the first score.
+    The folder may come from an untrusted source: a `LisaxError` says what is wrong with it. Weights that are not
+    numbers are reported with the first score.
 
     Labellers and evidence pointers have `verify("claim", evidence)`, rankers and pointers `rank(query, texts)`, and
     table fusion `verify("claim", tables)`.

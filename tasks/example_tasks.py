@@ -78,8 +78,8 @@ def add(
     """Registers the task `name` over `file_of(split)`, a file of example records of `text_format`.
 
     Without a vocabulary or preset, those of gin or the environment are used at reading. `before` are
-    preprocessors that turn the file's lines into records if it does not hold records; `record` is their type if it is
-    not the format's own; `tables` is how many of them a record has.
+    preprocessors that turn the file's lines into records where it does not hold records; `record` is their type
+    where it is not the format's own; `tables` is how many of them a record has.
     """
     if text_format is TABLE_PARTS:
         figures = [metrics.accuracy, metrics.part_scores]
@@ -230,8 +230,8 @@ def each_encoder_of(
 
 
 def kept_by_line(encode: Callable[[bytes], tuple]) -> Callable[[bytes], tuple]:
-    """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: a
-    model trained on known vectors reads a small set again and again, faster than Python writes its texts."""
+    """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: what is
+    trained on vectors that are known reads a small set again and again, faster than Python writes its texts."""
     found: dict[bytes, tuple] = {}
 
     def of(line: bytes) -> tuple:

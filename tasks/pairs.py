@@ -75,7 +75,7 @@ def encode_pairs(
     record: type[Record],
 ) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs, both texts' ids with special tokens, and targets, one number: the class and
-    FIRST. Also the class's name, the claim's id, and both texts."""
+    FIRST. Beside them are the class's name, the claim's id, and both texts."""
     vocabulary, wording = output_features["inputs"].vocabulary.plain, preset or chosen_preset()
     max_tokens = (sequence_length or {}).get("inputs")
     classes = text_format.answer.classes

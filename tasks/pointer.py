@@ -78,12 +78,12 @@ def encode_candidates(
     text_format: Format,
     preset: Preset | None,
 ) -> tf.data.Dataset:
-    """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k * COLUMNS], with ids and texts.
+    """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k * COLUMNS], with ids and texts beside.
 
     The candidates' tokens, each with its special tokens and filled with 0 to L, are end to end, as do their numbers
     (see `formats.pointing`); both are 0 where a claim has fewer than k candidates. An example with more is an error.
 
-    `inputs_pretokenized` (a line per candidate), `targets_pretokenized` (gold places), `claim_id`, `candidate_ids`
+    `inputs_pretokenized` (a line a candidate), `targets_pretokenized` (gold places), `claim_id`, `candidate_ids`
     (joined by spaces) and `sets` (places joined by spaces, sets by semicolons) are strings.
     """
     lengths = sequence_length or {}

@@ -70,7 +70,7 @@ from .vocabularies import ByteVocabulary, Pieces, SentencePieces, encoder_of, tr
 log = logging.getLogger(__name__)
 
 INFUSED = "label_listwise_infused"
-LISTS = 4  # of each claim, if a dataset gives the number of `sentences` that are read
+LISTS = 4  # of each claim, where a dataset says how many `sentences` are read
 CANDIDATES = 200  # sentences a claim, where BM25 has to find them
 TRAINED_PIECES = 8000
 DEV_PAGES = 0.02  # of the corpus, held out of span corruption
@@ -393,7 +393,7 @@ def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
 
 
 def _check_ids(dataset: ClaimDataset, claims: Mapping[str, list[Claim]]) -> None:
-    """Retrieved evidence is known only by a claim's id: no two claims may share one."""
+    """What is retrieved for a claim is known by its id alone: no two claims may share one."""
     seen: dict[str, tuple[str, str]] = {}
     for split, of_split in claims.items():
         for claim in of_split:

@@ -53,8 +53,8 @@ def add_text(
     add: Callable[..., seqio.Task] = example_tasks.add,
     **options,
 ) -> seqio.Task:
-    """Registers the task `name` of a `variant`, a key of `TEXT_TASKS` (None: the end of the name), over a file of table
-    examples; `add` and its options are those of `example_tasks`, or of `pairs`."""
+    """Registers the task `name` of a `variant`, a key of `TEXT_TASKS` (None: the one that the name ends in), over a file
+    of table examples; `add` and its options are those of `example_tasks`, or of `pairs`."""
     tables = next(number for key, number in TABLES_READ.items() if (variant or name).endswith(key))
     return add(
         name,
@@ -104,14 +104,14 @@ def encode_fusion(
     task: str,
     preset: Preset | None,
 ) -> tf.data.Dataset:
-    """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k], with ids and texts.
+    """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k], with ids and texts beside.
 
     The tables' tokens, each with its special tokens and filled with 0 to L, are end to end; a target is the table's
     `TableClass`, 0 with no tokens where a claim has fewer than k tables. k is the length of the targets and k * L that
     of the inputs; an example with more than k tables is an error.
 
-    `inputs_pretokenized` (a line per table), `targets_pretokenized`, `claim_id`, `table_ids` (joined by spaces) and
-    `label` are strings, `gold` bool [k], `dropped_rows` int32.
+    `inputs_pretokenized` (a line a table), `targets_pretokenized`, `claim_id`, `table_ids` (joined by spaces)
+    and `label` are strings, `gold` bool [k], `dropped_rows` int32.
     """
     lengths = sequence_length or {}
     k, tokens = lengths.get("targets"), lengths.get("inputs")

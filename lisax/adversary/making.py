@@ -111,8 +111,8 @@ def _lexical(source: Path, corpus: AttackCorpus, settings: AttackSettings) -> Le
 
 
 def best_lexicon(corpus: AttackCorpus, claims: Sequence[Claim], texts: Sequence[str]) -> Lexicon:
-    """WordNet if it is installed, otherwise the vectors of MiniLM, which is fetched if it is missing; and in either
-    case relations of the corpus itself and rules."""
+    """WordNet where it is installed, otherwise the vectors of MiniLM, which is fetched where it is not there yet; and in
+    either case what the corpus itself and rules tell."""
     from lisax import shipped
     from lisax.adversary.encoder_lexicon import EncoderLexicon
     from lisax.adversary.hypernyms import RuleLexicon

@@ -41,7 +41,7 @@ class View:
     def see(self, setting: str) -> None:
         """Records that a setting is read; raises `UndeclaredSetting` where the stage does not declare it.
 
-        An entry of a mapping is declared by the mapping (`train`) or on its own (`train.rank`)."""
+        An entry of a mapping is declared by the mapping (`train`) or by itself (`train.rank`)."""
         declared = self._declared
         if declared is not None and setting not in declared and setting.partition(".")[0] not in declared:
             raise UndeclaredSetting(

@@ -159,7 +159,7 @@ class Stopped(Exception):
 
 
 def _changed(before: Any, now: Mapping[str, Any]) -> list[str]:
-    """Names whose values differ, including names that only one side has."""
+    """Names whose values differ, including those that only one side has."""
     before, now = before if isinstance(before, dict) else {}, json.loads(json.dumps(now, default=str))
     return [name for name in {**now, **before} if before.get(name, ...) != now.get(name, ...)]
 

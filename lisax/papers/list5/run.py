@@ -246,7 +246,7 @@ class List5(SelectionPipeline):
     # --- Training ---------------------------------------------------------------------------
 
     def _training(self, model: str, examples: str) -> list[Stage]:
-        """The stage that trains a model and, if set in the recipe, the stage that chooses its checkpoint."""
+        """The stage that trains a model and, if the recipe says so, the one that chooses its checkpoint."""
         seeds = ["seed", "label_seed"] if model in LABELLERS else ["seed"]
         choosing = ["choose_checkpoints"] if model in self.recipe.chosen else []
         training = self.training(
@@ -293,7 +293,7 @@ class List5(SelectionPipeline):
         return "recall@5", sum(found.values()) / max(1, len(found))
 
     def _fever_score_of(self, selector: str, sentences: int | None, checkpoint: Path) -> tuple[str, float]:
-        """The FEVER score of a labeller's checkpoint on held-out claims; of a pointwise one, with `any_decides`."""
+        """The FEVER score of a labeller's checkpoint on held-out claims; of a pointwise one, where any sentence decides."""
         run = read_run(self.selection_file(selector, VALIDATION))
         claims = {i: claim for i, claim in self.claims_of(VALIDATION).items() if i in run and claim.label is not None}
         verifier = Verifier.open(checkpoint)
