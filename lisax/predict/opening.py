@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 def format_of(path: str | os.PathLike) -> Format | None:
-    """The format that a model was trained on; None where its `model.json` names none, or an unknown one."""
+    """The format that a model was trained on; None if its `model.json` names none, or an unknown one."""
     return FORMATS.get(ModelCard.read(_folder(path)).text.get("family"))
 
 
 def is_encoder(path: str | os.PathLike) -> bool:
-    """Whether `path` is an encoder as published, of the BERT family or of a T5 alone: a Hugging Face folder, or a name
-    of one."""
+    """Whether `path` is an encoder as published, of the BERT family or of a T5 without a decoder: a Hugging Face
+    folder, or a name of one."""
     family = find(path)
     if family is not None and family.job is not Job.ENCODE:
         return False
@@ -70,7 +70,7 @@ def open_model(
 
         return PromptModel.open(path, use)
     if use is not None:
-        raise LisaxError(f"{path} says itself which inputs it reads: leave the prompt and its label words out")
+        raise LisaxError(f"{path} has its own input format: leave the prompt and its label words out")
     found = format_of(path)
     architecture = ModelCard.read(folder).content.get("architecture")
     if isinstance(architecture, Mapping) and architecture.get("kind") == PairConfig.kind:

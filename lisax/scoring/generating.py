@@ -52,7 +52,7 @@ class Generator:
 
     @classmethod
     def open(cls, path: str | os.PathLike, **options: Any) -> Generator:
-        """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
+        """Opens a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
         return cls(*load_model(path, T5Config), **options, source=path)
 
     def hypotheses(self, tokens: Sequence[Sequence[int]], progress: Progress | None = None) -> list[list[Hypothesis]]:

@@ -27,12 +27,12 @@ from lisax.weights.shapes import check_parameters
 
 
 def open_checkpoint(path: str | os.PathLike, *, alone: bool = False, depth: int = 0) -> Checkpoint:
-    """The checkpoint that `path` means (see `checkpoints.resolve_checkpoint`), with `model.json` and the
-    vocabulary beside it where they are. One that holds an adapter is read as the whole model; with `alone`, as it is.
-    `depth`: how many adapters stand on it."""
+    """The checkpoint that `path` means (see `checkpoints.resolve_checkpoint`), with its `model.json` and vocabulary, if
+    any. One that holds an adapter is read as the whole model; with `alone`, as it is. `depth`: the number of adapters
+    on it."""
     folder = resolve_checkpoint(path)
     if is_remote(folder) and kind_of(folder) in (Kind.HUGGINGFACE, Kind.BUNDLE):
-        folder = fetched(folder)  # safetensors are read where they lie in memory
+        folder = fetched(folder)  # safetensors are read in place in memory
     readers = {
         Kind.ORBAX: open_orbax,
         Kind.NATIVE: open_native,
@@ -76,7 +76,7 @@ def _with_base(checkpoint: Checkpoint, depth: int) -> Checkpoint:
     card = checkpoint.card
     (base,) = card.needed("adapter.base")
     if not is_named(base) and not exists(place(base)):
-        raise card.error("adapter.base", f"the model that the adapter was trained beside is not there: {base}")
+        raise card.error("adapter.base", f"the adapter's backbone is missing: {base}")
     if depth == MOST:
         raise card.error("adapter.base", f"expected at most {MOST} adapters, one on the other")
     found = open_checkpoint(base, depth=depth + 1)
@@ -100,5 +100,5 @@ def _check_names(folder: Path, names: list[str]) -> None:
     if twice or inner:
         raise LisaxError(
             f"{folder} has '{twice or inner}' "
-            + ("twice, by itself and among stacked layers" if twice else "inside another array")
+            + ("twice, as its own array and among stacked layers" if twice else "inside another array")
         )
