@@ -205,7 +205,7 @@ def described(bundle, **fields):
 
 def test_a_base_that_is_not_there_is_told(alone):
     shutil.rmtree(alone.parent / "hf")
-    with pytest.raises(DataError, match="model.json: field 'adapter.base': .*is not there: "):
+    with pytest.raises(DataError, match="model.json: field 'adapter.base': .*is missing: "):
         load_parameters(alone)
 
 
