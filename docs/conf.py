@@ -25,6 +25,8 @@ include_patterns = [
     "docs/**.md",
     "benchmarks/RESULTS.md",
     "lisax/**/MODEL_CARD.md",
+    "lisax/*/README.md",
+    "tasks/README.md",
 ]
 exclude_patterns = [".venv", ".cache", ".git", "build", "out", "site", "tests", "lisax/tasks", "lisax/gin_configs"]
 

@@ -77,7 +77,7 @@ def _with_base(checkpoint: Checkpoint, depth: int) -> Checkpoint:
     card = checkpoint.card
     (base,) = card.needed("adapter.base")
     if not is_named(base) and not exists(place(base)):
-        raise card.error("adapter.base", f"the model that the adapter was trained beside is not there: {base}")
+        raise card.error("adapter.base", f"the adapter's backbone is missing: {base}")
     if depth == MOST:
         raise card.error("adapter.base", f"expected at most {MOST} adapters, one on the other")
     found = open_checkpoint(base, depth=depth + 1)
@@ -101,5 +101,5 @@ def _check_names(folder: Path, names: list[str]) -> None:
     if twice or inner:
         raise LisaxError(
             f"{folder} has '{twice or inner}' "
-            + ("twice, by itself and among stacked layers" if twice else "inside another array")
+            + ("twice, as its own array and among stacked layers" if twice else "inside another array")
         )
