@@ -38,10 +38,10 @@ CALL_SIZE = 32
 # Encoded records with several texts that are kept: some 10 kB each.
 KEPT_LINES = 10_000
 
-# What a column holds: tokens of any number, a text, or numbers of one shape.
+# The values of a column: tokens of any number, a text, or numbers of one shape.
 TOKENS, TEXT = tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.string)
 Row = Mapping[str, Any]  # column -> value
-Encoded = tuple[Callable[[bytes], Row | None], Mapping[str, tf.TensorSpec]]  # line -> row, and what is in its columns
+Encoded = tuple[Callable[[bytes], Row | None], Mapping[str, tf.TensorSpec]]  # line -> row, and its columns
 Encode = Callable[
     [seqio.Vocabulary, Mapping[str, int]], Encoded
 ]  # the vocabulary of the inputs, and lengths by feature
@@ -82,7 +82,7 @@ def features(vocabulary: seqio.Vocabulary) -> dict[str, seqio.Feature]:
 
 
 def head_features(vocabulary: seqio.Vocabulary, classes: int) -> dict[str, seqio.Feature]:
-    """Those of a head on an encoder: inputs that end as they are, and numbers below `classes`."""
+    """The columns of a head on an encoder: inputs that end as they are, and numbers below `classes`."""
     return {
         "inputs": seqio.Feature(vocabulary, add_eos=False),
         "targets": seqio.Feature(seqio.PassThroughVocabulary(classes), add_eos=False),
@@ -102,8 +102,8 @@ def add_lines(
 ) -> seqio.Task:
     """Registers the task `name` over the lines of `file_of(split)`, which `encode` turns into columns.
 
-    `before` are preprocessors that turn the file's lines into records where it does not hold records; `seen` makes of
-    an example what the `metrics` see."""
+    `before` are preprocessors that turn the file's lines into records if it does not hold records; `seen` makes the
+    input of `metrics` of an example."""
     return seqio.TaskRegistry.add(
         name,
         source=LineSource(name, file_of, splits),
@@ -165,8 +165,8 @@ def add(
 ) -> seqio.Task:
     """Registers the task `name` over `file_of(split)`, a file of example records of `text_format`.
 
-    `before` as in `add_lines`; `record` is the type of the records where it is not the format's own; `tables` is how
-    many of them a record has.
+    `before` as in `add_lines`; `record` is the type of the records if it is not the format's own; `tables` is how many
+    of them a record has.
     """
     if text_format is TABLE_PARTS:
         figures = [metrics.accuracy, metrics.part_scores]
@@ -282,8 +282,8 @@ def each_encoder_of(
 
 
 def kept_by_line(encode: Callable[[bytes], Row]) -> Callable[[bytes], Row]:
-    """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: what is
-    trained on vectors that are known reads a small set again and again, faster than Python writes its texts."""
+    """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: a
+    model trained on known vectors reads a small set again and again, faster than Python writes its texts."""
     found: dict[bytes, Row] = {}
 
     def of(line: bytes) -> Row:

@@ -28,12 +28,12 @@ from lisax.weights.shapes import check_parameters
 
 
 def open_checkpoint(model: str | os.PathLike | ModelFolder, *, alone: bool = False, depth: int = 0) -> Checkpoint:
-    """The checkpoint of a model, with `model.json` and the vocabulary beside it where they are. One that holds an adapter is read as the whole model; with `alone`, as it is.
-    `depth`: how many adapters stand on it."""
+    """The checkpoint of a model, with its `model.json` and vocabulary, if any. One that holds an adapter is read as the
+    whole model; with `alone`, as it is. `depth`: the number of adapters on it."""
     model = ModelFolder.find(model)
     folder = model.folder
     if is_remote(folder) and model.kind in (Kind.HUGGINGFACE, Kind.BUNDLE):
-        folder = fetched(folder)  # safetensors are read where they lie in memory
+        folder = fetched(folder)  # safetensors are read in place in memory
     readers = {
         Kind.ORBAX: open_orbax,
         Kind.NATIVE: open_native,
