@@ -44,8 +44,8 @@ class SentenceEncoder:
         max_tokens: int | None = None,
         backend: str | None = None,
     ) -> SentenceEncoder:
-        """A name that `lisax models list` shows, which is fetched where it is not there yet, or the folder of an
-        encoder. `max_tokens`: texts are cut after so many; None: those that the model was trained on. `backend`:
+        """Opens a name of `lisax models list`, fetched if it is not here yet, or the folder of an encoder.
+        `max_tokens`: texts are cut to this length; None: the length that the model was trained on. `backend`:
         which library computes, see `scoring.backends.backend_for`."""
         found = ModelFolder.find(model)
         checkpoint = open_checkpoint(found)
