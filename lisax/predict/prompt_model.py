@@ -51,8 +51,8 @@ class PromptModel:
 
     @classmethod
     def open(cls, path: str | os.PathLike | ModelFolder, use: Use | None = None) -> PromptModel:
-        """A model of the Hub (`hf:OWNER/NAME@REVISION`) or a Hugging Face folder. Without a `use` it is that of the
-        table `weights.public_models`; raises LisaxError if it has none."""
+        """A model of the Hub (`hf:OWNER/NAME@REVISION`) or a Hugging Face folder. `use`: by default that of
+        `weights.public_models`; raises LisaxError for a model that it does not list."""
         found = ModelFolder.find(path)
         checkpoint, path = open_checkpoint(found), found.name
         if type(checkpoint.architecture) is not T5Config:

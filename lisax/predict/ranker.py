@@ -80,12 +80,12 @@ class Ranker(Protocol):
 
     @staticmethod
     def open(path: str | os.PathLike, use: Use | None = None) -> Ranker:
-        """Rankers are monoT5 models, pair scorers, and pointers to documents or evidence, and published ones (`lisax
-        models list`), given as `hf:OWNER/NAME@REVISION` or as a Hugging Face folder: `use` has their settings if the
-        list does not. Two need no training: `"bm25"`, and a sentence encoder, whose cosines are added to BM25
-        (`VectorRanker`), such as `"minilm"`. `"FIRST,SECOND"`: the first orders all evidence, and the second, which
-        compares pairs (duoT5), the best of it (`PairwiseRanker`). Raises DataError if there is no model at `path`, and
-        LisaxError if it cannot rank."""
+        """Opens a monoT5 model, a pair scorer, a pointer to documents or evidence, or a published ranker
+        (`lisax models list`), given as `hf:OWNER/NAME@REVISION` or as a Hugging Face folder: `use` has its prompt and
+        answers if it is not listed. Two need no training: `"bm25"`, and a sentence encoder, whose
+        cosines are added to BM25 (`VectorRanker`), such as `"minilm"`. `"FIRST,SECOND"`: the first orders all evidence,
+        and the second, which compares pairs (duoT5), the best of it (`PairwiseRanker`). Raises DataError if there is no
+        model at `path`, and LisaxError if it cannot rank."""
         name = os.fspath(path)
         if "," in name and not os.path.exists(name):
             first, _, second = name.rpartition(",")
@@ -179,7 +179,7 @@ class Reranking:
         return {"reranks": dataclasses.asdict(self)}
 
     def opened(self, card: ModelCard) -> Ranker:
-        """The other ranker. Raises DataError if it is none of those two: a card could name itself."""
+        """The other ranker. Raises DataError for any third kind: a card could name itself."""
         published = is_named(self.first) or kind_of(place(self.first)) is Kind.HUGGINGFACE
         if self.first != Bm25Ranker.tag and not (published and is_encoder(self.first)):
             raise card.error("reranks.first", f"expected bm25 or a sentence encoder, found {self.first!r:.100}")

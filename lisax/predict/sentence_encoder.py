@@ -44,9 +44,9 @@ class SentenceEncoder:
         max_tokens: int | None = None,
         backend: str | None = None,
     ) -> SentenceEncoder:
-        """A name that `lisax models list` shows, which is fetched if it is missing, or the folder of an encoder.
-        `max_tokens`: texts are cut after this number; None: the model's training length. `backend`: which library
-        computes, see `scoring.backends.backend_for`."""
+        """Opens a name of `lisax models list`, fetched if it is not here yet, or the folder of an encoder.
+        `max_tokens`: texts are cut to this length; None: the length that the model was trained on. `backend`:
+        which library computes, see `scoring.backends.backend_for`."""
         found = ModelFolder.find(model)
         checkpoint = open_checkpoint(found)
         backbone = checkpoint.architecture.backbone.for_inference()

@@ -32,7 +32,7 @@ class Scorer(Protocol):
     """One interface of every kind of model and backend."""
 
     def probabilities(self, tokens: Sequence[Any], progress: Progress | None = None) -> Any:
-        """What a model computes of encoded inputs, in their order."""
+        """Computes the model's outputs for encoded inputs, in their order."""
 
 
 class ScoresPairs(Protocol):
