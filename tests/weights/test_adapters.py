@@ -156,7 +156,7 @@ def test_a_training_for_other_classes_takes_the_adapter_without_its_head(trained
     ("lines", "values", "told"),
     [
         (["lora.Lora.rank = 0"], {}, "Lora.rank"),
-        (["lora.Lora.targets = '('"], {}, "no regular expression"),
+        (["lora.Lora.targets = '('"], {}, "not a regular expression"),
         (["lora.Lora.targets = 'nothing'"], {}, "matches no matrix of the backbone: nothing"),
         ([], {"INITIAL_CHECKPOINT_PATH": None}, "give that as INITIAL_CHECKPOINT_PATH"),
     ],
