@@ -122,7 +122,7 @@ def test_sizes_that_the_weights_do_not_have(copied, name, field):
         (b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}}', "begins at byte"),
         (b'{"a": {"dtype": "F32", "shape": [0, 1000000000000], "data_offsets": [0, 0]}}', "end at byte"),
         (b'{"a": {"dtype": "C64", "shape": [1], "data_offsets": [0, 8]}}', "of the type .C64"),
-        (b'{"a\\n": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}', "no name of an array"),
+        (b'{"a\\n": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}', "not a name of an array"),
         (b" " * (MOST_BYTES + 1), "more than the"),
     ],
 )
