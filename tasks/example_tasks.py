@@ -95,7 +95,8 @@ def described(
     max_tokens: Callable[[Mapping[str, int]], int],
     depth: int | Callable[[Mapping[str, int]], int] = 0,
 ) -> seqio.Task:
-    """The task with `model_card`: what the engine writes of its texts into the `model.json` of a model trained on it."""
+    """The task with `model_card`: the engine's description of its texts in the `model.json` of a model trained on
+    it."""
 
     def model_card(lengths: Mapping[str, int]) -> dict:
         if is_bytes(task.output_features["inputs"].vocabulary):
@@ -180,7 +181,7 @@ def each_encoder_of(
 
 
 def with_record(text: str, example: Mapping | None = None, is_target: bool = False):
-    """What metrics see: the predicted word, or the target word with the record's ids."""
+    """The inputs of metrics: the predicted word, or the target word with the record's ids."""
     if not is_target or example is None:
         return text
     return {

@@ -1,7 +1,5 @@
 """Addresses of this machine that are free."""
 
-from __future__ import annotations
-
 import socket
 
 

@@ -1,11 +1,14 @@
-"""Tests run many tiny models once each: what counts is the time to compile them."""
-
-from __future__ import annotations
+"""Tests run many tiny models once each: what counts is the time to compile them, and to write their files."""
 
 import gc
+import importlib.metadata
 import os
 import sys
 from pathlib import Path
+
+# A shell may keep Python from writing bytecode: each process that tests start would compile every package again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import hypothesis
 import pytest
@@ -23,12 +26,26 @@ hypothesis.settings.load_profile("lisax")
 QUICK_COMPILATION = (
     "--xla_backend_optimization_level=0",
     "--xla_llvm_disable_expensive_passes=true",
-    "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
+    # jaxlib 0.11 ended a process that has it.
+    *(["--xla_cpu_use_fusion_emitters=false"] if importlib.metadata.version("jaxlib") < "0.11" else []),
 )
 
 
+# No test cuts the power: what `fsync` waits for is most of the time of those that write many small files.
+os.fsync = lambda file: None
+
+
+# Rooms of files that take long. They come first: at the end a worker would be left with one while others have nothing.
+SLOW = ("papers", "training", "tasks", "gin_configs")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.parent.name not in SLOW)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    config.option.loadscopereorder = False  # pytest-xdist would begin with the files of the most tests
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(SkippedTests(config.rootpath / ".pytest_cache" / "skipped"))
     choose_platforms()

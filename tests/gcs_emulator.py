@@ -3,8 +3,6 @@
 It tells no generation when it is read, and minds neither conditions on them nor the ends of a listing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """A server that speaks the Hub's protocol as far as its client asks, for tests on this machine."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -2,8 +2,6 @@
 or one that it starts, makes the system call with an internet address, in C++ too. Without ARGUMENT it loads what training
 loads."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import struct

@@ -1,7 +1,5 @@
 """Hugging Face folders as others publish them: tiny T5s of the shapes of T5 1.0 and 1.1, with random weights."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from pathlib import Path

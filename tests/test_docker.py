@@ -1,8 +1,6 @@
 """What can be checked of the Dockerfile and the compose file without Docker: instructions, files, extras, commands; and,
 slowly, that the steps run and what they make answers."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

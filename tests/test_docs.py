@@ -1,7 +1,5 @@
 """The documentation says what is so: outputs on its pages, the names of its API page, its version, the site's build."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

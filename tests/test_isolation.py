@@ -1,7 +1,5 @@
 """Nothing leaves the machine, nothing is written outside the cache, and no code of the current folder is run."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Every function of a text, and every expression, takes time that grows with the text alone, whatever is in it."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import inspect

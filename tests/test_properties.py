@@ -1,7 +1,5 @@
 """Property tests of this suite neither fail nor hurry on a machine under load."""
 
-from __future__ import annotations
-
 import os
 import time
 

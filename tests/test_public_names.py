@@ -1,7 +1,5 @@
 """`import lisax`: what it gives, and what it costs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Records and their ids."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What is imported is declared, and what is declared is pinned with all that it needs, and nothing else."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import subprocess
 import sys

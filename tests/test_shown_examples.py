@@ -1,7 +1,5 @@
 """The scripts in examples/ print what stands beside them."""
 
-from __future__ import annotations
-
 import pytest
 
 from lisax.weights.pretrained import MODELS

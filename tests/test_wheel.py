@@ -1,7 +1,5 @@
 """What `pip install` of a wheel brings is all that a checkout has, inside one package. `.ci/wheel` installs and uses it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 """A local server that answers as MediaWiki's api.php does: what it is asked, the answers that it gives in turn or by
 request, in the form of `action=query&formatversion=2`."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socketserver

@@ -1,5 +1,5 @@
-"""Words and phrases that can replace one another: from WordNet where its data is installed, and from the corpus. By the
-vectors of an encoder, see `encoder_lexicon`; words that exclude each other, see `opposites`.
+"""Words and phrases that can replace one another: from the corpus, and from WordNet if its data is installed. Words that
+exclude each other are in `opposites`.
 
 These relations are extracted from the corpus, each with a reason that can be checked:
 
@@ -129,7 +129,7 @@ class CorpusLexicon:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Said:
-    """A statement: `phrase` says of `page`, which is about a `noun`, an `object`: a name, or a number and its
+    """A statement: `phrase` connects `page`, which is about a `noun`, with an `object`: a name, or a number and its
     `unit`."""
 
     page: str
@@ -140,7 +140,7 @@ class Said:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What two synonyms share besides the phrase: the kinds of subject and object."""
+        """The further properties that two synonyms share: the kinds of subject and object."""
         return self.noun, self.unit, self.phrase
 
 
@@ -203,7 +203,7 @@ class WordNetLexicon:
 
     @classmethod
     def load(cls) -> WordNetLexicon | None:
-        """Loads the lexicon; None where nltk or its data is not installed."""
+        """Loads the lexicon; None if nltk or its data is not installed."""
         try:
             from nltk.corpus import wordnet
 

@@ -26,9 +26,9 @@ BY_RULE = tuple(kind for kind in AttackKind if kind is not AttackKind.LEXICAL)
 
 @dataclasses.dataclass(frozen=True)
 class AttackSettings:
-    """`model`: the one that lexical substitution attacks, None for the shipped labeller; not `guided`, words are replaced
-    without asking any. `fluency`: how much the mean log10 score of word pairs may fall in lexical substitution. The same
-    `seed` gives the same attacks."""
+    """`model`: the target of lexical substitution, None for the shipped labeller; not `guided`, words are replaced
+    without asking any. `fluency`: how much the mean log10 score of word pairs may fall in lexical substitution. The
+    same `seed` gives the same attacks."""
 
     kinds: Sequence[AttackKind] = BY_RULE
     seed: int = 0
@@ -48,7 +48,7 @@ def make_attacks(
 ) -> dict[str, Any]:
     """Attacks the claims of a folder (all its splits, or `splits`) or of a file, and writes them with their pages.
 
-    `corpus_folder` has pages, or is an index with pages; by default they are beside the claims. Returns the summary in
+    `corpus_folder` has pages, or is an index with pages; by default they are next to the claims. Returns the summary in
     attacks.json: `counts` by split, kind and label."""
     claims = read_splits(source, splits)
     corpus = AttackCorpus.open(corpus_folder or (source if source.is_dir() else source.parent))
@@ -105,22 +105,16 @@ def _lexical(source: Path, corpus: AttackCorpus, settings: AttackSettings) -> Le
     texts = [readable(line.text) for page in corpus.documents() for line in page.sentences]
     texts += [claim.text for claim in claims]
     model = evidence_model(settings.model or shipped.labeller(), corpus) if settings.guided else None
-    return LexicalSearch(
-        corpus, best_lexicon(corpus, claims, texts), Fluency(texts), model, fluency_bound=settings.fluency
-    )
+    lexicon = best_lexicon(corpus, claims)
+    return LexicalSearch(corpus, lexicon, Fluency(texts), model, fluency_bound=settings.fluency)
 
 
-def best_lexicon(corpus: AttackCorpus, claims: Sequence[Claim], texts: Sequence[str]) -> Lexicon:
-    """WordNet where it is installed, otherwise the vectors of MiniLM, which is fetched where it is not there yet; and in
-    either case what the corpus itself and rules tell."""
-    from lisax import shipped
-    from lisax.adversary.encoder_lexicon import EncoderLexicon
-    from lisax.adversary.hypernyms import RuleLexicon
+def best_lexicon(corpus: AttackCorpus, claims: Sequence[Claim]) -> Lexicon:
+    """Returns the lexicon of the corpus, preceded by WordNet if it is installed."""
     from lisax.adversary.lexicon import CorpusLexicon, Lexicons, WordNetLexicon
-    from lisax.predict.sentence_encoder import SentenceEncoder
 
-    general = WordNetLexicon.load() or EncoderLexicon(texts, SentenceEncoder.open(shipped.ENCODER).encode)
-    return Lexicons(general, RuleLexicon(), CorpusLexicon(corpus, claims))
+    of_corpus, wordnet = CorpusLexicon(corpus, claims), WordNetLexicon.load()
+    return Lexicons(wordnet, of_corpus) if wordnet else of_corpus
 
 
 def _stood(search: LexicalSearch) -> str:

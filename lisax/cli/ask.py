@@ -6,6 +6,7 @@ from typing import Annotated
 
 import click
 
+from lisax.cli.check import Documents
 from lisax.cli.verbs import Argument, Count, Local, Option, Probability
 
 SHOWN = 0.0005  # a less probable answer, which would read 0.000, is shown as JSON or if it is the only one
@@ -23,14 +24,7 @@ def ask(
             default="the model of table rows and columns that comes with LisaX, if one does",
         ),
     ] = None,
-    corpus: Annotated[
-        Local | None,
-        Option(
-            "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one "
-            "such file. Its index is cached in $LISAX_CACHE (default: $XDG_CACHE_HOME/lisax).",
-            "DIR",
-        ),
-    ] = None,
+    corpus: Documents = None,
     index: Annotated[
         Local | None, Option("Instead of --corpus: an index of `lisax index mixed` or `tables`.", "INDEX")
     ] = None,
@@ -48,7 +42,7 @@ def ask(
     min_confidence: Annotated[
         Probability | None,
         Option(
-            "Say `no answer here`, with its probability, where the likeliest answer has a lower probability.",
+            "Return `no answer here`, with its probability, if the likeliest answer has a lower probability.",
             default="as fitted by `lisax run cltr` for a model of tables; none for a reader",
         ),
     ] = None,
@@ -60,7 +54,7 @@ def ask(
     lisax ask "Where was Vova Brugard born?" --index INDEX --model reader
     """
     if (corpus is None) == (index is None):
-        raise click.UsageError("say what to ask: --corpus DIR or --index INDEX")
+        raise click.UsageError("give the source of answers: --corpus DIR or --index INDEX")
     from lisax.predict.checking import ask as answers_to
 
     found = answers_to(

@@ -37,7 +37,7 @@ def make(
     ] = (),
     seed: Annotated[int, Option("The same seed gives the same attacks.")] = 0,
     layout: Annotated[Literal["plain", "fever"], Option("Layout of the output.")] = "plain",
-    without_pages: Annotated[bool, Option("Do not write the corpus beside the claims.")] = False,
+    without_pages: Annotated[bool, Option("Do not write the corpus next to the claims.")] = False,
     model: Annotated[
         Local | None,
         Option(
@@ -53,8 +53,7 @@ def make(
 ) -> None:
     """Write attacked claims with their evidence and pages.
 
-    Words for lexical come from WordNet where nltk and its data `wordnet` are installed, otherwise from the corpus, by the
-    vectors of MiniLM.
+    Words for lexical come from the corpus, and from WordNet too if nltk and its data `wordnet` are installed.
 
     lisax attack make --claims DIR --out ATTACKED --kind date --kind conjunction
     lisax attack make --claims DIR --out ATTACKED --kind lexical --model RUN/models/label_listwise
@@ -83,7 +82,7 @@ def review(
         Option(
             "A folder with pages, or an index, for the text of the evidence.",
             "DIR",
-            "the pages beside --attacks, if any",
+            "the pages next to --attacks, if any",
         ),
     ] = None,
 ) -> None:

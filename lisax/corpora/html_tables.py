@@ -6,7 +6,7 @@ plain cell (`td`), joined column by column; if there are no such rows, or only s
 by inline styles are left out, but not whole tables, since pages unfold them.
 
 Not lxml, which takes half the time for orderly pages: 140 KB of unclosed tags take it more than eight times as long as
-us, growing with their square, and its tree ends where 2,048 elements are open (`benchmarks/libraries.py`).
+us, growing with their square, and its tree ends where 2,048 elements are open.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def decode(content: bytes, place: Place) -> str:
         except (UnicodeError, LookupError):
             continue
     guessed = guess(content) or "cp1252"
-    place.warn(f"pages that are neither UTF-8 nor what they declare (read as {guessed})")
+    place.warn(f"pages that are neither UTF-8 nor in the encoding that they declare (read as {guessed})")
     return content.decode(guessed, errors="replace")
 
 
@@ -268,7 +268,7 @@ class _Parser(HTMLParser):
         table.in_row, table.in_hidden_row, table.open_to = True, is_hidden, None
         if is_hidden:
             return
-        # The header and as many rows as the limit.
+        # The header and the limit's number of rows.
         if len(table.rows) <= self.row_limit and self.kept < self.cell_limit and table is not self.beyond:
             table.rows.append([])
             self.kept += 1

@@ -20,7 +20,7 @@ from lisax.formats import presets
 from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, Vocabulary, train_vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
-from lisax.papers.recipe import WARM_UP, BaseRecipe, WarmUpRecipe
+from lisax.papers.recipe import WARM_UP, BaseRecipe, GinOfModel, WarmUpRecipe, file_and_bindings
 from lisax.papers.settings import fact, kept
 from lisax.papers.staged import Staged
 from lisax.papers.stages import Stage
@@ -70,7 +70,7 @@ class Pipeline(Staged):
         return self.data.splits
 
     def has_gold(self, claim: Any) -> bool:
-        """Whether a claim (or a question, in other pipelines) has what training or evaluation needs."""
+        """Whether a claim (or a question, in other pipelines) has the fields that training or evaluation needs."""
         return claim.label is not None
 
     def read_claims(self, split: str) -> Iterable[Claim]:
@@ -128,7 +128,7 @@ class Pipeline(Staged):
     def predictions_file(self, variant: str) -> Path:
         return self.out / "predictions" / f"{variant}.jsonl"
 
-    # --- What stages read -------------------------------------------------------------------
+    # --- Inputs of stages -------------------------------------------------------------------
 
     @kept
     def preset(self) -> Preset:
@@ -324,7 +324,7 @@ def make_vocabulary(
 
 
 def train_by_gin(
-    gin_file: str,
+    model: GinOfModel,
     folder: Path,
     task: str,
     *,
@@ -343,7 +343,8 @@ def train_by_gin(
     `bindings` are further gin bindings."""
     from lisax.training.gin_files import bindings_of, run_gin
 
-    values: dict[str, Any] = {
+    gin_file, values = file_and_bindings(model)
+    values = values | {
         "MODEL_DIR": folder.resolve(),
         "MIXTURE_OR_TASK_MODULE": "tasks",
         "MIXTURE_OR_TASK_NAME": task,

@@ -27,6 +27,19 @@ def gin_text(gin_file: str) -> str:
     return "\n".join([text, *map(gin_text, named)])
 
 
+# A model's gin file, or that with further bindings: ('models/x.gin', {'TRAIN_STEPS': 400}).
+GinOfModel = str | tuple[str, dict[str, Any]]
+
+
+def file_and_bindings(model: GinOfModel) -> tuple[str, dict[str, Any]]:
+    return (model, {}) if isinstance(model, str) else model
+
+
+def _gin_content(model: GinOfModel) -> Any:
+    gin_file, bindings = file_and_bindings(model)
+    return [gin_text(gin_file), bindings] if bindings else gin_text(gin_file)
+
+
 def _vocabulary_digest(path: str) -> str:
     return SentencePieceVocabulary(path).digest
 
@@ -35,7 +48,7 @@ def _model_files(path: str) -> list:
     return [path, fingerprint(Path(path))]
 
 
-GIN_FILE: Mapping[str, Callable[[str], Any]] = {CONTENT: gin_text}
+GIN_FILE: Mapping[str, Callable[[str], Any]] = {CONTENT: _gin_content}
 VOCABULARY: Mapping[str, Callable[[str], Any]] = {CONTENT: _vocabulary_digest}
 MODEL: Mapping[str, Callable[[str], Any]] = {CONTENT: _model_files}
 
@@ -44,18 +57,18 @@ MODEL: Mapping[str, Callable[[str], Any]] = {CONTENT: _model_files}
 class BaseRecipe:
     """The settings of one paper's run. Defaults are the paper's.
 
-    `train` maps a model to its gin file; models that it does not name are neither trained nor reported. `initial` maps
-    a model to its starting point: another model of the run, `warm_up/MODEL`, or a checkpoint's path.
+    `train` maps a model to its gin file, or to a pair of that and further bindings; models that it does not name are
+    neither trained nor reported. `initial` maps a model to its starting point: another model of the run, `warm_up/MODEL`, or a checkpoint's path.
     """
 
-    train: dict[str, str] = dataclasses.field(default_factory=dict, metadata=GIN_FILE)
+    train: dict[str, GinOfModel] = dataclasses.field(default_factory=dict, metadata=GIN_FILE)
     initial: dict[str, str] = dataclasses.field(default_factory=dict)
     preset: str = "paper"
     # A SentencePiece model; None: train one of `vocabulary_size` pieces on the corpus.
     vocabulary: str | None = dataclasses.field(default=None, metadata=VOCABULARY)
     vocabulary_size: int = 32_000
     # Share of the training split held out for choosing checkpoints and for temperatures, if there is no validation split:
-    # by 'source', a page or table with all that is said of it (`sampling.splits`), or by 'id', whatever it is of.
+    # by 'source', a page or table with all claims on it (`sampling.splits`), or by 'id', whatever it is of.
     validation_share: float = 0.05
     validation_by: str = "source"
     seed: int = 0
@@ -109,8 +122,9 @@ class BaseRecipe:
         """Raises an error if a gin file of the recipe is missing; otherwise this would show only after hours of other
         stages."""
         for field in dataclasses.fields(self):
-            if field.metadata.get(CONTENT) is gin_text:
-                for name, path in _named(field.name, getattr(self, field.name)):
+            if field.metadata.get(CONTENT) is _gin_content:
+                for name, model in _named(field.name, getattr(self, field.name)):
+                    path, _ = file_and_bindings(model)
                     try:
                         gin_text(path)
                     except LisaxError as error:
@@ -133,7 +147,7 @@ class WarmUpRecipe(BaseRecipe):
 @dataclasses.dataclass(frozen=True)
 class BackboneRecipe(WarmUpRecipe):
     """Adds a pretrained encoder (a name that `lisax models list` shows, hf:OWNER/NAME@REVISION, a folder) on which every
-    model is built, in the place of T5. What answers T5 in words is a pair scorer then."""
+    model is built, in the place of T5. Models that answer in words as T5 are pair scorers then."""
 
     backbone: str | None = None
 
@@ -153,8 +167,8 @@ class ClaimsRecipe(WarmUpRecipe):
     report_claims: int | None = None  # claims of the reported split that are used; None: all
 
 
-def _named(field: str, value: Any) -> Iterable[tuple[str, str]]:
-    """(name in the recipe, path) of the paths in a field."""
+def _named(field: str, value: Any) -> Iterable[tuple[str, GinOfModel]]:
+    """(name in the recipe, gin file) of the gin files in a field."""
     if isinstance(value, Mapping):
-        return [(f"{field}['{key}']", path) for key, path in value.items()]
+        return [(f"{field}['{key}']", model) for key, model in value.items()]
     return [] if value is None else [(field, value)]

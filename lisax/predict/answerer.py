@@ -14,7 +14,7 @@ from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
 from lisax.predict.index import Index
-from lisax.predict.opening import format_of
+from lisax.predict.opening import find_model
 from lisax.predict.passage_search import PassageSearch
 from lisax.predict.reader import Answer, Reader
 from lisax.predict.retriever import open_encoder
@@ -47,7 +47,7 @@ class Answerer(Protocol):
     """
 
     def ask(self, question: str, answers: int = 5) -> list[Answer]:
-        """Up to `answers` answers, likeliest first; empty where nothing is found, and `no answer here` (`withheld`) where
+        """Up to `answers` answers, likeliest first; empty if nothing is found, and `no answer here` (`withheld`) where
         the likeliest is not sure enough."""
         return next(self.ask_many([question], answers))
 
@@ -65,7 +65,7 @@ class Answerer(Protocol):
         aggregation: Folder | None = None,
         min_confidence: float | None = None,
     ) -> Answerer:
-        """Opens the answerer that fits an index and a model, by the model's kind. Without a model, the one that LisaX ships
+        """Opens the answerer that fits an index and a model, by the model's kind. Without a model, the shipped one
         answers from tables (`lisax.shipped.parts`), for whose search the index has vectors of `minilm`.
 
         A reader needs an index of `lisax index mixed`; it reads passages found by BM25 or, with a `retriever`, by BM25
@@ -78,18 +78,19 @@ class Answerer(Protocol):
         check_confidence(min_confidence)
         folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
         model = shipped_parts() if model is None else model
-        found = format_of(model)
+        named = find_model(model)
+        found = named.format
         if found in (READ, POINT):
             if columns is not None or aggregation is not None:
                 raise LisaxError(f"{model} reads passages: leave the models of columns and operations out")
-            answerer = PassageAnswerer.of(folder, Reader.open(model), retriever and open_encoder(retriever))
+            answerer = PassageAnswerer.of(folder, Reader(named), retriever and open_encoder(retriever))
             answerer.min_confidence = min_confidence
             return answerer
         if found is TABLE_PARTS:
             if retriever is not None:
                 raise LisaxError(f"{model} reads tables, which the index finds: leave the retriever out")
             _check(folder, "table_text", "tables")
-            tables = TableAnswerer.open(folder, model, columns)
+            tables = TableAnswerer.open(folder, named, columns)
             aggregator = None if aggregation is None else Aggregator.open(aggregation)
             return CellAnswerer(tables, aggregator, min_confidence=min_confidence)
         raise LisaxError(
@@ -98,7 +99,7 @@ class Answerer(Protocol):
 
 
 def shipped_parts() -> Path:
-    """The model of rows and columns that LisaX ships. Raises LisaxError where none is shipped."""
+    """The model of rows and columns that LisaX ships. Raises LisaxError if none is shipped."""
     if not shipped.parts().is_dir():
         raise LisaxError("no model of table rows and columns comes with LisaX: name one, or a reader of passages")
     return shipped.parts()
@@ -203,7 +204,7 @@ def _best_cell(scores: TableScores) -> Answer:
 
 
 def withheld(answers: list[Answer], min_confidence: float | None) -> list[Answer]:
-    """The answers, or `no answer here` alone where the first is less probable than `min_confidence`. Its probability is
+    """The answers, or only `no answer here` if the first is less probable than `min_confidence`. Its probability is
     that the first answer is wrong."""
     if min_confidence is None or not answers or answers[0].probability >= min_confidence:
         return answers

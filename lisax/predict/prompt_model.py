@@ -23,6 +23,7 @@ from lisax.records import LABELS, Label
 from lisax.scoring.backends import T5Scoring, softmax
 from lisax.weights.interop.kinds import VOCABULARY_NAME
 from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.public_models import Job, Rule, Use, use_of
 from lisax.weights.vocabulary_check import check_fits
 
@@ -32,7 +33,7 @@ Progress = Callable[[int], None]
 class PromptModel:
     """Scores claims with texts by the rule of its `use`."""
 
-    format = RANK  # the record that `probabilities` takes; a checker is asked by `shares`
+    format, pairs = RANK, False  # the record that `probabilities` takes; a checker is asked by `shares`
     calibration: Calibration | None = None
 
     def __init__(self, scoring: T5Scoring, vocabulary: Vocabulary, use: Use, source: str | os.PathLike):
@@ -49,23 +50,24 @@ class PromptModel:
         self._raw = scoring.labels(pieces, use.max_tokens).logits
 
     @classmethod
-    def open(cls, path: str | os.PathLike, use: Use | None = None) -> PromptModel:
-        """A model of the Hub (`hf:OWNER/NAME@REVISION`) or a Hugging Face folder. Without a `use` it is that of the
-        table `weights.public_models`; LisaxError where it has none."""
-        checkpoint = open_checkpoint(path)
+    def open(cls, path: str | os.PathLike | ModelFolder, use: Use | None = None) -> PromptModel:
+        """A model of the Hub (`hf:OWNER/NAME@REVISION`) or a Hugging Face folder. `use`: by default that of
+        `weights.public_models`; raises LisaxError for a model that it does not list."""
+        found = ModelFolder.find(path)
+        checkpoint, path = open_checkpoint(found), found.name
         if type(checkpoint.architecture) is not T5Config:
             raise LisaxError(
                 f"{path} is an {checkpoint.architecture.title} as published, which has no answers: expected a T5, or a "
                 "model that LisaX trained"
             )
         if not checkpoint.has_decoder:
-            raise LisaxError(f"{path} has the encoder of a T5 alone, for vectors of texts: it answers no prompt")
+            raise LisaxError(f"{path} has only the encoder of a T5, for vectors of texts: it answers no prompt")
         use = use_of(path) if use is None else use
         if cls is PromptModel and use.job is Job.TABLES:
             return TablePromptModel.open(path, use)
         if checkpoint.vocabulary is None:
             raise DataError(
-                "no such file: the vocabulary belongs beside the weights", path=checkpoint.folder / VOCABULARY_NAME
+                "no such file: the vocabulary belongs next to the weights", path=checkpoint.folder / VOCABULARY_NAME
             )
         vocabulary = open_vocabulary(checkpoint.vocabulary)
         check_fits(vocabulary, checkpoint.architecture.backbone, checkpoint.folder)
@@ -87,8 +89,8 @@ class PromptModel:
     def shares(self, claims: Sequence[str], documents: Sequence[str], progress: Progress | None = None) -> np.ndarray:
         """float32 [claims, labels of the use]: how surely each claim's document has each label.
 
-        Of a document's chunks the one that supports a sentence most counts, and of a claim's sentences the one that is
-        supported least. `progress` is told of each batch's number of inputs."""
+        The document's chunk that supports a sentence most counts, and the claim's least supported sentence. `progress`
+        is called with each batch's number of inputs."""
         inputs, groups = [], []
         for claim, document in zip(claims, documents, strict=True):
             sentences, chunks = self.sentences(claim), self.chunks(document)
@@ -104,38 +106,23 @@ class PromptModel:
         return np.array(found, np.float32).reshape(len(groups), len(self.use.labels))
 
     def sentences(self, claim: str) -> list[str]:
-        """What of a claim is checked at a time."""
+        """The parts of a claim that are checked at a time."""
         return (split_sentences(claim) if self.use.one_sentence else []) or [claim]
 
     def chunks(self, document: str) -> list[str]:
-        """What of a document is read at a time: whole sentences, up to so many words, or all of it."""
+        """The parts of a document that are read at a time: whole sentences, up to a number of words, or all of it."""
         if self.use.chunk_words is None:
             return [document]
         return chunks_of(document, self.use.chunk_words)
-
-    # --- One-line interface ----------------------------------------------------------------------
-
-    def rank(self, query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-        """(index, score) of each text, best first."""
-        if self.use.job is not Job.RANK:
-            raise LisaxError(f"{self.source} does not rank texts one by one: its job is to {self.use.job}")
-        scores = self.score([(query, text) for text in texts])[:, 0]
-        return [(int(i), float(scores[i])) for i in np.argsort(-scores, kind="stable")]
-
-    def verify(self, claim: str, evidence: Sequence[str] = ()) -> dict[Label, float]:
-        """Probability of each label that the model has, given evidence, in the order of `use.labels`."""
-        if self.use.job is not Job.VERIFY:
-            raise LisaxError(f"{self.source} does not check claims against text: its job is to {self.use.job}")
-        return dict(zip(self.use.labels, map(float, self.shares([claim], [" ".join(evidence)])[0]), strict=True))
 
 
 class TablePromptModel(PromptModel):
     """One that checks claims against a table. `dropped_rows`: how many did not fit into the inputs of the last call."""
 
-    format, tables, columns, dropped_rows = TABLES, 1, None, 0
+    format, depth, columns, dropped_rows = TABLES, 1, None, 0
 
     def probabilities(self, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
-        """float32 [examples, 3] in the order of `LABELS`, of claims with at most one table; 0 of a label that the model
+        """float32 [examples, 3] in the order of `LABELS`, of claims with at most one table; 0 for labels that the model
         does not have. Without a table there is not enough information."""
         self.dropped_rows, inputs, found = 0, [], np.zeros((len(examples), len(LABELS)), np.float32)
         asked = [number for number, one in enumerate(examples) if one.tables]
@@ -161,7 +148,7 @@ class TablePromptModel(PromptModel):
 
 
 def text_of(passages: Sequence[Passage]) -> str:
-    """Passages as one text; a title is said once before those that follow each other under it."""
+    """Passages as one text; a title is written once before consecutive passages under it."""
     parts, title = [], ""
     for one in passages:
         parts.append(titled(one.title if one.title != title else "", one.text, PAPER))
@@ -170,8 +157,8 @@ def text_of(passages: Sequence[Passage]) -> str:
 
 
 def chunks_of(document: str, words: int) -> list[str]:
-    """Whole sentences of a document, together as many as have at most so many words; a longer sentence stands alone.
-    At least one chunk, which may be empty."""
+    """Whole sentences of a document, together up to a number of words; a longer sentence is a chunk of its own. At
+    least one chunk, which may be empty."""
     chunks: list[list[str]] = [[]]
     count = 0
     for sentence in (one for line in document.splitlines() for one in split_sentences(line)):

@@ -25,8 +25,7 @@ from lisax.predict.verdicts import Evidence
 from lisax.progress import counting
 from lisax.records import Question
 from lisax.retrieval.passages import Passage
-from lisax.weights.checkpoints import resolve_checkpoint
-from lisax.weights.model_card import ModelCard
+from lisax.weights.model_folder import ModelFolder
 
 SPAN_TOKENS = 10  # maximum length of an answer
 SPANS = 50  # best spans per question, whose probabilities are summed by answer
@@ -35,7 +34,7 @@ QUESTIONS_AT_A_TIME = 64  # questions read between two resume marks
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpanPlace:
-    """Where an answer occurs: characters of a passage's text, and the sentence, row or edge that contains them."""
+    """The place of an answer: characters of a passage's text, and the sentence, row or edge that contains them."""
 
     passage: str
     unit: str
@@ -47,7 +46,7 @@ class SpanPlace:
 class Answer:
     """An answer's text with its probability. `place` is where a reader found it in its passages; `evidence` is the
     sentence, row, edge or cell that contains it; `reason` names the operation that computed it from cells, if any.
-    `abstained`: there is no answer, because the likeliest one was below the minimum confidence, as `reason` says.
+    `abstained`: there is no answer, because the likeliest one was below the minimum confidence, as `reason` states.
 
     >>> print(Answer("Tarn", 0.83, evidence=Evidence("Mara_0", "Mara was born in Tarn.", "Mara", "sentence 1")))
     Tarn (0.830), from Mara, sentence 1: Mara was born in Tarn.
@@ -83,23 +82,22 @@ class Answer:
 class Reader:
     """Answers questions from passages."""
 
-    def __init__(self, path: str | os.PathLike):
-        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+    def __init__(self, model: str | os.PathLike | ModelFolder):
         from lisax.scoring.passages import AnswerGenerator, SpanScorer
 
-        folder = resolve_checkpoint(path)
-        card = ModelCard.read(folder)
+        found = ModelFolder.find(model)
+        card = found.card
         self.format = card.format_among(READ, POINT)
         self.max_tokens, self.passages = card.needed("text.max_tokens", "text.passages")
         self._points = self.format is POINT
         self._answer_tokens = 0 if self._points else card.needed("text.answer_tokens")[0]
         self.vocabulary = card.open_vocabulary()
         scorer = SpanScorer if self._points else AnswerGenerator
-        self._scorer = scorer.open(folder, max_tokens=self.max_tokens)
+        self._scorer = scorer.open(found, max_tokens=self.max_tokens)
 
     @classmethod
-    def open(cls, path: str | os.PathLike) -> Reader:
-        return cls(path)
+    def open(cls, model: str | os.PathLike | ModelFolder) -> Reader:
+        return cls(model)
 
     def read(
         self,
@@ -207,7 +205,7 @@ def _best_spans(text: reading.ReadingText, places: reading.Places, shares: np.nd
 
 
 def _said(text: reading.ReadingText, places: reading.Places, span: tuple[float, int, int, int]) -> tuple[str, int]:
-    """The text of a span, and the character of the passage's text where it begins."""
+    """The text of a span, and its first character in the passage's text."""
     begin, end = max(places.begins[span[2]], text.context), places.ends[span[3]]
     written = text.inputs[begin:end]
     return written.strip(), begin - text.context + len(written) - len(written.lstrip())

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lisax.errors import LisaxError
-from lisax.formats.tables import view
 from lisax.predict.dense_search import DenseSearch, Search
 from lisax.predict.index import DOCUMENTS, Index
-from lisax.predict.verdicts import Evidence
-from lisax.records import Claim, Hit, Table
+from lisax.predict.verdicts import Evidence, table_evidence
+from lisax.records import Claim, Hit
 from lisax.retrieval import tables as retrieval
 from lisax.retrieval.cells import CellIndex
 from lisax.retrieval.folder import read_components
@@ -23,12 +22,11 @@ from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import open_index
 
 COLUMNS, TABLES_KEPT = 3, 4096
-SHOWN_ROWS = 20  # shown of a table
 
 
 class TableIndex(Index):
-    """Tables of an index of cells, found by their cells, or of an index of whole tables, found by BM25 over their text and
-    by vectors where it has them.
+    """Tables of an index of cells, found by their cells, or of an index of whole tables, found by BM25 over their text
+    and by vectors if it has them.
 
     `columns`: how many columns of a table are kept, the most relevant to the claim (all without an index of cells)."""
 
@@ -41,7 +39,7 @@ class TableIndex(Index):
         self.has_cells = "cells" in read_components(self.folder)
 
     def keeping(self, columns: int) -> TableIndex:
-        """The same index, of whose tables so many columns are kept."""
+        """The same index with another number of columns kept per table."""
         made = copy.copy(self)
         made.columns = columns
         return made
@@ -83,11 +81,3 @@ class TableIndex(Index):
             else range(len(table.header))
         )
         return table_evidence(table, columns, score)
-
-
-def table_evidence(table: Table, columns: Sequence[int], score: float | None = None) -> Evidence:
-    """A table as evidence, cut to `columns`; its text is that of its first rows."""
-    seen = view(table, columns)
-    rows = [", ".join(row) for row in (seen.header, *seen.rows[:SHOWN_ROWS])]
-    text = " | ".join(rows) + (" | …" if len(seen.rows) > SHOWN_ROWS else "")
-    return Evidence(table.id, text, table.title or seen.caption, "", score, table.original_id or table.id, seen)

@@ -18,23 +18,22 @@ from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample
 from lisax.metrics.temperature import Calibration, calibrated
 from lisax.models import table_truth
-from lisax.predict.fusion_model import FusionModel, TableDecision
 from lisax.predict.index import Index, Reads
+from lisax.predict.model import Model
 from lisax.predict.opening import open_model
-from lisax.predict.pair_model import PairModel
-from lisax.predict.pointer_model import PointerModel
 from lisax.predict.prompt_model import PromptModel, text_of
 from lisax.predict.ranker import as_evidence, pointer_example
-from lisax.predict.text_model import TextModel
+from lisax.predict.table_decision import TableDecision, sufficiency
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.progress import counting, say
-from lisax.records import LABELS, Claim, Hit, Label
+from lisax.records import LABELS, Claim, Hit, Label, Table
 from lisax.sampling.examples import LIST_LENGTH, Lookup
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.public_models import Job, Use
 
 CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
 ONE_BY_ONE = 3  # tables that a labeller of one table reads, one after the other
-AGGREGATE = "any"  # how a pointwise labeller's labels of single sentences are combined, where nothing else is asked for
+AGGREGATE = "any"  # how a pointwise labeller's labels of single sentences are combined, by default
 PROMPTS_AT_A_TIME = 32  # claims per call of a published checker
 
 Progress = Callable[[int], None]
@@ -56,7 +55,7 @@ class Verifier(Protocol):
     depth: int = LIST_LENGTH  # units of evidence read per claim
     calibration: Calibration | None = None  # of its probabilities; None: they are the model's own
 
-    def verify(self, claim: str | Claim, evidence: Sequence[Evidence | str] = ()) -> Verdict:
+    def verify(self, claim: str | Claim, evidence: Sequence[Evidence | Table | str] = ()) -> Verdict:
         """The verdict on a claim from its first `depth` units of evidence, best first."""
         return next(self.verify_many([claim], [as_evidence(evidence)]))
 
@@ -80,7 +79,7 @@ class Verifier(Protocol):
 
     @staticmethod
     def open(
-        path: str | os.PathLike,
+        path: str | os.PathLike | ModelFolder,
         *,
         aggregate: str = AGGREGATE,
         threshold: float | None = None,
@@ -88,8 +87,8 @@ class Verifier(Protocol):
         use: Use | None = None,
     ) -> Verifier:
         """Loads the verifier in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest); or a
-        published one, `hf:OWNER/NAME@REVISION` or a Hugging Face folder: `use` says what it reads and answers where
-        `lisax models list` does not (`weights.public_models.given_use`).
+        published one, `hf:OWNER/NAME@REVISION` or a Hugging Face folder: `use` has its settings if `lisax models list`
+        does not (`weights.public_models.given_use`).
 
         `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES`. `threshold`:
         table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the value chosen in
@@ -100,7 +99,7 @@ class Verifier(Protocol):
 
 
 def verifier_of(
-    model: TextModel | PairModel | PointerModel | FusionModel | PromptModel,
+    model: Model | PromptModel,
     source: str | os.PathLike = "this model",
     *,
     aggregate: str = AGGREGATE,
@@ -119,7 +118,7 @@ def verifier_of(
             raise LisaxError(f"{source} points to its evidence itself: leave the number of units out")
         return PointerVerifier(model)
     if model.format in (TABLES, TABLE_FUSION):
-        decision = model.decision if model.format is TABLE_FUSION else None
+        decision = TableDecision.of(model.card) if model.format is TABLE_FUSION else None
         if threshold is not None:
             decision = TableDecision(threshold, True)
         return TableVerifier(model, decision, evidence)
@@ -134,14 +133,14 @@ def verifier_of(
 
 def any_decides(shares: np.ndarray, relevance: np.ndarray) -> np.ndarray:
     """NOT ENOUGH INFO only if no sentence has information (the product over sentences); otherwise the most certain
-    sentence decides. Unlike under a maximum, one irrelevant sentence does not outvote the one that matters. Sentences
-    are weighted by the ranker's relevance."""
+    sentence decides. Unlike under a maximum, one irrelevant sentence does not outvote a deciding one. Sentences are
+    weighted by the ranker's relevance."""
     decided = shares[:, :2] * relevance[:, None]
     return np.append(decided.max(axis=0), (1 - relevance * (1 - shares[:, 2])).prod())
 
 
 # Combine label probabilities [sentences, labels] and relevance [sentences] into the claim's: `sum` and `max` are
-# LisT5's; `first` (the best sentence alone) and `any` are ours.
+# LisT5's; `first` (only the best sentence) and `any` are ours.
 AGGREGATES = {
     "sum": lambda shares, relevance: shares.sum(axis=0),
     "max": lambda shares, relevance: shares.max(axis=0),
@@ -155,16 +154,16 @@ class Labeller(Verifier):
     and the baseline that reads only the claim.
 
     `depth`: the sentences of a verdict's evidence; None: five. A listwise labeller reads them all at once; one whose
-    checkpoint says for how few `sentences` it was trained (`Recipe.list_sentences`) reads the first, the first two and so
-    on to that number, and gives the mean of its label probabilities."""
+    checkpoint gives a smaller number of training `sentences` (`Recipe.list_sentences`) reads the first, the first two
+    and so on to that number, and gives the mean of its label probabilities."""
 
-    def __init__(self, model: TextModel | PairModel, aggregate: str = AGGREGATE, depth: int | None = None):
+    def __init__(self, model: Model, aggregate: str = AGGREGATE, depth: int | None = None):
         if aggregate not in AGGREGATES:
             raise LisaxError(f"expected an aggregate of {', '.join(AGGREGATES)}; found '{aggregate}'")
         self.model, self.aggregate, self.depth = model, aggregate, depth or LIST_LENGTH
         self.pointwise = model.format is LABEL_POINTWISE
         self.sentences = None if self.pointwise or depth else model.sentences
-        # What was fitted for one way of combining sentences does not hold for another.
+        # A temperature fitted for one way of combining sentences does not hold for another.
         fitted = model.calibration
         self.calibration = None if self.pointwise and fitted and fitted.aggregate != aggregate else fitted
 
@@ -209,8 +208,8 @@ class Labeller(Verifier):
 
 
 def attributed(verifier: Verifier, verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """The verdicts with `decided_by`. Of a labeller that read several sentences as one input, which does not tell, it is the
-    sentence from which it gives the verdict's label most probably when it reads nothing else."""
+    """The verdicts with `decided_by`. Of a labeller that read several sentences as one input, which does not show it,
+    it is the sentence from which it gives the verdict's label most probably when it reads nothing else."""
     verdicts = list(verdicts)
     if not isinstance(verifier, Labeller):
         return verdicts
@@ -262,17 +261,17 @@ class PointerVerifier(Verifier):
     """DeSePtion's evidence pointer. The candidates that it points to are the verdict's evidence, with the probabilities
     of the pointers; its label is the likeliest on average over the steps."""
 
-    def __init__(self, model: PointerModel):
-        if not model.labels:
+    def __init__(self, model: Model):
+        if model.card.needed("architecture.relation") == ["none"]:
             raise LisaxError("this model points to documents; verify needs one that points to evidence")
-        self.model, self.depth, self.calibration = model, model.candidates, model.calibration
+        self.model, self.depth, self.calibration = model, model.depth, model.calibration
 
     def verify_many(self, claims, evidence, *, progress=None):
         pairs = list(zip(claims, evidence, strict=True))
         for start in range(0, len(pairs), CLAIMS_AT_A_TIME):
             group = [(claim, found[: self.depth]) for claim, found in pairs[start : start + CLAIMS_AT_A_TIME]]
             examples = [pointer_example(_text(claim), found, _id(claim)) for claim, found in group]
-            for (claim, found), places, shares, labels in zip(group, *self.model.point(examples, progress)):
+            for (claim, found), places, shares, labels in zip(group, *self.model.probabilities(examples, progress)):
                 pointed = [
                     dataclasses.replace(found[place], score=float(share))
                     for place, share in zip(places, shares)
@@ -289,43 +288,41 @@ class PointerVerifier(Verifier):
 class TableVerifier(Verifier):
     """Table fusion, a labeller that reads tables as one text, or a pair scorer that reads each on its own (`one_by_one`).
 
-    `decision`: the sufficiency at which table fusion says NOT ENOUGH INFO. None: never for a claim that has a table.
-    `columns`: how many it was trained to read of a table; None where its checkpoint does not say."""
+    `decision`: the sufficiency at which table fusion returns NOT ENOUGH INFO. None: never for a claim that has a table.
+    `columns`: how many it was trained to read of a table; None if its checkpoint does not record it."""
 
     reads: Reads = "tables"
 
     def __init__(
         self,
-        model: FusionModel | TextModel | PairModel,
+        model: Model | PromptModel,
         decision: TableDecision | None = None,
         depth: int | None = None,
     ):
-        singly = isinstance(model, PairModel) and model.tables == 1
-        if depth is not None and depth > model.tables and not singly:
-            raise LisaxError(f"this model reads at most {model.tables} tables, found {depth}")
-        self.model, self.decision, self.depth = model, decision, depth or (ONE_BY_ONE if singly else model.tables)
+        singly = model.pairs and model.depth == 1
+        if depth is not None and depth > model.depth and not singly:
+            raise LisaxError(f"this model reads at most {model.depth} tables, found {depth}")
+        self.model, self.decision, self.depth = model, decision, depth or (ONE_BY_ONE if singly else model.depth)
         self.calibration, self.columns = model.calibration, model.columns
 
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]
         examples = [_table_example(claim, read) for claim, read in zip(claims, evidence, strict=True)]
         if self.model.format is TABLE_FUSION:
-            probabilities = self.model.scores(examples, progress).probabilities
-            shares, sufficiency, relevance = judged(
-                probabilities, self.model.sufficiency(examples, probabilities), self.decision, self.calibration
+            probabilities = self.model.probabilities(examples, progress).probabilities
+            shares, sure, relevance = judged(
+                probabilities, sufficiency(self.model, examples, probabilities), self.decision, self.calibration
             )
         else:
             shares = calibrated(table_shares(self.model, examples, progress), self.calibration)
-            sufficiency, relevance = None, None
-        yield from table_verdicts(claims, evidence, shares, sufficiency, relevance, self.decision)
+            sure, relevance = None, None
+        yield from table_verdicts(claims, evidence, shares, sure, relevance, self.decision)
 
 
-def table_shares(
-    model: TextModel | PairModel, examples: Sequence[TableExample], progress: Progress | None = None
-) -> np.ndarray:
+def table_shares(model: Model, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
     """The shares of the labels of claims with their tables, float64 [claims, 3]. A pair scorer of one table reads each on
     its own; then any table can decide (`any_decides`), and without tables there is not enough information."""
-    if not isinstance(model, PairModel) or model.tables > 1:
+    if not model.pairs or model.depth > 1:
         return model.probabilities(examples, progress).astype(np.float64)
     single = [
         dataclasses.replace(example, tables=(table,), gold=example.gold[i : i + 1])
@@ -361,8 +358,8 @@ def judged(
     """Turns probabilities [claims, k, classes] into label shares [claims, 3], sufficiency, and relevance [claims, k].
 
     With a decision, a claim at or below its threshold has not enough information; any other is true or false. The
-    probability of NOT ENOUGH INFO is then its precision on validation data; where this is unknown, the claim's shares
-    are NaN. `calibration` is of the shares of true and false."""
+    probability of NOT ENOUGH INFO is then its precision on validation data; if this is unknown, the claim's shares are
+    NaN. `calibration` is of the shares of true and false."""
     shares = np.zeros((len(probabilities), 3))
     shares[:, :2] = table_truth.truth(probabilities)
     # Nothing was retrieved, or nothing sufficient.
@@ -401,19 +398,19 @@ def table_verdicts(
         yield dataclasses.replace(verdict, sufficiency=sure, decided_by=best)
 
 
-def tell_dropped_rows(model: FusionModel | TextModel, of: str) -> None:
+def tell_dropped_rows(model: Model, of: str) -> None:
     """Logs how many table rows did not fit into the inputs of the last call, if any."""
     if model.dropped_rows:
         say(f"  {model.dropped_rows:,} rows of {of} had no room in {model.max_tokens} tokens")
 
 
-def tell_open(model: FusionModel | TextModel, decision: TableDecision | None) -> None:
+def tell_open(model: Model, decision: TableDecision | None) -> None:
     """Logs that table fusion will not label claims with tables NOT ENOUGH INFO, and how to change that."""
     if model.format is TABLE_FUSION and decision is None:
         chosen = (
             "none was chosen on dev for this model"
-            if model.decision is None
-            else (f"--threshold={model.decision.threshold!r} is the one that was chosen on dev, and that the page uses")
+            if (fitted := TableDecision.of(model.card)) is None
+            else (f"--threshold={fitted.threshold!r} is the one that was chosen on dev, and that the page uses")
         )
         say(f"  without a threshold of sufficiency no claim that has a table is NOT ENOUGH INFO; {chosen}")
 
@@ -432,7 +429,7 @@ def verdict_of(
     reads: Reads = "sentences",
     labels: Sequence[Label] = LABELS,
 ) -> Verdict:
-    """The verdict from shares [labels], those that the verifier has; NaN means NOT ENOUGH INFO of unknown probability."""
+    """The verdict from shares [labels], of the verifier's labels; NaN means NOT ENOUGH INFO of unknown probability."""
     unknown = bool(np.isnan(shares).any())
     return Verdict(
         _text(claim),
@@ -497,7 +494,7 @@ def judge_dates(verdicts: Iterable[Verdict], lookup: Lookup | None = None) -> It
 
     `Verdict.ruling` then holds the ruling and the verifier's own label, and `reason` its sentence; the probabilities
     remain the verifier's. A verdict that was withheld (`abstain`) and that dates decide is withheld no more. `lookup`
-    finds the first sentences of pages, which say what `the film` and `the band` refer to."""
+    finds the first sentences of pages, which define `the film` and `the band`."""
     for verdict in verdicts:
         passages = _passages(verdict.evidence)
         ruling = temporal.judge(verdict.claim, passages, lookup)

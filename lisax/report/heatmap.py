@@ -2,7 +2,7 @@
 
 One sequential scale of a single hue, whose steps differ in luminance, so that they can be distinguished without seeing
 colours. Text on every step has a contrast of at least 4.5 (WCAG AA). No script is needed: three radio buttons switch
-between rows, columns and cells by CSS alone, and colours are classes, so that a page may forbid inline styles.
+between rows, columns and cells by CSS, and colours are classes, so that a page may forbid inline styles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol
 
 import jinja2
@@ -25,8 +24,8 @@ from markupsafe import Markup
 from lisax.errors import LisaxError
 from lisax.files.writing import atomic_write
 from lisax.records import Table
+from lisax.report.render import TEMPLATES, environment
 
-TEMPLATES = Path(__file__).parent / "templates"
 STEPS = 20
 VIEWS = ("cells", "rows", "columns")
 # From 0 to the greatest score; the dark scheme runs the other way, from the dark background of the page.
@@ -101,8 +100,8 @@ _FILE = re.compile(r"\.(csv|tsv|tab|html?|xlsx?|json)$", re.IGNORECASE)
 
 
 def name_of(table: Table) -> str:
-    """What a table is called where people read it: its caption or title or, if these are only the name of a file, the
-    names of its first columns."""
+    """The name of a table for readers: its caption or title or, if these are only the name of a file, the names of its
+    first columns."""
     for name in (table.caption, table.title):
         if re.search(r"[^\W\d_]{2}", name) and not _FILE.search(name):
             return name
@@ -206,16 +205,9 @@ def write_page(path: str | os.PathLike, title: str, answers: Sequence[tuple[str,
 
 @functools.cache
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals["step"] = step
-    environment.filters |= {"percent": percent, "name": name_of}
-    return environment
+    made = environment(TEMPLATES, percent=percent, name=name_of)
+    made.globals["step"] = step
+    return made
 
 
 def percent(score: float) -> str:

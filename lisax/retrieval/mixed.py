@@ -21,8 +21,9 @@ from lisax.retrieval import bm25
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import K1, B, Bm25Builder
 from lisax.retrieval.folder import Writing, read_components, unchanged, writing
-from lisax.retrieval.passage_store import PassagesBuilder, PassageStore
+from lisax.retrieval.passage_store import passages_of
 from lisax.retrieval.passages import Passage, Source, source_of
+from lisax.retrieval.record_store import RecordsBuilder, RecordStore
 
 Hits = list[tuple[str, float]]
 PASSAGES_KEPT = 1 << 16
@@ -87,7 +88,7 @@ def _parts(state: Writing) -> dict[Source, list[str]]:
     """BM25's parts by source."""
     if "sources" not in state.components.get(bm25.NAME, {}):
         raise DataError(
-            "this is no index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
+            "this is not an index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
             path=state.folder,
         )
     return {Source(name): parts for name, parts in state.components[bm25.NAME]["sources"].items()}
@@ -104,7 +105,7 @@ def _change(
     """Commits the index with `sources` added; `parts` are those of the sources that stay."""
     changed: dict[str, dict] = {}
     for source, passages in sources.items():
-        store = PassagesBuilder(state, source, {"form": "text" if source is Source.TEXT else form})
+        store = RecordsBuilder(state, passages_of(source), {"form": "text" if source is Source.TEXT else form})
         before = len(texts.parts)
         for passage in passages:
             texts.add(passage.id, indexed_text(passage))
@@ -129,9 +130,11 @@ class MixedIndex:
         manifests = read_components(folder)
         if "sources" not in manifests[bm25.NAME]:
             raise DataError(
-                "this is no index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`", path=folder
+                "this is not an index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
+                path=folder,
             )
-        self.stores = {Source(name): PassageStore(folder, Source(name)) for name in manifests[bm25.NAME]["sources"]}
+        sources = map(Source, manifests[bm25.NAME]["sources"])
+        self.stores = {source: RecordStore(folder, passages_of(source)) for source in sources}
         self.passage = functools.lru_cache(PASSAGES_KEPT)(self._passage)
 
     @classmethod
@@ -151,7 +154,7 @@ class MixedIndex:
         return self.bm25.search(queries, k, threads=threads)
 
     def _passage(self, passage_id: str) -> Passage | None:
-        """The passage with this id; None where the index has none."""
+        """The passage with this id; None if the index has none."""
         try:
             store = self.stores.get(source_of(passage_id))
         except ValueError:  # not a passage id

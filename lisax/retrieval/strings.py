@@ -6,7 +6,7 @@ Lookup is a binary search followed by a comparison of the strings themselves. Nu
 streams to disk and keeps 8 bytes per string in memory, 8 more for a table.
 
 Not sqlite3, whose lookups take three times as long; LMDB's take 0.6 to 0.8 times as long, but its keys end at 511 bytes
-and its files are an eighth larger; pyarrow's are no faster, and it is 168 MiB (`benchmarks/libraries.py`).
+and its files are an eighth larger; pyarrow's are no faster, and it is 168 MiB.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def at_place(tables: Sequence[StringTable], place: int) -> str:
 
 
 def place_in(tables: Sequence[StringTable], text: str) -> int | None:
-    """The place of the first string that equals `text`, as `at_place` counts them; None where there is none."""
+    """The place of the first string that equals `text`, as `at_place` counts them; None if there is none."""
     start = 0
     for table in tables:
         if (number := table.find(text)) is not None:

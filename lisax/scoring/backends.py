@@ -1,7 +1,7 @@
-"""Texts through a model that scores or encodes them: which library computes, and what it is asked for.
+"""Texts through a model that scores or encodes them: which library computes, and its interfaces.
 
 JAX runs every model on every device. On a CPU, onnxruntime runs T5s that score answers and encoders of the BERT family
-(`onnx_t5.fits`, `onnx_encoder.fits`) without JAX, and is taken where it is installed: it is the faster one.
+(`onnx_t5.fits`, `onnx_encoder.fits`) without JAX, and is taken if it is installed: it is the faster one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,17 @@ from lisax.scoring.onnx import t5 as onnx_t5
 from lisax.weights.checkpoints import nested
 from lisax.weights.interop.opening import open_whole
 from lisax.weights.interop.pieces import Checkpoint
+from lisax.weights.model_folder import ModelFolder
 
 JAX, ONNX, ONNX_INT8 = BACKENDS = ("jax", "onnx", "onnx-int8")
 VARIABLE = "LISAX_BACKEND"  # of the environment: one of BACKENDS
+
+
+class Scorer(Protocol):
+    """One interface of every kind of model and backend."""
+
+    def probabilities(self, tokens: Sequence[Any], progress: Progress | None = None) -> Any:
+        """Computes the model's outputs for encoded inputs, in their order."""
 
 
 class ScoresPairs(Protocol):
@@ -65,9 +73,20 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return odds / odds.sum(axis=-1, keepdims=True)
 
 
+class LabelWords:
+    """A scorer of label words: probabilities of the words among themselves."""
+
+    def __init__(self, scorer: ScoresLabels):
+        self.scorer = scorer
+
+    def probabilities(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        """float32 [tokens, label words]"""
+        return softmax(self.scorer.logits(tokens, progress))
+
+
 def backend_for(model: Model, given: str | None = None) -> str:
-    """The one of BACKENDS that computes this model: `given`, else $LISAX_BACKEND, else onnxruntime on a CPU where it is
-    installed; JAX for any model that onnxruntime has no graph of. LisaxError where one that is asked for is not known,
+    """The one of BACKENDS that computes this model: `given`, else $LISAX_BACKEND, else onnxruntime on a CPU if it is
+    installed; JAX for any model that onnxruntime has no graph of. Raises LisaxError if the requested one is not known,
     or not installed."""
     asked = given or os.environ.get(VARIABLE)
     if asked not in (None, "", *BACKENDS):
@@ -81,26 +100,25 @@ def backend_for(model: Model, given: str | None = None) -> str:
     return asked or ONNX
 
 
-def open_pairs(path: str | os.PathLike, *, max_tokens: int, backend: str | None = None) -> ScoresPairs:
-    """The pair scorer of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest), or a bundle.
-    `max_tokens`: of the longest pair; a longer one is an error. `backend`: see `backend_for`."""
-    checkpoint = open_whole(path, PairConfig)
+def open_pairs(model: ModelFolder, *, max_tokens: int, backend: str | None = None) -> ScoresPairs:
+    """The pair scorer of a checkpoint or a bundle. `max_tokens`: of the longest pair; a longer one is an error. `backend`: see `backend_for`."""
+    checkpoint = open_whole(model, PairConfig)
     if (backend := backend_for(checkpoint.architecture, backend)) == JAX:
         from lisax.scoring.pairs import PairScoring
 
-        return PairScoring.open(path, max_tokens=max_tokens)
+        return PairScoring.open(model, max_tokens=max_tokens)
     from lisax.scoring.onnx.scoring import OnnxPairs
 
     return OnnxPairs.read(checkpoint, checkpoint.architecture, max_tokens=max_tokens, int8=backend == ONNX_INT8)
 
 
-def open_dual_encoder(path: str | os.PathLike, *, max_tokens: int, backend: str | None = None) -> EncodesTexts:
+def open_dual_encoder(model: ModelFolder, *, max_tokens: int, backend: str | None = None) -> EncodesTexts:
     """As `open_pairs`, the encoder of a checkpoint that was trained as one."""
-    checkpoint = open_whole(path, DualEncoderConfig)
+    checkpoint = open_whole(model, DualEncoderConfig)
     if (backend := backend_for(checkpoint.architecture, backend)) == JAX:
         from lisax.scoring.passages import VectorEncoder
 
-        return VectorEncoder.open(path, max_tokens=max_tokens)
+        return VectorEncoder.open(model, max_tokens=max_tokens)
     from lisax.scoring.onnx.scoring import OnnxVectors
 
     return OnnxVectors.read(checkpoint, checkpoint.architecture, max_tokens=max_tokens, int8=backend == ONNX_INT8)
@@ -114,13 +132,13 @@ def encoder_of(
     max_tokens: int,
     backend: str | None = None,
 ) -> EncodesTexts:
-    """`model`, with the parameters of a pretrained encoder as it was published, and `more` of what it has besides.
-    `backend`: see `backend_for`."""
+    """`model`, with the parameters of a pretrained encoder as it was published, and `more` parameters. `backend`: see
+    `backend_for`."""
     if (backend := backend_for(model, backend)) == JAX:
         from lisax.scoring.passages import VectorEncoder
         from lisax.weights.sharing import placed
 
-        # Of the backbone's parameters, those that a dual encoder has: neither a decoder nor a pooler.
+        # The backbone's parameters that a dual encoder has: neither a decoder nor a pooler.
         parameters = placed(checkpoint, lambda name: name.startswith(("token_embedder/", "encoder/")))
         return VectorEncoder(model, {**parameters, **more}, max_tokens=max_tokens, source=checkpoint.folder)
     from lisax.scoring.onnx.scoring import OnnxVectors
@@ -129,7 +147,7 @@ def encoder_of(
 
 
 class T5Scoring:
-    """A T5 that scores what it is given: its label words or its answers. `backend`: see `backend_for`."""
+    """A T5 that scores its label words or its answers. `backend`: see `backend_for`."""
 
     def __init__(self, checkpoint: Checkpoint, *, backend: str | None = None):
         self.model, self._source = checkpoint.architecture.for_inference(), checkpoint.folder
@@ -142,9 +160,8 @@ class T5Scoring:
             self._parameters = read_parameters(checkpoint, self.model)
 
     @classmethod
-    def open(cls, path: str | os.PathLike, *, backend: str | None = None) -> Self:
-        """Of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        return cls(open_whole(path, T5Config), backend=backend)
+    def open(cls, model: ModelFolder, *, backend: str | None = None) -> Self:
+        return cls(open_whole(model, T5Config), backend=backend)
 
     def labels(self, pieces: Sequence[int], max_tokens: int) -> ScoresLabels:
         """A scorer of label words, given by their vocabulary ids. `max_tokens`: of the longest input; a longer one is an

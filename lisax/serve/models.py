@@ -1,4 +1,4 @@
-"""The models behind the page and the API: one for each role, named by the user or those that ship."""
+"""The models behind the page and the API: one for each role, named by the user or shipped."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.reading import POINT, READ, RETRIEVE
 
 if TYPE_CHECKING:
-    from lisax.predict.fusion_model import FusionModel
+    from lisax.predict.model import Model as TrainedModel
     from lisax.predict.ranker import VectorRanker
     from lisax.predict.reader import Reader
     from lisax.predict.retriever import Retriever
-    from lisax.predict.text_model import TextModel
 
-    Model = TextModel | FusionModel | Reader | Retriever | VectorRanker
+    Model = TrainedModel | Reader | Retriever | VectorRanker
 
 PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = (
     "question answerer",
@@ -47,7 +46,7 @@ ROLES = {
 
 class Models:
     """One model per role, which its format determines; `COLUMNS` if rows and columns have separate models. `shipped`:
-    whether they are those that come with LisaX. `missing`: why there is none, where these cannot be had."""
+    whether they come with LisaX. `missing`: the reason if these cannot be fetched."""
 
     shipped, missing = False, ""
 
@@ -58,8 +57,9 @@ class Models:
     def open(cls, paths: Iterable[Path]) -> Models:
         """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns.
 
-        Beside a labeller, the evidence that it reads is ordered by `checker.default_ranker`. Where there are none, loads what ships: the checker over text, the model of rows and columns and the labeller over
-        tables; nothing where their encoder cannot be had."""
+        A labeller's evidence is ordered by `checker.default_ranker`. Without any, loads the shipped models: the checker
+        over text, the model of rows and columns and the labeller over tables; none if their encoder cannot be
+        fetched."""
         from lisax.predict.checker import default_ranker
 
         paths = tuple(paths)
@@ -83,7 +83,7 @@ class Models:
             role, model = _open(path)
             role = COLUMNS if role == PARTS and PARTS in models else role
             if role in models:
-                raise LisaxError(f"{path} is one {role} too many, beside {named[role]}: give one of them")
+                raise LisaxError(f"{path} is one {role} too many; {named[role]} is given too: give one of them")
             models[role], named[role] = model, path
         return cls(models, named)
 
@@ -108,23 +108,24 @@ class Models:
 
 
 def _open(path: Path) -> tuple[str, Model]:
-    from lisax.predict.opening import format_of, is_encoder, open_model
+    from lisax.predict.opening import find_model, is_encoder, open_model
 
-    if is_encoder(path):
+    found = find_model(path)
+    if is_encoder(found):
         from lisax.predict.ranker import VectorRanker
         from lisax.predict.retriever import open_encoder
 
-        return RANKER, VectorRanker(open_encoder(path))
-    role = ROLES.get(format_of(path))
+        return RANKER, VectorRanker(open_encoder(found))
+    role = ROLES.get(found.format)
     if role == READER:
         from lisax.predict.reader import Reader
 
-        return role, Reader.open(path)
+        return role, Reader(found)
     if role == RETRIEVER:
         from lisax.predict.retriever import Retriever
 
-        return role, Retriever.open(path)
-    model = open_model(path)
+        return role, Retriever(found)
+    model = open_model(found)
     if model.format not in ROLES:
         raise LisaxError(
             f"{path} is of the format '{model.format}', which the page has no use for; it takes {', '.join(map(str, ROLES))}"

@@ -1,7 +1,7 @@
 """Reading checkpoints: parameters for inference, and whole states to continue from.
 
-Names and shapes are compared with what is expected before any array is read, so that a mistake is a sentence
-that names parameters and not a failure inside a model.
+Names and shapes are compared with the expected ones before any array is read, so that a mistake is a sentence that
+names parameters and not a failure inside a model.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from lisax.weights.interop.kinds import Kind
 from lisax.weights.interop.opening import open_checkpoint, open_whole
 from lisax.weights.interop.pieces import Checkpoint, Piece, first_line, shapes_of, unreadable, with_bias_of_each_layer
 from lisax.weights.interop.t5x_orbax import index_of
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.shapes import check_parameters, check_same, differences
 from lisax.weights.stacked_slots import stack_slots
 from lisax.weights.train_state import TrainState
@@ -43,27 +44,25 @@ from lisax.weights.train_state import TrainState
 AnyModel = TypeVar("AnyModel", bound=Model)
 
 
-def load_model(path: str | os.PathLike, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
-    """(architecture, its parameters) of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest),
-    or a bundle. What is no `kind`, or has other parameters, is an error."""
-    checkpoint = open_whole(path, kind)
+def load_model(model: str | os.PathLike | ModelFolder, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
+    """(architecture, its parameters). Raises LisaxError for a model of another kind, or with other parameters."""
+    checkpoint = open_whole(model, kind)
     return checkpoint.architecture, nested(dict(checkpoint.read(checkpoint.parameters)))
 
 
-def load_parameters(path: str | os.PathLike) -> dict[str, Any]:
-    """Float32 numpy parameters, nested dicts in T5X's layout, of the checkpoint that `path` means (see
-    `checkpoints.resolve_checkpoint`), of any kind, one array at a time."""
-    checkpoint = open_checkpoint(path)
+def load_parameters(model: str | os.PathLike | ModelFolder) -> dict[str, Any]:
+    """Float32 numpy parameters of a checkpoint of any kind, nested dicts in T5X's layout, read one array at a time."""
+    checkpoint = open_checkpoint(model)
     return nested(dict(checkpoint.read(checkpoint.parameters)))
 
 
 def restore_own(
     model_dir: str | os.PathLike, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
 ) -> TrainState | None:
-    """The newest readable state in MODEL_DIR, or None where a run has not saved yet.
+    """The newest readable state in MODEL_DIR, or None if the run has not saved yet.
 
-    `expected`: shapes. A checkpoint that cannot be read is told and skipped; one of another model or optimizer
-    is an error. Checkpoints after the one taken, and rests of interrupted saves, are removed."""
+    `expected`: shapes. A checkpoint that cannot be read is reported and skipped; one of another model or optimizer is
+    an error. Checkpoints after the one taken, and rests of interrupted saves, are removed."""
     steps = complete_steps(model_dir)
     for step in reversed(steps):
         folder = checkpoint_folder(model_dir, step)
@@ -105,9 +104,9 @@ def restore_initial(
 ) -> tuple[TrainState, bool]:
     """State from another run's checkpoint, and whether its optimizer slots were taken.
 
-    Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit. Where a model
-    that is built on a backbone starts from that alone, the parameters are those that both have. A model
-    with a relative bias a layer may start from one whose layers share theirs."""
+    If they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit. Where a model that
+    is built on a backbone starts from only that, the parameters are the common ones. A model with a relative bias per
+    layer may start from one whose layers share theirs."""
     folder = checkpoint.folder
     if BACKBONE_PARTS.issuperset(map(part_of, checkpoint.parameters)):
         shared = {name: tree for name, tree in expected.parameters.items() if name in BACKBONE_PARTS}

@@ -1,8 +1,7 @@
-"""Adapters over one backbone hold its arrays on the devices once, and so does whoever uses the backbone itself."""
+"""Adapters over one backbone hold its arrays on the devices once, together with the backbone itself."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from weakref import WeakValueDictionary
 
@@ -15,18 +14,20 @@ from lisax.weights.interop.adapters import lora_of
 from lisax.weights.interop.kinds import MODEL_JSON, SAFETENSORS
 from lisax.weights.interop.opening import open_checkpoint, open_whole
 from lisax.weights.interop.pieces import Checkpoint, shapes_of
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import AnyModel, load_model
 
-# What is on the devices now: (folder, when its files changed, parameter) -> array. An array goes when nobody uses it.
+# The arrays on the devices now: (folder, when its files changed, parameter) -> array. An array goes when it is not
+# used.
 _placed: WeakValueDictionary[tuple[str, tuple[int, ...], str], jax.Array] = WeakValueDictionary()
 
 
-def load_beside(path: str | os.PathLike, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
+def load_beside(model: ModelFolder, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
     """As `restore.load_model`; of an adapter the parameters are its own, beside the shared ones of its base."""
-    own = open_checkpoint(path, alone=True)
+    own = open_checkpoint(model, alone=True)
     if own.card is None or own.card.get("adapter") is None:
-        return load_model(path, kind)
-    whole = open_whole(path, kind)
+        return load_model(model, kind)
+    whole = open_whole(model, kind)
     names = shapes_of(whole.parameters).keys() - shapes_of(own.parameters).keys()
     base = placed(open_checkpoint(own.card["adapter"]["base"]), names.__contains__)
     trained = nested(dict(own.read(own.parameters)))
@@ -34,7 +35,7 @@ def load_beside(path: str | os.PathLike, kind: type[AnyModel]) -> tuple[AnyModel
 
 
 def placed(checkpoint: Checkpoint, wanted: Callable[[str], bool]) -> dict:
-    """The parameters of a checkpoint with these names, nested, on all devices; those that are there are not read."""
+    """The parameters of a checkpoint with these names, nested, on all devices; arrays on the devices are not read."""
     folder = checkpoint.folder
     files = (folder / name for name in (SAFETENSORS, MODEL_JSON))
     version = tuple(file.stat().st_mtime_ns for file in files if file.is_file())

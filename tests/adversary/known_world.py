@@ -1,7 +1,5 @@
 """A world whose facts are known: what each sentence states, and what each claim means."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from lisax.adversary.corpus import AttackCorpus

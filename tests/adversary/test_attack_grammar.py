@@ -1,7 +1,5 @@
 """Grammar of what attacks write: articles, agreement, casing, stops; dates as words."""
 
-from __future__ import annotations
-
 import random
 import re
 
@@ -270,10 +268,7 @@ def test_events_are_compared_in_both_orders():
     given = claims(("The Nice Guys is a comedy film.", Label.SUPPORTS, (("The_Nice_Guys_0",),)))
     for seed in range(8):
         found = [attack for _, attack in attacks(given, corpus(linked, GIRL), [AttackKind.MULTI_HOP_TEMPORAL], seed)]
-        assert [attack.label for attack in found] in (
-            [Label.SUPPORTS, Label.REFUTES],
-            [Label.REFUTES, Label.SUPPORTS],
-        )
+        assert [attack.label for attack in found] in ([Label.SUPPORTS, Label.REFUTES], [Label.REFUTES, Label.SUPPORTS])
         one, two = (attack.text for attack in found)
         assert one.replace("The Nice Guys", "_").replace("Gone Girl", "The Nice Guys").replace("_", "Gone Girl") == two
 

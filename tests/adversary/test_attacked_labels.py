@@ -1,7 +1,5 @@
 """Labels and evidence of attacked claims, recomputed from the facts of a world."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter

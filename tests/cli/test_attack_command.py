@@ -1,7 +1,5 @@
 """`lisax attack`: folders in both layouts that read back, decisions that last, the terminal that takes them."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 
@@ -121,24 +119,16 @@ def test_files_of_an_earlier_run_are_not_left_among_those_of_this_one(folder, tm
 def test_an_index_serves_as_corpus(folder, tmp_path):
     PageStore.build(open_folder(folder / "world").documents(), tmp_path / "index")
     attack(
-        "--claims",
-        folder / "world" / "claims.dev.jsonl",
-        "--corpus",
-        tmp_path / "index",
-        "--out",
-        tmp_path / "out",
+        f"--claims={folder / 'world' / 'claims.dev.jsonl'}",
+        f"--corpus={tmp_path / 'index'}",
+        f"--out={tmp_path / 'out'}",
         "--without-pages",
     )
     assert (tmp_path / "out" / "claims.dev.jsonl").read_bytes() == (folder / "plain" / "claims.dev.jsonl").read_bytes()
     assert not (tmp_path / "out" / "pages.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    "args, message",
-    [
-        (["--split", "valid"], "valid"),
-    ],
-)
+@pytest.mark.parametrize("args, message", [(["--split", "valid"], "valid")])
 def test_troubles_are_told_and_nothing_is_written(folder, tmp_path, args, message):
     with pytest.raises(LisaxError, match=message):
         attack("--claims", folder / "world", "--out", tmp_path / "out", *args)
@@ -170,19 +160,14 @@ def test_a_model_that_never_errs_is_told(folder, tmp_path, monkeypatch):
         return lambda claims: [[float(claim.label is label) for label in LABELS] for claim in claims]
 
     monkeypatch.setattr(lexical, "evidence_model", sure)
-    monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims, texts: CorpusLexicon(corpus, claims))
+    monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims: CorpusLexicon(corpus, claims))
     with pytest.raises(LisaxError, match=r"of [\d,]+ claims that the model gets right .* errs on 0"):
         attack(
-            "--claims",
-            folder / "world",
-            "--split",
-            "dev",
-            "--out",
-            tmp_path / "out",
-            "--kind",
-            "lexical",
-            "--model",
-            tmp_path,
+            f"--claims={folder / 'world'}",
+            "--split=dev",
+            f"--out={tmp_path / 'out'}",
+            "--kind=lexical",
+            f"--model={tmp_path}",
         )
     assert not any((tmp_path / "out").glob("*"))
 
@@ -197,7 +182,7 @@ def test_words_are_exchanged_unguided_or_until_the_shipped_labeller_errs(folder,
         return lambda claims: [[1 / 3] * 3 for _ in claims]
 
     monkeypatch.setattr(lexical, "evidence_model", never_right)
-    monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims, texts: CorpusLexicon(corpus, claims))
+    monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims: CorpusLexicon(corpus, claims))
     args = ["--claims", folder / "world", "--kind", "lexical", "--without-pages", "--fluency", 5]
     attack(*args, "--out", tmp_path / "unguided", "--unguided")
     assert asked == [] and list(open_folder(tmp_path / "unguided").claims("train"))

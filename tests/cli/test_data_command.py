@@ -1,8 +1,5 @@
 """`lisax data list | get | check | world`."""
 
-from __future__ import annotations
-
-import subprocess
 import sys
 import types
 
@@ -54,15 +51,6 @@ def test_world_is_asked_to_write(tmp_path, monkeypatch):
     monkeypatch.setattr("lisax.world", world, raising=False)
     assert run("world", "--pages", "5", "--seed", "3", "--out", str(tmp_path / "w")) == 0
     assert asked == [(tmp_path / "w", 5, 3)]
-
-
-def test_the_verbs_cost_no_heavy_import():
-    heavy = "numpy,requests,jax,tensorflow,lisax.world"
-    code = (
-        "import sys; from lisax.cli import invoke; invoke(['data', '--help']); "
-        f"print([name for name in '{heavy}'.split(',') if name in sys.modules])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.endswith("\n[]\n")
 
 
 def test_msmarco_triples_become_the_tasks_files(tmp_path, capsys):

@@ -1,7 +1,5 @@
 """Every command that a page, a header or a message quotes names a verb and options that there are."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What answers and cells say, and the cells that hold an answer."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

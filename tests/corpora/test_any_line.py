@@ -1,7 +1,5 @@
 """Whatever a line of a file holds, a reader gives a record or a `DataError` that names file and line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -9,19 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.corpora import (
-    beir,
-    fever,
-    fm2,
-    nq_tables,
-    open_questions,
-    ottqa,
-    plain,
-    tabfact,
-    wice,
-    wikisql,
-    wtq,
-)
+from lisax.corpora import beir, fever, fm2, nq_tables, open_questions, ottqa, plain, tabfact, wice, wikisql, wtq
 from lisax.corpora.reading import Row, Watch
 from lisax.errors import DataError
 from lisax.files.reading import parse_json_object

@@ -1,7 +1,5 @@
 """BEIR folders and MS MARCO files."""
 
-from __future__ import annotations
-
 import pytest
 
 from lisax.corpora import beir, msmarco, open_folder

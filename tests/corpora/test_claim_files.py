@@ -1,7 +1,5 @@
 """`read_claims`: a single file of claims, its layout told by its lines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """FoolMeTwice and WiCE: claims that bring their own sentences."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

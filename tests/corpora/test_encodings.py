@@ -1,7 +1,5 @@
 """Texts that do not say their encoding."""
 
-from __future__ import annotations
-
 import pytest
 
 from lisax.corpora.encodings import decoded

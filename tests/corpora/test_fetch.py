@@ -1,7 +1,5 @@
 """`lisax data get` against a server of our own: resumes, retries, checks, unpacks, and says what is wrong."""
 
-from __future__ import annotations
-
 import hashlib
 import http.server
 import io

@@ -1,7 +1,5 @@
 """FEVER claims, pages and submissions, in the owners' layout."""
 
-from __future__ import annotations
-
 import json
 import math
 import unicodedata

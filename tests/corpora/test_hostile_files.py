@@ -1,7 +1,5 @@
 """Files that were made, or broken, to harm: each ends in a sentence with its place, in bounded memory."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """InfoTabs' hypotheses and info-boxes."""
 
-from __future__ import annotations
-
 import collections
 import io
 import json

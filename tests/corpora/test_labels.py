@@ -1,7 +1,5 @@
 """Claims whose labels have names that their layout does not know: mapped, left out, or an error that says how."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

@@ -1,8 +1,6 @@
 """However the bytes of a layout's files are changed, reading them gives records that can be written, or a sentence that
 names the folder's file."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

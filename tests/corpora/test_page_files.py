@@ -1,7 +1,5 @@
 """Pages as anyone has them: text, Markdown and HTML files."""
 
-from __future__ import annotations
-
 import time
 import tracemalloc
 

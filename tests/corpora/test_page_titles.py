@@ -1,7 +1,5 @@
 """FEVER's escapes and Unicode forms."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -1,7 +1,5 @@
 """Our own layout: what is written reads back equal, what is wrong is named."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

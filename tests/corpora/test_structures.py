@@ -1,7 +1,5 @@
 """Readers of data with texts, of sub-graphs, and of questions over them."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

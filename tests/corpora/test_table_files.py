@@ -1,7 +1,5 @@
 """Folders of tables in CSV and HTML, and claims beside them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

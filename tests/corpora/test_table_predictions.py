@@ -1,7 +1,5 @@
 """Verdicts over tables survive their file."""
 
-from __future__ import annotations
-
 import math
 
 from lisax.corpora.table_predictions import TablePrediction, prediction_row, read_predictions

@@ -1,7 +1,5 @@
 """WikiSQL, TabMCQ, NQ-tables and our own layout of questions over tables."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

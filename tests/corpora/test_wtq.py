@@ -1,7 +1,5 @@
 """WikiTableQuestions: its own CSV, its TSV, the E2E sets, and which cells hold the answers."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

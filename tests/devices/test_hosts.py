@@ -1,7 +1,5 @@
 """Two real processes that train one model together, against one process with as many devices."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import signal
@@ -135,11 +133,7 @@ def test_the_death_of_one_process_ends_the_other_and_the_run_goes_on_later(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (["--process_index=0"], "belong together"),
-        (["--multiprocess"], "did not find each other"),
-    ],
+    ("given", "message"), [(["--process_index=0"], "belong together"), (["--multiprocess"], "did not find each other")]
 )
 def test_processes_that_cannot_meet(given, message):
     # In a process of its own: joining others is possible only before JAX has computed anything.

@@ -1,7 +1,5 @@
 """A training on a CPU starts again, as the same process, with glibc asking for huge pages."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

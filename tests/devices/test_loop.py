@@ -1,8 +1,6 @@
 """The loop of all inference: order, overlap, interruptions, placement on several devices, and what each scorer makes
 of it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -78,7 +76,7 @@ def test_what_is_too_long_and_what_is_no_number_is_told():
     loop = DeviceLoop(WEIGHTS | {"scale": np.array([np.nan], np.float32)}, source="weights.bin")
     with pytest.raises(LisaxError, match="an input of 17 tokens was given to a scorer of at most 16"):
         loop.all([[1] * 17], batches_of(1), triple, np.asarray)
-    with pytest.raises(DataError, match=r"weights\.bin: field 'scale': these weights hold values that are no numbers"):
+    with pytest.raises(DataError, match=r"weights\.bin: field 'scale': these weights hold values that are not numbers"):
         loop.check_finite(loop.all([[1]], batches_of(1), triple, np.asarray))
 
 
@@ -115,7 +113,5 @@ assert [float(value) for value in found] == [3.0 * len(text) for text in texts]
 assert all(rows % 8 == 0 for rows, _ in shapes)
 """
     subprocess.run(
-        [sys.executable, "-c", program],
-        check=True,
-        env=os.environ | {"JAX_NUM_CPU_DEVICES": "8", "PYTHONPATH": "."},
+        [sys.executable, "-c", program], check=True, env=os.environ | {"JAX_NUM_CPU_DEVICES": "8", "PYTHONPATH": "."}
     )

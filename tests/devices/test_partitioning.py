@@ -1,7 +1,5 @@
 """Every layout of eight simulated devices computes what one device does."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

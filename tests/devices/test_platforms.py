@@ -1,7 +1,5 @@
 """With the TPU compiler installed and no TPU attached nothing looks for one."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -5,8 +5,6 @@ and changes what they say of their data. No choice depends on the check. The rec
 nothing of them is kept here.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Sequence

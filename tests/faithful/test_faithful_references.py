@@ -1,7 +1,5 @@
 """What the check refuses of corrupted references, and of the references themselves."""
 
-from __future__ import annotations
-
 import random
 import tracemalloc
 

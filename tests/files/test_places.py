@@ -1,7 +1,5 @@
 """What a user wrote becomes a path, or a sentence; and no verb makes a local folder of a bucket."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of text and JSON Lines: exact errors, atomic writing."""
 
-from __future__ import annotations
-
 import json
 import os
 

@@ -1,8 +1,6 @@
 """Counters of tokens for tests of budgets, special tokens included, that differ in what they do at seams and inside
 words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from lisax.formats.vocabulary import SentencePieceVocabulary

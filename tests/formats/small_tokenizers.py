@@ -1,7 +1,5 @@
 """Small `tokenizer.json` files of each kind, trained here."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

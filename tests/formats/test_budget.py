@@ -1,7 +1,5 @@
 """Budgets: whatever the texts, an input fits and ends in its closing word; only the document pays."""
 
-from __future__ import annotations
-
 import pytest
 from counters import COUNTERS, SPIECE
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Every format is one entry, complete and found by its name."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

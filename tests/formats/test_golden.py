@@ -1,7 +1,5 @@
 """Golden strings: the exact inputs of every text_format under both presets."""
 
-from __future__ import annotations
-
 import pytest
 
 from lisax.errors import LisaxError

@@ -1,7 +1,5 @@
 """Golden pairs: the form of two texts of each format that has one, and its ids in MiniLM's vocabulary."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

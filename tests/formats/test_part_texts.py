@@ -1,7 +1,5 @@
 """Rows and columns as text: the exact strings, and budgets that never lose the question or the closing word."""
 
-from __future__ import annotations
-
 import pytest
 from counters import COUNTERS, SPIECE
 from hypothesis import given, settings
@@ -39,11 +37,7 @@ COLUMN = PartExample("q1", QUESTION, "t#c1", PartKind.COLUMN, ("club",), ("Tirol
 )
 def test_the_exact_text(example, inputs, targets):
     for limit in (None, 512):
-        assert TABLE_PARTS.encode(example, max_tokens=limit, count_tokens=COUNTERS["words"]) == (
-            inputs,
-            targets,
-            0,
-        )
+        assert TABLE_PARTS.encode(example, max_tokens=limit, count_tokens=COUNTERS["words"]) == (inputs, targets, 0)
     released = inputs.replace("query:", "hypothesis:").removesuffix(" relevant:")
     assert TABLE_PARTS.encode(example, preset=RELEASED, count_tokens=COUNTERS["words"]).inputs == released
 

@@ -3,8 +3,6 @@
 Ids are those of T5's own vocabulary, as Hugging Face's T5 tokenizer gives them too.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -35,10 +33,7 @@ GOLDEN = {
         "Query: Paris is big. Document: Paris has 2 million people.",
         [3, 27569, 10, *PARIS_IS_BIG, 11167, 10, *PARIS_HAS, 1],
     ),
-    "minicheck": (
-        "predict: Paris has 2 million people.</s>Paris is big.",
-        [9689, 10, *PARIS_HAS, 1, *PARIS_IS_BIG, 1],
-    ),
+    "minicheck": ("predict: Paris has 2 million people.</s>Paris is big.", [9689, 10, *PARIS_HAS, 1, *PARIS_IS_BIG, 1]),
     "nli": (
         "premise: Paris has 2 million people. hypothesis: Paris is big.",
         [3, 17398, 10, *PARIS_HAS, 22455, 10, *PARIS_IS_BIG, 1],

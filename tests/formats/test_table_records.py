@@ -1,7 +1,5 @@
 """Tables as records: golden strings, and rules that hold for any table."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Tables as text: the exact strings, and budgets that drop whole rows and tell how many."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Units of structure as pairs, and their raw form."""
 
-from __future__ import annotations
-
 import pytest
 
 from lisax.errors import DataError

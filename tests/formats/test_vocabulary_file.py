@@ -1,7 +1,5 @@
 """Vocabularies in `tokenizer.json`: ids, types and offsets as the reference has them, padding 0, pairs that fit."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -6,8 +6,6 @@ T5X's gin_utils does and prints, as JSON by name, the arguments with which gin w
 The argument lists are those of T5X's documentation; what T5X adds in later versions is not known here.
 """
 
-from __future__ import annotations
-
 import importlib.util  # noqa: F401  gin uses it without importing it
 import json
 import sys

@@ -1,7 +1,5 @@
 """`docs/gin.md` lists every name that gin files may set: `python tests/gin_configs/test_gin_reference.py` writes it again."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

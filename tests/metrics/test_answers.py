@@ -1,7 +1,5 @@
 """Answers to questions: the measures, and the verb from files to figures."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

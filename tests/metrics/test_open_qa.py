@@ -1,7 +1,5 @@
 """Exact match and recall against hand-made cases."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

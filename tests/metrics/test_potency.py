@@ -1,7 +1,5 @@
 """Potency against hand-counted cases and the published figures."""
 
-from __future__ import annotations
-
 import json
 import math
 

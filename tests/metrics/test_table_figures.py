@@ -1,7 +1,5 @@
 """Figures over tables: hand-made cases, and the definitions that they must equal."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

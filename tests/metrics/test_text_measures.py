@@ -1,7 +1,5 @@
 """Figures of generated text, and `lisax score text`."""
 
-from __future__ import annotations
-
 import json
 import sys
 

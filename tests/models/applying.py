@@ -1,7 +1,5 @@
 """Models called in one compiled program: an operation at a time, each would be compiled by itself."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The torch models of transformers with a model's parameters, for tests and benchmarks. Nothing is downloaded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Attention's own gradient is that of its definition."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,11 +9,7 @@ from lisax.models.attention import MASKED, mixed_values
 
 ROWS, LENGTH, KEYS, HEADS, HEAD_DIM = 3, 5, 7, 2, 4
 # Of keys and values: those of each head, those of all heads alike, those that are kept while decoding.
-SHAPES = {
-    "bkhd": (ROWS, KEYS, HEADS, HEAD_DIM),
-    "bkd": (ROWS, KEYS, HEAD_DIM),
-    "bhdk": (ROWS, HEADS, HEAD_DIM, KEYS),
-}
+SHAPES = {"bkhd": (ROWS, KEYS, HEADS, HEAD_DIM), "bkd": (ROWS, KEYS, HEAD_DIM), "bhdk": (ROWS, HEADS, HEAD_DIM, KEYS)}
 
 
 def by_definition(attended, query, key, value, mask, bias, kept):

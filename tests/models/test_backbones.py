@@ -1,7 +1,5 @@
 """Heads on an encoder of the BERT family: what they compute of its states, and that nothing else of it is asked."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where dropout's masks differ and where they are shared, and that they leave the mean as it is."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import flax.linen as nn

@@ -1,7 +1,5 @@
 """The dual encoder and the readers against their definitions."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import jax
@@ -44,18 +42,6 @@ def test_a_description_gives_the_model_again(config):
     assert config.replaced(scan_layers=True).for_inference() == config
 
 
-@pytest.mark.parametrize("pooling", ["mean", "first"])
-def test_vectors_are_those_of_the_t5s_encoder_pooled(pooling):
-    config, tokens = DualEncoderConfig(T5, pooling), texts(4, 6)
-    parameters = initialize(config)
-    plain = {**initialize(T5), **parameters}
-    encoded = np.asarray(applied(T5, plain, tokens, method="encode"))
-    expected = [row[0] if pooling == "first" else row[ids > 0].mean(0) for row, ids in zip(encoded, tokens)]
-    questions, passages = applied(config, parameters, tokens, tokens)
-    np.testing.assert_allclose(questions, np.array(expected) / 2, rtol=1e-4, atol=1e-5)  # 16 ** 0.25
-    np.testing.assert_array_equal(questions, passages)
-
-
 def test_padding_changes_no_vector_and_towers_differ_where_they_are_not_tied():
     config, tokens = DualEncoderConfig(T5, tied=False), texts(3, 6)
     parameters = initialize(config)
@@ -86,26 +72,6 @@ def test_a_batch_is_split_into_questions_and_passages():
     questions, passages = dual_encoder.split(jnp.asarray(inputs), 2)
     np.testing.assert_array_equal(questions, [[1, 2]])
     np.testing.assert_array_equal(passages, [[[3, 4, 5, 6], [7, 8, 9, 10]]])
-
-
-def test_the_reader_of_one_passage_is_the_t5():
-    parameters, inputs, targets = initialize(T5), texts(3, 8), texts(3, 4, seed=1)
-    plain, one = (applied(config, parameters, inputs, targets, targets) for config in (T5, ReaderConfig(T5, 1)))
-    np.testing.assert_allclose(plain, one, atol=1e-6)
-
-
-def test_passages_are_encoded_alone_and_decoded_together():
-    config, parameters, inputs = ReaderConfig(T5, 2), initialize(T5), texts(2, 16)
-    targets = np.maximum(texts(2, 4, seed=1), 2)
-    encoded = applied(config, parameters, inputs, method="encode")
-    halves = [applied(T5, parameters, inputs[:, part], method="encode") for part in (slice(0, 8), slice(8, 16))]
-    np.testing.assert_allclose(encoded, np.concatenate(halves, axis=1), atol=1e-5)
-    logits = applied(config, parameters, inputs, targets, targets)
-    swapped = applied(config, parameters, np.roll(inputs, 8, axis=1), targets, targets)
-    np.testing.assert_allclose(logits, swapped, atol=1e-4)  # no order of passages
-    absent = np.pad(inputs, ((0, 0), (0, 8)))
-    more = applied(dataclasses.replace(config, passages=3), parameters, absent, targets, targets)
-    np.testing.assert_allclose(more, logits, atol=1e-4)
 
 
 @pytest.mark.parametrize("beams", [1, 3])

@@ -1,8 +1,6 @@
 """Encoders of the BERT family against recorded outputs of the reference implementation; needs neither torch nor a
 download. `tests/references/write_references.py` writes the records."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

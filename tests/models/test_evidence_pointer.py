@@ -1,10 +1,8 @@
-"""The evidence pointer: its network, its beams against all sequences, and its losses against plain numpy."""
-
-from __future__ import annotations
+"""The evidence pointer: its network, and its losses against plain numpy. The definition of the network and of its
+beams is in `test_heads.py`."""
 
 import dataclasses
 import functools
-import itertools
 
 import jax
 import jax.numpy as jnp
@@ -66,18 +64,6 @@ def test_shapes_and_sums(relation):
     np.testing.assert_array_equal(found.shares[1, :, 2], [0, 0])
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_permuted_candidates_have_permuted_pointers(relation):
-    config, order = dataclasses.replace(CONFIG, relation=relation), np.array([2, 0, 3, 1])
-    tokens = tokens_of()[[0, 2]]
-    place = np.argsort(order)  # where each candidate now stands
-    for method in (None, "search"):
-        found, permuted = call(config, tokens, method=method), call(config, tokens[:, order], method=method)
-        found, permuted = (pair[1] if method is None else pair for pair in (found, permuted))
-        np.testing.assert_array_equal(permuted.pointers, place[np.asarray(found.pointers)])
-        np.testing.assert_allclose(permuted.labels, found.labels, atol=1e-5)
-
-
 def test_absent_candidates_and_padding_change_nothing():
     config, tokens = CONFIG, tokens_of()
     more = np.zeros((3, 6, 8), np.int32)
@@ -86,68 +72,6 @@ def test_absent_candidates_and_padding_change_nothing():
     np.testing.assert_array_equal(few.pointers[:, 0], many.pointers[:, 0])
     np.testing.assert_allclose(few.labels[:, 0], many.labels[:, 0], atol=1e-5)
     np.testing.assert_allclose(few.scores[:, 0], many.scores[:, 0], atol=1e-4)
-
-
-@pytest.mark.parametrize("relation, seed", [("sequence", 0), ("sequence", 1), ("set", 2)])
-def test_a_wide_beam_is_exhaustive_search(relation, seed):
-    """Every sequence, scored by following it as gold."""
-    config, tokens = dataclasses.replace(CONFIG, relation=relation, beam_size=24), tokens_of(seed)
-    found = call(config, tokens, method="search", seed=seed)
-    for row, candidates in enumerate((4, 2, 4)):
-        sequences = list(itertools.permutations(range(candidates), min(3, candidates)))
-        gold = np.zeros((24, 3), np.int32)  # one shape for all
-        gold[: len(sequences), : len(sequences[0])] = np.array(sequences) + 1
-        forced, _ = call(config, np.repeat(tokens[row : row + 1], 24, axis=0), gold, seed=seed)
-        every = []
-        for i, sequence in enumerate(sequences):
-            steps = [float(forced.log_pointers[i, t, p]) for t, p in enumerate(sequence)]
-            shares = np.asarray(jax.nn.softmax(forced.labels[i]))[: len(sequence)].mean(axis=0)
-            every.append((sum(steps), sequence, np.exp(steps), shares))
-        score, sequence, steps, shares = max(every)
-        assert float(found.scores[row, 0]) == pytest.approx(score, abs=1e-4)
-        assert [p for p in np.asarray(found.pointers[row, 0]) if p >= 0] == list(sequence)
-        np.testing.assert_allclose(found.shares[row, 0, : len(sequence)], steps, atol=1e-5)
-        np.testing.assert_allclose(found.labels[row, 0], shares, atol=1e-5)
-
-
-def test_a_beam_of_one_follows_the_likeliest():
-    config = dataclasses.replace(CONFIG, beam_size=1)
-    _, own = call(config, tokens_of())
-    np.testing.assert_array_equal(call(config, tokens_of(), method="search").pointers[:, 0], own.pointers)
-
-
-def test_one_step_by_its_definition():
-    """Equations 1 to 4 in plain numpy, from the vectors of the memory."""
-    config = dataclasses.replace(CONFIG, pooling="mean")
-    parameters, tokens = initialize(config), tokens_of()[:1]
-    head = jax.tree.map(np.asarray, parameters["pointer"])
-    m = np.asarray(
-        config.network().apply({"params": parameters}, tokens, method=lambda net, t: net._read(t, None, False)).vectors
-    )[0]
-
-    def kernel(name):
-        return head[name]["kernel"]
-
-    def sigmoid(x):
-        return 1 / (1 + np.exp(-x))
-
-    gates = head["start"] @ kernel("lstm_input") + head["lstm_bias"]  # the state is zero
-    write, _, show, new = np.split(gates, 4)
-    h = sigmoid(show) * np.tanh(sigmoid(write) * np.tanh(new))
-    g = m @ kernel("keys")
-    for _ in range(2):
-        scores = np.tanh(g + h @ kernel("hop")) @ head["hop_score"]
-        h = np.exp(scores) / np.exp(scores).sum() @ g
-    scores = (
-        np.tanh(
-            np.concatenate([m, np.tile(h, (4, 1))], -1)
-            @ np.concatenate([kernel("pointer_keys"), kernel("pointer_state")])
-        )
-        @ head["pointer_score"]
-    )
-    _, own = call(config, tokens)
-    np.testing.assert_allclose(own.log_pointers[0, 0], scores - np.log(np.exp(scores).sum()), atol=1e-4)
-    np.testing.assert_allclose(own.labels[0, 0], np.tanh(h @ kernel("hidden")) @ kernel("classes"), atol=1e-4)
 
 
 # --- Targets and losses ----------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """What a model may be described by: every field of the dataclasses, T5s of every size, and nothing else."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -4,8 +4,6 @@ Both the states and the way from them to the outputs are independent of the pack
 a table, candidate or passage that is absent.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

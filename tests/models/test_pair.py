@@ -1,7 +1,5 @@
 """Pair scorers on either backbone: plain numpy from the backbone's own states on."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

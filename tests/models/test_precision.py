@@ -1,7 +1,5 @@
 """What is computed in float32 although activations are bfloat16: norms, logits, and attention's softmax where asked for."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import jax.numpy as jnp

@@ -1,9 +1,8 @@
 """Every form of the T5 against recorded outputs of the reference implementation; needs neither torch nor a download.
 
-`tests/references/write_references.py` writes the records, and `test_parity.py` compares with the reference itself.
+`tests/references/write_references.py` writes the records; `tests/weights/interop/test_transformers.py` compares with the
+reference itself.
 """
-
-from __future__ import annotations
 
 import dataclasses
 import functools

@@ -45,28 +45,6 @@ def test_reproduces_the_logits_of_t5x(name):
     np.testing.assert_allclose(logits[real], arrays["logits"][real], atol=1e-4)
 
 
-@pytest.mark.parametrize("via_embedding", [True, False])
-def test_label_scores_are_the_first_teacher_forced_step(via_embedding):
-    config = T5Config(**{**TINY.__dict__, "logits_via_embedding": via_embedding})
-    params = initialize(config, seed=3)
-    inputs = jnp.array([[5, 6, 7, 1, 0, 0], [9, 8, 7, 6, 5, 1]])
-    targets = jnp.array([[11, 1], [12, 1]])
-    full = applied(config, params, inputs, jnp.array([[0, 11], [0, 12]]), targets)
-    pieces = jnp.array([12, 11])
-    label = applied(config, params, inputs, pieces, method="first_step_logits")
-    np.testing.assert_allclose(label, full[:, 0][:, pieces], rtol=1e-5, atol=1e-5)
-
-
-def test_padding_changes_nothing():
-    params = initialize(TINY)
-    pieces = jnp.array([4, 5])
-
-    def apply(x):
-        return applied(TINY, params, x, pieces, method="first_step_logits")
-
-    np.testing.assert_allclose(apply(jnp.array([[5, 6, 1]])), apply(jnp.array([[5, 6, 1, 0, 0, 0, 0]])), atol=1e-5)
-
-
 def test_packed_examples_do_not_see_each_other():
     params = initialize(TINY)
     a = applied(TINY, params, jnp.array([[5, 6, 1]]), jnp.array([[0, 7]]), jnp.array([[7, 1]]))

@@ -1,6 +1,5 @@
-"""The network of table fusion and its losses, the latter against their definitions in plain numpy."""
-
-from __future__ import annotations
+"""The network of table fusion and its losses, the latter against their definitions in plain numpy. The definition of the
+network is in `test_heads.py`."""
 
 import dataclasses
 
@@ -12,7 +11,7 @@ import pytest
 from lisax.models import table_fusion, table_truth
 from lisax.models.architectures import FusionConfig, T5Config, describe, from_description
 from lisax.models.fields import OBJECTIVES
-from lisax.models.t5 import Transformer, initialize
+from lisax.models.t5 import initialize
 from lisax.models.table_fusion import Fused
 
 T5 = T5Config(
@@ -66,45 +65,6 @@ def test_absent_tables_and_padding_change_nothing(objective):
     assert (np.asarray(many[:, 3:]) == 0).all()
 
 
-@pytest.mark.parametrize("heads", [0, 2])
-def test_permuted_tables_have_permuted_outputs(heads):
-    config, order = FusionConfig(T5, heads=heads), [2, 0, 1]
-    tokens = tokens_of()[:2]
-    fused, permuted = apply(config, tokens), apply(config, tokens[:, order])
-    np.testing.assert_allclose(permuted.logits, fused.logits[:, order], atol=1e-5)
-    np.testing.assert_allclose(permuted.attention, fused.attention[:, :, order][..., order], atol=1e-5)
-
-
-def test_tables_see_each_other_by_attention_only():
-    tokens = tokens_of()[:1]
-    other = tokens.copy()
-    other[0, 0, 0] = 2 + other[0, 0, 0] % 40
-    for heads, changes in ((2, True), (0, False)):
-        config = FusionConfig(T5, heads=heads)
-        logits, changed = (np.asarray(apply(config, t).logits)[0, 1:] for t in (tokens, other))
-        assert (np.abs(logits - changed).max() > 1e-4) == changes
-
-
-def test_the_head_by_its_definition():
-    config, tokens = FusionConfig(T5), tokens_of()[:1]
-    parameters = initialize(config)
-    fusion = jax.tree.map(np.asarray, parameters["fusion"])
-    plain = {**initialize(T5), "encoder": parameters["encoder"], "token_embedder": parameters["token_embedder"]}
-    vectors = []
-    for table in tokens[0]:
-        encoded = np.asarray(Transformer(T5).apply({"params": plain}, table[table > 0][None], method="encode"))[0]
-        weights = np.exp(encoded @ fusion["pooling"] / 4)
-        vectors.append(weights @ encoded / weights.sum())
-    vectors = np.stack(vectors)
-    query, key, value = (vectors @ fusion[name]["kernel"] for name in ("query", "key", "value"))
-    gathered = [vectors]
-    for head in (slice(0, 8), slice(8, 16)):
-        weights = np.exp(query[:, head] @ key[:, head].T / np.sqrt(8))
-        gathered.append(weights / weights.sum(-1, keepdims=True) @ value[:, head])
-    hidden = np.tanh(np.concatenate(gathered, -1) @ fusion["hidden"]["kernel"])
-    np.testing.assert_allclose(apply(config, tokens).logits[0], hidden @ fusion["classes"]["kernel"], atol=1e-4)
-
-
 def _expected_loss(objective, logits, targets):
     """Of one claim, over its tables that are there."""
     there = targets > 0
@@ -137,8 +97,10 @@ def test_losses_by_their_definitions(objective):
             assert float(loss) == pytest.approx(_expected_loss(objective, row, targets), rel=1e-5)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("options", [{}, {"scan_layers": True, "remat": "full", "attention_chunk": 3}])
+@pytest.mark.parametrize(
+    "objective, options",
+    [*((one, {}) for one in OBJECTIVES), ("joint", {"scan_layers": True, "remat": "full", "attention_chunk": 3})],
+)
 def test_gradients_reach_every_parameter_and_are_finite(objective, options):
     config = FusionConfig(T5, objective).replaced(**options)
     parameters, targets = initialize(config), jnp.asarray(TARGETS)

@@ -1,7 +1,5 @@
 """A small encoder of the BERT family with its tokenizer, and a paper's run on it: recipe, models and world."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Each stage of a finished run by itself: it reads the settings that are noted, and writes its outputs alone."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

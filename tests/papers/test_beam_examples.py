@@ -124,17 +124,7 @@ def test_tasks_are_cached_and_read_back(tmp_path):
     train_vocabulary(["claim text Title Query: Document: Relevant: true false weak"] * 9, tmp_path / "spiece.model", 60)
     environment = os.environ | {"LISAX_DATA": str(tmp_path)}
     cache = tmp_path / "cache"
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "lisax",
-        "cache",
-        "tasks",
-        "list5_rank",
-        f"--out={cache}",
-        "--min-shards=2",
-    ]
+    command = [sys.executable, "-P", "-m", "lisax", "cache", "tasks", "list5_rank", f"--out={cache}", "--min-shards=2"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.strip() == f"list5_rank: {cache / 'list5_rank'}"

@@ -1,7 +1,5 @@
 """CLTR end to end on a small world, a few steps of a model."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -46,7 +44,7 @@ CltrRecipe.pool = 6
 CltrRecipe.fuse_bm25 = True
 """
 STEPS = """
-include 'experiments/cltr/parts_world_micro.gin'
+include 'experiments/cltr/micro.gin'
 TRAIN_STEPS = 2
 EVAL_PERIOD = 2
 EVAL_STEPS = 1
@@ -65,12 +63,9 @@ def finished(tmp_path_factory):
     command = [
         "run",
         "cltr",
-        "--data",
-        str(folder / "world"),
-        "--out",
-        str(folder / "out"),
-        "--gin_file",
-        str(folder / "recipe.gin"),
+        f"--data={folder / 'world'}",
+        f"--out={folder / 'out'}",
+        f"--gin_file={folder / 'recipe.gin'}",
     ]
     assert main(command) == 0
     return folder, command
@@ -248,12 +243,9 @@ def test_transfer_needs_no_training(finished, capsys):
     command = [
         "run",
         "cltr",
-        "--data",
-        str(folder / "world"),
-        "--out",
-        str(other),
-        "--model",
-        str(folder / "out" / "models" / "parts"),
+        f"--data={folder / 'world'}",
+        f"--out={other}",
+        f"--model={folder / 'out' / 'models' / 'parts'}",
         "--gin.CltrRecipe.pool=6",
         "--gin.CltrRecipe.report_questions=10",
     ]
@@ -283,12 +275,9 @@ def test_a_given_model_is_not_written_to_and_nothing_is_reranked_a_second_time(f
     command = [
         "run",
         "cltr",
-        "--data",
-        str(folder / "world"),
-        "--out",
-        str(other),
-        "--model",
-        str(mine),
+        f"--data={folder / 'world'}",
+        f"--out={other}",
+        f"--model={mine}",
         "--gin.CltrRecipe.pool=6",
         "--gin.CltrRecipe.report_questions=10",
         "--gin.CltrRecipe.fuse_bm25=True",
@@ -342,14 +331,10 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     command = [
         "run",
         "cltr",
-        "--data",
-        str(folder / "world"),
-        "--out",
-        str(out),
-        "--model",
-        str(folder / "out" / "models" / "parts"),
-        "--aggregation-model",
-        str(head),
+        f"--data={folder / 'world'}",
+        f"--out={out}",
+        f"--model={folder / 'out' / 'models' / 'parts'}",
+        f"--aggregation-model={head}",
         "--gin.CltrRecipe.pool=6",
         "--gin.CltrRecipe.report_questions=10",
         "--gin.CltrRecipe.aggregation_threshold=0.6",
@@ -383,10 +368,8 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
             [
                 "score",
                 "answers",
-                "--gold",
-                str(folder / "world" / "questions.test.jsonl"),
-                "--predictions",
-                str(out / "predictions" / "answers.test.jsonl"),
+                f"--gold={folder / 'world' / 'questions.test.jsonl'}",
+                f"--predictions={out / 'predictions' / 'answers.test.jsonl'}",
             ]
         )
         == 0
@@ -399,7 +382,7 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
 def test_what_a_head_learns_from(finished):
     folder, command = finished
     out = folder / "learned"
-    train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/aggregation_micro.gin'}}"
+    train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/micro.gin'}}"
     assert (
         main([*command[:4], "--out", str(out), *command[6:], f"--gin.CltrRecipe.train={train}", "--until", "examples"])
         == 0
@@ -427,8 +410,7 @@ def test_a_head_is_trained_and_its_threshold_fitted(finished):
         main(
             [
                 *command[:4],
-                "--out",
-                str(out),
+                f"--out={out}",
                 *command[6:],
                 f"--gin.CltrRecipe.train={train}",
                 "--gin.CltrRecipe.initial={'aggregation': 'parts'}",

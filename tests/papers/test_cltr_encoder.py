@@ -1,7 +1,5 @@
 """CLTR's steps on a pretrained encoder: its vectors find tables, and an adapter of it scores rows and columns."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """CLTR's tables found by vectors that are trained on questions with their tables."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """DeSePtion on a pretrained encoder: both pointers start from it, and label claims end to end."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -37,7 +35,10 @@ POINTER = "evidence_pointer.PointerConfig:\n  hidden = 16\n  hops = 1\n  beam_si
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    models = {name: (f"deseption/minilm_{name}", POINTER) for name in ("documents", "evidence")}
+    titles = ("RELATION = 'none'", "BEST_METRIC = 'recall'")
+    models = {
+        name: ("deseption/minilm_pointer", POINTER, *more) for name, more in (("documents", titles), ("evidence", ()))
+    }
     return small_encoder.prepare(tmp_path_factory.mktemp("deseption"), RECIPE, 80, models)
 
 

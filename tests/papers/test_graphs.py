@@ -1,7 +1,5 @@
 """The graph of stages of every recipe that is brought along, over a small world."""
 
-from __future__ import annotations
-
 import pytest
 
 from lisax import world
@@ -24,7 +22,7 @@ RECIPES = [
     (List5, "list5/paper_xl", ["MSMARCO_CHECKPOINT = 'b'", T5]),
     (List5, "list5/demo", ["Recipe.attacks = True", "Recipe.attacked_share = 0.2", "Recipe.hops = 2"]),
     (List5, "list5/demo", ["Recipe.fuse_bm25 = True", "Recipe.temporal = True"]),
-    *((OpenTables, f"open_tables/{name}", []) for name in ("scratch", "world", "world_closed", "sentences_first")),
+    *((OpenTables, f"open_tables/{name}", []) for name in ("scratch", "world", "world_closed")),
     (OpenTables, "open_tables/paper_large", [T5]),
     *(
         (Cltr, f"cltr/{name}", [])

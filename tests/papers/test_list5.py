@@ -22,13 +22,12 @@ from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import VARIANTS, List5
-from lisax.predict.verifier import AGGREGATES
 from lisax.records import LABELS
 from lisax.retrieval.runs import read_run
 from lisax.weights.checkpoints import read_card
 
 MODEL = """
-include 'experiments/list5/scratch_micro.gin'
+include 'experiments/list5/micro.gin'
 TRAIN_STEPS = 6
 BATCH_SIZE = 8
 EVAL_PERIOD = 3
@@ -93,12 +92,9 @@ def command(folder: Path, out: Path, *more: str) -> list[str]:
         "lisax",
         "run",
         "list5",
-        "--data",
-        str(folder / "world"),
-        "--out",
-        str(out),
-        "--gin_file",
-        str(folder / "recipe.gin"),
+        f"--data={folder / 'world'}",
+        f"--out={out}",
+        f"--gin_file={folder / 'recipe.gin'}",
         *more,
     ]
 
@@ -267,13 +263,10 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
         cli.main(
             [
                 "rerank",
-                "--model",
-                str(tmp_path / "rank_entities"),
+                f"--model={tmp_path / 'rank_entities'}",
                 *index,
-                "--out",
-                str(run),
-                "--run",
-                str(out / "runs/candidates.test.trec"),
+                f"--out={run}",
+                f"--run={out / 'runs/candidates.test.trec'}",
             ]
         )
         == 0
@@ -283,13 +276,10 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
         cli.main(
             [
                 "verify",
-                "--model",
-                str(tmp_path / "label_listwise_infused"),
+                f"--model={tmp_path / 'label_listwise_infused'}",
                 *index,
-                "--run",
-                str(out / "runs/fused.test.trec"),
-                "--out",
-                str(predictions),
+                f"--run={out / 'runs/fused.test.trec'}",
+                f"--out={predictions}",
             ]
         )
         == 0
@@ -300,13 +290,10 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
         cli.main(
             [
                 "verify",
-                "--model",
-                str(tmp_path / "label_listwise_infused"),
+                f"--model={tmp_path / 'label_listwise_infused'}",
                 *index,
-                "--run",
-                str(out / "runs/fused.test.trec"),
-                "--out",
-                str(dated),
+                f"--run={out / 'runs/fused.test.trec'}",
+                f"--out={dated}",
                 "--temporal",
             ]
         )
@@ -323,11 +310,11 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
     assert "fever_score" in json.dumps(figures)
 
     ranked = lisax.load(str(tmp_path / "rank_entities")).rank("a claim", ["one text", "another text"])
-    assert sorted(i for i, _ in ranked) == [0, 1] and ranked[0][1] >= ranked[1][1]
-    verdict = lisax.load(str(tmp_path / "label_listwise_infused")).verify("a claim", ["one text"])
-    assert set(verdict) == set(LABELS) and abs(sum(verdict.values()) - 1) < 1e-5
-    with pytest.raises(LisaxError, match="needs a labeller"):
-        lisax.load(str(tmp_path / "rank_entities")).verify("a claim", [])
+    assert sorted(one.unit for one in ranked) == ["0", "1"] and ranked[0].score >= ranked[1].score
+    shares = lisax.load(str(tmp_path / "label_listwise_infused")).verify("a claim", ["one text"]).probabilities
+    assert set(shares) == set(LABELS) and abs(sum(shares.values()) - 1) < 1e-5
+    with pytest.raises(LisaxError, match="a labeller is wanted here"):
+        lisax.Verifier.open(tmp_path / "rank_entities")
     assert (
         cli.main(["export", "--model", str(out / "models/rank_entities"), "--out", str(tmp_path / "rank_entities")])
         == 1
@@ -335,15 +322,6 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
     (tmp_path / "rank_entities" / "model.safetensors").write_bytes(b"cut")
     with pytest.raises(LisaxError, match="safetensors"):
         lisax.load(str(tmp_path / "rank_entities"))
-
-
-def test_aggregates_of_single_sentences():
-    shares = np.array([[0.7, 0.1, 0.2], [0.02, 0.08, 0.9], [0.0, 0.1, 0.9]])
-    relevance = np.array([1.0, 0.5, 0.0])
-    np.testing.assert_allclose(AGGREGATES["sum"](shares, relevance), [0.72, 0.28, 2.0])
-    np.testing.assert_allclose(AGGREGATES["max"](shares, relevance), [0.7, 0.1, 0.9])
-    np.testing.assert_allclose(AGGREGATES["first"](shares, relevance), shares[0])
-    np.testing.assert_allclose(AGGREGATES["any"](shares, relevance), [0.7, 0.1, 0.2 * 0.95])
 
 
 @pytest.mark.slow

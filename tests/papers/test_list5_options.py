@@ -56,10 +56,7 @@ def of_paper(tmp_path_factory):
 
     with (
         pytest.MonkeyPatch.context() as patch,
-        serving(lambda asked: titles(*search(asked["srsearch"]))) as (
-            url,
-            requests,
-        ),
+        serving(lambda asked: titles(*search(asked["srsearch"]))) as (url, requests),
     ):
         patch.setenv("LISAX_CONTACT", "me@example.org")
         patch.setenv("LISAX_CACHE", str(tmp_path_factory.mktemp("cache")))
@@ -154,7 +151,7 @@ def test_what_the_paper_has_is_declared_stage_by_stage(of_paper, monkeypatch):
 
 
 def test_settings_that_do_not_fit_are_refused():
-    train = {"rank_entities": "experiments/list5/rank_entities_micro.gin"}
+    train = {"rank_entities": "experiments/list5/micro.gin"}
     with pytest.raises(LisaxError, match="method must be one of bm25, titles, both, mediawiki"):
         Recipe(train=train, method="google")
     with pytest.raises(LisaxError, match="k1_grid and Recipe.b_grid go together"):

@@ -1,7 +1,5 @@
 """A run whose folder is in a bucket, on machines that are killed."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess
@@ -34,14 +32,10 @@ def _command(out, until, data=DATA):
     return [
         "run",
         "list5",
-        "--data",
-        str(data),
-        "--out",
-        str(out),
-        "--until",
-        until,
-        "--gin_file",
-        "experiments/list5/demo.gin",
+        f"--data={data}",
+        f"--out={out}",
+        f"--until={until}",
+        "--gin_file=experiments/list5/demo.gin",
     ]
 
 

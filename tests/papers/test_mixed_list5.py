@@ -1,7 +1,5 @@
 """What LisT5's models learn from an index of text, tables and graphs: which units, of which claims."""
 
-from __future__ import annotations
-
 import pytest
 
 from lisax import world

@@ -1,9 +1,8 @@
 """Open-domain table verification end to end on a small world, a few steps of each model."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -19,7 +18,8 @@ from lisax.papers.open_tables import report as open_tables_report
 from lisax.papers.open_tables import run as open_tables
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.open_tables.run import ORACLE, OpenTables
-from lisax.predict.fusion_model import FusionModel, TableDecision
+from lisax.predict.model import Model
+from lisax.predict.table_decision import TableDecision
 from lisax.predict.verifier import judged, table_verdicts
 from lisax.records import Label
 from lisax.retrieval.runs import read_run
@@ -31,8 +31,8 @@ TableRecipe.train = {{
     'claim_only': '{folder}/text.gin',
     'closed': '{folder}/text.gin',
     'top3': '{folder}/text.gin',
-    'joint_top3': '{folder}/joint.gin',
-    'ternary_top3': '{folder}/ternary.gin',
+    'joint_top3': '{folder}/fusion.gin',
+    'ternary_top3': ('{folder}/fusion.gin', {{'OBJECTIVE': 'ternary'}}),
 }}
 TableRecipe.compared = ('query-word',)
 TableRecipe.initial = {{}}
@@ -51,21 +51,25 @@ def finished(tmp_path_factory):
     """(folder of the data, folder of the run, what the run printed)"""
     folder = tmp_path_factory.mktemp("tables")
     world.write(folder / "world", 200, 0)
-    for name, base in (("text", "tables"), ("joint", "fusion_joint"), ("ternary", "fusion_ternary")):
+    for name, base in (("text", "tables"), ("fusion", "fusion")):
         (folder / f"{name}.gin").write_text(f"include 'experiments/open_tables/{base}_micro.gin'\n{STEPS}")
     (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
-    command = [
-        "run",
-        "open-tables",
-        "--data",
-        str(folder / "world"),
-        "--out",
-        str(folder / "out"),
-        "--gin_file",
-        str(folder / "recipe.gin"),
-    ]
+    command = ["run", "open-tables", f"--data={folder}/world", f"--out={folder}/out", f"--gin_file={folder}/recipe.gin"]
     assert main(command) == 0
     return folder, command
+
+
+@pytest.fixture(scope="module")
+def by_hand(finished):
+    """A folder with the bundles `joint_top3` and `top3`, and the arguments that name claims, an index and its run."""
+    folder, _ = finished
+    out, claims = folder / "by_hand", f"--claims={folder}/world/table_claims.test.jsonl"
+    for model in ("joint_top3", "top3"):
+        assert main(["export", f"--model={folder}/out/models/{model}", f"--out={out}/{model}"]) == 0
+    assert main(["index", "cells", f"--corpus={folder}/world", f"--out={out}/index"]) == 0
+    index = f"--index={out}/index"
+    assert main(["retrieve", "cells", index, claims, f"--out={out}/run.trec", "--k=10"]) == 0
+    return out, [claims, index, f"--run={out}/run.trec"]
 
 
 def test_figures_of_every_part(finished):
@@ -115,6 +119,8 @@ def test_a_second_run_does_nothing_again(finished, capfd):
         f"[{stage}] done before" for stage in stages
     ]
     assert {path: path.read_bytes() for path in (folder / "out" / "predictions").iterdir()} == before
+    assert open_tables.NO_UNDECIDED in told
+    assert open_tables.NO_UNDECIDED[1:] in (folder / "out" / "report.html").read_text(encoding="utf-8")
 
 
 def test_verdicts_name_the_tables_that_were_read(finished):
@@ -143,20 +149,8 @@ def test_evaluate_gives_the_same_figures(finished, capsys):
     claims = folder / "out" / "gold.jsonl"
     lines = (folder / "world" / "table_claims.test.jsonl").read_text().splitlines()[:20]
     claims.write_text("\n".join(lines) + "\n")
-    assert (
-        main(
-            [
-                "score",
-                "tables",
-                "--gold",
-                str(claims),
-                "--predictions",
-                str(folder / "out" / "predictions" / "joint_top3.jsonl"),
-                "--json",
-            ]
-        )
-        == 0
-    )
+    predictions = folder / "out" / "predictions" / "joint_top3.jsonl"
+    assert main(["score", "tables", f"--gold={claims}", f"--predictions={predictions}", "--json"]) == 0
     found, own = (json.loads(text) for text in (capsys.readouterr().out, (folder / "out" / "metrics.json").read_text()))
     assert found["tables"]["accuracy"] == own["tables"]["accuracy"]
     assert found["tables"]["sufficiency"] == own["fusion"]["joint_top3"]["sufficiency"]
@@ -202,66 +196,20 @@ def test_mistakes_in_a_recipe(fields, message):
 
 
 @pytest.mark.parametrize("model", ["joint_top3", "top3"])
-def test_export_retrieve_and_verify_by_hand(finished, model):
+def test_export_retrieve_and_verify_by_hand(finished, by_hand, tmp_path, model):
     """The verbs, on a bundle and an index of their own, say what the pipeline said."""
-    folder, _ = finished
-    out, claims = folder / "by_hand" / model, str(folder / "world" / "table_claims.test.jsonl")
-    assert main(["export", "--model", str(folder / "out" / "models" / model), "--out", str(out / "bundle")]) == 0
-    assert main(["index", "cells", "--corpus", str(folder / "world"), "--out", str(out / "index")]) == 0
-    assert (
-        main(
-            [
-                "retrieve",
-                "cells",
-                "--index",
-                str(out / "index"),
-                "--claims",
-                claims,
-                "--out",
-                str(out / "run.trec"),
-                "--k",
-                "10",
-            ]
-        )
-        == 0
-    )
-    assert (
-        main(
-            [
-                "verify",
-                "--model",
-                str(out / "bundle"),
-                "--index",
-                str(out / "index"),
-                "--claims",
-                claims,
-                "--run",
-                str(out / "run.trec"),
-                "--out",
-                str(out / "predictions.jsonl"),
-            ]
-        )
-        == 0
-    )
-    rows = {row["id"]: row for row in map(json.loads, (out / "predictions.jsonl").read_text().splitlines())}
+    folder, (bundles, given) = finished[0], by_hand
+    assert main(["verify", f"--model={bundles / model}", *given, f"--out={tmp_path}/predictions.jsonl"]) == 0
+    rows = {row["id"]: row for row in map(json.loads, (tmp_path / "predictions.jsonl").read_text().splitlines())}
     for line in (folder / "out" / "predictions" / f"{model}.jsonl").read_text().splitlines():
         row = json.loads(line)
         assert rows[row["id"]]["predicted_evidence"] == row["predicted_evidence"]
         assert rows[row["id"]]["label_probabilities"] == pytest.approx(row["label_probabilities"], abs=1e-5)
 
 
-def test_a_run_says_that_its_claims_have_none_without_enough_information(finished, capfd):
-    folder, command = finished
-    assert main(command) == 0
-    assert open_tables.NO_UNDECIDED in capfd.readouterr().err
-    assert open_tables.NO_UNDECIDED[1:] in (folder / "out" / "report.html").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("model", ["joint_top3", "top3"])
-def test_a_card_that_does_not_say_how_many_tables_are_read_is_refused(finished, model):
-    folder, _ = finished
-    bundle = folder / f"tables_of_{model}"
-    assert main(["export", "--model", str(folder / "out" / "models" / model), "--out", str(bundle)]) == 0
+def test_a_card_that_does_not_say_how_many_tables_are_read_is_refused(by_hand, tmp_path, model):
+    bundle = shutil.copytree(by_hand[0] / model, tmp_path / "bundle")
     card = json.loads((bundle / "model.json").read_text())
     for given in ({}, *({"tables": wrong} for wrong in (0, -1, "3", True, None, 2.0))):
         text = {name: value for name, value in card["text"].items() if name != "tables"} | given
@@ -270,58 +218,26 @@ def test_a_card_that_does_not_say_how_many_tables_are_read_is_refused(finished, 
             lisax.load(str(bundle))
 
 
-def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, capfd):
-    folder, _ = finished
-    main(["export", "--model", str(folder / "out" / "models" / "joint_top3"), "--out", str(folder / "decides")])
-    chosen = json.loads((folder / "out" / "metrics.json").read_text())["fusion"]["joint_top3"]["at_threshold"][
-        "threshold"
-    ]
-    decision = FusionModel(folder / "decides").decision
+def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, by_hand, tmp_path, capfd):
+    folder, (bundles, given) = finished[0], by_hand
+    bundle = shutil.copytree(bundles / "joint_top3", tmp_path / "bundle")
+    fitted = json.loads((folder / "out" / "metrics.json").read_text())["fusion"]["joint_top3"]["at_threshold"]
+    decision = TableDecision.of(Model.open(bundle).card)
+    chosen = fitted["threshold"]
     assert decision == (None if chosen is None else TableDecision(chosen, False, decision.precision))
-    card = folder / "decides" / "model.json"
-    card.write_text(
-        json.dumps(json.loads(card.read_text()) | {"decision": {"threshold": 9.0, "in_data": True, "precision": 0.7}})
-    )
-    claims = str(folder / "world" / "table_claims.test.jsonl")
-    main(["index", "cells", "--corpus", str(folder / "world"), "--out", str(folder / "deciding")])
-    main(
-        [
-            "retrieve",
-            "cells",
-            "--index",
-            str(folder / "deciding"),
-            "--claims",
-            claims,
-            "--out",
-            str(folder / "deciding.trec"),
-        ]
-    )
+    card = json.loads((bundle / "model.json").read_text())
+
+    def decides(**decision) -> None:
+        (bundle / "model.json").write_text(json.dumps(card | {"decision": {"threshold": 9.0} | decision}))
 
     def rows() -> list[dict]:
-        return [json.loads(line) for line in (folder / "decided.jsonl").read_text().splitlines()]
+        return [json.loads(line) for line in (tmp_path / "decided.jsonl").read_text().splitlines()]
 
-    def labels(*given: str) -> set[str]:
-        assert (
-            main(
-                [
-                    "verify",
-                    "--model",
-                    str(folder / "decides"),
-                    "--index",
-                    str(folder / "deciding"),
-                    "--claims",
-                    claims,
-                    "--run",
-                    str(folder / "deciding.trec"),
-                    "--out",
-                    str(folder / "decided.jsonl"),
-                    *given,
-                ]
-            )
-            == 0
-        )
+    def labels(*options: str) -> set[str]:
+        assert main(["verify", f"--model={bundle}", *given, f"--out={tmp_path}/decided.jsonl", *options]) == 0
         return {row["predicted_label"] for row in rows()}
 
+    decides(in_data=True, precision=0.7)
     assert labels() == {"NOT ENOUGH INFO"}
     for row in rows():
         assert row["label_probabilities"]["NOT ENOUGH INFO"] == 0.7
@@ -329,39 +245,28 @@ def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, capfd):
     assert labels("--threshold=9") == {"NOT ENOUGH INFO"} and not any("label_probabilities" in row for row in rows())
     assert labels("--threshold=-inf") <= {"SUPPORTS", "REFUTES"}
     capfd.readouterr()
-    card.write_text(json.dumps(json.loads(card.read_text()) | {"decision": {"threshold": 9.0, "in_data": False}}))
+    decides(in_data=False)
     assert labels() <= {"SUPPORTS", "REFUTES"}
-    assert "no claim that has a table is NOT ENOUGH INFO; --threshold=9.0 is the one" in capfd.readouterr().err
+    assert "no claim that has a table is NOT ENOUGH INFO; --threshold=9.0 was chosen" in capfd.readouterr().err
 
 
-def test_a_bundle_in_python(finished):
-    folder, _ = finished
-    if not (folder / "by_hand" / "joint_top3" / "bundle").exists():
-        main(
-            [
-                "export",
-                "--model",
-                str(folder / "out" / "models" / "joint_top3"),
-                "--out",
-                str(folder / "by_hand" / "joint_top3" / "bundle"),
-            ]
-        )
-    tables = list(open_folder(folder / "world").tables())[:3]
-    found = lisax.load(str(folder / "by_hand" / "joint_top3" / "bundle")).verify("Something is so.", tables)
-    assert sum(found.values()) == pytest.approx(1)
+def test_a_bundle_in_python(finished, by_hand):
+    tables = list(open_folder(finished[0] / "world").tables())[:3]
+    found = lisax.load(str(by_hand[0] / "joint_top3")).verify("Something is so.", tables)
+    assert sum(found.probabilities.values()) == pytest.approx(1)
 
 
 def test_a_model_that_was_damaged_and_trained_again_keeps_its_threshold(finished, capfd):
     folder, command = finished
     model = folder / "out" / "models" / "joint_top3"
-    before, predictions = FusionModel(model).decision, folder / "out" / "predictions" / "joint_top3.jsonl"
+    before, predictions = TableDecision.of(Model.open(model).card), folder / "out" / "predictions" / "joint_top3.jsonl"
     written = predictions.stat().st_mtime_ns
     assert before is not None
     (resolve_checkpoint(model) / "state" / "_METADATA").unlink()
     assert main(command) == 0
     said = capfd.readouterr().err
     assert "[train.joint_top3] is made again" in said and "[predict.joint_top3] done before" in said
-    assert FusionModel(model).decision == before and predictions.stat().st_mtime_ns == written
+    assert TableDecision.of(Model.open(model).card) == before and predictions.stat().st_mtime_ns == written
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """A LisT5 run that stops at retrieval tells and writes its figures; those of a whole run are kept."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`lisax reproduce`: what is recorded is read and checked, a row is run and compared, and RESULTS.md says the same."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -79,8 +77,8 @@ def sheet(tmp_path, monkeypatch):
         ("data: sample, weights", "data: simple, weights", ["field 'runs.paper.data'", "no data 'simple'"]),
         ("{command: run list5, data", "{data", ["field 'runs.paper'", "one of 'command' and 'script'"]),
         ("command: run list5,", "command: check,", ["field 'runs.paper.command'"]),
-        ("    what: pages", "   what: pages", [":13: this is no good YAML"]),
-        ("what: both", "what: both\n    what: twice", ["'what' stands twice"]),
+        ("    what: pages", "   what: pages", [":13: this is not valid YAML"]),
+        ("what: both", "what: both\n    what: twice", ["'what' occurs twice"]),
     ],
 )
 def test_an_error_names_file_row_and_field(sheet, before, after, told):
@@ -199,8 +197,7 @@ def test_results_has_the_matrix_as_it_is_recorded():
 
 
 @pytest.mark.parametrize(
-    "command",
-    sorted({run.command for sheet in sheets() for run in sheet.runs.values() if run.command}),
+    "command", sorted({run.command for sheet in sheets() for run in sheet.runs.values() if run.command})
 )
 def test_every_command_names_what_there_is(command):
     words = rewrite_gin_flags(shlex.split(command))

@@ -1,7 +1,5 @@
 """Who is trained on, who chooses checkpoints and who is reported: never the same."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil

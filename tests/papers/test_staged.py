@@ -1,7 +1,5 @@
 """A graph of stages: their order, what each may read, what makes it again, and the plan."""
 
-from __future__ import annotations
-
 import dataclasses
 from types import SimpleNamespace
 
@@ -165,6 +163,10 @@ def test_the_content_of_a_gin_file_counts_and_not_its_name(tmp_path):
     (tmp_path / "included.gin").write_text("A = 2\n")
     assert ran(tmp_path, content, train=entered(tmp_path / "b.gin", gin)) == ["second", "third"]
     assert ran(tmp_path, content, train=entered(tmp_path / "b.gin", gin), seed=4) == []
+    for value in (1, 2):
+        bound = {"rank": (str(tmp_path / "b.gin"), {"B": value})}
+        assert ran(tmp_path, content, train=bound) == ["second", "third"]
+    assert ran(tmp_path, content, train=bound) == []
 
 
 def test_only_what_a_stage_waits_for_is_made_with_it(tmp_path):

@@ -1,7 +1,5 @@
 """A run of open-domain table verification that stops at retrieval: one split is enough, and its figures are written."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

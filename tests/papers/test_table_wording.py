@@ -1,7 +1,5 @@
 """TabFact's claims in a run over tables: lemmatised as the paper has them, or as written."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

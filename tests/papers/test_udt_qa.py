@@ -1,7 +1,5 @@
 """`lisax run udt-qa` at the smallest size: its stages, their files, the report, resumption."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -30,8 +28,8 @@ EVAL_PERIOD = 2
 BATCH_SIZE = 4
 """
 RECIPE = """
-QuestionRecipe.train = {{'retriever': '{d}/retriever.gin', 'retriever_second': '{d}/second.gin',
-                        'reader_first': '{d}/first.gin', 'reader': '{d}/reader.gin'}}
+QuestionRecipe.train = {{'retriever': '{d}/retriever.gin', 'retriever_second': '{d}/retriever.gin',
+                        'reader_first': ('{d}/reader.gin', {{'PASSAGES': 1}}), 'reader': '{d}/reader.gin'}}
 QuestionRecipe.learned_from = ('text',)
 QuestionRecipe.indexes = ('text', 'verbalized')
 QuestionRecipe.passages = 5
@@ -49,24 +47,10 @@ QuestionRecipe.report_claims = 10
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("udt")
-    for name, file in (
-        ("retriever", "retriever_micro.gin"),
-        ("second", "retriever_second_micro.gin"),
-        ("first", "reader_first_micro.gin"),
-        ("reader", "reader_from_first_micro.gin"),
-    ):
+    for name, file in (("retriever", "retriever_micro.gin"), ("reader", "span_reader_micro.gin")):
         (folder / f"{name}.gin").write_text(GIN.format(file=file), encoding="utf-8")
     (folder / "recipe.gin").write_text(RECIPE.format(d=folder), encoding="utf-8")
-    arguments = [
-        "run",
-        "udt-qa",
-        "--pages",
-        "120",
-        "--out",
-        str(folder / "out"),
-        "--gin_file",
-        str(folder / "recipe.gin"),
-    ]
+    arguments = ["run", "udt-qa", "--pages=120", f"--out={folder / 'out'}", f"--gin_file={folder / 'recipe.gin'}"]
     assert cli.main(arguments) == 0
     return folder / "out", arguments
 
@@ -146,14 +130,10 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
     questions.write_text("".join((out / "world" / "questions.dev.jsonl").read_text().splitlines(True)[:3]))
     arguments = [
         "answer",
-        "--index",
-        str(out / "index" / "text"),
-        "--reader",
-        str(out / "models" / "reader_text"),
-        "--questions",
-        str(questions),
-        "--out",
-        str(tmp_path / "answers.jsonl"),
+        f"--index={out / 'index' / 'text'}",
+        f"--reader={out / 'models' / 'reader_text'}",
+        f"--questions={questions}",
+        f"--out={tmp_path / 'answers.jsonl'}",
     ]
     retriever = ["--retriever", str(out / "models" / "retriever_second_text")]
     for more in ([], [*retriever, "--method", "dense"], retriever):
@@ -166,13 +146,7 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
     before = (tmp_path / "answers.jsonl").read_text()
     assert (
         cli.main(
-            [
-                *arguments,
-                "--reader",
-                str(tmp_path / "reader_text"),
-                "--retriever",
-                str(tmp_path / "retriever_second_text"),
-            ]
+            [*arguments, f"--reader={tmp_path / 'reader_text'}", f"--retriever={tmp_path / 'retriever_second_text'}"]
         )
         == 0
     )

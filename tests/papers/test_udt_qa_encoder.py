@@ -1,7 +1,5 @@
 """UDT-QA on a pretrained encoder: its vectors as published and trained, and a reader that points on it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figures of the report that need no run."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from lisax.papers.udt_qa import report

@@ -1,7 +1,5 @@
 """`lisax plan --search` finds the fastest setting that fits, and compiles few whole programs for it."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Bundles of every kind, made once, and an empty cache for the indexes of each test session."""
 
-from __future__ import annotations
-
 import pytest
 from small_bundles import MODELS, bundle
 

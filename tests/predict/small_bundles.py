@@ -1,7 +1,5 @@
 """Bundles of every kind of model with parameters as they begin, in no time: what they say is arbitrary, not how it is used."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +57,8 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "listwise": (T5, _words("label_listwise", PAPER.label_words)),
     "text to text": (T5, _words("tables", PAPER.label_words, tables=2)),
     "parts": (T5, _words("table_parts", PAPER.ranking_words)),
-    "fusion": (
-        FusionConfig(T5),
-        {"family": "table_fusion", "preset": "paper", "max_tokens": MAX_TOKENS, "tables": 2},
-    ),
-    "pointer": (
-        POINTER,
-        {"family": "point_sentences", "preset": "paper", "max_tokens": MAX_TOKENS, "candidates": 8},
-    ),
+    "fusion": (FusionConfig(T5), {"family": "table_fusion", "preset": "paper", "max_tokens": MAX_TOKENS, "tables": 2}),
+    "pointer": (POINTER, {"family": "point_sentences", "preset": "paper", "max_tokens": MAX_TOKENS, "candidates": 8}),
     "page pointer": (
         PointerConfig(T5, relation="none", steps=2, hidden=8, hops=1, beam_size=2),
         {"family": "point_documents", "preset": "paper", "max_tokens": MAX_TOKENS, "candidates": 4},

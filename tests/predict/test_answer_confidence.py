@@ -1,7 +1,5 @@
 """The probability that a best cell answers a question, and `no answer here`."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -1,7 +1,5 @@
 """Aggregates of cells: exact against fractions, whatever their order, and none of nothing."""
 
-from __future__ import annotations
-
 import decimal
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """From a corpus to an index, and the cache of indexes."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Temperatures fitted on a user's own claims, and where they are stored."""
 
-from __future__ import annotations
-
 import json
 import shutil
 
@@ -105,16 +103,7 @@ def test_verify_fits_a_temperature_of_tables(bundles, tmp_path):
     )
     both = ["--index", str(cells.folder), "--claims", str(tmp_path / "claims.jsonl")]
     assert main(["retrieve", "cells", *both, "--out", str(tmp_path / "run")]) == 0
-    verify = [
-        "verify",
-        *both,
-        "--run",
-        str(tmp_path / "run"),
-        "--model",
-        str(model),
-        "--out",
-        str(tmp_path / "p.jsonl"),
-    ]
+    verify = ["verify", *both, f"--run={tmp_path / 'run'}", f"--model={model}", f"--out={tmp_path / 'p.jsonl'}"]
     assert main([*verify, "--calibrate"]) == 0
     assert ModelCard.read(model).calibration.claims == 2
 

@@ -1,7 +1,5 @@
 """Indexes with vectors of a small random encoder: what is encoded, the fused search, and what goes wrong."""
 
-from __future__ import annotations
-
 import gc
 import json
 import weakref
@@ -227,16 +225,11 @@ def test_the_verbs(tmp_path, model, capsys):
         cli.main(
             [
                 "rerank",
-                "--model",
-                "bm25",
-                "--index",
-                str(index),
-                "--claims",
-                str(claims),
-                "--run",
-                str(tmp_path / "3.trec"),
-                "--out",
-                out,
+                "--model=bm25",
+                f"--index={index}",
+                f"--claims={claims}",
+                f"--run={tmp_path / '3.trec'}",
+                f"--out={out}",
             ]
         )
         == 0

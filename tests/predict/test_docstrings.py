@@ -1,7 +1,5 @@
 """The examples in the docstrings of everything that `lisax` exports."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """GTR's layout, the encoder of a T5 in float16 with a dense layer beside it, gives the reference's vectors."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One verdict from those of several sources."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Published models in one command, through a server that speaks the Hub's protocol; their weights are random."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

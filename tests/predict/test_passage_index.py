@@ -1,7 +1,5 @@
 """Claims checked against sentences, rows and edges of one index by LisT5's own ranker and verifier."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

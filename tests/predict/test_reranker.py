@@ -1,7 +1,5 @@
 """A trained ranker that orders the best of another one again."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,8 +1,6 @@
 """The models that are shipped: what they were trained on, what they take, and what they say of simple claims and
 questions."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

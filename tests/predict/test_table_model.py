@@ -1,7 +1,5 @@
 """A model of the format TABLES reads in inference what its task gave it in training."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +9,7 @@ from lisax.formats import presets
 from lisax.formats.examples import write_examples
 from lisax.formats.tables import TABLES, TableExample, TableView
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
-from lisax.predict.text_model import TextModel
+from lisax.predict.model import Model
 from lisax.predict.verifier import tell_dropped_rows
 from lisax.records import Label
 from lisax.tasks import tables
@@ -47,7 +45,7 @@ def test_tokens_and_label_words_are_those_of_the_task(tmp_path, capsys):
         return made[0]
 
     card = TABLES.card(presets.PAPER, 90, 2) | {"architecture": {"vocab_size": vocabulary.size}}
-    model = TextModel(scorer_of, vocabulary, ModelCard(tmp_path, card))
+    model = Model.of_words(scorer_of, vocabulary, ModelCard(tmp_path, card))
     assert model.probabilities(EXAMPLES).shape == (2, 3)
     tell_dropped_rows(model, "the tables")
     assert (

@@ -1,7 +1,5 @@
 """Ranking by BM25 and a sentence encoder's vectors, without an index of vectors."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`lisax run verbalizer` and `lisax verbalize` with models of a moment, and the choice among hypotheses."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json
@@ -224,12 +222,9 @@ def test_a_file_beside_its_tables_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(Verbalizer, "open", lambda *_: verbalizer)
     command = [
         "verbalize",
-        "--model",
-        str(tmp_path / "none"),
-        "--tables",
-        str(tmp_path),
-        "--out",
-        str(tmp_path / "sentences.jsonl"),
+        f"--model={tmp_path / 'none'}",
+        f"--tables={tmp_path}",
+        f"--out={tmp_path / 'sentences.jsonl'}",
     ]
     (tmp_path / "none").mkdir()
     read, calls = verbalizer.verbalize, []
@@ -335,16 +330,11 @@ def of_towns(tmp_path):
     return [
         "run",
         "verbalizer",
-        "--data",
-        str(data),
-        "--tables",
-        str(tables),
-        "--out",
-        str(tmp_path / "out"),
-        "--report",
-        str(data),
-        "--gin_file",
-        str(tmp_path / "recipe.gin"),
+        f"--data={data}",
+        f"--tables={tables}",
+        f"--out={tmp_path / 'out'}",
+        f"--report={data}",
+        f"--gin_file={tmp_path / 'recipe.gin'}",
     ]
 
 
@@ -398,16 +388,11 @@ def test_iterate_and_verbalize(tmp_path, capsys):
         main(
             [
                 "verbalize",
-                "--model",
-                str(bundle),
-                "--out",
-                str(again),
-                "--beams",
-                "2",
-                "--tables",
-                str(tables),
-                "--pairs",
-                "2",
+                f"--model={bundle}",
+                f"--out={again}",
+                "--beams=2",
+                f"--tables={tables}",
+                "--pairs=2",
                 "--no-check",
             ]
         )
@@ -433,14 +418,10 @@ def test_data_that_cannot_be_reported_is_told_before_anything_is_trained(tmp_pat
             [
                 "run",
                 "verbalizer",
-                "--data",
-                str(tmp_path / "data"),
-                "--report",
-                str(tmp_path / "other"),
-                "--tables",
-                str(tmp_path / "tables.jsonl"),
-                "--out",
-                str(tmp_path / "out"),
+                f"--data={tmp_path / 'data'}",
+                f"--report={tmp_path / 'other'}",
+                f"--tables={tmp_path / 'tables.jsonl'}",
+                f"--out={tmp_path / 'out'}",
             ]
         )
         == 1

@@ -1,7 +1,5 @@
 """`lisax check --wikipedia` against a local server that answers as MediaWiki does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

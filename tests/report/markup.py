@@ -1,7 +1,5 @@
 """What tests see of a page: its elements, and texts that try to be more than text."""
 
-from __future__ import annotations
-
 from collections import Counter
 from html.parser import HTMLParser
 

@@ -1,7 +1,5 @@
 """Heatmaps: colours follow the scores and can be read, numbers are there as text, hostile cells stay text."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

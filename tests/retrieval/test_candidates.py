@@ -1,7 +1,5 @@
 """Candidate pages: three ways to find them, and what is never one."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Search over cells against the plain definition, whatever the tables, cuts and threads; damage, growth, columns."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Vectors beside an index: exact search against numpy, swapped sources, interruption, fusion."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

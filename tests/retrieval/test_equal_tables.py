@@ -1,7 +1,5 @@
 """The order of tables whose cells match a claim equally well."""
 
-from __future__ import annotations
-
 from lisax.records import Claim, Table
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.tables import Said, build_index, by_words, retrieve, said_by

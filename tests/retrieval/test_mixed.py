@@ -1,7 +1,5 @@
 """One index over sources that come and go: always what a full build gives."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 from lisax import cli
 from lisax.corpora import open_folder
 from lisax.errors import DataError, LisaxError
-from lisax.retrieval import bm25, mixed, passage_store
+from lisax.retrieval import bm25, mixed, record_store
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.folder import check
 from lisax.retrieval.passages import Passage, Source, source_of
@@ -124,7 +122,7 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
     assert run("--corpus", world, "--source", "pictures", "--out", index) == 2
     assert "'pictures' is not one of 'text', 'tables', 'graphs'" in capsys.readouterr().err
     assert run("--corpus", world, "--source", "text", "--verbalized", "any", "--out", index) == 2
-    assert "--source names text alone" in capsys.readouterr().err and not index.exists()
+    assert "--source names only text" in capsys.readouterr().err and not index.exists()
     assert run("--corpus", world, "--source", "text", "--out", index) == 0
     assert run("--corpus", world, "--source", "text", "--out", index, "--add") == 1
     assert "passages of 'text' already" in capsys.readouterr().err
@@ -138,7 +136,7 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
         assert "is an index of passages" in capsys.readouterr().err
     assert list(mixed.MixedIndex.open(index).sources) == [Source.TEXT]
     assert cli.main(["index", "documents", "--corpus", str(world), "--out", str(tmp_path / "pages")]) == 0
-    with pytest.raises(LisaxError, match="no index of passages"):
+    with pytest.raises(LisaxError, match="not an index of passages"):
         mixed.MixedIndex.open(tmp_path / "pages")
     (tmp_path / "claims.jsonl").write_text('{"id": "1", "claim": "goals"}\n')
     asked = ["--index", str(index), "--claims", str(tmp_path / "claims.jsonl"), "--out", str(tmp_path / "run.trec")]
@@ -155,14 +153,14 @@ def test_an_index_that_is_changed_while_it_is_opened_is_one_or_the_other(tmp_pat
     mixed.build_index({source: made(source, [f"{source} echo"]) for source in Source}, tmp_path)
     opened = []
 
-    def component(folder, name, original=passage_store.open_component):
+    def component(folder, name, original=record_store.open_component):
         opened.append(name)
         if len(opened) == moment:  # another process removes what is being opened
             monkeypatch.undo()
             mixed.remove_source(Source.GRAPH, tmp_path)
         return original(folder, name)
 
-    monkeypatch.setattr(passage_store, "open_component", component)
+    monkeypatch.setattr(record_store, "open_component", component)
     monkeypatch.setattr(bm25, "open_component", component)
     found = mixed.MixedIndex.open(tmp_path)
     assert opened and list(found.sources) == [Source.TEXT, Source.TABLE]

@@ -1,7 +1,5 @@
 """Pairs of a claim and a sentence, as many of each label."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

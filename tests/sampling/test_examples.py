@@ -1,7 +1,5 @@
 """Example builders on a corpus of a few pages."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Folds: every question held out once, groups together, the same whatever the order."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

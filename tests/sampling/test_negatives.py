@@ -1,7 +1,5 @@
 """Rank windows: who may be drawn, what a short list does, and that a draw depends on seed and claim alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

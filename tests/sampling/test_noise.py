@@ -1,7 +1,5 @@
 """Noise infusion, by its rules."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

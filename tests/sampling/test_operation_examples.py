@@ -1,7 +1,5 @@
 """Headers of tables as examples: whose operation is known, and files that read back equal."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

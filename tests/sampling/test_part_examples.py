@@ -1,7 +1,5 @@
 """Rows and columns of a table as examples: labels from answer cells, ids, and files that read back equal."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Builders of pointer examples over a handful of pages."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

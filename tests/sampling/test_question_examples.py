@@ -1,7 +1,5 @@
 """Gold passages from answer rows, hard negatives, a reader's passages."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Claims and questions are held out by page or table."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

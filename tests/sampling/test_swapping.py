@@ -1,7 +1,5 @@
 """Copies of pairs with other names and numbers: text and data change alike, and only what both say."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Example builders over a handful of tables."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Bundles that are really trained, and the page served as a user serves it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
@@ -36,12 +34,9 @@ def serve(tmp_path_factory, bundles):
             "-m",
             "lisax",
             "serve",
-            "--index",
-            str(index),
-            "--state",
-            str(state),
-            "--port",
-            "0",
+            f"--index={index}",
+            f"--state={state}",
+            "--port=0",
             *(part for bundle in bundles for part in ("--model", str(bundle))),
             *options,
         ]

@@ -2,8 +2,6 @@
 
 What they answer is arbitrary; that it is shown as it is, is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

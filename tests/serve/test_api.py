@@ -1,7 +1,5 @@
 """The HTTP API: each call, batches, streams, what is refused and how, and what operators see."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json

@@ -1,8 +1,6 @@
 """schemathesis tries the API by its own OpenAPI document: what the document allows is answered as it says, what it does
 not is refused, and nothing breaks."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from small_page import open_page

@@ -1,7 +1,5 @@
 """`lisax serve --mcp`: the tools, asked by the protocol's own client."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -3,8 +3,6 @@
 Skipped, with the reason, where there is no browser or nothing to drive it; `make test-browser` installs both.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

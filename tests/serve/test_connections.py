@@ -1,7 +1,5 @@
 """Many and slow clients, over real sockets: who wants too much or is late is let go, and others are answered."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

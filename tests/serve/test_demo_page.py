@@ -1,7 +1,5 @@
 """`lisax demo --serve`: a world is indexed once and served, with its claims and questions as examples."""
 
-from __future__ import annotations
-
 import itertools
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Who may ask: names, tokens, forms of our own, limits; and the headers of every answer."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 

@@ -4,8 +4,6 @@ what a phone shows; with models that draw their scores from the tokens, so that 
 `LISAX_PICTURES=write python -m pytest tests/serve/test_looks.py -k as_before` makes the pictures anew.
 """
 
-from __future__ import annotations
-
 import base64
 import importlib
 import os
@@ -81,10 +79,7 @@ def open_tab(chromium, address):
     def open_tab(size: str, scheme: str):
         width, height = SIZES[size]
         context = chromium.new_context(
-            base_url=address,
-            viewport={"width": width, "height": height},
-            color_scheme=scheme,
-            reduced_motion="reduce",
+            base_url=address, viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
         )
         context.set_default_timeout(30_000)
         opened.append(context)

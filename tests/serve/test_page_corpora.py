@@ -1,7 +1,5 @@
 """What the page is asked about: indexes that it is given and uploads, with their limits."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

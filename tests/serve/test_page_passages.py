@@ -1,7 +1,5 @@
 """The page over one index of text, tables and graphs: claims checked and questions answered from all of them."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """`lisax serve` and `lisax feedback export` from a shell: complaints before anything is served, a token, patience."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -132,16 +130,11 @@ def test_outside_of_loopback_a_token_is_asked_for_and_silence_ends(made, tmp_pat
         [
             *started,
             "serve",
-            "--model",
-            str(made[0]),
-            "--index",
-            str(made[1]),
-            "--host",
-            "0.0.0.0",
-            "--state",
-            str(tmp_path),
-            "--port",
-            "0",
+            f"--model={made[0]}",
+            f"--index={made[1]}",
+            "--host=0.0.0.0",
+            f"--state={tmp_path}",
+            "--port=0",
             "--log-json",
         ],
         stdout=subprocess.PIPE,
@@ -206,12 +199,9 @@ def test_feedback_export(made, tmp_path, capsys):
     arguments = [
         "feedback",
         "export",
-        "--index",
-        str(made[1]),
-        "--state",
-        str(tmp_path / "state"),
-        "--out",
-        str(tmp_path / "out"),
+        f"--index={made[1]}",
+        f"--state={tmp_path / 'state'}",
+        f"--out={tmp_path / 'out'}",
     ]
     assert main(arguments) == 1 and "no feedback" in capsys.readouterr().err
     store = Store(tmp_path / "state")
@@ -224,7 +214,9 @@ def test_feedback_export(made, tmp_path, capsys):
     store.close()
     assert main(arguments) == 0
     told = capsys.readouterr().out
-    assert "questions.train.jsonl: 1" in told and "no cell is said to be right: 1" in told and "that is gone: 1" in told
+    assert (
+        "questions.train.jsonl: 1" in told and "without a cell marked as right: 1" in told and "that is gone: 1" in told
+    )
     (line,) = (tmp_path / "out/questions.train.jsonl").read_text().splitlines()
     assert json.loads(line)["evidence"] == ["index:people-0#r0c1"]
     assert main(arguments) == 1 and "there already" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """The page without a model named: the checker that ships."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

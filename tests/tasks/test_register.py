@@ -99,14 +99,15 @@ def test_a_model_trained_on_a_registered_dataset_answers_from_its_bundle(folder,
     mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")
     train_a_step(tmp_path, {"inputs": 64, "targets": 2})
     model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
-    assert model.max_tokens == 64
+    assert model.model.max_tokens == 64
     if variant == "rank":
         assert len(model.rank("Town 1 has 2 harbours.", ["Town 1 has 1 harbours .", "Town 2"])) == 2
     else:
         for claim, sentence in (("a\ud800", "b"), ("a", "b\udfff")):
             with pytest.raises(LisaxError, match="half of a surrogate pair"):
                 model.verify(claim, [sentence])
-        assert sum(model.verify("Town 1 has 2 harbours.", ["Town 1 has 1 harbours ."]).values()) == pytest.approx(1)
+        shares = model.verify("Town 1 has 2 harbours.", ["Town 1 has 1 harbours ."]).probabilities
+        assert sum(shares.values()) == pytest.approx(1)
 
 
 def test_the_files_are_written_once_and_again_when_the_data_change(folder, monkeypatch):
@@ -245,7 +246,7 @@ def test_labels_mapped_anew_make_the_examples_anew(folder):
 
 @pytest.mark.parametrize("labels", [["DISPUTED"], {"DISPUTED": "MAYBE"}, {"DISPUTED": ["REFUTES"]}, {1: None}])
 def test_labels_that_stand_for_nothing_are_refused(folder, labels):
-    with pytest.raises(LisaxError, match="`labels` says for each name of a label which of 'SUPPORTS', .* found"):
+    with pytest.raises(LisaxError, match="`labels` maps each name of a label to one of 'SUPPORTS', .* found"):
         register("mine", folder=folder, vocabulary="bytes", labels=labels)
 
 

@@ -123,10 +123,13 @@ def test_an_adapter_is_trained_exported_and_trained_further(folder, encoder, tmp
         assert list(shares) == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
         assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
     model = open_model(trained("label_listwise_infused", first, "second"))
-    assert model.labels == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] and str(model.format) == "label_listwise"
+    assert (
+        model.card["text"]["labels"] == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
+        and str(model.format) == "label_listwise"
+    )
     assert read_card(tmp_path / "second").content["adapter"]["base"] == str(encoder)  # one adapter, not two
     ranker = open_model(trained("rank", first, "third"))
-    assert ranker.labels == ["relevant", "not relevant"]
+    assert ranker.card["text"]["labels"] == ["relevant", "not relevant"]
 
 
 @pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's files: lisax models get minilm")

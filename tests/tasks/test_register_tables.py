@@ -9,11 +9,11 @@ import pytest
 import seqio
 from read_tasks import read, train_a_step
 
-import lisax
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import write_json_lines
 from lisax.formats.examples import read_examples
 from lisax.formats.tables import TableExample, TableView
+from lisax.predict.model import Model
 from lisax.records import Hit
 from lisax.retrieval import runs
 from lisax.sampling import table_examples
@@ -84,14 +84,11 @@ def test_a_model_trained_on_registered_tables_answers_from_its_bundle(folder, tm
     mine = register("mine", folder=folder, vocabulary="train")
     mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")
     train_a_step(tmp_path, lengths)
-    model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
-    assert model.max_tokens == 96 and model.tables == (1 if variant == "tables_one" else 3)
+    model = Model.open(export(tmp_path / "model", tmp_path / "bundle"))
+    assert model.max_tokens == 96 and model.depth == (1 if variant == "tables_one" else 3)
     view = TableView("T1", "Seasons of Varn United", ("year", "goals"), (("1901", "41"),))
-    shares = (
-        model.probabilities([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))])
-        if variant == "tables_one"
-        else model.scores([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))]).probabilities
-    )
+    found = model.probabilities([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))])
+    shares = found if variant == "tables_one" else found.probabilities
     assert np.isfinite(shares).all()
 
 
@@ -179,7 +176,7 @@ def test_bad_tables_and_calls_are_named(folder, tmp_path):
     with pytest.raises(LisaxError, match="`claims` and `corpus`, or `claims` and `tables`"):
         register("mine", claims=claims, tables="t", corpus="p")
     with pytest.raises(
-        LisaxError, match="`evidence` is sentences, tables or cells and told of a folder only, found 'x'"
+        LisaxError, match="`evidence` must be 'sentences', 'tables' or 'cells', and only with `folder`, found 'x'"
     ):
         register("mine", folder=folder, evidence="x")
     (tmp_path / "pages").mkdir()

@@ -1,7 +1,5 @@
 """Words, folding and dates: what other rooms rely on, and where the two foldings differ on purpose."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -3,8 +3,6 @@
 The gold table alone does not show whether the claim is true: it has to see the others.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from lisax.models.architectures import FusionConfig, T5Config

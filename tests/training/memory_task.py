@@ -1,7 +1,5 @@
 """Training data in memory for tests, without TensorFlow: the targets are the first tokens of the inputs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lisax.models.architectures import T5Config

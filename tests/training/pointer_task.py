@@ -1,8 +1,6 @@
 """Pointing in memory: of four candidates two are evidence by their mark, in the order of their marks, and the second one's
 word is the label. Claims without information have neither."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lisax.models.architectures import PointerConfig, T5Config

@@ -1,7 +1,5 @@
 """Processes that are told to go in the middle of their work, and runs that go on with another number of them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

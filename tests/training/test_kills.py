@@ -1,7 +1,5 @@
 """Two kills of processes that train into a bucket; a hundred are `benchmarks/kills.py`."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import pytest

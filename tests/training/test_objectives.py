@@ -1,7 +1,5 @@
 """What is summed over a batch, by hand."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """What ends a run before its last step: a signal in the middle of an evaluation, a machine that says that it will go."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a run meets on real machines: a disk that fills up, a folder that somebody removes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What is logged of several steps, and when training ends early."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 import pytest
 from memory_task import config

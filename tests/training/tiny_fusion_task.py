@@ -1,7 +1,5 @@
 """The synthetic task of `fusion_task` as a seqio task, with a metric of the predicted probabilities."""
 
-from __future__ import annotations
-
 import numpy as np
 import seqio
 import tensorflow as tf

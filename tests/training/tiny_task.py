@@ -1,7 +1,5 @@
 """A seqio task small enough for tests: the target is the first word of the input."""
 
-from __future__ import annotations
-
 import numpy as np
 import seqio
 import tensorflow as tf

@@ -1,7 +1,5 @@
 """Models of the Hub by `hf:OWNER/NAME@REVISION`, from a local server that speaks the Hub's protocol."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

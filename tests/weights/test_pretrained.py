@@ -1,7 +1,5 @@
 """Pretrained models by name, from a small wheel in place of the package index; and the real one where it is here."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import os

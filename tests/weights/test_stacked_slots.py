@@ -1,7 +1,5 @@
 """Adafactor's slots of stacked layers: T5X's shapes, the updates of separate layers, and the way there and back."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Checkpoints that T5X itself wrote, through our reader and model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Claims over tables: an oracle reads the claim and the tables, and the words alone tell nothing."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import itertools

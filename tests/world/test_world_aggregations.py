@@ -1,7 +1,5 @@
 """Questions that several cells answer: an oracle agrees, and no other question of the world changes for them."""
 
-from __future__ import annotations
-
 import collections
 import json
 

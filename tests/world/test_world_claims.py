@@ -1,7 +1,5 @@
 """Labels and evidence of claims against an oracle that searches all sentences of the world."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import itertools
@@ -20,8 +18,8 @@ PAGES = 500  # the last neighbourhood is cut
 
 @pytest.fixture(scope="module")
 def world():
-    """(every sentence id -> what it states, all claims written)"""
-    sentences, stated = {}, []
+    """(every sentence id -> what it states, all claims written, (subject, relation) -> the true object)"""
+    sentences, stated, true = {}, [], {}
     for geography, place, pages in neighbourhoods(PAGES, seed=11):
         for page in pages:
             for number, (_text, facts) in enumerate(page.sentences):
@@ -35,10 +33,12 @@ def world():
                     )
                     for fact in facts
                 ]
+        for facts in place.facts:
+            true |= {(fact.subject.title, fact.relation.name): fact.text for fact in facts.values()}
         writer = ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"))
         for page in pages:
             stated += writer.claims(page.entity, 6)
-    return sentences, stated
+    return sentences, stated, true
 
 
 def decide(form, known):
@@ -66,7 +66,7 @@ def decide(form, known):
 
 
 def test_oracle_agrees(world):
-    sentences, stated = world
+    sentences, stated, _ = world
     stating = collections.defaultdict(list)
     for unit, facts in sentences.items():
         for subject, relation, *_ in facts:
@@ -148,6 +148,17 @@ def test_labels_and_kinds_are_balanced(world):
         assert low < sum(claim.kind == kind for claim in claims) / len(claims) < high
     counts = collections.Counter(claim.label for claim in claims)
     assert all(0.32 < counts[label] / len(claims) < 0.35 for label in LABELS)
+
+
+@pytest.mark.parametrize("kind, most", [(ONE_HOP, 0.55), (TWO_HOP, 0.65)])
+def test_half_of_the_undecidable_claims_have_a_false_object(world, kind, most):
+    """As among decided claims: an object must not say that its claim is undecidable."""
+    _, stated, true = world
+    undecided = [
+        one for one in stated if one.claim.kind == kind and one.claim.label is Label.NOT_ENOUGH_INFO and one.form.values
+    ]
+    false = sum(one.form.values[-1] != true[one.form.steps[-1]] for one in undecided)
+    assert len(undecided) > 60 and 1 - most < false / len(undecided) < most
 
 
 @pytest.mark.parametrize("kind", sorted(RELATIONS))

@@ -1,7 +1,5 @@
 """The world is hard enough: claims alone say nothing, and a small trained ranker clearly beats BM25."""
 
-from __future__ import annotations
-
 import collections
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Questions over the world's tables: an oracle reads question and table, and every kind is there in enough variety."""
 
-from __future__ import annotations
-
 import collections
 import json
 import re

@@ -1,7 +1,5 @@
 """The written world: same bytes for a seed, disjoint splits, consistent ids and tables."""
 
-from __future__ import annotations
-
 import collections
 import hashlib
 import itertools

@@ -21,7 +21,7 @@ from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5.recipe import WORLD_SHARES
 from lisax.papers.over_pages import PagePipeline
 from lisax.papers.stages import Stage
-from lisax.predict.pointer_model import PointerModel
+from lisax.predict.model import Model
 from lisax.predict.verifier import CLAIMS_AT_A_TIME, Verifier, verify_run
 from lisax.progress import counting, say
 from lisax.records import Claim, Hit, Label
@@ -95,7 +95,7 @@ class Deseption(EncoderPipeline, PagePipeline):
             and (self.recipe.hops == 2 or variant.documents != "hops")
         }
 
-    # --- Files and what stages read ---------------------------------------------------------
+    # --- Files and inputs of stages ---------------------------------------------------------
 
     def pages_file(self, which: str, role: str) -> Path:
         """The run file of pages: `candidates`, `documents` (pointed to) or `hops`."""
@@ -111,8 +111,8 @@ class Deseption(EncoderPipeline, PagePipeline):
         return page and Passage(page_id, page.title, "")
 
     def sentence_candidates(self, role: str, pages: str = "documents") -> dict[str, list[str]]:
-        """Candidate sentences from each claim's documents: all first sentences before any second one. Of GOLD as many as
-        are pointed to, those of the smallest evidence set first."""
+        """Candidate sentences from each claim's documents: all first sentences before any second one. Of GOLD only the
+        number that is pointed to, those of the smallest evidence set first."""
         if pages == GOLD:
             ranked = self.sentence_candidates(role)
             return {i: self._with_evidence(claim, ranked.get(i, ())) for i, claim in self.claims_of(role).items()}
@@ -253,16 +253,16 @@ class Deseption(EncoderPipeline, PagePipeline):
         )
 
     def _point(self, role: str) -> None:
-        model, claims = PointerModel(self.model_dir("documents")), self.limited(role)
+        model, claims = Model.open(self.model_dir("documents")), self.limited(role)
         ranked = pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
-        examples = list(pointer_examples.as_used(claims, ranked, self.page, lambda claim: (), model.candidates))
+        examples = list(pointer_examples.as_used(claims, ranked, self.page, lambda claim: (), model.depth))
         write_run(self.pages_file("documents", role), self._pointed(model, examples), "documents")
 
-    def _pointed(self, model: PointerModel, examples: Sequence[PointerExample]) -> Iterator[Hit]:
+    def _pointed(self, model: Model, examples: Sequence[PointerExample]) -> Iterator[Hit]:
         with counting(len(examples), "claims") as advance:
             for start in range(0, len(examples), CLAIMS_AT_A_TIME):
                 group = examples[start : start + CLAIMS_AT_A_TIME]
-                for example, pointers in zip(group, model.point(group, advance).pointers):
+                for example, pointers in zip(group, model.probabilities(group, advance).pointers):
                     places = [place for place in pointers if place >= 0]
                     for rank, place in enumerate(places, start=1):
                         yield Hit(example.claim_id, example.candidates[place].id, rank, 1 / rank)

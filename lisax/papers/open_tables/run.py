@@ -34,9 +34,9 @@ from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
-from lisax.predict.fusion_model import FusionModel, TableDecision
+from lisax.predict.model import Model
 from lisax.predict.opening import open_model
-from lisax.predict.text_model import TextModel
+from lisax.predict.table_decision import TableDecision, sufficiency
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
 from lisax.progress import counting, say
@@ -53,7 +53,7 @@ from lisax.weights.checkpoints import FITTED, write_fitted
 DEPTH = max(DEPTHS)
 ROLES = (TRAIN, VALIDATION, REPORT)
 NO_UNDECIDED = "no claim for train has the label NOT ENOUGH INFO, so that no model learns it"
-ORACLE = "oracle"  # a fusion model on the gold table alone
+ORACLE = "oracle"  # a fusion model on only the gold table
 RETRIEVED = "retrieved"  # the model `closed` on retrieved tables, one by one
 
 
@@ -66,7 +66,7 @@ class OpenTables(EncoderPipeline):
     world_settings = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
 
     def check_data(self) -> None:
-        """As for every paper; retrieval alone needs no more than one split, of claims with gold tables."""
+        """As for every paper; only retrieval needs no more than one split, of claims with gold tables."""
         splits = self.claim_splits
         if self.runner.until not in self._stages_of_retrieval or {"train"} < set(splits):
             super().check_data()
@@ -119,7 +119,7 @@ class OpenTables(EncoderPipeline):
     def main_run(self) -> Path:
         return self.run_file(self.recipe.strategy, self.recipe.entities, REPORT)
 
-    # --- What stages read -------------------------------------------------------------------
+    # --- Inputs of stages -------------------------------------------------------------------
 
     @functools.cached_property
     def tables(self) -> TableStore:
@@ -335,8 +335,7 @@ class OpenTables(EncoderPipeline):
             examples = self.examples(name, role)
             with counting(len(examples), "claims") as advance:
                 shares = scorer.probabilities(examples, advance).astype(np.float64)
-            if isinstance(scorer, TextModel):
-                tell_dropped_rows(scorer, f"{role}'s tables")
+            tell_dropped_rows(scorer, f"{role}'s tables")
             if role == VALIDATION:
                 calibration = _temperature(model, examples, shares, LABELS)
         write_fitted(
@@ -350,11 +349,11 @@ class OpenTables(EncoderPipeline):
             self._write(RETRIEVED, examples, calibration.apply(table_shares(scorer, examples)))
 
     def _predict_fusion(self, model: str, closest_to_gold: bool) -> None:
-        scorer, name = FusionModel(self.model_dir(model)), table_examples.file_name(depth_of(model))
+        scorer, name = Model.open(self.model_dir(model)), table_examples.file_name(depth_of(model))
         for role in (VALIDATION, REPORT):
             examples = self.examples(name, role)
             with counting(len(examples), "claims") as advance:
-                scores = scorer.scores(examples, advance)
+                scores = scorer.probabilities(examples, advance)
             tell_dropped_rows(scorer, f"{role}'s tables")
             with atomic_write(self.scores_file(model, role), "wb") as file:
                 buffer = io.BytesIO()
@@ -362,7 +361,7 @@ class OpenTables(EncoderPipeline):
                     buffer,
                     probabilities=scores.probabilities,
                     attention=scores.attention,
-                    sufficiency=scorer.sufficiency(examples, scores.probabilities),
+                    sufficiency=sufficiency(scorer, examples, scores.probabilities),
                 )
                 file.write(buffer.getvalue())
             if role == VALIDATION:
@@ -440,7 +439,7 @@ class OpenTables(EncoderPipeline):
 
     def decision(self, model: str) -> TableDecision | None:
         """The sufficiency threshold for NOT ENOUGH INFO: the most accurate one on the validation split, with its
-        precision there. None where every validation claim is decided."""
+        precision there. None if every validation claim is decided."""
         known = self.labelled(model, VALIDATION)
         missing, scores = ~self.decided(model, VALIDATION)[known], -self.sufficiency(model, VALIDATION)[known]
         if not missing.any():

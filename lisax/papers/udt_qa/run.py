@@ -22,6 +22,7 @@ from lisax.formats.examples import write_examples
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.models.architectures import SpanReaderConfig
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, EncoderPipeline, Pipeline, tell
+from lisax.papers.recipe import file_and_bindings
 from lisax.papers.settings import fact
 from lisax.papers.stages import Stage
 from lisax.papers.udt_qa.claims import ClaimChecks
@@ -206,8 +207,7 @@ class UdtQa(EncoderPipeline):
         return {unit.id for unit in itertools.chain(self.data.tables(), self.data.graphs())}
 
     def is_structure(self, unit: str) -> bool:
-        """Whether a unit is a table, a graph, or a part of one; its id alone does not distinguish it from a
-        sentence."""
+        """Whether a unit is a table, a graph, or a part of one; its id does not distinguish it from a sentence."""
         return unit in self.structures or ("#" in unit and unit.rpartition("#")[0] in self.structures)
 
     def _add(self, index: str, folder: Path) -> None:
@@ -300,7 +300,7 @@ class UdtQa(EncoderPipeline):
 
     def _points(self, reader: str) -> bool:
         """Whether a reader points to its answers; otherwise it generates them."""
-        return model_class_of(self.recipe.train[reader]) is SpanReaderConfig
+        return model_class_of(file_and_bindings(self.recipe.train[reader])[0]) is SpanReaderConfig
 
     def task_of(self, model: str) -> str:
         if model.startswith("retriever"):

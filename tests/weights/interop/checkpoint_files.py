@@ -1,7 +1,5 @@
 """A tiny T5 with random parameters and slots, as a checkpoint in memory, and ways to write it."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Hugging Face's BERT family: our folders and theirs, to the same states; files that are none, told."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

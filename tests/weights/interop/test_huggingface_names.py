@@ -1,7 +1,5 @@
 """Names and transposes of Hugging Face's T5, told apart from ours by hand; needs no torch."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

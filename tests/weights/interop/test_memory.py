@@ -1,7 +1,5 @@
 """Checkpoints are read and converted array by array: the peak of memory, measured in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

@@ -1,7 +1,5 @@
 """Checkpoints from one layout to another and back: parameters, slots and step stay what they were."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 
@@ -96,10 +94,8 @@ def test_architecture_of_a_gin_file(tmp_path, capsys):
         "checkpoint",
         "import",
         str(tmp_path / "first"),
-        "--out",
-        str(tmp_path / "ours"),
-        "--gin_file",
-        "models/t5_1_1_tiny.gin",
+        f"--out={tmp_path / 'ours'}",
+        "--gin_file=models/t5_1_1_tiny.gin",
     ]
     assert cli.main(import_) == 1
     assert "are not those of the model" in capsys.readouterr().err and not (tmp_path / "ours").exists()
@@ -114,7 +110,7 @@ def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
     _native(tmp_path / "first", config)
     export = ["export", "--model", str(tmp_path / "first"), "--out", str(tmp_path / "bundle")]
     assert cli.main(export) == 1
-    assert "has no vocabulary beside it" in capsys.readouterr().err and not (tmp_path / "bundle").exists()
+    assert "has no vocabulary next to it" in capsys.readouterr().err and not (tmp_path / "bundle").exists()
     vocabulary = small_vocabulary(tmp_path)
     assert (
         cli.main(
@@ -122,25 +118,15 @@ def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
                 "checkpoint",
                 "import",
                 str(tmp_path / "first"),
-                "--out",
-                str(tmp_path / "ours"),
-                "--vocabulary",
-                str(vocabulary),
+                f"--out={tmp_path / 'ours'}",
+                f"--vocabulary={vocabulary}",
             ]
         )
         == 0
     )
     assert (
         cli.main(
-            [
-                "checkpoint",
-                "export",
-                str(tmp_path / "ours"),
-                "--out",
-                str(tmp_path / "theirs"),
-                "--format",
-                "huggingface",
-            ]
+            ["checkpoint", "export", str(tmp_path / "ours"), f"--out={tmp_path / 'theirs'}", "--format=huggingface"]
         )
         == 0
     )

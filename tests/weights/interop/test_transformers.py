@@ -1,7 +1,5 @@
 """Hugging Face folders: `transformers` reads ours to the same logits, and we read theirs."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
