@@ -35,7 +35,7 @@ import numpy as np
 from lisax import shipped
 from lisax.corpora import open_folder
 from lisax.models.architectures import PairConfig
-from lisax.predict.pair_model import PairModel
+from lisax.predict.model import Model
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.scoring.backends import JAX, ONNX, ONNX_INT8
 from lisax.scoring.onnx.scoring import TOKENS_PER_BATCH
@@ -64,10 +64,10 @@ def generated(folder: Path, count: int) -> tuple[list[tuple[str, str]], list[str
 
 
 def labels_of_ours(backend: str) -> Way:
-    model = PairModel.open(shipped.labeller(), backend=backend)
+    model = Model.open(shipped.labeller(), backend=backend)
 
     def way(pairs: Texts) -> np.ndarray:
-        return model._scoring.probabilities([model.vocabulary.encode_pair(*pair, LONGEST).ids for pair in pairs])
+        return model._scorer.probabilities([model.vocabulary.encode_pair(*pair, LONGEST).ids for pair in pairs])
 
     return way
 

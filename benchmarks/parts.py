@@ -25,26 +25,26 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from lisax.scoring.program import first_step_logits
 
 from lisax.corpora import open_folder
 from lisax.formats.parts import TABLE_PARTS, PartExample
 from lisax.formats.presets import PAPER
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.t5 import Transformer
+from lisax.predict.model import Model
 from lisax.predict.part_scorer import PartScorer
 from lisax.predict.table_answers import TableAnswerer
-from lisax.predict.text_model import TextModel
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import build_index, open_index
 from lisax.sampling.part_examples import parts_of
 from lisax.scoring.labels import LabelScorer
-from lisax.scoring.program import first_step_logits
 from lisax.training.gin_files import configured
 from lisax.weights.model_card import ModelCard
 from lisax.world import write
 
 
-def micro_model(tables: TableStore, folder: Path, max_tokens: int) -> tuple[TextModel, Callable[[PartExample], float]]:
+def micro_model(tables: TableStore, folder: Path, max_tokens: int) -> tuple[Model, Callable[[PartExample], float]]:
     """Random weights, with a vocabulary of the tables; and the plain loop over them."""
     texts = (TABLE_PARTS.encode(part, count_tokens=len).inputs for table in tables for part in parts_of("", "", table))
     vocabulary = train_vocabulary(texts, folder / "spiece.model", 8000)
@@ -54,14 +54,14 @@ def micro_model(tables: TableStore, folder: Path, max_tokens: int) -> tuple[Text
         "MIXTURE_OR_TASK_NAME = 'cltr_parts'",
         f"TASK_FEATURE_LENGTHS = {{'inputs': {max_tokens}, 'targets': 2}}",
     ]
-    with configured("train", ["experiments/cltr/parts_micro.gin"], given) as config:
+    with configured("train", ["experiments/cltr/micro.gin"], given) as config:
         model = config.model.for_inference()
     tokens = jax.ShapeDtypeStruct((1, 2), np.int32)
     shapes = jax.eval_shape(Transformer(model).init, jax.random.key(0), tokens, tokens, tokens)["params"]
     rng = np.random.default_rng(0)
     weights = jax.tree.map(lambda leaf: rng.normal(0, 0.5, leaf.shape).astype(np.float32), shapes)
     card = TABLE_PARTS.card(PAPER, max_tokens) | {"architecture": {"vocab_size": model.vocab_size}}
-    made = TextModel(
+    made = Model.of_words(
         lambda pieces, longest: LabelScorer(model, weights, pieces, max_tokens=longest),
         vocabulary,
         ModelCard(folder, card),
@@ -69,7 +69,7 @@ def micro_model(tables: TableStore, folder: Path, max_tokens: int) -> tuple[Text
     return made, plain_loop(made, model, weights)
 
 
-def plain_loop(model: TextModel, config, weights):
+def plain_loop(model: Model, config, weights):
     """(one example) -> its probability: encoded, padded to the greatest length, a call of its own."""
     pieces = np.array([model.vocabulary.piece_id(word) for word in PAPER.ranking_words], np.int32)
     score = jax.jit(lambda weights, tokens: first_step_logits(Transformer(config), weights, tokens, pieces))
@@ -154,7 +154,7 @@ def main() -> None:
             build_index(data.tables(), index)
         store = TableStore.open(index)
         model, plain = (
-            (TextModel.open(arguments.model), None) if arguments.model else micro_model(store, folder, arguments.tokens)
+            (Model.open(arguments.model), None) if arguments.model else micro_model(store, folder, arguments.tokens)
         )
         questions = [question.text for question, _ in zip(data.questions(split), range(arguments.questions))]
         answerer = TableAnswerer(open_index(index), store, PartScorer(model))

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.predict.prompt_model import PromptModel
+from lisax.predict.ranker import Ranker
 from lisax.records import Label
 
 MINICHECK, MONOT5 = "hf:lytang/MiniCheck-Flan-T5-Large", "hf:castorini/monot5-base-msmarco"
@@ -69,9 +70,10 @@ def mrr(given: argparse.Namespace) -> bool:
     texts = {passage: text for passage, text in lines(given.collection, 2) if passage in wanted}
     if missing := wanted - texts.keys():
         sys.exit(f"{given.collection}: {len(missing):,} passages of the run are not in it, such as {min(missing)}")
-    model, ranks = PromptModel.open(given.model), []
+    ranker, ranks = Ranker.open(given.model), []
     for done, (query, passages) in enumerate(candidates.items(), start=1):
-        order = [passages[i] for i, _ in model.rank(queries[query], [texts[passage] for passage in passages])]
+        ranked = ranker.rank(queries[query], [texts[passage] for passage in passages])
+        order = [passages[int(one.unit)] for one in ranked]
         first = next((rank for rank, one in enumerate(order[:CUT], start=1) if one in relevant[query]), None)
         ranks.append(0.0 if first is None else 1 / first)
         print(f"\r{done:,} of {len(candidates):,} queries, MRR@{CUT} {np.mean(ranks):.4f}", end="", file=sys.stderr)

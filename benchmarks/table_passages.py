@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks import spread
 from lisax.corpora import open_folder
-from lisax.formats import faithfulness
+from lisax.faithful import facts
 from lisax.formats.triples import table_triples
 from lisax.metrics import open_qa
 from lisax.predict.passage_search import retrieve
@@ -52,8 +52,7 @@ def main() -> None:
         folder = Path(name)
         rows = (unit for table in tables for unit in table_triples(table))
         sentences = (
-            {"id": unit.id, "title": unit.title, "text": faithfulness.render(unit), "digest": unit.digest}
-            for unit in rows
+            {"id": unit.id, "title": unit.title, "text": facts.render(unit), "digest": unit.digest} for unit in rows
         )
         texts_of_row = passages.texts_in_order(enumerate(sentences, start=1), folder)
         made = {

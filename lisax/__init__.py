@@ -71,12 +71,9 @@ if TYPE_CHECKING:
     from lisax.examples import example_model, example_pages
     from lisax.predict.answerer import Answerer
     from lisax.predict.checker import Checker
-    from lisax.predict.fusion_model import FusionModel
     from lisax.predict.index import Index
-    from lisax.predict.pointer_model import PointerModel
     from lisax.predict.ranker import Ranker
     from lisax.predict.reader import Answer
-    from lisax.predict.text_model import TextModel
     from lisax.predict.verbalizer import Verbalizer
     from lisax.predict.verdicts import Evidence, Verdict
     from lisax.predict.verifier import Verifier
@@ -99,24 +96,23 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def load(path: str) -> TextModel | FusionModel | PointerModel:
-    """Loads the model exported to the folder `path` (see `lisax export`).
+def load(model: str, index: str | None = None) -> Ranker | Verifier | Answerer | Verbalizer:
+    """Opens a model as what it is by its card: a Ranker, a Verifier, a Verbalizer, or with the folder of an `index` an
+    Answerer.
 
-    The folder may come from an untrusted source: a `LisaxError` says what is wrong with it. Weights that are not
-    numbers are reported with the first score.
-
-    Labellers and evidence pointers have `verify("claim", evidence)`, rankers and pointers `rank(query, texts)`, and
-    table fusion `verify("claim", tables)`.
+    `model` is a checkpoint or a bundle, or a name that `lisax models list` shows. It may come from an untrusted source:
+    a `LisaxError` says what is wrong with it. Weights that are not numbers are reported with the first score.
 
     >>> import lisax
-    >>> verifier = lisax.load(lisax.example_model())
-    >>> shares = verifier.verify("Torimoor has 12,000 residents.", ["Torimoor is home to 39,000 people."])
-    >>> max(shares, key=shares.get).value
+    >>> verdict = lisax.load(lisax.example_model()).verify(
+    ...     "Torimoor has 12,000 residents.", ["Torimoor is home to 39,000 people."]
+    ... )
+    >>> verdict.label.value
     'REFUTES'
     """
     # Imported here so that `import lisax` costs nothing until a model is needed.
     from lisax.devices.platforms import choose_platforms
-    from lisax.predict.opening import open_model
+    from lisax.predict.loading import load
 
     choose_platforms()
-    return open_model(path)
+    return load(model, index)

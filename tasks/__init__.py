@@ -24,18 +24,10 @@ if getattr(_other, "__file__", None) and os.path.samefile(_other.__file__, __fil
         f"import '{_other.__name__}' everywhere in this process"
     )
 
-from . import labelling, msmarco, pairs, parts, pointer, pretraining, questions, ranking, tables, verbalizing  # noqa: E402
+from . import msmarco, parts, pointer, pretraining, questions, sentences, tables, verbalizing  # noqa: E402
 
-ranking.add_all()
-labelling.add_all()
-msmarco.add_all()
-pretraining.add_all()
-tables.add_all()
-parts.add_all()
-verbalizing.add_all()
-questions.add_all()
-pointer.add_all()
-pairs.add_all()
+for module in (sentences, msmarco, pretraining, tables, parts, verbalizing, questions, pointer):
+    module.add_all()
 
 # Both tasks on one sentence at once, for other models to start from: each is learned faster so than alone.
 seqio.MixtureRegistry.add("list5_base", ["list5_rank_entities", "list5_label_candidates"], default_rate=1.0)

@@ -16,11 +16,15 @@ from lisax.corpora.reading import SkippingWatch, Watch
 from lisax.errors import DataError, LisaxError
 from lisax.records import LABELS, Claim, Document, Label, Question, Table
 from lisax.sampling.examples import LIST_LENGTH
+from lisax.sampling.files import file_name
 from lisax.weights.pretrained import is_named
+
+from .locations import FileOf
 
 BY_SPLIT = ("claims", "questions")  # a path, or {split: path}
 PATHS = ("folder", "corpus", "tables", "vocabulary", "run", "reranked", "out")
 EVIDENCE = ("sentences", "tables", "cells")
+Files = str | os.PathLike | Mapping[str, str | os.PathLike]  # one, which is "train", or {split: file}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +49,8 @@ class ClaimDataset:
 
     name: str
     folder: str | os.PathLike | None = None
-    claims: str | os.PathLike | Mapping[str, str | os.PathLike] | None = None
-    questions: str | os.PathLike | Mapping[str, str | os.PathLike] | None = None
+    claims: Files | None = None
+    questions: Files | None = None
     corpus: str | os.PathLike | None = None
     tables: str | os.PathLike | None = None
     evidence: str | None = None
@@ -168,6 +172,10 @@ class ClaimDataset:
         beside = Path(self.folder) if self.folder is not None else Path(self.corpus or self.tables).parent
         return beside / f"{self.name}_tasks"
 
+    def file_of(self, stem: str) -> FileOf:
+        """Split -> a file of its examples."""
+        return lambda split: self.out_folder / file_name(stem, split)
+
     def read_claims(self, split: str, watch: Watch) -> Iterator[Claim]:
         if self.folder is not None:
             dataset = open_folder(self.folder)
@@ -241,6 +249,20 @@ def checked_claims(dataset: ClaimDataset, split: str) -> list[Claim]:
         claims.append(claim)
     watch.tell()
     return claims
+
+
+def check_ids(dataset: ClaimDataset, claims: Mapping[str, list[Claim]]) -> None:
+    """What is retrieved for a claim is known by its id alone: no two claims may share one."""
+    seen: dict[str, tuple[str, str]] = {}
+    for split, of_split in claims.items():
+        for claim in of_split:
+            before, text = seen.setdefault(claim.id, (split, claim.text))
+            if text != claim.text:
+                raise DataError(
+                    f"claim '{claim.id}' is in {before} too, with another text; ids must be distinct",
+                    path=dataset.claim_files[split],
+                    field="id",
+                )
 
 
 def check_evidence(dataset: ClaimDataset, missing: set[str], what: str) -> None:

@@ -6,6 +6,7 @@ vocabulary of a run, which are known only when the task is read.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import json
@@ -18,8 +19,8 @@ import seqio
 import tensorflow as tf
 
 from lisax.errors import DataError, LisaxError
-from lisax.formats import presets
-from lisax.formats.each import Encoded, encode_pairs, encode_texts, remembering
+from lisax.formats import each, presets
+from lisax.formats.each import remembering
 from lisax.formats.examples import Record
 from lisax.formats.format import RELEVANCE, Format
 from lisax.formats.label_words import single_pieces
@@ -36,6 +37,14 @@ SHUFFLED_LINES = 100_000
 CALL_SIZE = 32
 # Encoded records with several texts that are kept: some 10 kB each.
 KEPT_LINES = 10_000
+
+# What a column holds: tokens of any number, a text, or numbers of one shape.
+TOKENS, TEXT = tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.string)
+Row = Mapping[str, Any]  # column -> value
+Encoded = tuple[Callable[[bytes], Row | None], Mapping[str, tf.TensorSpec]]  # line -> row, and what is in its columns
+Encode = Callable[
+    [seqio.Vocabulary, Mapping[str, int]], Encoded
+]  # the vocabulary of the inputs, and lengths by feature
 
 
 @gin.configurable("lisax_format", module="tasks")
@@ -59,27 +68,105 @@ class LineSource(seqio.FunctionDataSource):
         super().__init__(lines, splits=splits)
 
 
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How a task is read. Without a vocabulary or preset, those of gin or the environment are used at reading."""
+
+    splits: Sequence[str] = ("train", "dev")
+    vocabulary: seqio.Vocabulary | None = None
+    preset: presets.Preset | None = None
+
+
 def features(vocabulary: seqio.Vocabulary) -> dict[str, seqio.Feature]:
     return {name: seqio.Feature(vocabulary, add_eos=True) for name in ("inputs", "targets")}
+
+
+def head_features(vocabulary: seqio.Vocabulary, classes: int) -> dict[str, seqio.Feature]:
+    """Those of a head on an encoder: inputs that end as they are, and numbers below `classes`."""
+    return {
+        "inputs": seqio.Feature(vocabulary, add_eos=False),
+        "targets": seqio.Feature(seqio.PassThroughVocabulary(classes), add_eos=False),
+    }
+
+
+def add_lines(
+    name: str,
+    file_of: locations.FileOf,
+    encode: Encode,
+    output_features: Mapping[str, seqio.Feature],
+    *,
+    splits: Sequence[str],
+    before: Sequence[Callable] = (),
+    metrics: Sequence[Callable] = (),
+    seen: Callable | None = None,
+) -> seqio.Task:
+    """Registers the task `name` over the lines of `file_of(split)`, which `encode` turns into columns.
+
+    `before` are preprocessors that turn the file's lines into records where it does not hold records; `seen` makes of
+    an example what the `metrics` see."""
+    return seqio.TaskRegistry.add(
+        name,
+        source=LineSource(name, file_of, splits),
+        preprocessors=[*before, seqio.CacheDatasetPlaceholder(), functools.partial(columns, encode=encode)],
+        output_features=output_features,
+        postprocess_fn=seen,
+        metric_fns=metrics,
+    )
+
+
+def columns(
+    dataset: tf.data.Dataset,
+    output_features: Mapping[str, seqio.Feature],
+    sequence_length: Mapping[str, int] | None,
+    *,
+    encode: Encode,
+) -> tf.data.Dataset:
+    """{"line": JSON record} -> the columns that `encode` makes of a line, in order; of some lines it makes none."""
+    one, spec = encode(output_features["inputs"].vocabulary, dict(sequence_length or {}))
+
+    def many(lines: np.ndarray) -> list[np.ndarray]:
+        rows = [row for row in map(one, lines) if row is not None]
+        made: list[np.ndarray] = []
+        for name, column in spec.items():
+            values = [row[name] for row in rows]
+            if column is TOKENS:
+                made += flat(values)
+            elif column is TEXT:
+                made.append(np.array([text.encode() for text in values], object))
+            else:
+                made.append(np.array(values, column.dtype.as_numpy_dtype).reshape(len(rows), *column.shape))
+        return made
+
+    kinds = [kind for one in spec.values() for kind in ((tf.int32, tf.int64) if one is TOKENS else (one.dtype,))]
+
+    def call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        found = iter(tf.numpy_function(many, [batch["line"]], kinds))
+        made = {}
+        for name, column in spec.items():
+            made[name] = values = next(found)
+            if column is TOKENS:
+                made[name] = ragged(values, next(found))
+            else:
+                values.set_shape([None, *column.shape])
+        return made
+
+    return dataset.batch(CALL_SIZE).map(call, num_parallel_calls=2).unbatch()
 
 
 def add(
     name: str,
     text_format: Format,
     file_of: locations.FileOf,
+    options: Options = Options(),
     *,
-    splits: Sequence[str] = ("train", "dev"),
-    vocabulary: seqio.Vocabulary | None = None,
-    preset: presets.Preset | None = None,
-    before: Sequence = (),
+    before: Sequence[Callable] = (),
     tables: int = 0,
     record: type[Record] | None = None,
 ) -> seqio.Task:
     """Registers the task `name` over `file_of(split)`, a file of example records of `text_format`.
 
-    Without a vocabulary or preset, those of gin or the environment are used at reading. `before` are
-    preprocessors that turn the file's lines into records where it does not hold records; `record` is their type
-    where it is not the format's own; `tables` is how many of them a record has.
+    `before` as in `add_lines`; `record` is the type of the records where it is not the format's own; `tables` is how
+    many of them a record has.
     """
     if text_format is TABLE_PARTS:
         figures = [metrics.accuracy, metrics.part_scores]
@@ -88,21 +175,18 @@ def add(
         figures = [metrics.accuracy, metrics.ranking_scores] if ranks else [metrics.label_accuracy]
     if text_format is TABLES:
         figures.append(metrics.dropped_rows)
-    task = seqio.TaskRegistry.add(
+    record = record or text_format.example
+    task = add_lines(
         name,
-        source=LineSource(name, file_of, splits),
-        preprocessors=[
-            *before,
-            seqio.CacheDatasetPlaceholder(),
-            functools.partial(
-                encode_records, task=name, text_format=text_format, preset=preset, record=record or text_format.example
-            ),
-        ],
-        output_features=features(vocabulary or default_vocabulary()),
-        postprocess_fn=with_record,
-        metric_fns=figures,
+        file_of,
+        functools.partial(encode_text, task=name, text_format=text_format, preset=options.preset, record=record),
+        features(options.vocabulary or default_vocabulary()),
+        splits=options.splits,
+        before=before,
+        metrics=figures,
+        seen=with_record,
     )
-    return described(task, text_format, preset, lambda lengths: lengths["inputs"], tables)
+    return described(task, text_format, options.preset, lambda lengths: lengths["inputs"], tables)
 
 
 def described(
@@ -128,86 +212,54 @@ def described(
     return task
 
 
-def encode_records(
-    dataset: tf.data.Dataset,
-    output_features: Mapping[str, seqio.Feature],
-    sequence_length: Mapping[str, int] | None,
+def encode_text(
+    vocabulary: seqio.Vocabulary,
+    lengths: Mapping[str, int],
     *,
     task: str,
     text_format: Format,
     preset: presets.Preset | None,
     record: type[Record],
-) -> tf.data.Dataset:
-    """{"line": JSON record} -> inputs, targets (int32 with EOS) and their texts, the record's ids and label.
+) -> Encoded:
+    """Inputs and targets with EOS and their texts, the record's ids and label.
 
-    `claim_id` and `sentence_ids` (of sentences or tables, joined by spaces) are strings, `relevant` is whether the
-    label is true, `dropped_rows` an int32, see `formats.tables`.
-
-    Documents are shortened to `sequence_length["inputs"]`; without lengths nothing is.
+    `sentence_ids` are of sentences or tables, joined by spaces, `relevant` is whether the label is true, for
+    `dropped_rows` see `formats.tables`. Documents are shortened to the length of the inputs; without one nothing is.
     """
-    wording, ids_of = wording_of(output_features, preset, text_format)
-    to_ids = encoder_of(output_features["inputs"].vocabulary)
-    max_tokens = (sequence_length or {}).get("inputs")
+    wording, ids_of = wording_of(vocabulary, preset, text_format)
+    to_ids, max_tokens = encoder_of(vocabulary), lengths.get("inputs")
 
-    def one(line: bytes) -> tuple:
+    def one(line: bytes) -> Row:
         example = parsed(line, record, task)
         text = text_format.encode(
             example, preset=wording, max_tokens=max_tokens, count_tokens=lambda text: len(ids_of(text))
         )
-        return (
-            ids_of(text.inputs),
-            [*to_ids(text.targets), EOS_ID],
-            text.inputs,
-            text.targets,
-            example.claim_id,
-            " ".join(example.unit_ids),
-            example.label is True,
-            text.dropped_rows,
-        )
-
-    def many(lines: np.ndarray) -> tuple:
-        inputs, targets, *others = zip(*map(one, lines))
-        return (
-            *flat(inputs),
-            *flat(targets),
-            *map(encoded, others[:4]),
-            np.array(others[4], bool),
-            np.array(others[5], np.int32),
-        )
-
-    def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        kinds = [tf.int32, tf.int64, tf.int32, tf.int64, *[tf.string] * 4, tf.bool, tf.int32]
-        inputs, input_lengths, targets, target_lengths, *others = tf.numpy_function(many, [batch["line"]], kinds)
-        for column in others:
-            column.set_shape([None])
         return {
-            "inputs": ragged(inputs, input_lengths),
-            "targets": ragged(targets, target_lengths),
-            **dict(
-                zip(
-                    (
-                        "inputs_pretokenized",
-                        "targets_pretokenized",
-                        "claim_id",
-                        "sentence_ids",
-                        "relevant",
-                        "dropped_rows",
-                    ),
-                    others,
-                    strict=True,
-                )
-            ),
+            "inputs": ids_of(text.inputs),
+            "targets": [*to_ids(text.targets), EOS_ID],
+            "inputs_pretokenized": text.inputs,
+            "targets_pretokenized": text.targets,
+            "claim_id": example.claim_id,
+            "sentence_ids": " ".join(example.unit_ids),
+            "relevant": example.label is True,
+            "dropped_rows": text.dropped_rows,
         }
 
-    return dataset.batch(CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+    texts = ("inputs_pretokenized", "targets_pretokenized", "claim_id", "sentence_ids")
+    numbers = {"relevant": tf.TensorSpec([], tf.bool), "dropped_rows": tf.TensorSpec([], tf.int32)}
+    return one, {"inputs": TOKENS, "targets": TOKENS, **dict.fromkeys(texts, TEXT), **numbers}
+
+
+def saying(card: Callable[..., dict], **read: int) -> Callable[..., dict]:
+    """`model_card` of a task, with how many columns of a table or sentences its models read."""
+    return lambda lengths: {**card(lengths), **read}
 
 
 def wording_of(
-    output_features: Mapping[str, seqio.Feature], preset: presets.Preset | None, text_format: Format
+    vocabulary: seqio.Vocabulary, preset: presets.Preset | None, text_format: Format
 ) -> tuple[presets.Preset, Callable[[str], list[int]]]:
     """The preset in the words of the task's vocabulary, each checked to be one piece, and text -> ids of an input with
     its special tokens."""
-    vocabulary = output_features["inputs"].vocabulary
     wording = preset or chosen_preset()
     if is_bytes(vocabulary):
         wording = wording.with_initials()
@@ -217,23 +269,23 @@ def wording_of(
 
 
 def each_encoder_of(
-    output_features: Mapping[str, seqio.Feature], preset: presets.Preset | None, text_format: Format
-) -> Callable[[Any, int], list[Encoded]]:
+    vocabulary: seqio.Vocabulary, preset: presets.Preset | None, text_format: Format
+) -> Callable[[Any, int], list[each.Encoded]]:
     """(example, most tokens of an input) -> the inputs of a format that has several for an example: pairs of texts where
     the vocabulary is that of an encoder of two segments."""
-    wording, ids_of = wording_of(output_features, preset, text_format)
-    vocabulary = output_features["inputs"].vocabulary
+    wording, ids_of = wording_of(vocabulary, preset, text_format)
     if reads_pairs(vocabulary):
-        return lambda example, max_tokens: encode_pairs(text_format, example, wording, max_tokens, vocabulary.plain)
-    return lambda example, max_tokens: encode_texts(text_format, example, wording, max_tokens, ids_of)
+        plain = vocabulary.plain
+        return lambda example, max_tokens: each.encode_pairs(text_format, example, wording, max_tokens, plain)
+    return lambda example, max_tokens: each.encode_texts(text_format, example, wording, max_tokens, ids_of)
 
 
-def kept_by_line(encode: Callable[[bytes], tuple]) -> Callable[[bytes], tuple]:
+def kept_by_line(encode: Callable[[bytes], Row]) -> Callable[[bytes], Row]:
     """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: what is
     trained on vectors that are known reads a small set again and again, faster than Python writes its texts."""
-    found: dict[bytes, tuple] = {}
+    found: dict[bytes, Row] = {}
 
-    def of(line: bytes) -> tuple:
+    def of(line: bytes) -> Row:
         key = hashlib.blake2b(line, digest_size=16).digest()
         if key not in found:
             made = encode(line)
@@ -254,9 +306,12 @@ def parsed(line: bytes, record: type[Record], task: str) -> Any:
         raise LisaxError(f"task '{task}': a line {trouble}: {error}: {line[:80]!r}") from None
 
 
-def encoded(texts: Sequence[str]) -> np.ndarray:
-    """Strings as TensorFlow takes them from numpy."""
-    return np.array([text.encode() for text in texts], object)
+def side_by_side(rows: Sequence[Sequence[int]], k: int, length: int) -> np.ndarray:
+    """Up to k rows end to end, each filled with 0 to `length`, int32 [k * length]."""
+    filled = np.zeros((k, length), np.int32)
+    for i, row in enumerate(rows):
+        filled[i, : len(row)] = row
+    return filled.reshape(-1)
 
 
 def flat(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:

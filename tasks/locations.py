@@ -63,6 +63,11 @@ def in_data_folder(pattern: str) -> FileOf:
     return file_of
 
 
+def examples(stem: str) -> FileOf:
+    """The file of a split of example records in the data folder."""
+    return in_data_folder(f"examples/{stem}.{{split}}.jsonl")
+
+
 def existing(path: Path, task: str) -> Path:
     if not path.is_file():
         raise LisaxError(f"the task '{task}' reads {path}, which does not exist")

@@ -1,26 +1,21 @@
-"""Tasks for pair scorers over the files of examples that the other tasks read, each as two texts and a class; here those of
-`ranking` and `labelling`, while `parts` and `tables` add theirs."""
+"""Tasks for pair scorers over the files of examples that the other tasks read, each as two texts and a class."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-import numpy as np
 import seqio
-import tensorflow as tf
 
 from lisax.errors import LisaxError
 from lisax.formats import presets
 from lisax.formats.examples import Record
 from lisax.formats.format import RELEVANCE, Format
-from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
-from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.models.pair import FIRST
 
-from . import labelling, locations, metrics
-from .example_tasks import CALL_SIZE, LineSource, chosen_preset, encoded, flat, parsed, ragged
+from . import locations, metrics
+from .example_tasks import TEXT, TOKENS, Encoded, Options, Row, add_lines, chosen_preset, head_features, parsed
 from .vocabularies import Pieces, encoder_vocabulary
 
 
@@ -28,84 +23,59 @@ def add(
     name: str,
     text_format: Format,
     file_of: locations.FileOf,
+    options: Options = Options(),
     *,
-    splits: Sequence[str] = ("train", "dev"),
-    vocabulary: Pieces | None = None,
-    preset: presets.Preset | None = None,
     tables: int = 0,
     record: type[Record] | None = None,
 ) -> seqio.Task:
-    """Registers the task `name` over `file_of(split)`, a file of example records of `text_format`; options as in
-    `example_tasks.add`."""
-    classes, figures = text_format.answer.classes, [metrics.pair_accuracy]
+    """Registers the task `name` over `file_of(split)`, a file of example records of `text_format`; `tables` and
+    `record` as in `example_tasks.add`."""
+    figures, preset = [metrics.pair_accuracy], options.preset
     if text_format.answer is RELEVANCE:
         figures.append(metrics.pair_parts if text_format is TABLE_PARTS else metrics.pair_ranking)
-    task = seqio.TaskRegistry.add(
+    record = record or text_format.example
+    task = add_lines(
         name,
-        source=LineSource(name, file_of, splits),
-        preprocessors=[
-            seqio.CacheDatasetPlaceholder(),
-            functools.partial(
-                encode_pairs, task=name, text_format=text_format, preset=preset, record=record or text_format.example
-            ),
-        ],
-        output_features={
-            "inputs": seqio.Feature(vocabulary or encoder_vocabulary(), add_eos=False),
-            "targets": seqio.Feature(seqio.PassThroughVocabulary(len(classes) + FIRST), add_eos=False),
-        },
-        postprocess_fn=with_class,
-        metric_fns=figures,
+        file_of,
+        functools.partial(encode_pair, task=name, text_format=text_format, preset=preset, record=record),
+        head_features(options.vocabulary or encoder_vocabulary(), len(text_format.answer.classes) + FIRST),
+        splits=options.splits,
+        metrics=figures,
+        seen=with_class,
     )
-
-    def model_card(lengths: Mapping[str, int]) -> dict:
-        return text_format.pair_card(preset or chosen_preset(), lengths["inputs"], tables)
-
-    task.model_card = model_card
+    task.model_card = lambda lengths: text_format.pair_card(preset or chosen_preset(), lengths["inputs"], tables)
     return task
 
 
-def encode_pairs(
-    dataset: tf.data.Dataset,
-    output_features: Mapping[str, seqio.Feature],
-    sequence_length: Mapping[str, int] | None,
+def encode_pair(
+    vocabulary: Pieces,
+    lengths: Mapping[str, int],
     *,
     task: str,
     text_format: Format,
     preset: presets.Preset | None,
     record: type[Record],
-) -> tf.data.Dataset:
-    """{"line": JSON record} -> inputs, both texts' ids with special tokens, and targets, one number: the class and
-    FIRST. Beside them are the class's name, the claim's id, and both texts."""
-    vocabulary, wording = output_features["inputs"].vocabulary.plain, preset or chosen_preset()
-    max_tokens = (sequence_length or {}).get("inputs")
-    classes = text_format.answer.classes
+) -> Encoded:
+    """Inputs, both texts' ids with special tokens, and targets, one number: the class and FIRST. Beside them are the
+    class's name, the claim's id, and both texts."""
+    plain, wording, classes = vocabulary.plain, preset or chosen_preset(), text_format.answer.classes
+    max_tokens = lengths.get("inputs")
 
-    def one(line: bytes) -> tuple:
+    def one(line: bytes) -> Row:
         example = parsed(line, record, task)
         if example.label is None:
             raise LisaxError(f"task '{task}': claim {example.claim_id} has no label")
         texts = text_format.pair(example, preset=wording)
-        ids = vocabulary.encode_pair(*texts, max_tokens).ids
-        label = list(classes).index(example.label)
-        return ids, [label + FIRST], " | ".join(texts), classes[example.label], example.claim_id
-
-    def many(lines: np.ndarray) -> tuple:
-        inputs, targets, *others = zip(*map(one, lines))
-        return *flat(inputs), *flat(targets), *map(encoded, others)
-
-    def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        kinds = [tf.int32, tf.int64, tf.int32, tf.int64, *[tf.string] * 3]
-        inputs, input_lengths, targets, target_lengths, *others = tf.numpy_function(many, [batch["line"]], kinds)
-        for column in others:
-            column.set_shape([None])
-        names = ("inputs_pretokenized", "targets_pretokenized", "claim_id")
         return {
-            "inputs": ragged(inputs, input_lengths),
-            "targets": ragged(targets, target_lengths),
-            **dict(zip(names, others, strict=True)),
+            "inputs": plain.encode_pair(*texts, max_tokens).ids,
+            "targets": [list(classes).index(example.label) + FIRST],
+            "inputs_pretokenized": " | ".join(texts),
+            "targets_pretokenized": classes[example.label],
+            "claim_id": example.claim_id,
         }
 
-    return dataset.batch(CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+    texts = ("inputs_pretokenized", "targets_pretokenized", "claim_id")
+    return one, {"inputs": TOKENS, "targets": TOKENS, **dict.fromkeys(texts, TEXT)}
 
 
 def with_class(given, example: Mapping | None = None, is_target: bool = False):
@@ -113,16 +83,3 @@ def with_class(given, example: Mapping | None = None, is_target: bool = False):
     if not is_target or example is None:
         return given
     return {"target": given, "class": int(example["targets"][0]) - FIRST, "claim_id": example["claim_id"].decode()}
-
-
-def add_all() -> None:
-    formats = {
-        "rank": RANK,
-        "rank_entities": RANK_ENTITIES,
-        "rerank": RANK,
-        labelling.CANDIDATES: LABEL_POINTWISE,
-        **labelling.VARIANTS,
-    }
-    for variant, text_format in formats.items():
-        file = "rank" if variant.startswith("rank") else variant
-        add(f"list5_pair_{variant}", text_format, locations.in_data_folder("examples/" + file + ".{split}.jsonl"))

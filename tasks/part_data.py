@@ -1,4 +1,4 @@
-"""The example files of a user's questions over tables, for `lisax.tasks.register`: rows and columns of the answering tables.
+"""The example files and tasks of a user's questions over tables, for `lisax.tasks.register`: rows and columns of the answering tables.
 
 A question's evidence names the cells that answer it, or a table; then its answers, which are text, are looked for in
 the table's cells (`lisax.corpora.answer_cells`). A question whose answer is no cell is left out, and counted. Tables that
@@ -15,13 +15,17 @@ from lisax.corpora import answer_cells
 from lisax.corpora.reading import Watch
 from lisax.errors import DataError
 from lisax.files.reading import get_field, read_json_lines
-from lisax.formats import parts
-from lisax.formats.parts import PartKind
+from lisax.formats.parts import PartKind, encode_part
 from lisax.records import Question, Table, is_cell, split_cell_id
 from lisax.sampling import part_examples
 
+from . import example_tasks, pairs, parts
 from .claim_dataset import ClaimDataset
+from .example_tasks import Options
 
+STEMS = {**{variant: [variant] for variant in parts.KINDS}, parts.PARTS: list(parts.KINDS)}
+DEFAULTS = (parts.PARTS, parts.PARTS)
+SHIPPED = "minilm-parts"
 JUDGEMENTS, JUDGED = "table_judgements.jsonl", (("id", str), ("table", str), ("relevant", bool))
 Placed = tuple[Question, Path, int | None]  # a question with its file and line
 
@@ -116,4 +120,9 @@ def texts(dataset: ClaimDataset, questions: Iterable[Placed]) -> Iterator[str]:
     yield from (question.text for question, *_ in questions)
     for table in dataset.read_tables():
         for example in part_examples.parts_of("", "", table):
-            yield parts.encode_part("", example.kind, example.header, example.cells, count_tokens=len)
+            yield encode_part("", example.kind, example.header, example.cells, count_tokens=len)
+
+
+def add(dataset: ClaimDataset, options: Options, on_encoder: bool) -> None:
+    register = pairs.add if on_encoder else example_tasks.add
+    parts.add_both(dataset.name, lambda kind: dataset.file_of(f"{parts.PARTS}_{kind}s"), options, add=register)

@@ -16,6 +16,7 @@ from lisax.sampling import operation_examples
 from lisax.sampling.part_examples import PARTS, file_name
 
 from . import example_tasks, pairs
+from .example_tasks import Options
 from .locations import FileOf, in_data_folder
 
 KINDS = {f"{kind}s": kind for kind in PartKind}
@@ -30,12 +31,16 @@ def add_all() -> None:
 
 
 def add_both(
-    name: str, file_of: Callable[[PartKind], FileOf], add: Callable[..., seqio.Task] = example_tasks.add, **options
+    name: str,
+    file_of: Callable[[PartKind], FileOf],
+    options: Options = Options(),
+    *,
+    add: Callable[..., seqio.Task] = example_tasks.add,
 ) -> dict[str, str]:
-    """Registers `{name}_rows`, `{name}_columns` and the mixture `{name}_parts` of as many examples of each; `add` and its
-    options are those of `example_tasks`, or of `pairs`. Returns {variant: name}."""
+    """Registers `{name}_rows`, `{name}_columns` and the mixture `{name}_parts` of as many examples of each; `add` is
+    that of `example_tasks`, or of `pairs`. Returns {variant: name}."""
     names = {variant: f"{name}_{variant}" for variant in VARIANTS}
     for variant, kind in KINDS.items():
-        add(names[variant], TABLE_PARTS, file_of(kind), **options)
+        add(names[variant], TABLE_PARTS, file_of(kind), options)
     seqio.MixtureRegistry.add(names[PARTS], [names[variant] for variant in KINDS], default_rate=1.0)
     return names

@@ -8,7 +8,7 @@ pairs, text to text: `pointer_titles` whether a page's title belongs to the clai
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import seqio
@@ -22,7 +22,8 @@ from lisax.formats.presets import Preset
 from lisax.formats.ranking import RANK
 
 from . import example_tasks, metrics
-from .locations import FileOf, in_data_folder
+from .example_tasks import TEXT, Encoded, Options, Row, add_lines, head_features
+from .locations import FileOf, examples
 from .vocabularies import encoder_vocabulary
 
 PAIR_TASKS = {"pointer_titles": RANK, "pointer_labels": LABEL_POINTWISE}
@@ -31,73 +32,58 @@ POINTER_TASKS = {"pointer_documents": POINT_DOCUMENTS, "pointer_sentences": POIN
 
 def add_all() -> None:
     for name, text_format in PAIR_TASKS.items():
-        example_tasks.add(name, text_format, in_data_folder("examples/" + name + ".{split}.jsonl"))
+        example_tasks.add(name, text_format, examples(name))
     for name, text_format in POINTER_TASKS.items():
-        add(name, text_format, in_data_folder("examples/" + name + ".{split}.jsonl"))
+        add(name, text_format, examples(name))
 
 
-def add(
-    name: str,
-    text_format: Format,
-    file_of: FileOf,
-    *,
-    splits: Sequence[str] = ("train", "dev"),
-    vocabulary: seqio.Vocabulary | None = None,
-    preset: Preset | None = None,
-) -> seqio.Task:
-    """Registers a pointing task over a file of pointer examples; a vocabulary or preset as in `example_tasks.add`."""
-    task = seqio.TaskRegistry.add(
+def add(name: str, text_format: Format, file_of: FileOf, options: Options = Options()) -> seqio.Task:
+    """Registers a pointing task over a file of pointer examples."""
+    task = add_lines(
         name,
-        source=example_tasks.LineSource(name, file_of, splits),
-        preprocessors=[
-            seqio.CacheDatasetPlaceholder(),
-            functools.partial(encode_candidates, task=name, text_format=text_format, preset=preset),
-        ],
-        output_features={
-            "inputs": seqio.Feature(vocabulary or encoder_vocabulary(), add_eos=False),
-            "targets": seqio.Feature(seqio.PassThroughVocabulary(COLUMNS), add_eos=False),
-        },
-        postprocess_fn=with_sets,
-        metric_fns=[metrics.pointed_recall],
+        file_of,
+        functools.partial(encode_candidates, task=name, text_format=text_format, preset=options.preset),
+        head_features(options.vocabulary or encoder_vocabulary(), COLUMNS),
+        splits=options.splits,
+        metrics=[metrics.pointed_recall],
+        seen=with_sets,
     )
     return example_tasks.described(
         task,
         text_format,
-        preset,
+        options.preset,
         lambda lengths: lengths["inputs"] // (lengths["targets"] // COLUMNS),
         lambda lengths: lengths["targets"] // COLUMNS,
     )
 
 
 def encode_candidates(
-    dataset: tf.data.Dataset,
-    output_features: Mapping[str, seqio.Feature],
-    sequence_length: Mapping[str, int] | None,
+    vocabulary: seqio.Vocabulary,
+    lengths: Mapping[str, int],
     *,
     task: str,
     text_format: Format,
     preset: Preset | None,
-) -> tf.data.Dataset:
-    """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k * COLUMNS], with ids and texts beside.
+) -> Encoded:
+    """Inputs [k * L] and targets [k * COLUMNS], with ids and texts beside.
 
     The candidates' tokens, each with its special tokens and filled with 0 to L, stand end to end, as do their numbers (see
     `formats.pointing`); both are 0 where a claim has fewer than k candidates. An example with more is an error.
 
-    `inputs_pretokenized` (a line a candidate), `targets_pretokenized` (gold places), `claim_id`, `candidate_ids`
-    (joined by spaces) and `sets` (places joined by spaces, sets by semicolons) are strings.
+    `inputs_pretokenized` has a line a candidate, `targets_pretokenized` the gold places; `candidate_ids` are joined by
+    spaces, and `sets` are places joined by spaces, sets by semicolons.
     """
-    lengths = sequence_length or {}
     k, rest = divmod(lengths.get("targets") or 0, COLUMNS)
     tokens = lengths.get("inputs") or 0
     if not k or rest or not tokens or tokens % k:
         raise LisaxError(
             f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k * {COLUMNS}}} "
-            f"for k candidates of L tokens, found {dict(lengths) or None}"
+            f"for k candidates of L tokens, found {lengths or None}"
         )
-    encode = example_tasks.each_encoder_of(output_features, preset, text_format)
+    encode = example_tasks.each_encoder_of(vocabulary, preset, text_format)
 
     @example_tasks.kept_by_line
-    def one(line: bytes) -> tuple:
+    def one(line: bytes) -> Row:
         example = example_tasks.parsed(line, PointerExample, task)
         count = len(example.candidates)
         if count > k:
@@ -105,36 +91,22 @@ def encode_candidates(
                 f"task '{task}': claim '{example.claim_id}' has {count} candidates, TASK_FEATURE_LENGTHS "
                 f"has room for {k}"
             )
-        inputs, targets = np.zeros((k, tokens // k), np.int32), np.zeros((k, COLUMNS), np.int32)
-        texts = encode(example, tokens // k)
-        for i, text in enumerate(texts):
-            inputs[i, : len(text.ids)] = text.ids
+        targets, texts = np.zeros((k, COLUMNS), np.int32), encode(example, tokens // k)
         if count:
             targets[:count] = pointer_targets(count, example.label, example.pointers, example.sets)
-        return (
-            inputs.reshape(-1),
-            targets.reshape(-1),
-            "\n".join(text.text for text in texts),
-            " ".join(map(str, example.pointers)),
-            example.claim_id,
-            " ".join(example.unit_ids),
-            ";".join(" ".join(map(str, places)) for places in example.sets),
-        )
+        return {
+            "inputs": example_tasks.side_by_side([text.ids for text in texts], k, tokens // k),
+            "targets": targets.reshape(-1),
+            "inputs_pretokenized": "\n".join(text.text for text in texts),
+            "targets_pretokenized": " ".join(map(str, example.pointers)),
+            "claim_id": example.claim_id,
+            "candidate_ids": " ".join(example.unit_ids),
+            "sets": ";".join(" ".join(map(str, places)) for places in example.sets),
+        }
 
-    def many(lines: np.ndarray) -> tuple:
-        inputs, targets, *texts = zip(*map(one, lines))
-        return (np.stack(inputs), np.stack(targets), *map(example_tasks.encoded, texts))
-
-    names = ("inputs", "targets", "inputs_pretokenized", "targets_pretokenized", "claim_id", "candidate_ids", "sets")
-    shapes = [[None, tokens], [None, k * COLUMNS], *[[None]] * 5]
-
-    def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        columns = tf.numpy_function(many, [batch["line"]], [tf.int32, tf.int32, *[tf.string] * 5])
-        for column, shape in zip(columns, shapes, strict=True):
-            column.set_shape(shape)
-        return dict(zip(names, columns, strict=True))
-
-    return dataset.batch(example_tasks.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+    texts = ("inputs_pretokenized", "targets_pretokenized", "claim_id", "candidate_ids", "sets")
+    numbers = {"inputs": tf.TensorSpec([tokens], tf.int32), "targets": tf.TensorSpec([k * COLUMNS], tf.int32)}
+    return one, numbers | dict.fromkeys(texts, TEXT)
 
 
 def with_sets(output, example: Mapping | None = None, is_target: bool = False):

@@ -145,4 +145,4 @@ def add(
 
 
 def add_all() -> None:
-    add("list5_span_corruption", locations.in_data_folder("examples/text.{split}.jsonl"))
+    add("list5_span_corruption", locations.examples("text"))

@@ -23,47 +23,40 @@ from lisax.models.dual_encoder import NEGATIVE, POSITIVE, question_room
 from lisax.sampling.question_examples import DEPTHS
 
 from . import example_tasks
-from .locations import FileOf, in_data_folder
+from .example_tasks import TEXT, Encoded, Options, Row, add_lines, head_features
+from .locations import FileOf, examples
 from .vocabularies import default_vocabulary, encoder_vocabulary, plain_of
 
 RETRIEVE_TASK = "questions_retrieve"
 READ_TASKS = {
     f"questions_{verb}_top{k}": (kind, k) for verb, kind in (("read", READ), ("point", POINT)) for k in DEPTHS
 }
-Encode = Callable[[QuestionExample, Vocabulary, Mapping[str, int]], tuple[np.ndarray, np.ndarray]]
+RowOf = Callable[[QuestionExample, Vocabulary, Mapping[str, int]], tuple[np.ndarray, np.ndarray]]
 
 
 def add_all() -> None:
-    add(RETRIEVE_TASK, RETRIEVE, in_data_folder("examples/retriever.{split}.jsonl"), retriever_batch)
+    add(RETRIEVE_TASK, RETRIEVE, examples("retriever"), retriever_batch)
     for name, (kind, k) in READ_TASKS.items():
-        encode = functools.partial(reader_row, kind=kind, k=k)
-        add(name, kind, in_data_folder("examples/reader.{split}.jsonl"), encode, k)
+        row_of = functools.partial(reader_row, kind=kind, k=k)
+        add(name, kind, examples("reader"), row_of, k)
 
 
 def add(
     name: str,
     kind: Format,
     file_of: FileOf,
-    encode: Encode,
+    row_of: RowOf,
     passages: int = 0,
-    *,
-    splits: Sequence[str] = ("train", "dev"),
-    vocabulary: seqio.Vocabulary | None = None,
+    options: Options = Options(),
 ) -> seqio.Task:
     """Registers the task `name` over a file of question examples; `passages`: of a reader's question."""
-    vocabulary = vocabulary or (default_vocabulary() if kind is READ else encoder_vocabulary())
+    vocabulary = options.vocabulary or (default_vocabulary() if kind is READ else encoder_vocabulary())
     # Classes and places are no pieces; of places the size says nothing, they are bounded by the inputs' length.
-    targets = vocabulary if kind is READ else seqio.PassThroughVocabulary(POSITIVE + 1)
-    task = seqio.TaskRegistry.add(
-        name,
-        source=example_tasks.LineSource(name, file_of, splits),
-        preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(_encode_lines, task=name, encode=encode)],
-        output_features={
-            "inputs": seqio.Feature(vocabulary, add_eos=False),
-            "targets": seqio.Feature(targets, add_eos=False),
-        },
-        metric_fns=[],
-    )
+    features = head_features(vocabulary, POSITIVE + 1)
+    if kind is READ:
+        features["targets"] = features["inputs"]
+    encode = functools.partial(encode_question, task=name, row_of=row_of)
+    task = add_lines(name, file_of, encode, features, splits=options.splits)
 
     def model_card(lengths: Mapping[str, int]) -> dict:
         if kind is RETRIEVE:
@@ -122,43 +115,23 @@ def _put(row: np.ndarray, start: int, ids: Sequence[int]) -> None:
     row[start : start + len(ids)] = ids
 
 
-def _encode_lines(
-    dataset: tf.data.Dataset,
-    output_features: Mapping[str, seqio.Feature],
-    sequence_length: Mapping[str, int] | None,
-    *,
-    task: str,
-    encode: Encode,
-) -> tf.data.Dataset:
-    """{"line": JSON record} -> inputs and targets, int32 of the given lengths, and the question's id and text."""
-    lengths = dict(sequence_length or {})
+def encode_question(vocabulary: seqio.Vocabulary, lengths: Mapping[str, int], *, task: str, row_of: RowOf) -> Encoded:
+    """Inputs and targets of the given lengths, and the question's id and text."""
     if not lengths.get("inputs") or not lengths.get("targets"):
         raise LisaxError(f"task '{task}': TASK_FEATURE_LENGTHS must give a length for inputs and targets")
-    vocabulary = plain_of(output_features["inputs"].vocabulary)
-    if vocabulary is None:
+    plain = plain_of(vocabulary)
+    if plain is None:
         raise LisaxError(f"task '{task}' reads with a SentencePiece vocabulary or a tokenizer.json, not with bytes")
 
-    def many(lines: np.ndarray) -> tuple:
-        examples = [example_tasks.parsed(line, QuestionExample, task) for line in lines]
-        inputs, targets = zip(*(encode(example, vocabulary, lengths) for example in examples))
-        return (
-            np.stack(inputs),
-            np.stack(targets),
-            example_tasks.encoded([example.question_id for example in examples]),
-            example_tasks.encoded([example.question for example in examples]),
-        )
+    def one(line: bytes) -> Row:
+        example = example_tasks.parsed(line, QuestionExample, task)
+        inputs, targets = row_of(example, plain, lengths)
+        return {
+            "inputs": inputs,
+            "targets": targets,
+            "question_id": example.question_id,
+            "inputs_pretokenized": example.question,
+        }
 
-    shapes = {
-        "inputs": [None, lengths["inputs"]],
-        "targets": [None, lengths["targets"]],
-        "question_id": [None],
-        "inputs_pretokenized": [None],
-    }
-
-    def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        columns = tf.numpy_function(many, [batch["line"]], [tf.int32, tf.int32, tf.string, tf.string])
-        for column, shape in zip(columns, shapes.values(), strict=True):
-            column.set_shape(shape)
-        return dict(zip(shapes, columns, strict=True))
-
-    return dataset.batch(example_tasks.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+    numbers = {name: tf.TensorSpec([lengths[name]], tf.int32) for name in ("inputs", "targets")}
+    return one, numbers | dict.fromkeys(("question_id", "inputs_pretokenized"), TEXT)

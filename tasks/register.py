@@ -47,35 +47,29 @@ import logging
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
 import seqio
 
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import atomic_write, write_json
 from lisax.formats import presets
-from lisax.formats.format import RELEVANCE
-from lisax.formats.ranking import RANK, RANK_ENTITIES
-from lisax.records import Claim
-from lisax.sampling import examples, files
-from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.pretrained import is_named
+from lisax.weights.vocabulary_check import vocabulary_of
 
-from . import example_tasks, pairs, part_data, parts, pretraining, table_data, tables
-from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, check_evidence, checked_claims, is_word
-from .labelling import VARIANTS
+from . import part_data, parts, sentence_data, table_data, tables
+from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, Files, is_word
+from .example_tasks import Options
 from .vocabularies import ByteVocabulary, Pieces, SentencePieces, encoder_of, train_vocabulary
 
 log = logging.getLogger(__name__)
 
-INFUSED = "label_listwise_infused"
-LISTS = 4  # of each claim, where a dataset says how many `sentences` are read
-CANDIDATES = 200  # sentences a claim, where BM25 has to find them
+# What decides claims -> the module that reads and checks them (`read`), writes their example files (`build`), names the
+# files of each variant of task (`STEMS`), and registers these (`add`).
+DATA: Mapping[str, ModuleType] = {"sentences": sentence_data, "tables": table_data, "cells": part_data}
 TRAINED_PIECES = 8000
-DEV_PAGES = 0.02  # of the corpus, held out of span corruption
-TASKS = {"rank": RANK, "rank_entities": RANK_ENTITIES, **VARIANTS}
-TABLE_TASKS = tables.TEXT_TASKS | tables.FUSION_TASKS
 MANIFEST = "dataset.json"
 _registered: dict[str, Registered] = {}
 
@@ -97,17 +91,14 @@ class Registered:
         Without a variant: label_listwise_infused, or of claims over tables tables_top5 (tables_closed on an encoder), of
         questions parts. `model` is a file of `gin_configs/models`, by default t5_1_1_small or minilm.
         """
-        variant = variant or {
-            "tables": "tables_closed" if self.on_encoder else "tables_top5",
-            "cells": parts.PARTS,
-        }.get(self.dataset.kind, "label_listwise_infused")
+        data = DATA[self.dataset.kind]
+        variant = variant or data.DEFAULTS[self.on_encoder]
         if variant not in self.tasks:
             raise LisaxError(f"no task '{variant}'; there are {', '.join(self.tasks)}")
         path = Path(path)
         description = path.with_suffix(".json")
         write_json(description, _as_json(self.dataset))
-        stems = parts.KINDS if variant == parts.PARTS else [_stem(variant)]
-        examples = sum(self.counts[stem].get("train", 0) for stem in stems)
+        examples = sum(self.counts[stem].get("train", 0) for stem in data.STEMS[variant])
         dev = "" if "dev" in self.dataset.claim_files else "EVAL_SPLIT = 'train'  # the dataset has no dev split\n"
         written = {
             "task": self.tasks[variant],
@@ -136,7 +127,7 @@ class Registered:
             "batch": batch,
             "warm_up": min(40, max(1, one_pass // 10)),
             "steps": max(100, one_pass),
-            "shipped": {"tables": "minilm-tables", "cells": "minilm-parts"}.get(self.dataset.kind, "minilm-text"),
+            "shipped": DATA[self.dataset.kind].SHIPPED,
         }
 
 
@@ -217,27 +208,44 @@ utils.RestoreCheckpointConfig.restore_step = False
 """
 
 
-def register(name: str, **fields) -> Registered:
+def register(
+    name: str,
+    *,
+    folder: str | os.PathLike | None = None,
+    claims: Files | None = None,
+    questions: Files | None = None,
+    corpus: str | os.PathLike | None = None,
+    tables: str | os.PathLike | None = None,
+    evidence: str | None = None,
+    vocabulary: str | os.PathLike | None = None,
+    run: str | os.PathLike | None = None,
+    reranked: str | os.PathLike | None = None,
+    sentences: int | None = None,
+    columns: int = 3,
+    preset: str | None = None,
+    seed: int = 0,
+    labels: Mapping[str, str | None] | None = None,
+    skip_bad: bool = False,
+    out: str | os.PathLike | None = None,
+) -> Registered:
     """Checks a dataset, writes its example files unless they are there, and registers its tasks: for T5, or for pair
     scorers where `vocabulary` is an encoder's, a `tokenizer.json` or a name such as "minilm".
 
-    `fields` are those of `ClaimDataset`. Every complaint about the data names file, line and field.
+    `ClaimDataset` explains the fields. Every complaint about the data names file, line and field.
     """
-    return _register(_dataset(name, fields))
+    # fmt: off
+    return register_dataset(ClaimDataset(
+        name, folder=folder, claims=claims, questions=questions, corpus=corpus, tables=tables, evidence=evidence,
+        vocabulary=vocabulary, run=run, reranked=reranked, sentences=sentences, columns=columns, preset=preset, seed=seed,
+        labels=labels, skip_bad=skip_bad, out=out,
+    ))
+    # fmt: on
 
 
-def _dataset(name: str, fields: Mapping[str, object]) -> ClaimDataset:
-    known = [field.name for field in dataclasses.fields(ClaimDataset)]
-    for field in fields:
-        if field not in known:
-            raise LisaxError(f"dataset '{name}': unknown field '{field}'; there are {', '.join(known)}")
-    return ClaimDataset(name, **fields)
-
-
-def _register(dataset: ClaimDataset) -> Registered:
-    name = dataset.name
-    variants = {"tables": TABLE_TASKS, "cells": parts.VARIANTS}.get(dataset.kind, TASKS)
-    tasks = {variant: f"{name}_{variant}" for variant in variants}
+def register_dataset(dataset: ClaimDataset) -> Registered:
+    """As `register`."""
+    name, data = dataset.name, DATA[dataset.kind]
+    tasks = {variant: f"{name}_{variant}" for variant in data.STEMS}
     taken = sorted({*tasks.values(), f"{name}_span_corruption"} & _known_tasks())
     if taken:
         raise LisaxError(f"there is already a task '{taken[0]}': register the dataset under another name")
@@ -246,39 +254,13 @@ def _register(dataset: ClaimDataset) -> Registered:
     if dataset.vocabulary != "train":  # a wrong path is told before the long work, not after
         vocabulary = _vocabulary(dataset)
         _check_preset(dataset, vocabulary)
-    counts = _build(dataset)
+    counts = _build(dataset, data)
     if dataset.vocabulary == "train":
         vocabulary = _vocabulary(dataset)
     on_encoder = isinstance(vocabulary, Pieces)
-    add = pairs.add if on_encoder else example_tasks.add
-    options = {"splits": splits, "vocabulary": vocabulary, "preset": preset}
+    data.add(dataset, Options(splits, vocabulary, preset), on_encoder)
     _registered[name] = Registered(dataset, tasks, counts, on_encoder)
-    if dataset.over_cells:
-        parts.add_both(name, lambda kind: _file_in(dataset.out_folder, f"{parts.PARTS}_{kind}s"), add, **options)
-        return _registered[name]
-    if dataset.over_tables:
-        for variant in TABLE_TASKS:
-            file_of = _file_in(dataset.out_folder, _stem(variant))
-            if variant in tables.FUSION_TASKS:
-                task = tables.add_fusion(tasks[variant], file_of, **options)
-            else:
-                task = tables.add_text(tasks[variant], file_of, add=add, **options)
-            task.model_card = _saying(task.model_card, columns=dataset.columns)
-        return _registered[name]
-    for variant, text_format in TASKS.items():
-        task = add(tasks[variant], text_format, _file_in(dataset.out_folder, _stem(variant)), **options)
-        if dataset.sentences is not None and variant == INFUSED:
-            task.model_card = _saying(task.model_card, sentences=dataset.sentences)
-    if not on_encoder:
-        pretraining.add(f"{name}_span_corruption", _file_in(dataset.out_folder, "text"), vocabulary)
     return _registered[name]
-
-
-def _stem(variant: str) -> str:
-    """The example files that a variant reads, which several variants share."""
-    if variant in TASKS and TASKS[variant].answer is RELEVANCE:
-        return "rank"
-    return TABLE_TASKS.get(variant, variant)
 
 
 def _check_preset(dataset: ClaimDataset, vocabulary: seqio.Vocabulary | None) -> None:
@@ -287,11 +269,6 @@ def _check_preset(dataset: ClaimDataset, vocabulary: seqio.Vocabulary | None) ->
             f"dataset '{dataset.name}': `preset` is a wording of T5's inputs, and {vocabulary.file} is an encoder's "
             "vocabulary, for pairs of texts, which have none: leave it out"
         )
-
-
-def _saying(card: Callable[..., dict], **read: int) -> Callable[..., dict]:
-    """`model_card` of a task, with how many columns of a table or sentences its models read."""
-    return lambda lengths: {**card(lengths), **read}
 
 
 def register_file(path: str | os.PathLike) -> Registered:
@@ -318,11 +295,14 @@ def register_file(path: str | os.PathLike) -> Registered:
             fields[field] = (
                 {split: beside(file) for split, file in files.items()} if isinstance(files, dict) else beside(files)
             )
-    dataset = _dataset(fields.pop("name"), fields)
+    known = [field.name for field in dataclasses.fields(ClaimDataset)]
+    if unknown := next((field for field in fields if field not in known), None):
+        raise LisaxError(f"dataset '{fields['name']}': unknown field '{unknown}'; there are {', '.join(known)}")
+    dataset = ClaimDataset(**fields)
     before = _registered.get(dataset.name)
     if before and _as_json(before.dataset) == _as_json(dataset) and set(before.tasks.values()) <= _known_tasks():
         return before
-    return _register(dataset)
+    return register_dataset(dataset)
 
 
 def _known_tasks() -> set[str]:
@@ -342,17 +322,13 @@ def _as_json(dataset: ClaimDataset) -> dict:
     return fields
 
 
-def _file_in(folder: Path, stem: str) -> Callable[[str], Path]:
-    return lambda split: folder / files.file_name(stem, split)
-
-
 def _vocabulary(dataset: ClaimDataset) -> seqio.Vocabulary | None:
     if dataset.vocabulary is None:
         return None
     if str(dataset.vocabulary) == "bytes":
         return ByteVocabulary()
     if is_named(dataset.vocabulary):
-        path = open_checkpoint(dataset.vocabulary).vocabulary
+        path = vocabulary_of(dataset.vocabulary)
         if path is None:
             raise LisaxError(f"dataset '{dataset.name}': the model {dataset.vocabulary} has no vocabulary beside it")
     else:
@@ -368,7 +344,7 @@ def _vocabulary(dataset: ClaimDataset) -> seqio.Vocabulary | None:
 # --- Example files --------------------------------------------------------------------------
 
 
-def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
+def _build(dataset: ClaimDataset, data: ModuleType) -> dict[str, dict[str, int]]:
     """Example files of all splits; returns {variant: {split: examples}}. Done already: nothing is read again."""
     out, fingerprint = dataset.out_folder, dataset.fingerprint()
     manifest = out / MANIFEST
@@ -376,106 +352,12 @@ def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
         written = json.loads(manifest.read_text(encoding="utf-8"))
         if written["fingerprint"] == fingerprint:
             return written["counts"]
-    read = part_data.read if dataset.over_cells else checked_claims
-    claims = {split: read(dataset, split) for split in dataset.claim_files}
-    if not dataset.over_cells:
-        _check_ids(dataset, claims)
-    skipped: Counter = Counter()
-    build = {"tables": table_data.build, "cells": part_data.build}.get(dataset.kind, _build_over_sentences)
-    counts = build(dataset, claims, skipped)
+    claims, skipped = {split: data.read(dataset, split) for split in dataset.claim_files}, Counter()
+    counts = data.build(dataset, claims, skipped)
     for reason, number in skipped.items():
         log.warning("%s: %s: %d", dataset.name, reason, number)
     if str(dataset.vocabulary) == "train":
-        texts = {"tables": table_data.texts, "cells": part_data.texts}.get(dataset.kind, _texts)
-        train_vocabulary(texts(dataset, claims.get("train", ())), out / "spiece.model", TRAINED_PIECES)
+        texts = data.texts(dataset, claims.get("train", ()))
+        train_vocabulary(texts, out / "spiece.model", TRAINED_PIECES)
     write_json(manifest, {"fingerprint": fingerprint, "counts": counts})
     return counts
-
-
-def _check_ids(dataset: ClaimDataset, claims: Mapping[str, list[Claim]]) -> None:
-    """What is retrieved for a claim is known by its id alone: no two claims may share one."""
-    seen: dict[str, tuple[str, str]] = {}
-    for split, of_split in claims.items():
-        for claim in of_split:
-            before, text = seen.setdefault(claim.id, (split, claim.text))
-            if text != claim.text:
-                raise DataError(
-                    f"claim '{claim.id}' is in {before} too, with another text; ids must be distinct",
-                    path=dataset.claim_files[split],
-                    field="id",
-                )
-
-
-def _build_over_sentences(
-    dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Counter
-) -> dict[str, dict[str, int]]:
-    out = dataset.out_folder
-    candidates = _candidates(dataset, [claim for of_split in claims.values() for claim in of_split])
-    reranked = _ranked(dataset.reranked) if dataset.reranked else candidates
-    wanted = {unit for run in (candidates, reranked) for units in run.values() for unit in units}
-    wanted.update(unit for of_split in claims.values() for claim in of_split for unit in claim.gold_ids)
-    present = {
-        sentence.id: examples.Passage(sentence.id, page.title, sentence.text)
-        for page in dataset.read_pages()
-        for sentence in page.sentences
-        if sentence.id in wanted
-    }
-    check_evidence(dataset, wanted - present.keys(), "a sentence of the corpus")
-    # Gaps that the owner's corpus has are left out of the examples, and counted.
-    passages = {unit: passage for unit, passage in present.items() if passage.text}
-    for run, path in ((candidates, dataset.run), (reranked, dataset.reranked)):
-        if path and passages.keys().isdisjoint(unit for units in run.values() for unit in units):
-            raise DataError("none of its ids is a sentence of the corpus ({page}_{n})", path=path)
-    counts: dict[str, dict[str, int]] = {}
-    draws = files.Draws(dataset.seed)
-    if dataset.sentences is not None:
-        draws = dataclasses.replace(draws, lists=LISTS, length=dataset.sentences)
-    for split, of_split in claims.items():
-        written = files.write_all(
-            out,
-            split,
-            of_split,
-            candidates,
-            reranked,
-            passages.get,
-            draws=draws,
-            training=split == "train",
-            skipped=skipped,
-        )
-        for variant, number in written.items():
-            counts.setdefault(variant, {})[split] = number
-    files.write_texts(out, dataset.read_pages(), DEV_PAGES)
-    return counts
-
-
-def _ranked(path: str | os.PathLike) -> dict[str, list[str]]:
-    from lisax.retrieval import runs
-
-    return examples.ranked_ids(runs.read_run(path))
-
-
-def _candidates(dataset: ClaimDataset, claims: list[Claim]) -> dict[str, list[str]]:
-    """Sentence ids for each claim: the user's run, or the claim's own candidates, or BM25 over sentences."""
-    if dataset.run is not None:
-        return _ranked(dataset.run)
-    found = {claim.id: list(claim.candidates) for claim in claims if claim.candidates}
-    rest = [claim for claim in claims if not claim.candidates]
-    if rest:
-        from lisax.retrieval import bm25
-
-        sentences = (
-            (sentence.id, f"{page.title} {sentence.text}")
-            for page in dataset.read_pages()
-            for sentence in page.sentences
-            if sentence.text
-        )
-        index = bm25.build(sentences, dataset.out_folder / "sentences.bm25")
-        hits = index.search([claim.text for claim in rest], CANDIDATES)
-        found |= {claim.id: [unit for unit, _ in of_claim] for claim, of_claim in zip(rest, hits, strict=True)}
-    return found
-
-
-def _texts(dataset: ClaimDataset, claims: Iterable[Claim]) -> Iterator[str]:
-    yield from (claim.text for claim in claims)
-    for page in dataset.read_pages():
-        yield f"{page.title} . {page.text}"

@@ -11,7 +11,7 @@ features are a row of encoder inputs for each table, see `encode_fusion`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import seqio
@@ -24,7 +24,8 @@ from lisax.formats.tables import TABLE_FUSION, TABLES, TableClass, TableExample,
 from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS, file_name
 
 from . import example_tasks, metrics, pairs
-from .locations import FileOf, in_data_folder
+from .example_tasks import TEXT, Encoded, Options, Row, add_lines, head_features
+from .locations import FileOf, examples
 from .vocabularies import encoder_vocabulary
 
 CLAIM_ONLY_TASK = "tables_claim_only"
@@ -36,149 +37,99 @@ FUSION_TASKS = {f"tables_fusion_top{k}": file_name(k) for k in DEPTHS}
 
 def add_all() -> None:
     for name, stem in TEXT_TASKS.items():
-        file_of = in_data_folder("examples/" + stem + ".{split}.jsonl")
+        file_of = examples(stem)
         add_text(name, file_of)
         add_text(name.replace("tables_", "tables_pair_"), file_of, variant=name, add=pairs.add)
-    wrong = in_data_folder("examples/" + CLOSED_AND_WRONG + ".{split}.jsonl")
+    wrong = examples(CLOSED_AND_WRONG)
     add_text(CLOSED_AND_WRONG.replace("tables_", "tables_pair_"), wrong, variant=CLOSED, add=pairs.add)
     for name, stem in FUSION_TASKS.items():
-        add_fusion(name, in_data_folder("examples/" + stem + ".{split}.jsonl"))
+        add_fusion(name, examples(stem))
 
 
 def add_text(
     name: str,
     file_of: FileOf,
+    options: Options = Options(),
     *,
     variant: str | None = None,
     add: Callable[..., seqio.Task] = example_tasks.add,
-    **options,
 ) -> seqio.Task:
     """Registers the task `name` of a `variant`, a key of `TEXT_TASKS` (None: the one that the name ends in), over a file
-    of table examples; `add` and its options are those of `example_tasks`, or of `pairs`."""
+    of table examples; `add` is that of `example_tasks`, or of `pairs`."""
     tables = next(number for key, number in TABLES_READ.items() if (variant or name).endswith(key))
-    return add(
+    return add(name, TABLES if tables else CLAIM_ONLY, file_of, options, tables=tables, record=TableExample)
+
+
+def add_fusion(name: str, file_of: FileOf, options: Options = Options()) -> seqio.Task:
+    """Registers a fusion task over a file of table examples."""
+    task = add_lines(
         name,
-        TABLES if tables else CLAIM_ONLY,
         file_of,
-        tables=tables,
-        record=TableExample,
-        **options,
-    )
-
-
-def add_fusion(
-    name: str,
-    file_of: FileOf,
-    *,
-    splits: Sequence[str] = ("train", "dev"),
-    vocabulary: seqio.Vocabulary | None = None,
-    preset: Preset | None = None,
-) -> seqio.Task:
-    """Registers a fusion task over a file of table examples; a vocabulary or preset as in `example_tasks.add`."""
-    classes = seqio.PassThroughVocabulary(len(TableClass))
-    task = seqio.TaskRegistry.add(
-        name,
-        source=example_tasks.LineSource(name, file_of, splits),
-        preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(encode_fusion, task=name, preset=preset)],
-        output_features={
-            "inputs": seqio.Feature(vocabulary or encoder_vocabulary(), add_eos=False),
-            "targets": seqio.Feature(classes, add_eos=False),
-        },
-        postprocess_fn=with_tables,
-        metric_fns=[metrics.fusion_accuracy, metrics.dropped_rows],
+        functools.partial(encode_fusion, task=name, preset=options.preset),
+        head_features(options.vocabulary or encoder_vocabulary(), len(TableClass)),
+        splits=options.splits,
+        metrics=[metrics.fusion_accuracy, metrics.dropped_rows],
+        seen=with_tables,
     )
     return example_tasks.described(
         task,
         TABLE_FUSION,
-        preset,
+        options.preset,
         lambda lengths: lengths["inputs"] // lengths["targets"],
         lambda lengths: lengths["targets"],
     )
 
 
 def encode_fusion(
-    dataset: tf.data.Dataset,
-    output_features: Mapping[str, seqio.Feature],
-    sequence_length: Mapping[str, int] | None,
-    *,
-    task: str,
-    preset: Preset | None,
-) -> tf.data.Dataset:
-    """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k], with ids and texts beside.
+    vocabulary: seqio.Vocabulary, lengths: Mapping[str, int], *, task: str, preset: Preset | None
+) -> Encoded:
+    """Inputs [k * L] and targets [k], with ids and texts beside.
 
     The tables' tokens, each with its special tokens and filled with 0 to L, stand end to end; a target is the table's
     `TableClass`, 0 with no tokens where a claim has fewer than k tables. k is the length of the targets and
     k * L that of the inputs; an example with more than k tables is an error.
 
-    `inputs_pretokenized` (a line a table), `targets_pretokenized`, `claim_id`, `table_ids` (joined by spaces)
-    and `label` are strings, `gold` bool [k], `dropped_rows` int32.
+    `inputs_pretokenized` has a line a table; `table_ids` are joined by spaces; `gold` is bool [k].
     """
-    lengths = sequence_length or {}
     k, tokens = lengths.get("targets"), lengths.get("inputs")
     if not k or not tokens or tokens % k:
         raise LisaxError(
             f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k}} for k tables "
-            f"of L tokens, found {dict(lengths) or None}"
+            f"of L tokens, found {lengths or None}"
         )
-    encode = example_tasks.each_encoder_of(output_features, preset, TABLE_FUSION)
+    encode = example_tasks.each_encoder_of(vocabulary, preset, TABLE_FUSION)
 
     @example_tasks.kept_by_line
-    def one(line: bytes) -> tuple:
+    def one(line: bytes) -> Row:
         example = example_tasks.parsed(line, TableExample, task)
         if len(example.tables) > k:
             raise LisaxError(
                 f"task '{task}': claim '{example.claim_id}' has {len(example.tables)} tables, "
                 f"TASK_FEATURE_LENGTHS has room for {k}: give `targets` as many"
             )
-        inputs, targets, gold = np.zeros((k, tokens // k), np.int32), np.zeros(k, np.int32), np.zeros(k, bool)
-        texts = encode(example, tokens // k)
-        for i, text in enumerate(texts):
-            inputs[i, : len(text.ids)] = text.ids
-        classes = table_classes(example.label, example.gold)
+        targets, gold = np.zeros(k, np.int32), np.zeros(k, bool)
+        classes, texts = table_classes(example.label, example.gold), encode(example, tokens // k)
         targets[: len(classes)], gold[: len(classes)] = classes, example.gold
-        return (
-            inputs.reshape(-1),
-            targets,
-            gold,
-            sum(text.dropped_rows for text in texts),
-            "\n".join(text.text for text in texts),
-            " ".join(TableClass(c).name.lower() for c in classes),
-            example.claim_id,
-            " ".join(example.unit_ids),
-            example.label or "",
-        )
+        return {
+            "inputs": example_tasks.side_by_side([text.ids for text in texts], k, tokens // k),
+            "targets": targets,
+            "gold": gold,
+            "dropped_rows": sum(text.dropped_rows for text in texts),
+            "inputs_pretokenized": "\n".join(text.text for text in texts),
+            "targets_pretokenized": " ".join(TableClass(c).name.lower() for c in classes),
+            "claim_id": example.claim_id,
+            "table_ids": " ".join(example.unit_ids),
+            "label": example.label or "",
+        }
 
-    def many(lines: np.ndarray) -> tuple:
-        inputs, targets, gold, dropped, *texts = zip(*map(one, lines))
-        return (
-            np.stack(inputs),
-            np.stack(targets),
-            np.stack(gold),
-            np.array(dropped, np.int32),
-            *map(example_tasks.encoded, texts),
-        )
-
-    names = (
-        "inputs",
-        "targets",
-        "gold",
-        "dropped_rows",
-        "inputs_pretokenized",
-        "targets_pretokenized",
-        "claim_id",
-        "table_ids",
-        "label",
-    )
-    shapes = [[None, tokens], [None, k], [None, k], *[[None]] * 6]
-
-    def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        kinds = [tf.int32, tf.int32, tf.bool, tf.int32, *[tf.string] * 5]
-        columns = tf.numpy_function(many, [batch["line"]], kinds)
-        for column, shape in zip(columns, shapes, strict=True):
-            column.set_shape(shape)
-        return dict(zip(names, columns, strict=True))
-
-    return dataset.batch(example_tasks.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+    numbers = {
+        "inputs": tf.TensorSpec([tokens], tf.int32),
+        "targets": tf.TensorSpec([k], tf.int32),
+        "gold": tf.TensorSpec([k], tf.bool),
+        "dropped_rows": tf.TensorSpec([], tf.int32),
+    }
+    texts = ("inputs_pretokenized", "targets_pretokenized", "claim_id", "table_ids", "label")
+    return one, numbers | dict.fromkeys(texts, TEXT)
 
 
 def with_tables(output, example: Mapping | None = None, is_target: bool = False):

@@ -129,8 +129,8 @@ def main() -> None:
     lisax("answer", "--index", MIXED, *read, "--questions", questions, "--out", "answers.jsonl")
     lisax("attack", "make", "--claims", claims, "--corpus", WORLD, "--kind", "date", "--out", "attacks")
 
-    labels = package.load("labeller").verify("Tarn is a town.", ["Tarn is a town in Ostra."])
-    assert abs(sum(labels.values()) - 1) < 1e-5
+    verdict = package.load("labeller").verify("Tarn is a town.", ["Tarn is a town in Ostra."])
+    assert abs(sum(verdict.probabilities.values()) - 1) < 1e-5
     assert package.load("ranker").rank("Tarn is a town.", ["Tarn is a town.", "Ostra is not."])
     for name in package.__all__:
         getattr(package, name)

@@ -105,22 +105,16 @@ def _lexical(source: Path, corpus: AttackCorpus, settings: AttackSettings) -> Le
     texts = [readable(line.text) for page in corpus.documents() for line in page.sentences]
     texts += [claim.text for claim in claims]
     model = evidence_model(settings.model or shipped.labeller(), corpus) if settings.guided else None
-    return LexicalSearch(
-        corpus, best_lexicon(corpus, claims, texts), Fluency(texts), model, fluency_bound=settings.fluency
-    )
+    lexicon = best_lexicon(corpus, claims)
+    return LexicalSearch(corpus, lexicon, Fluency(texts), model, fluency_bound=settings.fluency)
 
 
-def best_lexicon(corpus: AttackCorpus, claims: Sequence[Claim], texts: Sequence[str]) -> Lexicon:
-    """WordNet where it is installed, otherwise the vectors of MiniLM, which is fetched where it is not there yet; and in
-    either case what the corpus itself and rules tell."""
-    from lisax import shipped
-    from lisax.adversary.encoder_lexicon import EncoderLexicon
-    from lisax.adversary.hypernyms import RuleLexicon
+def best_lexicon(corpus: AttackCorpus, claims: Sequence[Claim]) -> Lexicon:
+    """Returns the lexicon of the corpus, preceded by WordNet if it is installed."""
     from lisax.adversary.lexicon import CorpusLexicon, Lexicons, WordNetLexicon
-    from lisax.predict.sentence_encoder import SentenceEncoder
 
-    general = WordNetLexicon.load() or EncoderLexicon(texts, SentenceEncoder.open(shipped.ENCODER).encode)
-    return Lexicons(general, RuleLexicon(), CorpusLexicon(corpus, claims))
+    of_corpus, wordnet = CorpusLexicon(corpus, claims), WordNetLexicon.load()
+    return Lexicons(wordnet, of_corpus) if wordnet else of_corpus
 
 
 def _stood(search: LexicalSearch) -> str:

@@ -74,31 +74,8 @@ urban rural
 land sea""".splitlines()
     ),
 )
-# Of two kinds that exclude one another, or of which neither is the other, as vectors of words do not show.
-_UNLIKE = (
-    frozenset((*NUMBERS, *_ORDINALS)),
-    *(frozenset(group) for group in GROUPS),
-    frozenset("several many some few most all numerous various".split()),
-    frozenset("often usually typically generally occasionally rarely sometimes".split()) - {"typically", "generally"},
-    frozenset("actor actress".split()),
-    frozenset("actors actresses".split()),
-    frozenset("city town village state country county region".split()),
-    frozenset("book novel story play poem film song album series".split()),
-    frozenset("film cinema theater theatre stage".split()),
-    frozenset("died killed murdered".split()),
-    frozenset("sentenced convicted".split()),
-    frozenset("failed attempted".split()),
-    frozenset("married divorced engaged".split()),
-    frozenset("defeated destroyed".split()),
-    frozenset("cat dog horse bird animal pet".split()),
-)
 _DETERMINER = re.compile(r"(?:\b(?:the|his|her|its|their)|'s?) $")
 _AT_LEAST = re.compile(r"\b(?:least|most|than|over|under|about|around|nearly|almost|up to|only|of) $")
-
-
-def are_unlike(one: str, two: str) -> bool:
-    """Whether two words are known not to mean the same, however near their vectors are."""
-    return any(one in group and two in group for group in _UNLIKE)
 
 
 def opposites(text: str, evidence: Container[str]) -> Iterator[Substitute]:

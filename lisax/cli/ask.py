@@ -6,6 +6,7 @@ from typing import Annotated
 
 import click
 
+from lisax.cli.check import Documents
 from lisax.cli.verbs import Argument, Count, Local, Option, Probability
 
 SHOWN = 0.0005  # a less probable answer, which would read 0.000, is shown as JSON or if it is the only one
@@ -23,14 +24,7 @@ def ask(
             default="the model of table rows and columns that comes with LisaX, if one does",
         ),
     ] = None,
-    corpus: Annotated[
-        Local | None,
-        Option(
-            "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one "
-            "such file. Its index is cached in $LISAX_CACHE (default: $XDG_CACHE_HOME/lisax).",
-            "DIR",
-        ),
-    ] = None,
+    corpus: Documents = None,
     index: Annotated[
         Local | None, Option("Instead of --corpus: an index of `lisax index mixed` or `tables`.", "INDEX")
     ] = None,

@@ -53,8 +53,7 @@ def make(
 ) -> None:
     """Write attacked claims with their evidence and pages.
 
-    Words for lexical come from WordNet where nltk and its data `wordnet` are installed, otherwise from the corpus, by the
-    vectors of MiniLM.
+    Words for lexical come from the corpus, and from WordNet too if nltk and its data `wordnet` are installed.
 
     lisax attack make --claims DIR --out ATTACKED --kind date --kind conjunction
     lisax attack make --claims DIR --out ATTACKED --kind lexical --model RUN/models/label_listwise

@@ -43,6 +43,14 @@ LabelWords = Annotated[
     str | None,
     Option("With --prompt, the answers: SUPPORTED,NOT-SUPPORTED or SUPPORTS,REFUTES,NOT-ENOUGH-INFO.", "W,W"),
 ]
+Documents = Annotated[
+    Local | None,
+    Option(
+        "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one "
+        "such file. Its index is cached in $LISAX_CACHE (default: $XDG_CACHE_HOME/lisax).",
+        "DIR",
+    ),
+]
 
 
 def words_of(given: str | None) -> tuple[str, ...]:
@@ -63,14 +71,7 @@ def check(
             names=("--verifier", "--model"),
         ),
     ] = None,
-    corpus: Annotated[
-        Local | None,
-        Option(
-            "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one "
-            "such file. Its index is cached in $LISAX_CACHE (default: $XDG_CACHE_HOME/lisax).",
-            "DIR",
-        ),
-    ] = None,
+    corpus: Documents = None,
     index: Annotated[
         Local | None, Option("Instead of --corpus: an index of `lisax index documents`, `mixed` or `cells`.", "INDEX")
     ] = None,

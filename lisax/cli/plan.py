@@ -35,7 +35,7 @@ def plan(
 
     Prints the memory, work and modelled speed of a program of the gin files. The exit code is 1 if it does not fit.
 
-        lisax plan --gin_file=experiments/list5/label_listwise_infused_xl.gin --topology v3-8 \\
+        lisax plan --gin_file=experiments/list5/model_xl.gin --topology v3-8 \\
         --gin.INITIAL_CHECKPOINT_PATH=None
     """
     from lisax.devices.platforms import plan_elsewhere

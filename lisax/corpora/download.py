@@ -1,7 +1,7 @@
 """Downloads one file: resumable, verified, and visible under its name only when complete.
 
 Not pooch, which starts again after an interruption and takes five times as long; urllib3's Retry gives up when a body
-breaks off (`benchmarks/libraries.py`).
+breaks off.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ plain cell (`td`), joined column by column; if there are no such rows, or only s
 by inline styles are left out, but not whole tables, since pages unfold them.
 
 Not lxml, which takes half the time for orderly pages: 140 KB of unclosed tags take it more than eight times as long as
-us, growing with their square, and its tree ends where 2,048 elements are open (`benchmarks/libraries.py`).
+us, growing with their square, and its tree ends where 2,048 elements are open.
 """
 
 from __future__ import annotations

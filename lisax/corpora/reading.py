@@ -5,7 +5,7 @@ collects problems. Known oddities of the owners' files (a blank page in FEVER's 
 are warnings: counted by kind and logged once at the end, never silent.
 
 Not msgspec or pydantic, with which reading pages takes 0.6 to 1.2 times as long: they accept deep nesting in skipped
-fields, report a lone surrogate as broken JSON, and would need a class per layout (`benchmarks/libraries.py`).
+fields, report a lone surrogate as broken JSON, and would need a class per layout.
 """
 
 from __future__ import annotations

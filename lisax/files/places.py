@@ -151,17 +151,6 @@ def send(source: Path, target: Path) -> None:
         _system().put_file(os.fspath(source), os.fspath(target))
 
 
-def create(path: Path, content: bytes) -> bool:
-    """Writes an object unless it exists, and returns whether it was written: of several concurrent calls one
-    succeeds."""
-    with telling(path):
-        try:
-            _system().pipe_file(os.fspath(path), content, mode="create")
-        except FileExistsError:
-            return False
-        return True
-
-
 def send_folder(source: Path, target: Path) -> None:
     """Uploads a folder; the files that mark it as complete come last."""
     files = [file for file in source.rglob("*") if file.is_file()]

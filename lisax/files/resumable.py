@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 
 from lisax.errors import LisaxError
 from lisax.files.places import is_remote, listing, telling, uploading
-from lisax.files.run_lock import LOCK, alone_in
 from lisax.files.writing import naming
 
 
@@ -61,25 +60,24 @@ def resumable_groups(path: Path, groups_after: Callable[[int], Iterable[Iterable
 def _gather_in_bucket(
     path: Path, gathering: Path, begin: bytes, groups_after: Callable[[int], Iterable[Iterable[str]]]
 ) -> None:
-    with alone_in(gathering):
-        written = listing(gathering)
-        start, groups = gathering / "from", [f"{number:08d}" for number in range(len(written))]
-        if "from" not in written or start.read_bytes() != begin:
-            for name in (name for name in written if name != LOCK):
-                (gathering / name).unlink()
-            written = {}
-            start.write_bytes(begin)
-        done = next((number for number, name in enumerate(groups) if name not in written), len(groups))
-        for number, group in enumerate(groups_after(done), start=done):
-            lines = "".join(line + "\n" for line in group)
-            with telling(gathering):
-                (gathering / f"{number:08d}").write_bytes(lines.encode())
-        names = sorted(name for name in listing(gathering) if name.isdigit())
-        with uploading(path, "wb") as file:
-            for name in names:
-                file.write((gathering / name).read_bytes())
-        for name in (*reversed(names), "from"):
+    written = listing(gathering)
+    start, groups = gathering / "from", [f"{number:08d}" for number in range(len(written))]
+    if "from" not in written or start.read_bytes() != begin:
+        for name in written:
             (gathering / name).unlink()
+        written = {}
+        start.write_bytes(begin)
+    done = next((number for number, name in enumerate(groups) if name not in written), len(groups))
+    for number, group in enumerate(groups_after(done), start=done):
+        lines = "".join(line + "\n" for line in group)
+        with telling(gathering):
+            (gathering / f"{number:08d}").write_bytes(lines.encode())
+    names = sorted(name for name in listing(gathering) if name.isdigit())
+    with uploading(path, "wb") as file:
+        for name in names:
+            file.write((gathering / name).read_bytes())
+    for name in (*reversed(names), "from"):
+        (gathering / name).unlink()
 
 
 def _append(file: BinaryIO, content: bytes, path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lisax.errors import LisaxError
-from lisax.formats.presets import Preset
 
 
 def single_pieces(words: Sequence[str], encode: Callable[[str], Sequence[int]]) -> tuple[int, ...]:
@@ -28,13 +27,3 @@ def single_pieces(words: Sequence[str], encode: Callable[[str], Sequence[int]]) 
             raise LisaxError(f"the label words '{owners[ids[0]]}' and '{word}' are the same piece of the vocabulary")
         owners[ids[0]] = word
     return tuple(owners)
-
-
-def label_ids(preset: Preset, encode: Callable[[str], Sequence[int]]) -> tuple[int, int, int]:
-    """Piece ids in the order of `LABELS`: supports, refutes, not enough info."""
-    return single_pieces(preset.label_words, encode)
-
-
-def ranking_ids(preset: Preset, encode: Callable[[str], Sequence[int]]) -> tuple[int, int]:
-    """Piece ids of (relevant, not relevant)."""
-    return single_pieces(preset.ranking_words, encode)

@@ -4,8 +4,9 @@
 
 The markers are not text: they are the vocabulary's sentinels, which a pretrained T5 has rows for, noted in the model's
 card. In the released wording `translate Graph to English:` comes first. Inputs and targets are folded (small letters,
-no accents); case, accents and punctuation come back from the input, see `restoring`. A row that is too long is read in
-pieces of whole pairs, each with the title; a value that is too long on its own is cut into several of the same name.
+no accents); `faithful.restoring` brings back case, accents and punctuation from the input. A row that is too long is
+read in pieces of whole pairs, each with the title; a value that is too long on its own is cut into several of the same
+name.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 - *Sufficiency*: a model's confidence that a table that decides the claim is among those it read; higher is surer. The
   precision-recall curve is over its thresholds; the area under it is average precision, the sum of (R_n - R_{n-1}) P_n
   over decreasing thresholds, as in scikit-learn (no interpolation). Scikit-learn itself takes two to four times the
-  time for the same figure, is 46 MiB, and takes two seconds to import (`benchmarks/libraries.py`).
+  time for the same figure, is 46 MiB, and takes two seconds to import.
 """
 
 from __future__ import annotations

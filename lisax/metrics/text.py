@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from lisax.errors import DataError, LisaxError
-from lisax.formats.faithfulness import Facts
+from lisax.faithful.facts import Facts
 from lisax.text.folding import RUN, fold
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from lisax.formats import presets
 from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, Vocabulary, train_vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
-from lisax.papers.recipe import WARM_UP, BaseRecipe, WarmUpRecipe
+from lisax.papers.recipe import WARM_UP, BaseRecipe, GinOfModel, WarmUpRecipe, file_and_bindings
 from lisax.papers.settings import fact, kept
 from lisax.papers.staged import Staged
 from lisax.papers.stages import Stage
@@ -46,9 +46,6 @@ class Pipeline(Staged):
     recipe_class: type[WarmUpRecipe]
     asked = "claims"
     world_settings: Mapping[str, Any] = {}  # arguments of `world.write` for generated worlds, besides size and seed
-    # Settings that the vocabulary's training texts depend on, besides those of the stages `indexed`.
-    settings_of_vocabulary: Sequence[str] = ("vocabulary",)
-    settings_of_texts: Sequence[str] = ("preset", "required_words", "warms_up")
 
     def __init__(self, data: Dataset, out: str | os.PathLike, recipe: WarmUpRecipe, *, until: str | None = None):
         super().__init__(data, out, recipe, until=until)
@@ -190,30 +187,24 @@ class Pipeline(Staged):
 
     def stages_before_training(self) -> list[Stage]:
         """The vocabulary and, where the recipe has a warm-up, a generated world and a run on it."""
-        recipe = self.recipe
+        warms_up = self.recipe.warms_up
         vocabulary = Stage(
             name="vocabulary",
-            after=[*self.indexed, *(["world"] if recipe.warms_up else [])],
-            reads=[
-                *self.settings_of_vocabulary,
-                *([] if recipe.vocabulary else ["vocabulary_size", *self.settings_of_texts]),
-            ],
+            after=[*self.indexed, *(["world"] if warms_up else [])],
             outputs=[self.vocabulary_file],
             work=self._write_vocabulary,
         )
-        if not recipe.warms_up:
+        if not warms_up:
             return [vocabulary]
         pipeline = self.warm_up_pipeline
         world_ = Stage(
             name="world",
-            reads=["warm_up_world"],
             outputs=[self.world_folder / "world.json"],
             work=lambda: world.write(self.world_folder, **self.warm_up_world),
         )
         warm_up = Stage(
             name=WARM_UP,
             after=["world", "vocabulary"],
-            reads=["warm_up", "warm_up_settings", "seed"],
             outputs=[self.warm_up_model(model) for model in self._warm_up_recipe(pipeline).train],
             work=functools.partial(self._warm_up, pipeline),
         )
@@ -245,6 +236,7 @@ class Pipeline(Staged):
 
     def _warm_up(self, pipeline: type[Pipeline]) -> None:
         """Runs the whole pipeline on the generated world; the models of this run start from its models."""
+        self.see("warm_up_settings")
         data = open_folder(self.world_folder)
         pipeline(data, self.out / WARM_UP, self._warm_up_recipe(pipeline)).train_models()
 
@@ -252,40 +244,42 @@ class Pipeline(Staged):
         """MODEL_DIR of `warm_up/MODEL`."""
         return self.out / WARM_UP / "models" / name.removeprefix(f"{WARM_UP}/")
 
-    def training(self, model: str, *, after: Sequence[str], reads: Sequence[str] = ("seed",)) -> Stage:
+    def training(self, model: str, *, after: Sequence[str]) -> Stage:
         """The stage that trains one model by its gin file, starting from the model that the recipe names.
 
-        `after`: the stages that write its examples; `reads`: the settings that its lengths, bindings and seed depend
-        on."""
-        initial: str | Path | None = self.recipe.initial.get(model)
+        `after`: the stages that write its examples."""
+        initial = self.recipe.initial.get(model)
         after = [*after, "vocabulary"]
         if initial in self.recipe.train:
             after.append(self.made_by(initial))
-            initial = self.model_dir(initial)
         elif initial and is_of_warm_up(initial):
             after.append(WARM_UP)
-            initial = self.warm_up_model(initial)
-        folder = self.model_dir(model)
         return Stage(
             name=f"train.{model}",
             after=after,
-            reads=[f"train.{model}", f"initial.{model}", "preset", *reads],
-            outputs=[folder],
-            work=functools.partial(self._train, model, folder, initial),
+            outputs=[self.model_dir(model)],
+            work=functools.partial(self._train, model),
         )
+
+    def start_of(self, model: str) -> str | Path | None:
+        """The checkpoint that a model's training starts from; None: from nothing."""
+        initial = self.recipe.initial.get(model)
+        if initial is None or is_of_warm_up(initial):
+            return initial and self.warm_up_model(initial)
+        return self.model_dir(initial) if initial in self.recipe.train else initial
 
     def made_by(self, model: str) -> str:
         """The stage after which a model of the run is ready to be used."""
         return f"train.{model}"
 
-    def _train(self, model: str, folder: Path, initial: str | Path | None) -> None:
+    def _train(self, model: str) -> None:
         train_by_gin(
             self.recipe.train[model],
-            folder,
+            self.model_dir(model),
             self.task_of(model),
             seed=self.seed_of(model),
             lengths=self.lengths_of(model),
-            initial=initial,
+            initial=self.start_of(model),
             data=self.examples_folder(model),
             vocabulary=self.vocabulary,
             preset=self.preset.name,
@@ -295,8 +289,6 @@ class Pipeline(Staged):
 
 class EncoderPipeline(Pipeline):
     """A pipeline whose recipe may name a pretrained encoder (`BackboneRecipe`): models on it have its vocabulary."""
-
-    settings_of_vocabulary = ("vocabulary", "backbone")
 
     @property
     def vocabulary_file(self) -> Path:
@@ -332,7 +324,7 @@ def make_vocabulary(
 
 
 def train_by_gin(
-    gin_file: str,
+    model: GinOfModel,
     folder: Path,
     task: str,
     *,
@@ -351,7 +343,8 @@ def train_by_gin(
     `bindings` are further gin bindings."""
     from lisax.training.gin_files import bindings_of, run_gin
 
-    values: dict[str, Any] = {
+    gin_file, values = file_and_bindings(model)
+    values = values | {
         "MODEL_DIR": folder.resolve(),
         "MIXTURE_OR_TASK_MODULE": "tasks",
         "MIXTURE_OR_TASK_NAME": task,

@@ -33,22 +33,10 @@ from lisax.sampling.files import hashed_share
 from lisax.weights.checkpoints import read_card, write_fitted
 
 ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the attacked versions of the reported claims
-# Settings that determine the claims of a run.
-SETTINGS_OF_CLAIMS = (
-    "data_files",
-    "validation_share",
-    "validation_by",
-    "validation_claims",
-    "report_claims",
-    "attacks",
-    "attacked_share",
-)
 
 
 class PagePipeline(Pipeline):
     """A run whose recipe is an `AttackRecipe` with BM25's `k1` and `b`."""
-
-    settings_of_texts = (*Pipeline.settings_of_texts, *SETTINGS_OF_CLAIMS)
 
     @property
     def indexed(self) -> list[str]:
@@ -110,16 +98,13 @@ class PagePipeline(Pipeline):
 
     def stages_of_corpus(self) -> list[Stage]:
         """BM25, titles and pages of the corpus, and the attacked claims if the recipe asks for them."""
-        index = Stage(
-            name="index", reads=["data_files", "k1", "b"], outputs=[self.index_folder], work=self._build_index
-        )
+        index = Stage(name="index", outputs=[self.index_folder], work=self._build_index)
         roles = self.recipe.attacked_roles
         if not roles:
             return [index]
         attack = Stage(
             name=ATTACK,
             after=["index"],
-            reads=[*SETTINGS_OF_CLAIMS, "attacked_claims", "seed"],
             outputs=[*map(self.attacks_file, roles), self.out / "attacks" / SUMMARY],
             work=self._attack,
         )

@@ -1,4 +1,4 @@
-"""The plan of a run as text: its stages with their dependencies, their state, and the settings they read."""
+"""The plan of a run as text: its stages with their dependencies, their state, and the settings they have read."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def _lines(planned: Planned) -> list[str]:
 
 def _shown(name: str, value: Any) -> str:
     """A setting with its value, or only its name where the value is a file's content."""
-    short = value is None or (isinstance(value, (bool, int, float, str, tuple)) and len(repr(value)) <= LONGEST)
+    short = value is None or (isinstance(value, (bool, int, float, str, list)) and len(repr(value)) <= LONGEST)
     return f"{name} = {value!r}" if short else name

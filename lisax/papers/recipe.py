@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 from lisax.errors import LisaxError
 from lisax.files.resumable import fingerprint
 from lisax.formats.vocabulary import SentencePieceVocabulary
+from lisax.papers.settings import CONTENT
 from lisax.sampling.splits import BY
 
 WARM_UP = "warm_up"
@@ -26,6 +27,19 @@ def gin_text(gin_file: str) -> str:
     return "\n".join([text, *map(gin_text, named)])
 
 
+# A model's gin file, or that with further bindings: ('models/x.gin', {'TRAIN_STEPS': 400}).
+GinOfModel = str | tuple[str, dict[str, Any]]
+
+
+def file_and_bindings(model: GinOfModel) -> tuple[str, dict[str, Any]]:
+    return (model, {}) if isinstance(model, str) else model
+
+
+def _gin_content(model: GinOfModel) -> Any:
+    gin_file, bindings = file_and_bindings(model)
+    return [gin_text(gin_file), bindings] if bindings else gin_text(gin_file)
+
+
 def _vocabulary_digest(path: str) -> str:
     return SentencePieceVocabulary(path).digest
 
@@ -34,9 +48,7 @@ def _model_files(path: str) -> list:
     return [path, fingerprint(Path(path))]
 
 
-# Metadata key of fields that hold paths: how to read the content of the path.
-CONTENT = "content"
-GIN_FILE: Mapping[str, Callable[[str], Any]] = {CONTENT: gin_text}
+GIN_FILE: Mapping[str, Callable[[str], Any]] = {CONTENT: _gin_content}
 VOCABULARY: Mapping[str, Callable[[str], Any]] = {CONTENT: _vocabulary_digest}
 MODEL: Mapping[str, Callable[[str], Any]] = {CONTENT: _model_files}
 
@@ -45,11 +57,11 @@ MODEL: Mapping[str, Callable[[str], Any]] = {CONTENT: _model_files}
 class BaseRecipe:
     """The settings of one paper's run. Defaults are the paper's.
 
-    `train` maps a model to its gin file; models that it does not name are neither trained nor reported. `initial` maps
-    a model to its starting point: another model of the run, `warm_up/MODEL`, or a checkpoint's path.
+    `train` maps a model to its gin file, or to a pair of that and further bindings; models that it does not name are
+    neither trained nor reported. `initial` maps a model to its starting point: another model of the run, `warm_up/MODEL`, or a checkpoint's path.
     """
 
-    train: dict[str, str] = dataclasses.field(default_factory=dict, metadata=GIN_FILE)
+    train: dict[str, GinOfModel] = dataclasses.field(default_factory=dict, metadata=GIN_FILE)
     initial: dict[str, str] = dataclasses.field(default_factory=dict)
     preset: str = "paper"
     # A SentencePiece model; None: train one of `vocabulary_size` pieces on the corpus.
@@ -110,28 +122,13 @@ class BaseRecipe:
         """Raises an error if a gin file of the recipe is missing; otherwise this would show only after hours of other
         stages."""
         for field in dataclasses.fields(self):
-            if field.metadata.get(CONTENT) is gin_text:
-                for name, path in _named(field.name, getattr(self, field.name)):
+            if field.metadata.get(CONTENT) is _gin_content:
+                for name, model in _named(field.name, getattr(self, field.name)):
+                    path, _ = file_and_bindings(model)
                     try:
                         gin_text(path)
                     except LisaxError as error:
                         raise LisaxError(f"{type(self).__name__}.{name} is '{path}': {error}") from None
-
-    def value(self, setting: str) -> Any:
-        """The value of a setting, for a digest: a field, a property, or an entry of a field that is a mapping
-        (`train.rank`).
-
-        For a gin file, a vocabulary or a model this is the content, not the path. None for an entry that does not
-        exist.
-        """
-        name, _, entry = setting.partition(".")
-        value = getattr(self, name)
-        if entry:
-            value = value.get(entry)
-        read = _fields(type(self)).get(name, {}).get(CONTENT)
-        if read is None or value is None:
-            return value
-        return {key: read(path) for key, path in value.items()} if isinstance(value, Mapping) else read(value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,12 +167,8 @@ class ClaimsRecipe(WarmUpRecipe):
     report_claims: int | None = None  # claims of the reported split that are used; None: all
 
 
-def _fields(recipe: type[BaseRecipe]) -> dict[str, Mapping[str, Any]]:
-    return {field.name: field.metadata for field in dataclasses.fields(recipe)}
-
-
-def _named(field: str, value: Any) -> Iterable[tuple[str, str]]:
-    """(name in the recipe, path) of the paths in a field."""
+def _named(field: str, value: Any) -> Iterable[tuple[str, GinOfModel]]:
+    """(name in the recipe, gin file) of the gin files in a field."""
     if isinstance(value, Mapping):
-        return [(f"{field}['{key}']", path) for key, path in value.items()]
+        return [(f"{field}['{key}']", model) for key, model in value.items()]
     return [] if value is None else [(field, value)]

@@ -1,8 +1,8 @@
-"""Restricts the settings that a stage's work may read to those declared by the stage or by the stages before it.
+"""Records the settings that a stage's work reads.
 
-If a stage's digest lacked a setting that its work reads, the stage would count as done after that setting changes. So
-the work reads the recipe through `View`, and cached properties of the run through `kept` and `fact`: reading an
-undeclared setting is an error, on the first run and on every later one.
+A setting that a stage's digest lacked could change, and the stage would still count as done. So nobody lists the
+settings of a stage: the work reads the recipe through `View`, and cached properties of the run through `kept` and
+`fact`, each of which reports what is read.
 """
 
 from __future__ import annotations
@@ -10,80 +10,82 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lisax.papers.staged import Staged
 
-
-class UndeclaredSetting(Exception):
-    """A stage's work read a setting that the stage does not declare: a bug in the program."""
+CONTENT = "content"  # metadata key of fields that hold paths: how to read the content of the path
 
 
 class View:
-    """A recipe that records in `seen` which settings are read, and refuses settings that are not in `declared`.
+    """A recipe that reports each setting that is read, by its name, to `see`.
 
-    `declared` None allows all. Properties and methods of the recipe get the view as `self`, so that the settings they
-    read are recorded too; a property that is declared by its own name is not traced further."""
+    A setting is a field (`seed`); a property, for which its own value counts and not what it is made of; an entry of a
+    mapping (`train.rank`), whether it exists (`train.rank?`), or the names of all (`train.*`); or a setting of a
+    dataclass in a field (`sizes.width`). Methods of the recipe get the view as `self`."""
 
-    def __init__(self, recipe: Any, declared: Collection[str] | None = None, stage: str = ""):
-        self._recipe, self._stage = recipe, stage
-        self._declared = None if declared is None else frozenset(declared)
+    def __init__(self, recipe: Any, see: Callable[[str], None], prefix: str = ""):
+        self._recipe, self._see, self._prefix = recipe, see, prefix
         self._fields = frozenset(field.name for field in dataclasses.fields(recipe))
-        self.seen: set[str] = set()
-
-    def inner(self) -> View:
-        """Another view of the same stage with its own record."""
-        return View(self._recipe, self._declared, self._stage)
-
-    def see(self, setting: str) -> None:
-        """Records that a setting is read; raises `UndeclaredSetting` where the stage does not declare it.
-
-        An entry of a mapping is declared by the mapping (`train`) or by itself (`train.rank`)."""
-        declared = self._declared
-        if declared is not None and setting not in declared and setting.partition(".")[0] not in declared:
-            raise UndeclaredSetting(
-                f"stage {self._stage} reads the setting '{setting}' and does not declare it: name it in the stage's "
-                "`reads`, or the stage is not made again when it changes"
-            )
-        self.seen.add(setting)
 
     def __getattr__(self, name: str) -> Any:
-        recipe = self._recipe
-        if name in self._fields:
-            value = getattr(recipe, name)
-            if isinstance(value, Mapping):
-                return _Entries(self, name, value)
-            self.see(name)
+        recipe, found = self._recipe, inspect.getattr_static(type(self._recipe), name, None)
+        if isinstance(found, FunctionType):
+            return MethodType(found, self)
+        value, setting = getattr(recipe, name), f"{self._prefix}{name}"
+        if name not in self._fields and not isinstance(found, (property, functools.cached_property)):
             return value
-        found = inspect.getattr_static(type(recipe), name, None)
-        if isinstance(found, property):
-            if self._declared is not None and name in self._declared:
-                self.seen.add(name)
-                return getattr(recipe, name)
-            return found.fget(self)
-        return MethodType(found, self) if isinstance(found, FunctionType) else getattr(recipe, name)
+        if isinstance(value, Mapping):
+            return _Entries(value, self._see, setting)
+        if dataclasses.is_dataclass(value):
+            return View(value, self._see, f"{setting}.")
+        self._see(setting)
+        return value
 
 
 class _Entries(Mapping):
-    """A mapping in a recipe. Reading an entry records that entry; iterating over it records the whole mapping."""
+    """A mapping in a recipe, which reports what is read of it."""
 
-    def __init__(self, view: View, field: str, entries: Mapping[str, Any]):
-        self._view, self._field, self._entries = view, field, entries
+    def __init__(self, entries: Mapping[str, Any], see: Callable[[str], None], field: str):
+        self._entries, self._see, self._field = entries, see, field
 
     def __getitem__(self, key: str) -> Any:
-        self._view.see(f"{self._field}.{key}")
+        self._see(f"{self._field}.{key}")
         return self._entries[key]
 
+    def __contains__(self, key: object) -> bool:
+        self._see(f"{self._field}.{key}?")
+        return key in self._entries
+
     def __iter__(self) -> Iterator[str]:
-        self._view.see(self._field)
+        self._see(f"{self._field}.*")
         return iter(self._entries)
 
     def __len__(self) -> int:
-        self._view.see(self._field)
+        self._see(f"{self._field}.*")
         return len(self._entries)
+
+
+def value_of(recipe: Any, setting: str) -> Any:
+    """The value of a setting as `View` names it. For a gin file, a vocabulary or a model this is the content, not the
+    path.
+
+    None for an entry that does not exist; raises `AttributeError` for a field or property that does not."""
+    name, _, entry = setting.partition(".")
+    value = getattr(recipe, name)
+    if dataclasses.is_dataclass(value):
+        return value_of(value, entry)
+    if entry == "*":
+        return list(value)
+    if entry.endswith("?"):
+        return entry[:-1] in value
+    if entry:
+        value = value.get(entry)
+    read = next((field.metadata.get(CONTENT) for field in dataclasses.fields(recipe) if field.name == name), None)
+    return value if read is None or value is None else read(value)
 
 
 class kept:
@@ -100,21 +102,22 @@ class kept:
         if run is None:
             return self
         if self._name not in run.__dict__:
-            with run.seeing() as view:
+            seen: dict[str, None] = {}
+            with run.seen_by(seen.setdefault):
                 value = self._compute(run)
-            run.__dict__[self._name] = value, frozenset(view.seen)
+            run.__dict__[self._name] = value, tuple(seen)
         value, seen = run.__dict__[self._name]
         for setting in seen:
             run.see(setting)
         return value
 
     def __set__(self, run: Staged, value: Any) -> None:
-        run.__dict__[self._name] = value, frozenset()
+        run.__dict__[self._name] = value, ()
 
 
 class fact:
-    """A property of a run that counts as a setting itself, like the files of its data: stages declare its name in
-    `reads`, not the settings it is derived from."""
+    """A property of a run that counts as a setting itself, like the files of its data: its value is noted, not the
+    settings it is derived from."""
 
     def __init__(self, derive: Callable[[Any], Any]):
         self._derive = derive
@@ -127,5 +130,5 @@ class fact:
         if run is None:
             return self
         run.see(self._name)
-        with run.seeing(all_settings=True):
+        with run.seen_by(None):
             return self._derive(run)

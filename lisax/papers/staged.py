@@ -9,20 +9,20 @@ import functools
 import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lisax.corpora import Dataset
 from lisax.errors import LisaxError
 from lisax.files.resumable import fingerprint
-from lisax.papers.settings import View, fact
+from lisax.papers.settings import View, fact, value_of
 from lisax.papers.stages import Stage, StageRunner
 
 
 @dataclasses.dataclass(frozen=True)
 class Planned:
-    """A stage with its state (`done`, `to do`, `begun`, or `again: …` with the changes) and the settings it reads."""
+    """A stage with its state (`done`, `to do`, `begun`, or `again: …` with the changes) and the settings it has read."""
 
     stage: Stage
     state: str
@@ -34,8 +34,9 @@ class Staged(ABC):
 
     def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Any, *, until: str | None = None):
         self._data, self.out, self._recipe = data, Path(out), recipe
-        self._view: View | None = None
-        self.runner = StageRunner(self.out, until)
+        self._seen: Callable[[str], Any] | None = None
+        self._view = View(recipe, self.see)
+        self.runner = StageRunner(self.out, until, self.value)
 
     @abstractmethod
     def stages(self) -> Sequence[Stage]:
@@ -49,8 +50,7 @@ class Staged(ABC):
     def graph(self) -> Mapping[str, Stage]:
         """The stages by name, in running order.
 
-        Raises `ValueError` where a stage precedes one of its dependencies, reads a setting that does not exist, or
-        writes an output of another stage."""
+        Raises `ValueError` where a stage precedes one of its dependencies or writes an output of another stage."""
         graph: dict[str, Stage] = {}
         written: dict[Path, str] = {}
         for stage in self.stages():
@@ -58,8 +58,6 @@ class Staged(ABC):
                 raise ValueError(f"two stages are named {stage.name}")
             if missing := [name for name in stage.after if name not in graph]:
                 raise ValueError(f"stage {stage.name} waits for {', '.join(missing)}, not before it in the list")
-            if unknown := [name for name in stage.reads if not self._is_setting(name)]:
-                raise ValueError(f"stage {stage.name} reads {', '.join(unknown)}: no settings of its recipe or run")
             for path in stage.outputs:
                 if written.setdefault(path, stage.name) != stage.name:
                     raise ValueError(f"stages {written[path]} and {stage.name} both write {path}")
@@ -90,18 +88,17 @@ class Staged(ABC):
         """What `run` would do. Writes nothing."""
         planned = []
         for stage in self.graph.values():
-            settings = self._values_read(stage)
-            planned.append(Planned(stage, self.runner.state(stage, settings), settings))
+            planned.append(Planned(stage, self.runner.state(stage), self.runner.settings(stage.name)))
             if stage.name == self.runner.until:
                 break
         return planned
 
     def _run(self, stage: Stage) -> None:
         def work() -> None:
-            with self.working_on(stage):
+            with self.seen_by(self.runner.read):
                 stage.work()
 
-        self.runner.run(dataclasses.replace(stage, work=work), self._values_read(stage))
+        self.runner.run(dataclasses.replace(stage, work=work))
 
     def before(self, *names: str) -> set[str]:
         """The named stages and all their dependencies, direct or not."""
@@ -117,8 +114,8 @@ class Staged(ABC):
 
     @property
     def recipe(self) -> Any:
-        """The recipe; within a stage's work, a view restricted to the settings that the stage declares."""
-        return self._recipe if self._view is None else self._view
+        """The recipe; within a stage's work, a view of it that records what is read."""
+        return self._recipe if self._seen is None else self._view
 
     @fact
     def data_files(self) -> list:
@@ -131,42 +128,22 @@ class Staged(ABC):
         return self._data
 
     def see(self, setting: str) -> None:
-        """Records that a setting is read. Raises an error in the work of a stage that does not declare it."""
-        if self._view is not None:
-            self._view.see(setting)
+        """Records that a setting is read."""
+        if self._seen is not None:
+            self._seen(setting)
 
     @contextlib.contextmanager
-    def seeing(self, all_settings: bool = False) -> Iterator[View]:
-        """Records separately which settings are read within the context; `all_settings` allows all of them."""
-        outer = self._view
-        if outer is None or all_settings:
-            view = View(self._recipe)
-        else:
-            view = outer.inner()
-        with self._seen_by(view):
-            yield view
-
-    @contextlib.contextmanager
-    def _seen_by(self, view: View) -> Iterator[None]:
-        outer, self._view = self._view, view
+    def seen_by(self, see: Callable[[str], Any] | None) -> Iterator[None]:
+        """Within the context, `see` alone is called with each setting that is read; None: nothing is recorded."""
+        outer, self._seen = self._seen, see
         try:
             yield
         finally:
-            self._view = outer
+            self._seen = outer
 
-    def working_on(self, stage: Stage) -> contextlib.AbstractContextManager[None]:
-        """Within the context, refuses settings that neither the stage nor one before it declares."""
-        declared = {name for one in self.before(stage.name) for name in self.graph[one].reads}
-        return self._seen_by(View(self._recipe, declared, stage.name))
-
-    def _values_read(self, stage: Stage) -> dict[str, Any]:
-        return {name: self._value(name) for name in stage.reads}
-
-    def _value(self, setting: str) -> Any:
-        return getattr(self, setting) if self._is_fact(setting) else self._recipe.value(setting)
-
-    def _is_fact(self, setting: str) -> bool:
-        return isinstance(inspect.getattr_static(type(self), setting, None), fact)
-
-    def _is_setting(self, setting: str) -> bool:
-        return self._is_fact(setting) or hasattr(self._recipe, setting.partition(".")[0])
+    def value(self, setting: str) -> Any:
+        """The present value of a setting of the recipe or the run."""
+        if not isinstance(inspect.getattr_static(type(self), setting, None), fact):
+            return value_of(self._recipe, setting)
+        with self.seen_by(None):
+            return getattr(self, setting)

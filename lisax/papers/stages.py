@@ -23,42 +23,44 @@ from lisax.retrieval.folder import META
 class Stage:
     """One step of a run: `work` writes the files or folders `outputs`.
 
-    `after` names the stages whose outputs it reads; `reads` the settings it depends on, besides those of the stages
-    before it. A change in either reruns the stage."""
+    `after` names the stages whose outputs it reads. A change in one of them reruns the stage, as does a change in a
+    setting that its work has read."""
 
     name: str
     after: Sequence[str] = ()
-    reads: Sequence[str] = ()
     outputs: Sequence[Path]
     work: Callable[[], None]
 
 
 class StageRunner:
-    """Runs the stages of one run in `out`. `out/stages/NAME.json` notes the inputs of a stage, and the sizes and
-    digests of its outputs.
+    """Runs the stages of one run in `out`. `out/stages/NAME.json` notes the inputs of a stage, which are the settings
+    that its work has read and the digests of the stages before it, and the sizes and digests of its outputs.
+
+    `value` returns the present value of a setting, by its name; it raises `AttributeError` for one that does not exist.
+    The work calls `read` with the name of each setting that it reads.
 
     A stage is skipped if its note agrees with its inputs and its outputs are as they were written. If the inputs
     differ, the settings have changed; the stage is rerun, as is every stage that depends on it. If an output is
     damaged, the stage resumes from the intact files.
     """
 
-    def __init__(self, out: str | os.PathLike, until: str | None = None):
-        self.out, self.until = Path(out), until
-        self.known_as = str(out)  # replaces `out` in the digested settings: a run may work in a copy of its folder
+    def __init__(self, out: str | os.PathLike, until: str | None = None, value: Callable[[str], Any] = {}.get):
+        self.out, self.until, self._value = Path(out), until, value
+        self.known_as = str(out)  # replaces `out` in the noted settings: a run may work in a copy of its folder
         self.after_each: Callable[[], None] = lambda: None  # called after each finished stage
         self.seconds: dict[str, float] = {}
+        self.read: Callable[[str], None] = lambda setting: None
         self._digests: dict[str, str] = {}
 
-    def run(self, stage: Stage, settings: Mapping[str, Any] | None = None) -> None:
-        """Runs the stage's work unless it is done. `settings` are the values of the settings it reads.
+    def run(self, stage: Stage) -> None:
+        """Runs the stage's work unless it is done.
 
         Raises `Stopped` once the stage named by `until` is done, and `KeyError` if a stage that it depends on has not
         run."""
-        made_from = self._made_from(stage, settings)
-        digest, name, outputs = self._digests[stage.name], stage.name, stage.outputs
-        note, workings = self._note(name), self.out / "stages" / f"{name}.begun"
+        name, outputs, after = stage.name, stage.outputs, self._after(stage)
+        note, workings = self._note(name), self._workings(name)
         known = _read(note)
-        done = known.get("digest") == digest
+        done = bool(known) and not self._changed(known, after)
         damage = self._damaged(known, outputs) if done else {}
         for file, what in damage.items():
             say(f"[{name}] is made again: {file} {what}")
@@ -66,66 +68,101 @@ class StageRunner:
             self.seconds[name] = known["seconds"]
             say(f"[{name}] done before")
         else:
+            begun = _read(workings)
             if damage:
-                write_json(workings, {"digest": digest, "seconds": known["seconds"]})
+                begun = known
+                write_json(workings, _inputs(begun))
                 note.unlink()
                 for file in damage:
                     _remove(_unit(file, outputs))
             # Partial results of an interrupted run with the same inputs are continued; all others are removed.
-            begun = _read(workings)
-            if begun.get("digest") != digest:
+            elif not begun or self._changed(begun, after):
                 note.unlink(missing_ok=True)
                 for path in outputs:
                     _remove(path)
                     _remove(partial(path))
-                begun = {"digest": digest, "seconds": 0.0}
+                begun = {"read": {}, "after": after, "seconds": 0.0}
                 write_json(workings, begun)
             for rest in (rest for path in outputs for rest in path.parent.glob(f".{path.name}.*.partial")):
                 _remove(rest)  # from a killed write
             say(f"[{name}]")
-            started = time.perf_counter()
-            try:
-                stage.work()
-            finally:
-                spent = begun["seconds"] + time.perf_counter() - started
-                write_json(workings, {"digest": digest, "seconds": spent})
+            known = self._work(stage, _inputs(begun))
             if missing := [str(path) for path in outputs if not path.exists()]:
                 raise LisaxError(f"stage {name} ended without writing {', '.join(missing)}")
-            write_json(note, {"digest": digest, "seconds": spent, **made_from, "outputs": self._described(outputs)})
+            write_json(note, {**known, "outputs": self._described(outputs)})
             workings.unlink()
-            self.seconds[name] = spent
-            say(f"[{name}] {spent:.1f} s")
+            self.seconds[name] = known["seconds"]
+            say(f"[{name}] {known['seconds']:.1f} s")
+        self._digests[name] = _digest(known)
         self.after_each()
         if name == self.until:
             raise Stopped(name)
 
-    def state(self, stage: Stage, settings: Mapping[str, Any] | None = None) -> str:
+    def _work(self, stage: Stage, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Does the stage's work; returns its inputs with the settings that it has read. They are written before the
+        work goes on with one: after a kill, it is known what the partial results depend on."""
+        workings, settings, before = self._workings(stage.name), inputs["read"], self.read
+
+        def read(setting: str) -> None:
+            if setting not in settings:
+                settings[setting] = self._noted(setting)
+                write_json(workings, inputs)
+
+        started, self.read = time.perf_counter(), read
+        try:
+            stage.work()
+        finally:
+            self.read = before
+            inputs["seconds"] += time.perf_counter() - started
+            write_json(workings, inputs)
+        return inputs
+
+    def state(self, stage: Stage) -> str:
         """The state that `run` would find, in a few words. Query stages in running order."""
-        made_from, digest = self._made_from(stage, settings), self._digests[stage.name]
-        known, begun = _read(self._note(stage.name)), _read(self.out / "stages" / f"{stage.name}.begun")
-        if known.get("digest") == digest:
+        known, begun, after = _read(self._note(stage.name)), _read(self._workings(stage.name)), self._after(stage)
+        changed = self._changed(known, after) if known else []
+        self._digests[stage.name] = "" if changed or not known else _digest(known)  # "": known once it has run
+        if known and not changed:
             damaged = next(iter(self._damaged(known, stage.outputs).items()), None)
             return "done" if damaged is None else f"again: {os.path.relpath(damaged[0], self.out)} {damaged[1]}"
-        if begun.get("digest") == digest:
+        if begun and not self._changed(begun, after):
             return "begun"
-        if not known:
-            return "to do"
-        changed = _changed(known.get("settings"), made_from["settings"])
-        return f"again: {', '.join(changed or _changed(known.get('after'), made_from['after']))} changed"
+        return f"again: {', '.join(changed)} changed" if known else "to do"
+
+    def settings(self, name: str) -> Mapping[str, Any]:
+        """The settings that a stage has read, with their values then, as far as it has been run."""
+        return (_read(self._note(name)) or _read(self._workings(name))).get("read", {})
 
     def digest(self, name: str) -> str:
         """The digest of the inputs of a stage that has run."""
         return self._digests[name]
 
-    def _made_from(self, stage: Stage, settings: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The inputs of a stage; stores their digest."""
-        made_from = {"settings": dict(settings or {}), "after": {name: self._digests[name] for name in stage.after}}
-        described = json.dumps(made_from, sort_keys=True, default=str).replace(str(self.out), self.known_as)
-        self._digests[stage.name] = hashlib.sha256(described.encode()).hexdigest()
-        return made_from
+    def _after(self, stage: Stage) -> dict[str, str]:
+        return {name: self._digests[name] for name in stage.after}
+
+    def _noted(self, setting: str) -> Any:
+        """The present value of a setting, as a note has it."""
+        described = json.dumps(self._value(setting), sort_keys=True, default=str)
+        return json.loads(described.replace(str(self.out), self.known_as))
+
+    def _changed(self, inputs: Mapping[str, Any], after: Mapping[str, str]) -> list[str]:
+        """The settings, or else the stages before, that are not as they were noted."""
+        changed = [name for name, value in inputs["read"].items() if self._differs(name, value)]
+        return changed or [
+            name for name in {**after, **inputs["after"]} if inputs["after"].get(name) != after.get(name)
+        ]
+
+    def _differs(self, setting: str, value: Any) -> bool:
+        try:
+            return self._noted(setting) != value
+        except AttributeError:  # a setting of another version
+            return True
 
     def _note(self, name: str) -> Path:
         return self.out / "stages" / f"{name}.json"
+
+    def _workings(self, name: str) -> Path:
+        return self.out / "stages" / f"{name}.begun"
 
     def _described(self, outputs: Sequence[Path]) -> dict[str, list]:
         """[bytes, modification time, SHA-256] of every file of the outputs, by its path relative to the run's
@@ -158,10 +195,14 @@ class Stopped(Exception):
     """Raised when the stage given as `--until` is done."""
 
 
-def _changed(before: Any, now: Mapping[str, Any]) -> list[str]:
-    """Names whose values differ, including those that only one side has."""
-    before, now = before if isinstance(before, dict) else {}, json.loads(json.dumps(now, default=str))
-    return [name for name in {**now, **before} if before.get(name, ...) != now.get(name, ...)]
+def _inputs(note: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs in a note, to which further settings may be added."""
+    return {"read": dict(note["read"]), "after": note["after"], "seconds": note["seconds"]}
+
+
+def _digest(inputs: Mapping[str, Any]) -> str:
+    described = json.dumps({name: inputs[name] for name in ("read", "after")}, sort_keys=True)
+    return hashlib.sha256(described.encode()).hexdigest()
 
 
 def _read(path: Path) -> dict:
@@ -171,6 +212,8 @@ def _read(path: Path) -> dict:
     except (FileNotFoundError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict) or not isinstance(found.get("seconds"), (int, float)):
+        return {}
+    if not all(isinstance(found.get(name), dict) for name in ("read", "after")):
         return {}
     outputs = found.get("outputs")
     if outputs is not None and not (

@@ -17,8 +17,8 @@ import numpy as np
 from lisax.errors import LisaxError
 from lisax.formats.parts import TABLE_OPERATION, OperationExample
 from lisax.predict.arithmetic import Aggregate, aggregate
+from lisax.predict.model import Model
 from lisax.predict.table_answers import TableScores
-from lisax.predict.text_model import TextModel
 from lisax.records import Operation, cell_id
 
 THRESHOLD = 0.5  # where `true` is as likely as `false`; a run with questions to fit a threshold on uses the fitted one
@@ -63,14 +63,14 @@ def line(question_id: str, answers: Sequence[TableAnswer]) -> dict[str, Any]:
 class Aggregator:
     """Answers questions from scored tables with a model of the format `table_operation`."""
 
-    def __init__(self, model: TextModel, threshold: float = THRESHOLD):
+    def __init__(self, model: Model, threshold: float = THRESHOLD):
         if model.format is not TABLE_OPERATION:
             raise LisaxError(f"this model's format is '{model.format}'; operations need one of '{TABLE_OPERATION}'")
         self.model, self.threshold = model, threshold
 
     @classmethod
     def open(cls, path: str | os.PathLike, threshold: float = THRESHOLD) -> Aggregator:
-        return cls(TextModel.open(path), threshold)
+        return cls(Model.open(path), threshold)
 
     def answers(self, question: str, tables: Sequence[TableScores]) -> list[TableAnswer]:
         """One answer per table, in the order of `tables`."""

@@ -14,7 +14,7 @@ from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
 from lisax.predict.index import Index
-from lisax.predict.opening import format_of
+from lisax.predict.opening import find_model
 from lisax.predict.passage_search import PassageSearch
 from lisax.predict.reader import Answer, Reader
 from lisax.predict.retriever import open_encoder
@@ -78,18 +78,19 @@ class Answerer(Protocol):
         check_confidence(min_confidence)
         folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
         model = shipped_parts() if model is None else model
-        found = format_of(model)
+        named = find_model(model)
+        found = named.format
         if found in (READ, POINT):
             if columns is not None or aggregation is not None:
                 raise LisaxError(f"{model} reads passages: leave the models of columns and operations out")
-            answerer = PassageAnswerer.of(folder, Reader.open(model), retriever and open_encoder(retriever))
+            answerer = PassageAnswerer.of(folder, Reader(named), retriever and open_encoder(retriever))
             answerer.min_confidence = min_confidence
             return answerer
         if found is TABLE_PARTS:
             if retriever is not None:
                 raise LisaxError(f"{model} reads tables, which the index finds: leave the retriever out")
             _check(folder, "table_text", "tables")
-            tables = TableAnswerer.open(folder, model, columns)
+            tables = TableAnswerer.open(folder, named, columns)
             aggregator = None if aggregation is None else Aggregator.open(aggregation)
             return CellAnswerer(tables, aggregator, min_confidence=min_confidence)
         raise LisaxError(

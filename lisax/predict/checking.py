@@ -23,7 +23,7 @@ from lisax.formats.parts import TABLE_PARTS
 from lisax.predict.building import build_index, open_corpus
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, default_ranker, shipped_for
 from lisax.predict.index import Index
-from lisax.predict.opening import format_of
+from lisax.predict.opening import find_model
 from lisax.predict.ranker import Ranker
 from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
@@ -196,7 +196,7 @@ def ask(
     if model is None:
         opened = open_index(corpus, index, "tables", shipped.ENCODER)
     else:
-        opened = open_index(corpus, index, "tables" if format_of(model) is TABLE_PARTS else "mixed")
+        opened = open_index(corpus, index, "tables" if find_model(model).format is TABLE_PARTS else "mixed")
     answerer = Answerer.open(
         opened,
         model,

@@ -1,96 +1,57 @@
-"""Opens a checkpoint or bundle with the class that its format requires."""
+"""Finds what a model is for: a trained one scores example records, a published T5 answers its own prompt."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lisax.errors import DataError, LisaxError
-from lisax.files.places import fetched, is_remote, place
-from lisax.formats.catalogue import FORMATS
-from lisax.formats.format import POINTERS, SPANS, TABLE_CLASSES, VECTORS, WRITTEN, Format
-from lisax.models.architectures import EncoderConfig, PairConfig
-from lisax.weights.checkpoints import resolve_checkpoint
-from lisax.weights.interop.kinds import Kind, kind_of
-from lisax.weights.model_card import ModelCard
+from lisax.files.places import is_remote
+from lisax.formats.format import SPANS, VECTORS, WRITTEN
+from lisax.models.architectures import EncoderConfig
+from lisax.predict.model import Model
+from lisax.predict.prompt_model import PromptModel
+from lisax.weights.interop.kinds import Kind
+from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.pretrained import is_named
-from lisax.weights.public_models import Job, find
-
-if TYPE_CHECKING:
-    from lisax.predict.fusion_model import FusionModel
-    from lisax.predict.pair_model import PairModel
-    from lisax.predict.pointer_model import PointerModel
-    from lisax.predict.prompt_model import PromptModel
-    from lisax.predict.text_model import TextModel
-    from lisax.weights.public_models import Use
+from lisax.weights.public_models import Job, Use
 
 
-def format_of(path: str | os.PathLike) -> Format | None:
-    """The format that a model was trained on; None where its `model.json` names none, or an unknown one."""
-    return FORMATS.get(ModelCard.read(_folder(path)).text.get("family"))
+def find_model(model: str | os.PathLike | ModelFolder) -> ModelFolder:
+    """The model that a user names. A published model of table rows or columns is found as the bundle that is made of it.
+    Raises DataError if there is no such folder or name."""
+    if isinstance(model, ModelFolder):
+        return model
+    if not is_remote(model) and not os.path.isdir(model) and not is_named(model):
+        raise DataError("no such checkpoint or bundle", path=model)
+    found = ModelFolder.find(model)
+    if found.family is not None and found.family.job is Job.PARTS:
+        from lisax.weights.published_parts import bundle_of
+
+        return ModelFolder(found.name, bundle_of(found.name), Kind.BUNDLE)
+    return found.here()
 
 
-def is_encoder(path: str | os.PathLike) -> bool:
-    """Whether `path` is an encoder as published, of the BERT family or of a T5 alone: a Hugging Face folder, or a name
-    of one."""
-    family = find(path)
-    if family is not None and family.job is not Job.ENCODE:
+def is_encoder(model: str | os.PathLike | ModelFolder) -> bool:
+    """Whether this is an encoder as published, of the BERT family or of a T5 alone."""
+    found = find_model(model)
+    if found.kind is not Kind.HUGGINGFACE or (found.family is not None and found.family.job is not Job.ENCODE):
         return False
-    if not is_named(path) and kind_of(place(path)) is not Kind.HUGGINGFACE:
-        return False
-    from lisax.weights.interop.opening import open_checkpoint
-
-    checkpoint = open_checkpoint(path)
+    checkpoint = open_checkpoint(found)
     return type(checkpoint.architecture) is EncoderConfig or not (checkpoint.card or checkpoint.has_decoder)
 
 
-def _folder(path: str | os.PathLike) -> Path:
-    if is_remote(path):
-        return fetched(resolve_checkpoint(path))
-    if not os.path.isdir(path) and not is_named(path):
-        raise DataError("no such checkpoint or bundle", path=path)
-    family = find(path)
-    if family is not None and family.job is Job.PARTS:
-        from lisax.weights.published_parts import bundle_of
-
-        return bundle_of(path)
-    return resolve_checkpoint(path)
-
-
-def open_model(
-    path: str | os.PathLike, use: Use | None = None
-) -> TextModel | PairModel | FusionModel | PointerModel | PromptModel:
-    """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest); or a T5 as published, a
-    model of the Hub or a Hugging Face folder, with its `use`, which for those of `weights.public_models` may be None."""
-    folder = _folder(path)
-    if kind_of(folder) is Kind.HUGGINGFACE:
-        from lisax.predict.prompt_model import PromptModel
-
-        return PromptModel.open(path, use)
+def open_model(model: str | os.PathLike | ModelFolder, use: Use | None = None) -> Model | PromptModel:
+    """Loads a model that checks claims or scores parts of tables: a checkpoint or a bundle, or a published T5 with its
+    `use`, which for those of `weights.public_models` may be None."""
+    found = find_model(model)
+    if found.kind is Kind.HUGGINGFACE:
+        return PromptModel.open(found, use)
     if use is not None:
-        raise LisaxError(f"{path} says itself which inputs it reads: leave the prompt and its label words out")
-    found = format_of(path)
-    architecture = ModelCard.read(folder).content.get("architecture")
-    if isinstance(architecture, Mapping) and architecture.get("kind") == PairConfig.kind:
-        from lisax.predict.pair_model import PairModel
-
-        return PairModel(folder)
-    answer = None if found is None else found.answer
-    if answer in (SPANS, WRITTEN, VECTORS):
+        raise LisaxError(f"{found.name} says itself which inputs it reads: leave the prompt and its label words out")
+    if found.format is not None and found.format.answer in (SPANS, WRITTEN, VECTORS):
         raise LisaxError(
-            f"{folder} is a model of the format '{found}', which checks no claims: `lisax index vectors` "
+            f"{found.folder} is a model of the format '{found.format}', which checks no claims: `lisax index vectors` "
             "and `lisax answer` use it, and in Python `lisax.predict.retriever` and `reader`"
         )
-    if answer is POINTERS:
-        from lisax.predict.pointer_model import PointerModel
-
-        return PointerModel(folder)
-    if answer is TABLE_CLASSES:
-        from lisax.predict.fusion_model import FusionModel
-
-        return FusionModel(folder)
-    from lisax.predict.text_model import TextModel
-
-    return TextModel.open(folder)
+    return Model.open(found)

@@ -17,8 +17,7 @@ import numpy as np
 from lisax.errors import LisaxError
 from lisax.formats.budget import squeeze
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind, encode_part
-from lisax.predict.pair_model import PairModel
-from lisax.predict.text_model import TextModel
+from lisax.predict.model import Model
 from lisax.records import Table
 from lisax.sampling.part_examples import parts_of
 
@@ -38,7 +37,7 @@ class _Part:
 class PartScorer:
     """Scores parts with one model. Results are cached by table id: use one scorer for one collection."""
 
-    def __init__(self, model: TextModel):
+    def __init__(self, model: Model):
         if model.format is not TABLE_PARTS:
             raise LisaxError(f"this model's format is '{model.format}'; rows and columns need one of '{TABLE_PARTS}'")
         self.model = model
@@ -46,9 +45,9 @@ class PartScorer:
         self._slot = len(model.vocabulary.encode(model.preset.claim_slot))
 
     @staticmethod
-    def of(model: TextModel | PairModel) -> PartScorer:
+    def of(model: Model) -> PartScorer:
         """The scorer of a model of either kind."""
-        return PairPartScorer(model) if isinstance(model, PairModel) else PartScorer(model)
+        return PairPartScorer(model) if model.pairs else PartScorer(model)
 
     def scores(
         self, question: str, kind: PartKind, tables: Sequence[Table], progress: Progress | None = None
@@ -133,7 +132,7 @@ class PartScorer:
 class PairPartScorer(PartScorer):
     """Scores parts with a pair scorer."""
 
-    model: PairModel
+    model: Model
 
     def _text(self, example: PartExample, question: str = "", max_tokens: int | None = None) -> str:
         return TABLE_PARTS.pair(example, preset=self.model.preset).second

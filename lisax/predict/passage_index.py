@@ -11,8 +11,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lisax.errors import DataError, LisaxError
+from lisax.faithful.facts import without_title
 from lisax.formats.examples import Passage
-from lisax.formats.faithfulness import without_title
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence, place_of

@@ -23,6 +23,7 @@ from lisax.records import LABELS, Label
 from lisax.scoring.backends import T5Scoring, softmax
 from lisax.weights.interop.kinds import VOCABULARY_NAME
 from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.public_models import Job, Rule, Use, use_of
 from lisax.weights.vocabulary_check import check_fits
 
@@ -32,7 +33,7 @@ Progress = Callable[[int], None]
 class PromptModel:
     """Scores claims with texts by the rule of its `use`."""
 
-    format = RANK  # the record that `probabilities` takes; a checker is asked by `shares`
+    format, pairs = RANK, False  # the record that `probabilities` takes; a checker is asked by `shares`
     calibration: Calibration | None = None
 
     def __init__(self, scoring: T5Scoring, vocabulary: Vocabulary, use: Use, source: str | os.PathLike):
@@ -49,10 +50,11 @@ class PromptModel:
         self._raw = scoring.labels(pieces, use.max_tokens).logits
 
     @classmethod
-    def open(cls, path: str | os.PathLike, use: Use | None = None) -> PromptModel:
+    def open(cls, path: str | os.PathLike | ModelFolder, use: Use | None = None) -> PromptModel:
         """A model of the Hub (`hf:OWNER/NAME@REVISION`) or a Hugging Face folder. Without a `use` it is that of the
         table `weights.public_models`; LisaxError where it has none."""
-        checkpoint = open_checkpoint(path)
+        found = ModelFolder.find(path)
+        checkpoint, path = open_checkpoint(found), found.name
         if type(checkpoint.architecture) is not T5Config:
             raise LisaxError(
                 f"{path} is an {checkpoint.architecture.title} as published, which has no answers: expected a T5, or a "
@@ -113,26 +115,11 @@ class PromptModel:
             return [document]
         return chunks_of(document, self.use.chunk_words)
 
-    # --- One-line interface ----------------------------------------------------------------------
-
-    def rank(self, query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-        """(index, score) of each text, best first."""
-        if self.use.job is not Job.RANK:
-            raise LisaxError(f"{self.source} does not rank texts one by one: its job is to {self.use.job}")
-        scores = self.score([(query, text) for text in texts])[:, 0]
-        return [(int(i), float(scores[i])) for i in np.argsort(-scores, kind="stable")]
-
-    def verify(self, claim: str, evidence: Sequence[str] = ()) -> dict[Label, float]:
-        """Probability of each label that the model has, given evidence, in the order of `use.labels`."""
-        if self.use.job is not Job.VERIFY:
-            raise LisaxError(f"{self.source} does not check claims against text: its job is to {self.use.job}")
-        return dict(zip(self.use.labels, map(float, self.shares([claim], [" ".join(evidence)])[0]), strict=True))
-
 
 class TablePromptModel(PromptModel):
     """One that checks claims against a table. `dropped_rows`: how many did not fit into the inputs of the last call."""
 
-    format, tables, columns, dropped_rows = TABLES, 1, None, 0
+    format, depth, columns, dropped_rows = TABLES, 1, None, 0
 
     def probabilities(self, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
         """float32 [examples, 3] in the order of `LABELS`, of claims with at most one table; 0 of a label that the model

@@ -13,28 +13,29 @@ from typing import Any, Protocol
 import numpy as np
 
 from lisax.errors import LisaxError
+from lisax.files.places import place
 from lisax.files.resumable import resumable_lines
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import Format
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
 from lisax.formats.ranking import RANK, RANK_ENTITIES
-from lisax.predict.opening import is_encoder, open_model
-from lisax.predict.pair_model import PairModel
-from lisax.predict.pointer_model import PointerModel
+from lisax.predict.model import Model
+from lisax.predict.opening import find_model, is_encoder, open_model
 from lisax.predict.prompt_model import PromptModel, text_of
 from lisax.predict.retriever import open_encoder
 from lisax.predict.score_fusion import features_of, probability
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.predict.text_model import TextModel
-from lisax.predict.verdicts import Evidence
-from lisax.records import Claim, Hit
+from lisax.predict.verdicts import Evidence, table_evidence
+from lisax.records import Claim, Hit, Table
 from lisax.retrieval import few_texts
 from lisax.retrieval.dense_texts import Text
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.fusion import WEIGHT, fused
 from lisax.retrieval.runs import strictly_falling
+from lisax.weights.interop.kinds import Kind, kind_of
 from lisax.weights.model_card import ModelCard
+from lisax.weights.pretrained import is_named
 from lisax.weights.public_models import Job, Use
 
 CLAIMS_AT_A_TIME = 32  # claims ranked between two resume marks
@@ -79,9 +80,7 @@ class Ranker(Protocol):
 
     @staticmethod
     def open(path: str | os.PathLike, use: Use | None = None) -> Ranker:
-        """Loads the ranker in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
-
-        Rankers are monoT5 models, pair scorers, and pointers to documents or evidence, and those that others have
+        """Rankers are monoT5 models, pair scorers, and pointers to documents or evidence, and those that others have
         published (`lisax models list`), given as `hf:OWNER/NAME@REVISION` or as a Hugging Face folder: `use` says what
         they read and answer where the list does not. Two need no training: `"bm25"`, and a sentence encoder, whose
         cosines are added to BM25 (`VectorRanker`), such as `"minilm"`. `"FIRST,SECOND"`: the first orders all evidence,
@@ -98,14 +97,13 @@ class Ranker(Protocol):
             return PairwiseRanker(ranker.model, Ranker.open(first))
         if name == "bm25":
             return Bm25Ranker()
-        if is_encoder(path):
-            return VectorRanker(open_encoder(path))
-        return ranker_of(open_model(path, use), path)
+        found = find_model(path)
+        if is_encoder(found):
+            return VectorRanker(open_encoder(found))
+        return ranker_of(open_model(found, use), found)
 
 
-def ranker_of(
-    model: TextModel | PairModel | PointerModel | PromptModel, source: str | os.PathLike = "this model"
-) -> Ranker:
+def ranker_of(model: Model | PromptModel, source: str | os.PathLike = "this model") -> Ranker:
     """Wraps a loaded model in the ranker that its format requires. Raises LisaxError if it cannot rank."""
     if isinstance(model, PromptModel):
         if model.use.job is Job.COMPARE:
@@ -126,7 +124,7 @@ class SentenceRanker(Ranker):
     """monoT5 (LisT5, section 3.2) or a pair scorer: scores a sentence by its probability of relevance. Equal scores keep
     their order."""
 
-    def __init__(self, model: TextModel | PairModel | PromptModel):
+    def __init__(self, model: Model | PromptModel):
         self.model, self.tag = model, str(model.format)
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
@@ -182,7 +180,8 @@ class Reranking:
 
     def opened(self, card: ModelCard) -> Ranker:
         """The other ranker. DataError where it is none of those two: a card could name itself."""
-        if self.first != Bm25Ranker.tag and not is_encoder(self.first):
+        published = is_named(self.first) or kind_of(place(self.first)) is Kind.HUGGINGFACE
+        if self.first != Bm25Ranker.tag and not (published and is_encoder(self.first)):
             raise card.error("reranks.first", f"expected bm25 or a sentence encoder, found {self.first!r:.100}")
         return Ranker.open(self.first)
 
@@ -240,15 +239,14 @@ class PairwiseRanker(Ranker):
 class PointerRanker(Ranker):
     """An evidence pointer as a ranker: returns the units that it points to, in that order, with their probabilities."""
 
-    def __init__(self, model: PointerModel):
+    def __init__(self, model: Model):
         self.model, self.tag = model, str(model.format)
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         examples = [
-            pointer_example(claim, found[: self.model.candidates])
-            for claim, found in zip(claims, evidence, strict=True)
+            pointer_example(claim, found[: self.model.depth]) for claim, found in zip(claims, evidence, strict=True)
         ]
-        pointing = self.model.point(examples, progress)
+        pointing = self.model.probabilities(examples, progress)
         for found, places, shares in zip(evidence, pointing.pointers, pointing.shares):
             yield [
                 dataclasses.replace(found[place], score=float(share))
@@ -261,7 +259,7 @@ class PagePointerRanker(Ranker):
     """A pointer to documents (DeSePtion, section 5.1) as a ranker of their sentences. The model points to pages by
     title; the first sentences of all those pages come before any second sentence. The score is 1 / rank."""
 
-    def __init__(self, model: PointerModel):
+    def __init__(self, model: Model):
         self.model, self.tag = model, str(model.format)
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
@@ -269,9 +267,9 @@ class PagePointerRanker(Ranker):
         examples = []
         for number, (claim, found) in enumerate(zip(claims, pages, strict=True)):
             titles = (Passage(page, of_page[0].source, "") for page, of_page in found.items())
-            candidates = tuple(itertools.islice(titles, self.model.candidates))
+            candidates = tuple(itertools.islice(titles, self.model.depth))
             examples.append(PointerExample(str(number), claim, candidates))
-        pointing = self.model.point(examples, progress)
+        pointing = self.model.probabilities(examples, progress)
         for example, found, places in zip(examples, pages, pointing.pointers):
             pointed = [found[example.candidates[place].id] for place in places if place >= 0]
             yield _in_turn(pointed)
@@ -284,7 +282,7 @@ def _by_page(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
     return pages
 
 
-KINDS: dict[Format, Callable[[TextModel | PairModel | PointerModel], Ranker]] = {
+KINDS: dict[Format, Callable[[Model], Ranker]] = {
     RANK: SentenceRanker,
     RANK_ENTITIES: SentenceRanker,
     POINT_SENTENCES: PointerRanker,
@@ -360,18 +358,18 @@ class VectorRanker(Ranker):
         return found
 
 
-class AsFound(Ranker):
-    """The retrieval order, unchanged."""
-
-    def rank(self, claim, evidence):
-        return as_evidence(evidence)
-
-
-def as_evidence(evidence: Sequence[Evidence | str]) -> list[Evidence]:
-    """Evidence records; a plain text becomes a record whose id is its index."""
+def as_evidence(evidence: Sequence[Evidence | Table | str]) -> list[Evidence]:
+    """Evidence records; a plain text becomes a record whose id is its index, a table one with all its columns."""
     if isinstance(evidence, str):
         raise LisaxError("expected a list of evidence, found one text: put it in a list")
-    return [Evidence(str(i), one) if isinstance(one, str) else one for i, one in enumerate(evidence)]
+    return [
+        Evidence(str(i), one)
+        if isinstance(one, str)
+        else table_evidence(one, range(len(one.header)))
+        if isinstance(one, Table)
+        else one
+        for i, one in enumerate(evidence)
+    ]
 
 
 def pointer_example(claim: str, candidates: Sequence[Evidence], claim_id: str = "claim") -> PointerExample:

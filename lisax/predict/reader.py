@@ -25,8 +25,7 @@ from lisax.predict.verdicts import Evidence
 from lisax.progress import counting
 from lisax.records import Question
 from lisax.retrieval.passages import Passage
-from lisax.weights.checkpoints import resolve_checkpoint
-from lisax.weights.model_card import ModelCard
+from lisax.weights.model_folder import ModelFolder
 
 SPAN_TOKENS = 10  # maximum length of an answer
 SPANS = 50  # best spans per question, whose probabilities are summed by answer
@@ -83,23 +82,22 @@ class Answer:
 class Reader:
     """Answers questions from passages."""
 
-    def __init__(self, path: str | os.PathLike):
-        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+    def __init__(self, model: str | os.PathLike | ModelFolder):
         from lisax.scoring.passages import AnswerGenerator, SpanScorer
 
-        folder = resolve_checkpoint(path)
-        card = ModelCard.read(folder)
+        found = ModelFolder.find(model)
+        card = found.card
         self.format = card.format_among(READ, POINT)
         self.max_tokens, self.passages = card.needed("text.max_tokens", "text.passages")
         self._points = self.format is POINT
         self._answer_tokens = 0 if self._points else card.needed("text.answer_tokens")[0]
         self.vocabulary = card.open_vocabulary()
         scorer = SpanScorer if self._points else AnswerGenerator
-        self._scorer = scorer.open(folder, max_tokens=self.max_tokens)
+        self._scorer = scorer.open(found, max_tokens=self.max_tokens)
 
     @classmethod
-    def open(cls, path: str | os.PathLike) -> Reader:
-        return cls(path)
+    def open(cls, model: str | os.PathLike | ModelFolder) -> Reader:
+        return cls(model)
 
     def read(
         self,

@@ -14,36 +14,34 @@ from lisax.files.resumable import fingerprint
 from lisax.formats import reading
 from lisax.formats.reading import RETRIEVE
 from lisax.models.architectures import from_description
-from lisax.predict.sentence_encoder import SentenceEncoder, opened_from
+from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import counting
 from lisax.retrieval.dense import Encodes, encode_index, to_encode
 from lisax.retrieval.dense_texts import Text
 from lisax.scoring.backends import VARIABLE, open_dual_encoder
-from lisax.weights.checkpoints import resolve_checkpoint
-from lisax.weights.interop.kinds import Kind, kind_of
-from lisax.weights.model_card import ModelCard
+from lisax.weights.interop.kinds import Kind
+from lisax.weights.model_folder import ModelFolder
 
 
 class Retriever:
     """Encodes questions and passages. `digest` identifies the model by the content of its files, and `source` is where
     it was opened from. `cosines`: whether its vectors have length 1; otherwise they have any."""
 
-    def __init__(self, path: str | os.PathLike):
-        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
-        folder, self.source = resolve_checkpoint(path), opened_from(path)
-        card = ModelCard.read(folder)
+    def __init__(self, model: str | os.PathLike | ModelFolder):
+        found = ModelFolder.find(model)
+        card, self.source = found.card, found.address
         card.format_among(RETRIEVE)
         self._question_tokens, self._passage_tokens = card.needed("text.question_tokens", "text.max_tokens")
         self.vocabulary = card.open_vocabulary()
         (described,) = card.needed("architecture")
         self.cosines = from_description(described).normalized
-        self._encoder = open_dual_encoder(folder, max_tokens=self._passage_tokens)
+        self._encoder = open_dual_encoder(found, max_tokens=self._passage_tokens)
         leaves = b"".join(np.asarray(leaf).tobytes() for leaf in self._encoder.leaves)
         self.digest = hashlib.sha256(leaves + (b"int8" if self._encoder.int8 else b"")).hexdigest()
 
     @classmethod
-    def open(cls, path: str | os.PathLike) -> Retriever:
-        return cls(path)
+    def open(cls, model: str | os.PathLike | ModelFolder) -> Retriever:
+        return cls(model)
 
     def questions(self, texts: Sequence[str]) -> np.ndarray:
         """Question vectors, float32 [texts, emb]."""
@@ -74,14 +72,14 @@ class Retriever:
 _OPEN: weakref.WeakValueDictionary[tuple, Encodes] = weakref.WeakValueDictionary()
 
 
-def open_encoder(path: str | os.PathLike) -> Encodes:
+def open_encoder(model: str | os.PathLike | ModelFolder) -> Encodes:
     """A sentence encoder, given as a name that `lisax models list` shows, as hf:OWNER/NAME@REVISION or as a Hugging Face
     folder; or a trained dual encoder. One that is still in use is shared: each has its weights in memory, and a page opens
     one for each index. Raises LisaxError for any other model."""
-    folder = resolve_checkpoint(path)
-    key = opened_from(path), os.environ.get(VARIABLE), str(fingerprint(folder))
+    found = ModelFolder.find(model)
+    key = found.address, os.environ.get(VARIABLE), str(fingerprint(found.folder))
     if (encoder := _OPEN.get(key)) is None:
-        encoder = SentenceEncoder.open(path) if kind_of(folder) is Kind.HUGGINGFACE else Retriever.open(path)
+        encoder = SentenceEncoder.open(found) if found.kind is Kind.HUGGINGFACE else Retriever(found)
         _OPEN[key] = encoder
     return encoder
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from lisax.errors import DataError
-from lisax.files.places import is_remote
 from lisax.formats.vocabulary import Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.models.architectures import DualEncoderConfig
@@ -19,8 +18,8 @@ from lisax.scoring.backends import EncodesTexts, encoder_of
 from lisax.weights.interop import sentence_transformers
 from lisax.weights.interop.kinds import TOKENIZER_NAME
 from lisax.weights.interop.opening import open_checkpoint
-from lisax.weights.pretrained import MODELS, is_named
-from lisax.weights.public_models import find
+from lisax.weights.model_folder import ModelFolder
+from lisax.weights.pretrained import MODELS
 from lisax.weights.vocabulary_check import check_fits
 
 MAX_TOKENS = 256  # of a text, where nothing else is known of the model
@@ -39,12 +38,17 @@ class SentenceEncoder:
 
     @classmethod
     def open(
-        cls, model: str | os.PathLike = "minilm", *, max_tokens: int | None = None, backend: str | None = None
+        cls,
+        model: str | os.PathLike | ModelFolder = "minilm",
+        *,
+        max_tokens: int | None = None,
+        backend: str | None = None,
     ) -> SentenceEncoder:
         """A name that `lisax models list` shows, which is fetched where it is not there yet, or the folder of an
         encoder. `max_tokens`: texts are cut after so many; None: those that the model was trained on. `backend`:
-        which library computes, see `text_scoring.backend_for`."""
-        checkpoint = open_checkpoint(model)
+        which library computes, see `scoring.backends.backend_for`."""
+        found = ModelFolder.find(model)
+        checkpoint = open_checkpoint(found)
         backbone = checkpoint.architecture.backbone.for_inference()
         if checkpoint.vocabulary is None:
             raise DataError(
@@ -52,7 +56,7 @@ class SentenceEncoder:
             )
         vocabulary = open_vocabulary(checkpoint.vocabulary)
         check_fits(vocabulary, backbone, checkpoint.folder)
-        known = MODELS.get(os.fspath(model)) or find(model)
+        known = MODELS.get(found.name) or found.family
         max_tokens = max_tokens or (known.max_tokens if known else min(MAX_TOKENS, backbone.max_length or MAX_TOKENS))
         kernel = sentence_transformers.dense(checkpoint.folder, backbone.emb_dim)
         network = DualEncoderConfig(
@@ -63,7 +67,7 @@ class SentenceEncoder:
         )
         more = {} if kernel is None else {"projection": {"kernel": kernel}}
         encoder = encoder_of(checkpoint, network, more, max_tokens=max_tokens, backend=backend)
-        return cls(encoder, vocabulary, max_tokens, opened_from(model))
+        return cls(encoder, vocabulary, max_tokens, found.address)
 
     @functools.cached_property
     def digest(self) -> str:
@@ -92,9 +96,3 @@ class SentenceEncoder:
         """float32 [others]: the cosine of a text with each of the others."""
         vectors = self.encode([text, *others])
         return vectors[1:] @ vectors[0]
-
-
-def opened_from(model: str | os.PathLike) -> str:
-    """A model's name or address, or its folder, in a form that can be opened from any folder."""
-    name = os.fspath(model)
-    return name if is_remote(name) or (is_named(name) and not os.path.exists(name)) else os.path.abspath(name)

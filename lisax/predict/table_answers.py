@@ -20,10 +20,9 @@ from lisax.formats.parts import PartKind
 from lisax.predict import score_fusion
 from lisax.predict.answer_confidence import AnswerConfidence, Cells
 from lisax.predict.dense_search import DenseSearch
+from lisax.predict.model import Model
 from lisax.predict.opening import open_model
-from lisax.predict.pair_model import PairModel
 from lisax.predict.part_scorer import TABLES_KEPT, PartScorer, Progress
-from lisax.predict.text_model import TextModel
 from lisax.records import Table
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.dense import weight_of
@@ -124,9 +123,7 @@ class TableAnswerer:
         return cls.of(Path(index), TableStore.open(index), open_model(bundle), columns)
 
     @classmethod
-    def of(
-        cls, folder: Path, store: TableStore, rows: TextModel | PairModel, columns: TextModel | PairModel | None = None
-    ) -> TableAnswerer:
+    def of(cls, folder: Path, store: TableStore, rows: Model, columns: Model | None = None) -> TableAnswerer:
         """`open` with models and tables that are open already."""
         by_vectors = rows.card.content.get("retrieval") == VECTORS
         search = search_by_vectors(folder) if by_vectors else open_index(folder)

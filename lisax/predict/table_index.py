@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lisax.errors import LisaxError
-from lisax.formats.tables import view
 from lisax.predict.dense_search import DenseSearch, Search
 from lisax.predict.index import DOCUMENTS, Index
-from lisax.predict.verdicts import Evidence
-from lisax.records import Claim, Hit, Table
+from lisax.predict.verdicts import Evidence, table_evidence
+from lisax.records import Claim, Hit
 from lisax.retrieval import tables as retrieval
 from lisax.retrieval.cells import CellIndex
 from lisax.retrieval.folder import read_components
@@ -23,7 +22,6 @@ from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import open_index
 
 COLUMNS, TABLES_KEPT = 3, 4096
-SHOWN_ROWS = 20  # shown of a table
 
 
 class TableIndex(Index):
@@ -83,11 +81,3 @@ class TableIndex(Index):
             else range(len(table.header))
         )
         return table_evidence(table, columns, score)
-
-
-def table_evidence(table: Table, columns: Sequence[int], score: float | None = None) -> Evidence:
-    """A table as evidence, cut to `columns`; its text is that of its first rows."""
-    seen = view(table, columns)
-    rows = [", ".join(row) for row in (seen.header, *seen.rows[:SHOWN_ROWS])]
-    text = " | ".join(rows) + (" | …" if len(seen.rows) > SHOWN_ROWS else "")
-    return Evidence(table.id, text, table.title or seen.caption, "", score, table.original_id or table.id, seen)

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lisax.errors import DataError, LisaxError
+from lisax.faithful.facts import Facts, render, render_pairs
+from lisax.faithful.overlap import Overlap
+from lisax.faithful.restoring import Restorer
 from lisax.files.resumable import resumable_groups
-from lisax.formats.faithfulness import Facts, render, render_pairs
-from lisax.formats.overlap import Overlap
-from lisax.formats.restoring import Restorer
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.formats.verbalizing import MARKERS, VERBALIZE, Encoder
 from lisax.formats.vocabulary import EOS_ID, UNK_ID, Vocabulary
@@ -29,8 +29,7 @@ from lisax.models.decoding import Decoding
 from lisax.progress import say
 from lisax.records import Graph, Table, is_row
 from lisax.scoring.generating import Generator
-from lisax.weights.checkpoints import resolve_checkpoint
-from lisax.weights.model_card import ModelCard
+from lisax.weights.model_folder import ModelFolder
 
 PLAIN_WORDS = "plain_words.txt"
 UNITS_AT_A_TIME = 512  # units verbalized between two resume marks
@@ -101,24 +100,28 @@ class Verbalizer:
         self._generator, self._max_tokens = generator, max_tokens
 
     @classmethod
-    def open(cls, path: str | os.PathLike, choices: Choices = Choices(), rows: int | None = None) -> Verbalizer:
-        """Loads a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest). The words that
-        any text may use are read from its `plain_words.txt`, if there is one."""
-        folder = resolve_checkpoint(path)
-        card = ModelCard.read(folder)
+    def open(
+        cls, model: str | os.PathLike | ModelFolder, choices: Choices = Choices(), rows: int | None = None
+    ) -> Verbalizer:
+        """Loads a checkpoint or a bundle. The words that any text may use are read from its `plain_words.txt`, if it
+        exists."""
+        found = ModelFolder.find(model)
+        card = found.card
         card.format_among(VERBALIZE)
         max_tokens, target_tokens, preset = card.needed("text.max_tokens", "text.target_tokens", "text.preset")
         markers = dict(zip(MARKERS, card.needed(*(f"text.markers.{marker}" for marker in MARKERS))))
         vocabulary = card.open_vocabulary()
         encoder = Encoder(vocabulary.encode, markers, preset)
         generator = Generator.open(
-            folder,
+            found,
             max_tokens=max_tokens,
             target_tokens=target_tokens,
             rows=rows,
             decoding=Decoding(beam_size=choices.beam_size, without=(UNK_ID,)),
         )
-        words = next((place / PLAIN_WORDS for place in (Path(path), folder) if (place / PLAIN_WORDS).is_file()), None)
+        words = next(
+            (place / PLAIN_WORDS for place in (Path(found.name), found.folder) if (place / PLAIN_WORDS).is_file()), None
+        )
         plain = None if words is None else frozenset(words.read_text(encoding="utf-8", errors="replace").split())
         return cls(generator, vocabulary, encoder, max_tokens, choices, plain)
 

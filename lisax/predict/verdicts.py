@@ -8,16 +8,14 @@ import json
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 from lisax.corpora import fever, table_predictions
 from lisax.corpora.table_predictions import TablePrediction
 from lisax.files.writing import write_json_lines
-from lisax.records import LABELS, Label, Prediction, is_row, split_sentence_id
-
-if TYPE_CHECKING:
-    from lisax.formats.tables import TableView
+from lisax.formats.tables import TableView, view
+from lisax.records import LABELS, Label, Prediction, Table, is_row, split_sentence_id
 
 SHOWN = 5  # units of evidence that are printed
 WIDTH = 100
@@ -25,6 +23,9 @@ ABSTAINED = " (abstained)"
 NOT_SUPPORTED = "NOT SUPPORTED"
 _COLORS = {Label.SUPPORTS: "#1a7f37", Label.REFUTES: "#b42318", Label.NOT_ENOUGH_INFO: "#6b7280"}
 _EDGE = re.compile(r".+#e[0-9]+", re.DOTALL)
+
+
+SHOWN_ROWS = 20  # shown of a table
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -255,3 +256,11 @@ def _linked(evidence: Evidence) -> str:
 def write_predictions(path: str | os.PathLike, verdicts: Iterable[Verdict]) -> int:
     """Writes the verdicts' submissions as JSON Lines, atomically. Returns their number."""
     return write_json_lines(path, (verdict.submission() for verdict in verdicts))
+
+
+def table_evidence(table: Table, columns: Sequence[int], score: float | None = None) -> Evidence:
+    """A table as evidence, cut to `columns`; its text is that of its first rows."""
+    seen = view(table, columns)
+    rows = [", ".join(row) for row in (seen.header, *seen.rows[:SHOWN_ROWS])]
+    text = " | ".join(rows) + (" | …" if len(seen.rows) > SHOWN_ROWS else "")
+    return Evidence(table.id, text, table.title or seen.caption, "", score, table.original_id or table.id, seen)

@@ -18,18 +18,17 @@ from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample
 from lisax.metrics.temperature import Calibration, calibrated
 from lisax.models import table_truth
-from lisax.predict.fusion_model import FusionModel, TableDecision
 from lisax.predict.index import Index, Reads
+from lisax.predict.model import Model
 from lisax.predict.opening import open_model
-from lisax.predict.pair_model import PairModel
-from lisax.predict.pointer_model import PointerModel
 from lisax.predict.prompt_model import PromptModel, text_of
 from lisax.predict.ranker import as_evidence, pointer_example
-from lisax.predict.text_model import TextModel
+from lisax.predict.table_decision import TableDecision, sufficiency
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.progress import counting, say
-from lisax.records import LABELS, Claim, Hit, Label
+from lisax.records import LABELS, Claim, Hit, Label, Table
 from lisax.sampling.examples import LIST_LENGTH, Lookup
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.public_models import Job, Use
 
 CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
@@ -56,7 +55,7 @@ class Verifier(Protocol):
     depth: int = LIST_LENGTH  # units of evidence read per claim
     calibration: Calibration | None = None  # of its probabilities; None: they are the model's own
 
-    def verify(self, claim: str | Claim, evidence: Sequence[Evidence | str] = ()) -> Verdict:
+    def verify(self, claim: str | Claim, evidence: Sequence[Evidence | Table | str] = ()) -> Verdict:
         """The verdict on a claim from its first `depth` units of evidence, best first."""
         return next(self.verify_many([claim], [as_evidence(evidence)]))
 
@@ -80,7 +79,7 @@ class Verifier(Protocol):
 
     @staticmethod
     def open(
-        path: str | os.PathLike,
+        path: str | os.PathLike | ModelFolder,
         *,
         aggregate: str = AGGREGATE,
         threshold: float | None = None,
@@ -100,7 +99,7 @@ class Verifier(Protocol):
 
 
 def verifier_of(
-    model: TextModel | PairModel | PointerModel | FusionModel | PromptModel,
+    model: Model | PromptModel,
     source: str | os.PathLike = "this model",
     *,
     aggregate: str = AGGREGATE,
@@ -119,7 +118,7 @@ def verifier_of(
             raise LisaxError(f"{source} points to its evidence itself: leave the number of units out")
         return PointerVerifier(model)
     if model.format in (TABLES, TABLE_FUSION):
-        decision = model.decision if model.format is TABLE_FUSION else None
+        decision = TableDecision.of(model.card) if model.format is TABLE_FUSION else None
         if threshold is not None:
             decision = TableDecision(threshold, True)
         return TableVerifier(model, decision, evidence)
@@ -158,7 +157,7 @@ class Labeller(Verifier):
     checkpoint says for how few `sentences` it was trained (`Recipe.list_sentences`) reads the first, the first two and so
     on to that number, and gives the mean of its label probabilities."""
 
-    def __init__(self, model: TextModel | PairModel, aggregate: str = AGGREGATE, depth: int | None = None):
+    def __init__(self, model: Model, aggregate: str = AGGREGATE, depth: int | None = None):
         if aggregate not in AGGREGATES:
             raise LisaxError(f"expected an aggregate of {', '.join(AGGREGATES)}; found '{aggregate}'")
         self.model, self.aggregate, self.depth = model, aggregate, depth or LIST_LENGTH
@@ -262,17 +261,17 @@ class PointerVerifier(Verifier):
     """DeSePtion's evidence pointer. The candidates that it points to are the verdict's evidence, with the probabilities
     of the pointers; its label is the likeliest on average over the steps."""
 
-    def __init__(self, model: PointerModel):
-        if not model.labels:
+    def __init__(self, model: Model):
+        if model.card.needed("architecture.relation") == ["none"]:
             raise LisaxError("this model points to documents; verify needs one that points to evidence")
-        self.model, self.depth, self.calibration = model, model.candidates, model.calibration
+        self.model, self.depth, self.calibration = model, model.depth, model.calibration
 
     def verify_many(self, claims, evidence, *, progress=None):
         pairs = list(zip(claims, evidence, strict=True))
         for start in range(0, len(pairs), CLAIMS_AT_A_TIME):
             group = [(claim, found[: self.depth]) for claim, found in pairs[start : start + CLAIMS_AT_A_TIME]]
             examples = [pointer_example(_text(claim), found, _id(claim)) for claim, found in group]
-            for (claim, found), places, shares, labels in zip(group, *self.model.point(examples, progress)):
+            for (claim, found), places, shares, labels in zip(group, *self.model.probabilities(examples, progress)):
                 pointed = [
                     dataclasses.replace(found[place], score=float(share))
                     for place, share in zip(places, shares)
@@ -296,36 +295,34 @@ class TableVerifier(Verifier):
 
     def __init__(
         self,
-        model: FusionModel | TextModel | PairModel,
+        model: Model | PromptModel,
         decision: TableDecision | None = None,
         depth: int | None = None,
     ):
-        singly = isinstance(model, PairModel) and model.tables == 1
-        if depth is not None and depth > model.tables and not singly:
-            raise LisaxError(f"this model reads at most {model.tables} tables, found {depth}")
-        self.model, self.decision, self.depth = model, decision, depth or (ONE_BY_ONE if singly else model.tables)
+        singly = model.pairs and model.depth == 1
+        if depth is not None and depth > model.depth and not singly:
+            raise LisaxError(f"this model reads at most {model.depth} tables, found {depth}")
+        self.model, self.decision, self.depth = model, decision, depth or (ONE_BY_ONE if singly else model.depth)
         self.calibration, self.columns = model.calibration, model.columns
 
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]
         examples = [_table_example(claim, read) for claim, read in zip(claims, evidence, strict=True)]
         if self.model.format is TABLE_FUSION:
-            probabilities = self.model.scores(examples, progress).probabilities
-            shares, sufficiency, relevance = judged(
-                probabilities, self.model.sufficiency(examples, probabilities), self.decision, self.calibration
+            probabilities = self.model.probabilities(examples, progress).probabilities
+            shares, sure, relevance = judged(
+                probabilities, sufficiency(self.model, examples, probabilities), self.decision, self.calibration
             )
         else:
             shares = calibrated(table_shares(self.model, examples, progress), self.calibration)
-            sufficiency, relevance = None, None
-        yield from table_verdicts(claims, evidence, shares, sufficiency, relevance, self.decision)
+            sure, relevance = None, None
+        yield from table_verdicts(claims, evidence, shares, sure, relevance, self.decision)
 
 
-def table_shares(
-    model: TextModel | PairModel, examples: Sequence[TableExample], progress: Progress | None = None
-) -> np.ndarray:
+def table_shares(model: Model, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
     """The shares of the labels of claims with their tables, float64 [claims, 3]. A pair scorer of one table reads each on
     its own; then any table can decide (`any_decides`), and without tables there is not enough information."""
-    if not isinstance(model, PairModel) or model.tables > 1:
+    if not model.pairs or model.depth > 1:
         return model.probabilities(examples, progress).astype(np.float64)
     single = [
         dataclasses.replace(example, tables=(table,), gold=example.gold[i : i + 1])
@@ -401,19 +398,19 @@ def table_verdicts(
         yield dataclasses.replace(verdict, sufficiency=sure, decided_by=best)
 
 
-def tell_dropped_rows(model: FusionModel | TextModel, of: str) -> None:
+def tell_dropped_rows(model: Model, of: str) -> None:
     """Logs how many table rows did not fit into the inputs of the last call, if any."""
     if model.dropped_rows:
         say(f"  {model.dropped_rows:,} rows of {of} had no room in {model.max_tokens} tokens")
 
 
-def tell_open(model: FusionModel | TextModel, decision: TableDecision | None) -> None:
+def tell_open(model: Model, decision: TableDecision | None) -> None:
     """Logs that table fusion will not label claims with tables NOT ENOUGH INFO, and how to change that."""
     if model.format is TABLE_FUSION and decision is None:
         chosen = (
             "none was chosen on dev for this model"
-            if model.decision is None
-            else (f"--threshold={model.decision.threshold!r} is the one that was chosen on dev, and that the page uses")
+            if (fitted := TableDecision.of(model.card)) is None
+            else (f"--threshold={fitted.threshold!r} is the one that was chosen on dev, and that the page uses")
         )
         say(f"  without a threshold of sufficiency no claim that has a table is NOT ENOUGH INFO; {chosen}")
 

@@ -15,7 +15,6 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol
 
 import jinja2
@@ -25,8 +24,8 @@ from markupsafe import Markup
 from lisax.errors import LisaxError
 from lisax.files.writing import atomic_write
 from lisax.records import Table
+from lisax.report.render import TEMPLATES, environment
 
-TEMPLATES = Path(__file__).parent / "templates"
 STEPS = 20
 VIEWS = ("cells", "rows", "columns")
 # From 0 to the greatest score; the dark scheme runs the other way, from the dark background of the page.
@@ -206,16 +205,9 @@ def write_page(path: str | os.PathLike, title: str, answers: Sequence[tuple[str,
 
 @functools.cache
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals["step"] = step
-    environment.filters |= {"percent": percent, "name": name_of}
-    return environment
+    made = environment(TEMPLATES, percent=percent, name=name_of)
+    made.globals["step"] = step
+    return made
 
 
 def percent(score: float) -> str:

@@ -103,21 +103,7 @@ CLTR_ANSWERS = tuple(
         ("gold table, TabMCQ", (0.741, 0.661)),
     )
 )
-# UDT-QA. Its Table 1: BLEU, METEOR, TER on DART's test set, answer coverage on NQ-table-Q, of T5 large.
-VERBALIZER = tuple(
-    ResultRow(name, values, published=True)
-    for name, values in (
-        ("T (DART)", (0.5105, 0.40, 0.43, 0.954)),
-        ("T-F (filtered)", (0.5104, 0.41, 0.43, 0.960)),
-        ("T-F + ID-T (iterated)", (0.5059, 0.41, 0.44, 0.984)),
-    )
-)
-# Answer coverage on WebQ-KB-Q (section 5).
-VERBALIZED_GRAPHS = tuple(
-    ResultRow(name, values, published=True)
-    for name, values in (("T-F + ID-T", (0.996,)), ("KELM's verbalizer", (0.978,)))
-)
-# Its Table 8: R@20, R@100 and exact match on NQ's test set, models trained on each index.
+# UDT-QA. Its Table 8: R@20, R@100 and exact match on NQ's test set, models trained on each index.
 MIXED_NQ = tuple(
     ResultRow(name, values, published=True)
     for name, values in (
@@ -126,16 +112,6 @@ MIXED_NQ = tuple(
         ("+ NQ-tables, verbalized", (0.862, 0.910, 0.542)),
         ("+ all tables, raw", (0.869, 0.919, 0.547)),
         ("+ all tables, verbalized", (0.870, 0.917, 0.552)),
-    )
-)
-MIXED_WEBQ = tuple(
-    ResultRow(name, values, published=True)
-    for name, values in (
-        ("text", (0.732, 0.814, 0.480)),
-        ("+ WD-graphs of WebQ, raw", (0.802, 0.858, 0.515)),
-        ("+ WD-graphs of WebQ, verbalized", (0.797, 0.853, 0.526)),
-        ("+ WD-graphs, raw", (0.788, 0.851, 0.514)),
-        ("+ WD-graphs, verbalized", (0.785, 0.855, 0.520)),
     )
 )
 # Hot-swap: exact match on NQ of models trained on text, tables added to the index.

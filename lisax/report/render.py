@@ -10,7 +10,7 @@ import base64
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,26 +31,27 @@ LABEL_WORDS = {Label.SUPPORTS: "Supports", Label.REFUTES: "Refutes", Label.NOT_E
 LABEL_SLUGS = {Label.SUPPORTS: "s", Label.REFUTES: "r", Label.NOT_ENOUGH_INFO: "n"}
 
 
-def render(report: Report) -> str:
-    """The page, with at most `MAX_CLAIMS` claims; it notes if there are more."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+def environment(templates: Path, **filters: Callable[..., Any]) -> jinja2.Environment:
+    """Escapes what templates are given, and refuses names that they are not given."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(templates),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "percent": percent,
-        "plain": plain,
-        "word": LABEL_WORDS.__getitem__,
-        "slug": LABEL_SLUGS.__getitem__,
-        "mark": mark,
-    }
-    environment.tests["known"] = known
+    made.filters |= filters
+    return made
+
+
+def render(report: Report) -> str:
+    """The page, with at most `MAX_CLAIMS` claims; it notes if there are more."""
+    words, slugs = LABEL_WORDS.__getitem__, LABEL_SLUGS.__getitem__
+    made = environment(TEMPLATES, percent=percent, plain=plain, word=words, slug=slugs, mark=mark)
+    made.tests["known"] = known
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     claims = report.claims[:MAX_CLAIMS]
-    return environment.get_template("report.html").render(
+    return made.get_template("report.html").render(
         report=report,
         labels=LABELS,
         result_tables=result_tables(report),

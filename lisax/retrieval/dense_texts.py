@@ -6,17 +6,18 @@ title). Texts are counted in the order of the store; a record's are next to each
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lisax.errors import DataError
 from lisax.records import Table
 from lisax.retrieval import pages, passage_store, table_store
 from lisax.retrieval.folder import part_digests, read_components
 from lisax.retrieval.pages import PageStore
-from lisax.retrieval.passage_store import PassageStore
-from lisax.retrieval.passages import Source
+from lisax.retrieval.passage_store import passages_of
+from lisax.retrieval.passages import Passage, Source
+from lisax.retrieval.record_store import RecordStore
 from lisax.retrieval.table_store import TableStore
 
 TABLE_CHARACTERS = 2048  # of a table that are encoded: more than an encoder of 256 tokens reads
@@ -46,23 +47,24 @@ class Texts(Protocol):
         """The places of a record's texts; none for an unknown record."""
 
 
-class PassageTexts:
-    """Passages of one source."""
+class RecordTexts:
+    """Stored records, a text each."""
 
-    def __init__(self, store: PassageStore, source: Source):
-        self._store, self.component = store, passage_store.component(source)
+    def __init__(self, store: RecordStore, text_of: Callable[[Any], Text]):
+        self._store, self.component, self._text_of = store, store.component, text_of
 
     def __len__(self) -> int:
         return len(self._store)
 
     def after(self, count: int) -> Iterator[Text]:
-        return (Text(passage.title, passage.text) for passage in self._store.after(count))
+        return map(self._text_of, self._store.after(count))
 
     def record_at(self, place: int) -> str:
         return self._store.id_at(place)
 
     def places_of(self, record: str) -> range:
-        return _one(self._store.place_of(record))
+        place = self._store.place_of(record)
+        return range(0) if place is None else range(place, place + 1)
 
 
 class SentenceTexts:
@@ -86,34 +88,17 @@ class SentenceTexts:
         return self._store.places_of(record)
 
 
-class TableTexts:
-    """Tables, by their title, caption and first rows.
-
-    One vector a table: with the best of several, each of other rows, the mean average precision of WikiTableQuestions'
-    tables is lower (`e2e_train`: 68.7 for 69.7), and with the header once instead of before each cell as well (69.7 for
-    70.5)."""
-
-    component = table_store.NAME
-
-    def __init__(self, store: TableStore):
-        self._store = store
-
-    def __len__(self) -> int:
-        return len(self._store)
-
-    def after(self, count: int) -> Iterator[Text]:
-        return map(text_of_table, self._store.after(count))
-
-    def record_at(self, place: int) -> str:
-        return self._store.id_at(place)
-
-    def places_of(self, record: str) -> range:
-        return _one(self._store.place_of(record))
+def text_of_passage(passage: Passage) -> Text:
+    return Text(passage.title, passage.text)
 
 
 def text_of_table(table: Table) -> Text:
     """Row by row the cells that are not empty, each after its header, up to about `TABLE_CHARACTERS`; the header alone
-    of a table without rows."""
+    of a table without rows.
+
+    One vector a table: with the best of several, each of other rows, the mean average precision of WikiTableQuestions'
+    tables is lower (`e2e_train`: 68.7 for 69.7), and with the header once instead of before each cell as well (69.7 for
+    70.5)."""
     lines, length = [], 0
     for row in table.rows:
         lines.append(
@@ -125,23 +110,19 @@ def text_of_table(table: Table) -> Text:
     return Text(title, ". ".join(filter(None, lines or [", ".join(table.header)]))[:TABLE_CHARACTERS])
 
 
-def _one(place: int | None) -> range:
-    return range(0) if place is None else range(place, place + 1)
-
-
 def texts_of(folder: Path) -> dict[str, Texts]:
     """What is encoded of an index, by name: the sources of passages, `sentences` and `tables`. Raises DataError for an
     index that keeps no texts."""
     components = read_components(folder)
     found: dict[str, Texts] = {
-        str(source): PassageTexts(PassageStore(folder, source), source)
+        str(source): RecordTexts(RecordStore(folder, passages_of(source)), text_of_passage)
         for source in Source
         if passage_store.component(source) in components
     }
     if pages.NAME in components:
         found["sentences"] = SentenceTexts(PageStore.open(folder))
     if table_store.TEXTS in components:
-        found["tables"] = TableTexts(TableStore.open(folder))
+        found["tables"] = RecordTexts(TableStore.open(folder), text_of_table)
     if not found:
         raise DataError(
             f"vectors are of passages, pages or tables, and this index has {', '.join(sorted(components)) or 'nothing'}"

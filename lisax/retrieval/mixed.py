@@ -21,8 +21,9 @@ from lisax.retrieval import bm25
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import K1, B, Bm25Builder
 from lisax.retrieval.folder import Writing, read_components, unchanged, writing
-from lisax.retrieval.passage_store import PassagesBuilder, PassageStore
+from lisax.retrieval.passage_store import passages_of
 from lisax.retrieval.passages import Passage, Source, source_of
+from lisax.retrieval.record_store import RecordsBuilder, RecordStore
 
 Hits = list[tuple[str, float]]
 PASSAGES_KEPT = 1 << 16
@@ -104,7 +105,7 @@ def _change(
     """Commits the index with `sources` added; `parts` are those of the sources that stay."""
     changed: dict[str, dict] = {}
     for source, passages in sources.items():
-        store = PassagesBuilder(state, source, {"form": "text" if source is Source.TEXT else form})
+        store = RecordsBuilder(state, passages_of(source), {"form": "text" if source is Source.TEXT else form})
         before = len(texts.parts)
         for passage in passages:
             texts.add(passage.id, indexed_text(passage))
@@ -131,7 +132,8 @@ class MixedIndex:
             raise DataError(
                 "this is no index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`", path=folder
             )
-        self.stores = {Source(name): PassageStore(folder, Source(name)) for name in manifests[bm25.NAME]["sources"]}
+        sources = map(Source, manifests[bm25.NAME]["sources"])
+        self.stores = {source: RecordStore(folder, passages_of(source)) for source in sources}
         self.passage = functools.lru_cache(PASSAGES_KEPT)(self._passage)
 
     @classmethod

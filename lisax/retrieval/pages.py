@@ -20,13 +20,8 @@ from lisax.errors import DataError, LisaxError
 from lisax.records import Document, Sentence, check_id, split_sentence_id
 from lisax.retrieval.blocks import ADVICE, Numbers
 from lisax.retrieval.folder import Writing, open_component, writing
-from lisax.retrieval.strings import (
-    Strings,
-    StringsWriter,
-    StringTable,
-    StringTableWriter,
-    first_duplicate,
-)
+from lisax.retrieval.record_store import manifest_of_parts
+from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter
 
 NAME = "pages"
 PART_PAGES, PART_SENTENCES = 1 << 20, 1 << 23
@@ -73,18 +68,7 @@ class PagesBuilder:
 
     def finish(self) -> dict[str, dict]:
         self._close_part()
-        if not self._parts:
-            raise DataError("there are no pages to store", path=self._state.folder)
-        tables = [StringTable(part / "ids") for part in self._parts]
-        if (duplicate := first_duplicate(tables)) is not None:
-            raise DataError(f"the document id '{duplicate}' occurs twice; ids must be distinct", field="id")
-        return {
-            NAME: {
-                "settings": {"pages": sum(map(len, tables))},
-                "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
-                "files": [name for part in self._parts for name in self._state.names(part)],
-            }
-        }
+        return manifest_of_parts(self._state, NAME, self._parts, "pages", "document", {})
 
 
 class _Part:

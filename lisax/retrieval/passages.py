@@ -14,8 +14,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lisax.errors import DataError
+from lisax.faithful.facts import Facts
 from lisax.formats.budget import squeeze
-from lisax.formats.faithfulness import Facts
 from lisax.formats.triples import Triples, graph_triples, raw_table, raw_text, row_triples, table_triples
 from lisax.records import Document, Graph, Table, edge_id
 

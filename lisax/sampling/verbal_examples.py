@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from lisax.formats.overlap import Overlap
+from lisax.faithful.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
 from lisax.records import DataText

@@ -22,9 +22,17 @@ from lisax.scoring.onnx import t5 as onnx_t5
 from lisax.weights.checkpoints import nested
 from lisax.weights.interop.opening import open_whole
 from lisax.weights.interop.pieces import Checkpoint
+from lisax.weights.model_folder import ModelFolder
 
 JAX, ONNX, ONNX_INT8 = BACKENDS = ("jax", "onnx", "onnx-int8")
 VARIABLE = "LISAX_BACKEND"  # of the environment: one of BACKENDS
+
+
+class Scorer(Protocol):
+    """One interface of every kind of model and backend."""
+
+    def probabilities(self, tokens: Sequence[Any], progress: Progress | None = None) -> Any:
+        """What a model computes of encoded inputs, in their order."""
 
 
 class ScoresPairs(Protocol):
@@ -65,6 +73,17 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return odds / odds.sum(axis=-1, keepdims=True)
 
 
+class LabelWords:
+    """A scorer of label words: probabilities of the words among themselves."""
+
+    def __init__(self, scorer: ScoresLabels):
+        self.scorer = scorer
+
+    def probabilities(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        """float32 [tokens, label words]"""
+        return softmax(self.scorer.logits(tokens, progress))
+
+
 def backend_for(model: Model, given: str | None = None) -> str:
     """The one of BACKENDS that computes this model: `given`, else $LISAX_BACKEND, else onnxruntime on a CPU where it is
     installed; JAX for any model that onnxruntime has no graph of. LisaxError where one that is asked for is not known,
@@ -81,26 +100,25 @@ def backend_for(model: Model, given: str | None = None) -> str:
     return asked or ONNX
 
 
-def open_pairs(path: str | os.PathLike, *, max_tokens: int, backend: str | None = None) -> ScoresPairs:
-    """The pair scorer of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest), or a bundle.
-    `max_tokens`: of the longest pair; a longer one is an error. `backend`: see `backend_for`."""
-    checkpoint = open_whole(path, PairConfig)
+def open_pairs(model: ModelFolder, *, max_tokens: int, backend: str | None = None) -> ScoresPairs:
+    """The pair scorer of a checkpoint or a bundle. `max_tokens`: of the longest pair; a longer one is an error. `backend`: see `backend_for`."""
+    checkpoint = open_whole(model, PairConfig)
     if (backend := backend_for(checkpoint.architecture, backend)) == JAX:
         from lisax.scoring.pairs import PairScoring
 
-        return PairScoring.open(path, max_tokens=max_tokens)
+        return PairScoring.open(model, max_tokens=max_tokens)
     from lisax.scoring.onnx.scoring import OnnxPairs
 
     return OnnxPairs.read(checkpoint, checkpoint.architecture, max_tokens=max_tokens, int8=backend == ONNX_INT8)
 
 
-def open_dual_encoder(path: str | os.PathLike, *, max_tokens: int, backend: str | None = None) -> EncodesTexts:
+def open_dual_encoder(model: ModelFolder, *, max_tokens: int, backend: str | None = None) -> EncodesTexts:
     """As `open_pairs`, the encoder of a checkpoint that was trained as one."""
-    checkpoint = open_whole(path, DualEncoderConfig)
+    checkpoint = open_whole(model, DualEncoderConfig)
     if (backend := backend_for(checkpoint.architecture, backend)) == JAX:
         from lisax.scoring.passages import VectorEncoder
 
-        return VectorEncoder.open(path, max_tokens=max_tokens)
+        return VectorEncoder.open(model, max_tokens=max_tokens)
     from lisax.scoring.onnx.scoring import OnnxVectors
 
     return OnnxVectors.read(checkpoint, checkpoint.architecture, max_tokens=max_tokens, int8=backend == ONNX_INT8)
@@ -142,9 +160,8 @@ class T5Scoring:
             self._parameters = read_parameters(checkpoint, self.model)
 
     @classmethod
-    def open(cls, path: str | os.PathLike, *, backend: str | None = None) -> Self:
-        """Of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        return cls(open_whole(path, T5Config), backend=backend)
+    def open(cls, model: ModelFolder, *, backend: str | None = None) -> Self:
+        return cls(open_whole(model, T5Config), backend=backend)
 
     def labels(self, pieces: Sequence[int], max_tokens: int) -> ScoresLabels:
         """A scorer of label words, given by their vocabulary ids. `max_tokens`: of the longest input; a longer one is an

@@ -20,7 +20,7 @@ from lisax.devices.partitioning import Partitioner
 from lisax.errors import LisaxError
 from lisax.models.architectures import Model
 from lisax.scoring.kept_vectors import VECTORS, kept_for
-from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_model
 
 # At least so many claims are scored together where only what follows the encoder is computed.
@@ -64,10 +64,8 @@ class ClaimScorer(ABC):
         return _compiled(cls.outputs, model, partitioner)
 
     @classmethod
-    def open(cls, path: str | os.PathLike, *, texts: int, max_tokens: int) -> Self:
-        """Loads a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        folder = resolve_checkpoint(path)
-        return cls(*load_model(folder, cls.architecture), texts=texts, max_tokens=max_tokens, source=folder)
+    def open(cls, model: ModelFolder, *, texts: int, max_tokens: int) -> Self:
+        return cls(*load_model(model, cls.architecture), texts=texts, max_tokens=max_tokens, source=model.folder)
 
     def run(self, claims: Sequence[Sequence[Sequence[int]]], progress: Progress | None) -> list[np.ndarray]:
         """What the model says of claims, given as token ids [claim][text][token], texts that end in EOS.

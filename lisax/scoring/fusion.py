@@ -34,7 +34,7 @@ class FusionScorer(ClaimScorer):
         fused = model.network().apply({"params": parameters}, tokens, vectors=vectors)
         return probabilities(model.objective, fused), fused.attention
 
-    def scores(
+    def probabilities(
         self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
     ) -> Scores:
         """Scores of token ids [claim][table][token]; see `run`. A claim's missing tables, and texts without tokens,

@@ -16,6 +16,7 @@ from lisax.devices.partitioning import Partitioner
 from lisax.errors import LisaxError
 from lisax.models.architectures import T5Config
 from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding, Generated, generate
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_model
 
 # Inputs of a batch. On a CPU few: a step of ten beams of each already fills its matrix units.
@@ -51,9 +52,8 @@ class Generator:
         self._predict = make_predictor(self.model, target_tokens, decoding, self._loop.partitioner)
 
     @classmethod
-    def open(cls, path: str | os.PathLike, **options: Any) -> Generator:
-        """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        return cls(*load_model(path, T5Config), **options, source=path)
+    def open(cls, model: ModelFolder, **options: Any) -> Generator:
+        return cls(*load_model(model, T5Config), **options, source=model.folder)
 
     def hypotheses(self, tokens: Sequence[Sequence[int]], progress: Progress | None = None) -> list[list[Hypothesis]]:
         """Of inputs that end in EOS: `beam_size` hypotheses of each, best first.

@@ -22,6 +22,7 @@ from lisax.devices.partitioning import Partitioner
 from lisax.errors import LisaxError
 from lisax.models.architectures import DualEncoderConfig, Model, ReaderConfig, SpanReaderConfig
 from lisax.models.decoding import IMPOSSIBLE, Decoding, generate
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.sharing import load_beside
 
 
@@ -46,9 +47,8 @@ class TextScorer:
         self._loop = DeviceLoop(parameters, source=source)
 
     @classmethod
-    def open(cls, path: str | os.PathLike, *, max_tokens: int) -> Self:
-        """Of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        return cls(*load_beside(path, cls.architecture), max_tokens=max_tokens, source=path)
+    def open(cls, model: ModelFolder, *, max_tokens: int) -> Self:
+        return cls(*load_beside(model, cls.architecture), max_tokens=max_tokens, source=model.folder)
 
     @property
     def leaves(self) -> list[jax.Array]:

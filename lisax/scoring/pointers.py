@@ -25,6 +25,10 @@ class PointerScorer(ClaimScorer):
 
     architecture, text_name = PointerConfig, "candidates"
 
+    def __init__(self, model: PointerConfig, parameters: Any, **options: Any):
+        super().__init__(model, parameters, **options)
+        self._labels = model.relation != "none"
+
     @staticmethod
     def outputs(
         model: PointerConfig, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
@@ -32,10 +36,11 @@ class PointerScorer(ClaimScorer):
         """(pointers, shares, labels) of the best hypotheses, float32 all"""
         return model.network().apply({"params": parameters}, tokens, vectors, method="search").best()
 
-    def point(
+    def probabilities(
         self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
     ) -> Pointing:
         """The best pointers for token ids [claim][candidate][token]; see `run`. A claim without candidates points
-        nowhere and has labels of no meaning."""
+        nowhere, and has not enough information."""
         pointers, shares, labels = self.run(claims, progress)
+        labels[[not claim for claim in claims]] = [0, 0, 1] if self._labels else 0
         return Pointing(pointers.astype(np.int32), shares, labels)

@@ -15,13 +15,12 @@ from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.reading import POINT, READ, RETRIEVE
 
 if TYPE_CHECKING:
-    from lisax.predict.fusion_model import FusionModel
+    from lisax.predict.model import Model as TrainedModel
     from lisax.predict.ranker import VectorRanker
     from lisax.predict.reader import Reader
     from lisax.predict.retriever import Retriever
-    from lisax.predict.text_model import TextModel
 
-    Model = TextModel | FusionModel | Reader | Retriever | VectorRanker
+    Model = TrainedModel | Reader | Retriever | VectorRanker
 
 PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = (
     "question answerer",
@@ -108,23 +107,24 @@ class Models:
 
 
 def _open(path: Path) -> tuple[str, Model]:
-    from lisax.predict.opening import format_of, is_encoder, open_model
+    from lisax.predict.opening import find_model, is_encoder, open_model
 
-    if is_encoder(path):
+    found = find_model(path)
+    if is_encoder(found):
         from lisax.predict.ranker import VectorRanker
         from lisax.predict.retriever import open_encoder
 
-        return RANKER, VectorRanker(open_encoder(path))
-    role = ROLES.get(format_of(path))
+        return RANKER, VectorRanker(open_encoder(found))
+    role = ROLES.get(found.format)
     if role == READER:
         from lisax.predict.reader import Reader
 
-        return role, Reader.open(path)
+        return role, Reader(found)
     if role == RETRIEVER:
         from lisax.predict.retriever import Retriever
 
-        return role, Retriever.open(path)
-    model = open_model(path)
+        return role, Retriever(found)
+    model = open_model(found)
     if model.format not in ROLES:
         raise LisaxError(
             f"{path} is of the format '{model.format}', which the page has no use for; it takes {', '.join(map(str, ROLES))}"

@@ -22,7 +22,7 @@ from lisax.predict.table_answers import TableScores
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.records import LABELS, Label, Table, split_cell_id, split_sentence_id
 from lisax.report import heatmap as heatmaps
-from lisax.report.render import LABEL_SLUGS
+from lisax.report import render
 from lisax.retrieval.passages import Source
 from lisax.serve.answering import PASSAGES, TABLES, TEXT, Engine
 from lisax.serve.library import ServedCorpus
@@ -148,10 +148,6 @@ class VerdictShown:
     verifier: Label | None = None
     note: str = ""
     abstained: str = ""
-
-    @property
-    def is_scored(self) -> bool:
-        return all(unit.score is not None for unit in self.evidence)
 
     @property
     def by(self) -> str:
@@ -578,20 +574,14 @@ def _card(folder: Path) -> dict[str, str]:
 
 
 def environment() -> jinja2.Environment:
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    made = render.environment(
+        TEMPLATES,
+        percent=heatmaps.percent,
+        name=heatmaps.name_of,
+        slug=render.LABEL_SLUGS.__getitem__,
+        headline=HEADLINES.__getitem__,
+        several=lambda kinds: ", ".join(SEVERAL[kind] for kind in kinds),
+        moment=lambda seconds: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)),
     )
-    made.filters |= {
-        "percent": heatmaps.percent,
-        "name": heatmaps.name_of,
-        "slug": LABEL_SLUGS.__getitem__,
-        "headline": HEADLINES.__getitem__,
-        "several": lambda kinds: ", ".join(SEVERAL[kind] for kind in kinds),
-        "moment": lambda seconds: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)),
-    }
     made.globals |= {"labels": LABELS, "asks": ASKS}
     return made

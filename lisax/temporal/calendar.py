@@ -148,11 +148,6 @@ def day_interval(year: int, month: int, day: int) -> Interval:
     return Interval(number, number)
 
 
-def add_years(year: int, count: int) -> int:
-    """`count` years after a year, without a year 0."""
-    return _historical(_astronomical(year) + count)
-
-
 def _moved(number: int, length: Length) -> int:
     """A day moved by years and months (clipped to the month's last day), then by days; open ends stay."""
     if number <= EARLIEST or number >= LATEST:

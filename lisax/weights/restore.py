@@ -36,6 +36,7 @@ from lisax.weights.interop.kinds import Kind
 from lisax.weights.interop.opening import open_checkpoint, open_whole
 from lisax.weights.interop.pieces import Checkpoint, Piece, first_line, shapes_of, unreadable, with_bias_of_each_layer
 from lisax.weights.interop.t5x_orbax import index_of
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.shapes import check_parameters, check_same, differences
 from lisax.weights.stacked_slots import stack_slots
 from lisax.weights.train_state import TrainState
@@ -43,17 +44,15 @@ from lisax.weights.train_state import TrainState
 AnyModel = TypeVar("AnyModel", bound=Model)
 
 
-def load_model(path: str | os.PathLike, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
-    """(architecture, its parameters) of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest),
-    or a bundle. What is no `kind`, or has other parameters, is an error."""
-    checkpoint = open_whole(path, kind)
+def load_model(model: str | os.PathLike | ModelFolder, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
+    """(architecture, its parameters). Raises LisaxError for a model of another kind, or with other parameters."""
+    checkpoint = open_whole(model, kind)
     return checkpoint.architecture, nested(dict(checkpoint.read(checkpoint.parameters)))
 
 
-def load_parameters(path: str | os.PathLike) -> dict[str, Any]:
-    """Float32 numpy parameters, nested dicts in T5X's layout, of the checkpoint that `path` means (see
-    `checkpoints.resolve_checkpoint`), of any kind, one array at a time."""
-    checkpoint = open_checkpoint(path)
+def load_parameters(model: str | os.PathLike | ModelFolder) -> dict[str, Any]:
+    """Float32 numpy parameters of a checkpoint of any kind, nested dicts in T5X's layout, read one array at a time."""
+    checkpoint = open_checkpoint(model)
     return nested(dict(checkpoint.read(checkpoint.parameters)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from weakref import WeakValueDictionary
 
@@ -15,18 +14,19 @@ from lisax.weights.interop.adapters import lora_of
 from lisax.weights.interop.kinds import MODEL_JSON, SAFETENSORS
 from lisax.weights.interop.opening import open_checkpoint, open_whole
 from lisax.weights.interop.pieces import Checkpoint, shapes_of
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import AnyModel, load_model
 
 # What is on the devices now: (folder, when its files changed, parameter) -> array. An array goes when nobody uses it.
 _placed: WeakValueDictionary[tuple[str, tuple[int, ...], str], jax.Array] = WeakValueDictionary()
 
 
-def load_beside(path: str | os.PathLike, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
+def load_beside(model: ModelFolder, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
     """As `restore.load_model`; of an adapter the parameters are its own, beside the shared ones of its base."""
-    own = open_checkpoint(path, alone=True)
+    own = open_checkpoint(model, alone=True)
     if own.card is None or own.card.get("adapter") is None:
-        return load_model(path, kind)
-    whole = open_whole(path, kind)
+        return load_model(model, kind)
+    whole = open_whole(model, kind)
     names = shapes_of(whole.parameters).keys() - shapes_of(own.parameters).keys()
     base = placed(open_checkpoint(own.card["adapter"]["base"]), names.__contains__)
     trained = nested(dict(own.read(own.parameters)))

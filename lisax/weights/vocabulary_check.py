@@ -1,12 +1,31 @@
-"""Whether a vocabulary and a model belong together."""
+"""The vocabulary of a model, and whether the two belong together."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 from lisax.errors import LisaxError
+from lisax.files.places import place
 from lisax.formats.vocabulary import Vocabulary
 from lisax.models.architectures import Backbone
+from lisax.weights.checkpoints import MODEL_JSON
+from lisax.weights.interop.huggingface import vocabulary_in_folder
+from lisax.weights.interop.kinds import Kind, kind_of, vocabulary_in
+from lisax.weights.model_card import ModelCard
+from lisax.weights.pretrained import folder_of
+
+
+def vocabulary_of(model: str | os.PathLike) -> Path | None:
+    """The file of the vocabulary of a model given by its name or folder, which is fetched if it is not here; of an
+    adapter that has none, its base's. None if there is none."""
+    folder = folder_of(model, lambda text: print(text, file=sys.stderr, flush=True)) or place(model)
+    found = vocabulary_in_folder(folder) if kind_of(folder) is Kind.HUGGINGFACE else vocabulary_in(folder)
+    if found is not None or not (folder / MODEL_JSON).is_file():
+        return found
+    card = ModelCard.read(folder)
+    return None if card.get("adapter") is None else vocabulary_of(*card.needed("adapter.base"))
 
 
 def check_fits(vocabulary: Vocabulary, backbone: Backbone, folder: Path) -> None:

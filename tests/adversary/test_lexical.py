@@ -6,19 +6,14 @@ import types
 import numpy as np
 import pytest
 
-from lisax.adversary import encoder_lexicon
 from lisax.adversary.corpus import AttackCorpus
-from lisax.adversary.encoder_lexicon import EncoderLexicon
-from lisax.adversary.hypernyms import RuleLexicon
 from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model, label_after
 from lisax.adversary.lexicon import CorpusLexicon, Substitute, WordNetLexicon, WordRelation
 from lisax.adversary.making import best_lexicon
 from lisax.adversary.opposites import opposites
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.predict import verifier
-from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import LABELS, Claim, Document, Sentence
-from lisax.weights.pretrained import MODELS
 
 S, R, N = LABELS
 PAGE = Document("Ann", "Ann", (Sentence("Ann", 0, "Ann is a great singer of old songs ."),))
@@ -158,78 +153,6 @@ def test_an_opposite_refutes_what_was_supported():
     assert attack.label is R and attack.evidence_sets == (("Ann_0",),)
 
 
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("Ann is an actress from Osk.", {("a performer", "hypernym"), ("a person", "hypernym")}),
-        ("Ann is an actress and a singer of songs.", {("a performer", "hypernym"), ("a person", "hypernym")}),
-        ("Ann is a novelist.", {("a person", "hypernym")}),
-        ("Ann is a parent.", {("a father", "hyponym"), ("a mother", "hyponym")}),
-        ("It is a Danish film.", {("a European ", "hypernym")}),
-        ("It is an American football club.", set()),
-        ("Ann won three prizes.", {("more than two ", "hypernym")}),
-        ("Ann won more than three prizes.", set()),
-        ("Ann has two hats.", set()),
-    ],
-)
-def test_general_words_by_rule(text, expected):
-    found = RuleLexicon().substitutes(text)
-    assert {(edit.new, str(edit.relation)) for edit in found} == expected
-    changed = {text[: edit.start] + edit.new + text[edit.end :] for edit in found}
-    assert not any("  " in one for one in changed)
-
-
-VECTORS = {
-    "film": 0,
-    "movie": 5,
-    "films": 3,
-    "novel": 80,
-    "singer": 120,
-    "vocalist": 124,
-    "actor": 200,
-    "actress": 204,
-    "year": 300,
-}
-
-
-def encode(texts):
-    """Words of known angles; a claim's vector moves with the words in it, a little."""
-    angles = [
-        VECTORS[text] if text in VECTORS else sum(VECTORS.get(word, 0) for word in text.rstrip(".").split()) / 10
-        for text in texts
-    ]
-    return np.array([[np.cos(np.radians(angle)), np.sin(np.radians(angle))] for angle in angles])
-
-
-@pytest.fixture
-def near():
-    words = ("film", "movie", "films", "novel", "singer", "vocalist", "actor", "actress")
-    texts = [f"Ann saw the {word} of the year ." for word in words for _ in range(4)] + ["A singer ."] * 3
-    return EncoderLexicon(texts, encode)
-
-
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("Ann saw a film.", {("movie", "synonym")}),
-        ("Ann is a singer.", {("vocalist", "hyponym")}),
-        ("Ann is a vocalist.", {("singer", "hypernym")}),
-        ("Ann is an actress.", set()),
-        ("Ann read a novel.", set()),
-        ("Osk (1999 film) is old.", set()),
-        ("Ann has a film-maker.", set()),
-    ],
-)
-def test_words_of_near_vectors(near, text, expected):
-    found = {(edit.new.split()[-1], str(edit.relation)) for edit in near.substitutes(text)}
-    assert found == expected
-
-
-def test_words_that_change_a_claims_vector_are_left_out(near, monkeypatch):
-    monkeypatch.setattr(encoder_lexicon, "IN_CLAIM", 0.999999)
-    assert near.substitutes("Ann saw a film.") == []
-
-
 def test_modifiers_are_left_out_and_articles_follow():
     found = {edit.new for edit in CorpusLexicon(CORPUS).substitutes("Ann is an American actor.")}
     assert found == {"an actor"}
@@ -283,28 +206,11 @@ def test_a_labeller_reads_a_claim_with_its_own_evidence(monkeypatch, text_format
     assert read == ([("One .",), ("Two .",)] if text_format is LABEL_POINTWISE else [("One .", "Two .")])
 
 
-def test_words_come_from_wordnet_where_it_is_installed(monkeypatch):
-    """And otherwise from MiniLM; from rules and the corpus in either case."""
-    opened = []
-    encoder = types.SimpleNamespace(encode=encode)
-    monkeypatch.setattr(SentenceEncoder, "open", staticmethod(lambda name: opened.append(name) or encoder))
-    for there, expected in ((WordNetLexicon(None), []), (None, ["minilm"])):
-        monkeypatch.setattr(WordNetLexicon, "load", classmethod(lambda cls, there=there: there))
-        lexicon = best_lexicon(CORPUS, [], ["Ann is a singer ."])
-        assert opened == expected
-    assert {edit.new for edit in lexicon.substitutes("Ann is an American actor.")} == {"an actor", "a North American "}
-    assert {edit.new for edit in lexicon.substitutes("Ann is an actor.")} == {"a performer", "a person"}
-
-
-def test_minilm_knows_films_as_movies():
-    if not MODELS["minilm"].is_there:
-        pytest.skip("needs MiniLM's weights: lisax models get minilm")
-    words = ("film", "movie", "river", "singer", "vocalist", "novelist")
-    texts = [f"Ann saw the {word} of the year , a good {word} ." for word in words for _ in range(3)]
-    lexicon = EncoderLexicon(texts, SentenceEncoder.open().encode)
-    (edit,) = lexicon.substitutes("Ann Lee is the director of a film from Osk.")
-    assert (edit.new, edit.relation) == ("a movie", WordRelation.SYNONYM)
-    assert lexicon.substitutes("Ann Lee is the explorer of a river in Osk.") == []
+def test_wordnet_precedes_the_corpus_if_it_is_installed(monkeypatch):
+    for wordnet, expected in ((Words(("actor", "player")), ["player", "an actor"]), (None, ["an actor"])):
+        monkeypatch.setattr(WordNetLexicon, "load", lambda wordnet=wordnet: wordnet)
+        found = best_lexicon(CORPUS, []).substitutes("Ann is an American actor.")
+        assert [edit.new for edit in found] == expected
 
 
 class Sense:

@@ -160,7 +160,7 @@ def test_a_model_that_never_errs_is_told(folder, tmp_path, monkeypatch):
         return lambda claims: [[float(claim.label is label) for label in LABELS] for claim in claims]
 
     monkeypatch.setattr(lexical, "evidence_model", sure)
-    monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims, texts: CorpusLexicon(corpus, claims))
+    monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims: CorpusLexicon(corpus, claims))
     with pytest.raises(LisaxError, match=r"of [\d,]+ claims that the model gets right .* errs on 0"):
         attack(
             f"--claims={folder / 'world'}",
@@ -182,7 +182,7 @@ def test_words_are_exchanged_unguided_or_until_the_shipped_labeller_errs(folder,
         return lambda claims: [[1 / 3] * 3 for _ in claims]
 
     monkeypatch.setattr(lexical, "evidence_model", never_right)
-    monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims, texts: CorpusLexicon(corpus, claims))
+    monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims: CorpusLexicon(corpus, claims))
     args = ["--claims", folder / "world", "--kind", "lexical", "--without-pages", "--fluency", 5]
     attack(*args, "--out", tmp_path / "unguided", "--unguided")
     assert asked == [] and list(open_folder(tmp_path / "unguided").claims("train"))

@@ -21,8 +21,8 @@ def vocabulary(tmp_path_factory):
 def test_required_words_are_single_pieces(vocabulary):
     assert len(vocabulary.encode("true false weak")) == 3
     for preset in (PAPER, RELEASED):
-        assert len(set(label_words.label_ids(preset, vocabulary.encode))) == 3
-        assert label_words.ranking_ids(preset, vocabulary.encode)[0] == vocabulary.piece_id("true")
+        assert len(set(label_words.single_pieces(preset.label_words, vocabulary.encode))) == 3
+        assert len(set(label_words.single_pieces(preset.ranking_words, vocabulary.encode))) == 2
 
 
 def test_words_survive_the_round_trip(vocabulary):
@@ -65,8 +65,8 @@ def test_errors_name_the_word_and_the_file(vocabulary, tmp_path):
 def test_the_label_words_in_T5s_own_vocabulary():
     vocabulary = SentencePieceVocabulary(SPIECE)
     assert vocabulary.size == 32100
-    assert label_words.ranking_ids(PAPER, vocabulary.encode) == (1176, 6136)
-    assert len(set(label_words.label_ids(PAPER, vocabulary.encode))) == 3
+    assert label_words.single_pieces(PAPER.ranking_words, vocabulary.encode) == (1176, 6136)
+    assert len(set(label_words.single_pieces(PAPER.label_words, vocabulary.encode))) == 3
 
 
 def test_half_of_a_surrogate_pair_is_told_and_not_encoded(vocabulary):

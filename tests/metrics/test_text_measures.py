@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lisax.cli import invoke
 from lisax.errors import DataError, LisaxError
-from lisax.formats.overlap import Overlap
+from lisax.faithful.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.metrics import text
 

@@ -1,4 +1,4 @@
-"""Each stage of a finished run by itself: it reads the settings that it declares, and writes its outputs alone."""
+"""Each stage of a finished run by itself: it reads the settings that are noted, and writes its outputs alone."""
 
 import hashlib
 import re
@@ -25,8 +25,11 @@ def check(make_run: Callable[[], Staged], monkeypatch: pytest.MonkeyPatch, names
         if not ("train" in name.split(".") or name == "warm_up"):
             for path in stage.outputs:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        with run.working_on(stage):
+        seen = set()
+        with run.seen_by(seen.add):
             stage.work()
+        noted = {setting for one in run.before(name) for setting in run.runner.settings(one)}
+        assert seen <= noted, f"{name} reads {', '.join(sorted(seen - noted))}, which no note has"
         after = _files(run.out)
         written = {path for path in after if after[path] != before.get(path)}
         strange = [path for path in written if not any(path == own or own in path.parents for own in stage.outputs)]

@@ -44,7 +44,7 @@ CltrRecipe.pool = 6
 CltrRecipe.fuse_bm25 = True
 """
 STEPS = """
-include 'experiments/cltr/parts_world_micro.gin'
+include 'experiments/cltr/micro.gin'
 TRAIN_STEPS = 2
 EVAL_PERIOD = 2
 EVAL_STEPS = 1
@@ -374,7 +374,7 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
 def test_what_a_head_learns_from(finished):
     folder, command = finished
     out = folder / "learned"
-    train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/aggregation_micro.gin'}}"
+    train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/micro.gin'}}"
     assert main([*into(out, command), f"--gin.CltrRecipe.train={train}", "--until=examples"]) == 0
     asked = {question.id: question for question in open_folder(folder / "world").questions("train")}
     headers = list(read_examples(out / "examples" / "operations.train.jsonl", OperationExample))
@@ -505,7 +505,7 @@ def test_a_model_that_was_damaged_and_trained_again_keeps_its_weights(finished, 
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(finished, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
     folder, _ = finished
     recipe = CltrRecipe.read([str(folder / "recipe.gin")])
     stages_alone.check(lambda: Cltr(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)

@@ -136,7 +136,7 @@ def test_tables_that_were_not_scored_stand_behind_all_others():
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, folder, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder, monkeypatch):
     stages_alone.check(lambda: Cltr(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
 
 

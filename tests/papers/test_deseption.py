@@ -16,16 +16,19 @@ from lisax.papers import base
 from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.deseption.run import VARIANTS, Deseption
 from lisax.papers.over_pages import _of_every_kind
+from lisax.predict.verdicts import Evidence
 from lisax.records import LABELS
 from lisax.retrieval.runs import read_run
 from lisax.weights.checkpoints import read_card
 
 RECIPE = """
 PointerRecipe.train = {{
-    'titles': '{folder}/titles.gin',
-    'documents': '{folder}/documents.gin',
-    'evidence': '{folder}/evidence.gin',
-    'evidence_set': '{folder}/evidence_reinforced.gin',
+    'titles': '{folder}/pairs.gin',
+    'documents': ('{folder}/pointer.gin', {{'RELATION': 'none', 'BEST_METRIC': 'recall'}}),
+    'evidence': '{folder}/pointer.gin',
+    'evidence_set': (
+        '{folder}/pointer.gin', {{'RELATION': 'set', 'evidence_pointer.PointerConfig.reward_weight': 1.0}}
+    ),
 }}
 PointerRecipe.initial = {{'documents': 'titles'}}
 PointerRecipe.candidates = 8
@@ -52,10 +55,8 @@ def finished(tmp_path_factory):
     """(folder of the data, folder of the run, what the run printed)"""
     folder = tmp_path_factory.mktemp("deseption")
     world.write(folder / "world", 200, 0)
-    for name in ("titles", "documents", "evidence", "evidence_reinforced"):
-        (folder / f"{name}.gin").write_text(
-            f"include 'experiments/deseption/{name}_micro.gin'\n{STEPS}" + (POINTER if name != "titles" else "")
-        )
+    for name, more in (("pairs", ""), ("pointer", POINTER)):
+        (folder / f"{name}.gin").write_text(f"include 'experiments/deseption/{name}_micro.gin'\n{STEPS}{more}")
     (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
     command = ["run", "deseption", f"--data={folder}/world", f"--out={folder}/out", f"--gin_file={folder}/recipe.gin"]
     assert main(command) == 0
@@ -64,7 +65,7 @@ def finished(tmp_path_factory):
 
 def test_as_many_documents_are_pointed_to_as_the_recipe_says(tmp_path, monkeypatch):
     world.write(tmp_path / "world", 60, 0)
-    train = {name: f"experiments/deseption/{name}_micro.gin" for name in ("documents", "evidence")}
+    train = dict.fromkeys(("documents", "evidence"), "experiments/deseption/pointer_micro.gin")
     recipe = PointerRecipe(train=train, documents=8)
     run, trained = Deseption(open_folder(tmp_path / "world"), tmp_path / "out", recipe), {}
     monkeypatch.setattr(
@@ -163,11 +164,12 @@ def test_a_bundle_answers_in_python_and_by_the_verbs(finished):
     bundles = {name: str(folder / name) for name in ("documents", "evidence")}
     for name, bundle in bundles.items():
         assert main(["export", "--model", str(folder / "out" / "models" / name), "--out", bundle]) == 0
-    ranked = lisax.load(bundles["documents"]).rank("A claim.", ["One page", "Another", "A third", "A fourth"])
-    assert len({place for place, _ in ranked}) == 3
+    pages = [Evidence(str(i), "", title) for i, title in enumerate(("One page", "Another", "A third", "A fourth"))]
+    assert len({one.unit for one in lisax.load(bundles["documents"]).rank("A claim.", pages)}) == 3
     with pytest.raises(LisaxError, match="points to documents"):
-        lisax.load(bundles["documents"]).verify("A claim.", ["A sentence."])
-    assert sum(lisax.load(bundles["evidence"]).verify("A claim.", ["A sentence.", "Two."]).values()) == pytest.approx(1)
+        lisax.Verifier.open(bundles["documents"])
+    verdict = lisax.load(bundles["evidence"]).verify("A claim.", ["A sentence.", "Two."])
+    assert sum(verdict.probabilities.values()) == pytest.approx(1)
     claims, out = folder / "out" / "attacks" / "claims.test.jsonl", folder / "by_hand.jsonl"
     given = [f"--index={folder}/out/index", f"--claims={claims}", f"--run={folder}/out/runs/documents.attacked.trec"]
     assert main(["verify", f"--model={bundles['evidence']}", *given, f"--out={out}"]) == 0
@@ -231,7 +233,7 @@ def test_kinds_take_turns():
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(finished, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
     folder, _ = finished
     recipe = PointerRecipe.read([str(folder / "recipe.gin")])
     stages_alone.check(lambda: Deseption(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)

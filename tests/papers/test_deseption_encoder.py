@@ -35,7 +35,10 @@ POINTER = "evidence_pointer.PointerConfig:\n  hidden = 16\n  hops = 1\n  beam_si
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    models = {name: (f"deseption/minilm_{name}", POINTER) for name in ("documents", "evidence")}
+    titles = ("RELATION = 'none'", "BEST_METRIC = 'recall'")
+    models = {
+        name: ("deseption/minilm_pointer", POINTER, *more) for name, more in (("documents", titles), ("evidence", ()))
+    }
     return small_encoder.prepare(tmp_path_factory.mktemp("deseption"), RECIPE, 80, models)
 
 
@@ -64,5 +67,5 @@ def test_pairs_are_for_a_t5(folder):
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, folder, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder, monkeypatch):
     stages_alone.check(lambda: Deseption(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)

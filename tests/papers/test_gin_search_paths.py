@@ -91,7 +91,7 @@ def test_files_of_models_and_of_the_warm_up_are_found(run, tmp_path, monkeypatch
     world.write(tmp_path / "world", 60, seed=1)
     mine = tmp_path / "mine"
     (mine / "size.gin").write_text("network.T5Config.mlp_dim = 24\n")
-    (mine / "model.gin").write_text("include 'experiments/list5/scratch_rank_entities_micro.gin'\ninclude 'size.gin'\n")
+    (mine / "model.gin").write_text("include 'experiments/list5/micro.gin'\ninclude 'size.gin'\n")
     recipe = (
         "include 'experiments/list5/scratch.gin'\nRecipe.train = {'rank_entities': 'model.gin'}\n"
         "Recipe.initial = {}\nRecipe.vocabulary_size = 600\nRecipe.warm_up_pages = 60\n"

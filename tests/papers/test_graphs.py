@@ -22,7 +22,7 @@ RECIPES = [
     (List5, "list5/paper_xl", ["MSMARCO_CHECKPOINT = 'b'", T5]),
     (List5, "list5/demo", ["Recipe.attacks = True", "Recipe.attacked_share = 0.2", "Recipe.hops = 2"]),
     (List5, "list5/demo", ["Recipe.fuse_bm25 = True", "Recipe.temporal = True"]),
-    *((OpenTables, f"open_tables/{name}", []) for name in ("scratch", "world", "world_closed", "sentences_first")),
+    *((OpenTables, f"open_tables/{name}", []) for name in ("scratch", "world", "world_closed")),
     (OpenTables, "open_tables/paper_large", [T5]),
     *(
         (Cltr, f"cltr/{name}", [])
@@ -55,10 +55,3 @@ def test_every_recipe_has_a_graph_whose_models_can_be_trained(data, tmp_path, pi
     assert not (tmp_path / "out").exists()
     with pytest.raises(LisaxError, match="no stage 'predictt'; its stages are .*" + list(run.graph)[-1]):
         pipeline(data, tmp_path / "out", recipe, until="predictt")
-
-
-def test_the_number_of_answered_questions_changes_nothing_that_models_learn(data, tmp_path):
-    run = UdtQa(data, tmp_path / "out", UdtQa.recipe_class.read(["experiments/udt_qa/world.gin"]))
-    assert any("report_claims" in run.graph[name].reads for name in run.graph)
-    for model in run.recipe.train:
-        assert not any("report_claims" in run.graph[name].reads for name in run.before(f"train.{model}"))

@@ -27,7 +27,7 @@ from lisax.retrieval.runs import read_run
 from lisax.weights.checkpoints import read_card
 
 MODEL = """
-include 'experiments/list5/scratch_micro.gin'
+include 'experiments/list5/micro.gin'
 TRAIN_STEPS = 6
 BATCH_SIZE = 8
 EVAL_PERIOD = 3
@@ -212,7 +212,7 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(folder, out, tmp_path, cap
     before = sorted((path, path.stat().st_mtime_ns) for path in out.rglob("*"))
     assert cli.main(command(folder, out, "--dry-run")[4:]) == 0
     plan = capfd.readouterr().out
-    assert "examples.rank: done\n    after retrieve\n    reads ranking_window = (1, 12)," in plan
+    assert "examples.rank: done\n    after retrieve\n    reads ranking_window = [1, 12]," in plan
     assert f"stages, 0 of them to do, in {out}" in plan
     assert cli.main(command(folder, out, "--dry-run", "--gin.Recipe.labelling_window=(1, 9)")[4:]) == 0
     plan = capfd.readouterr().out
@@ -269,11 +269,11 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
     assert "fever_score" in json.dumps(figures)
 
     ranked = lisax.load(str(tmp_path / "rank_entities")).rank("a claim", ["one text", "another text"])
-    assert sorted(i for i, _ in ranked) == [0, 1] and ranked[0][1] >= ranked[1][1]
-    verdict = lisax.load(str(tmp_path / "label_listwise_infused")).verify("a claim", ["one text"])
-    assert set(verdict) == set(LABELS) and abs(sum(verdict.values()) - 1) < 1e-5
-    with pytest.raises(LisaxError, match="needs a labeller"):
-        lisax.load(str(tmp_path / "rank_entities")).verify("a claim", [])
+    assert sorted(one.unit for one in ranked) == ["0", "1"] and ranked[0].score >= ranked[1].score
+    shares = lisax.load(str(tmp_path / "label_listwise_infused")).verify("a claim", ["one text"]).probabilities
+    assert set(shares) == set(LABELS) and abs(sum(shares.values()) - 1) < 1e-5
+    with pytest.raises(LisaxError, match="a labeller is wanted here"):
+        lisax.Verifier.open(tmp_path / "rank_entities")
     assert (
         cli.main(["export", "--model", str(out / "models/rank_entities"), "--out", str(tmp_path / "rank_entities")])
         == 1
@@ -284,6 +284,6 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(folder, out, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(folder, out, monkeypatch):
     recipe = Recipe.read([folder / "recipe.gin"])
     stages_alone.check(lambda: List5(open_folder(folder / "world"), out, recipe), monkeypatch)

@@ -37,7 +37,7 @@ Recipe.ranking_window = (1, 12)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    models = {"model": ("list5/minilm_label",), "ranker": ("list5/minilm_label", "LABELS = 2")}
+    models = {"model": ("list5/minilm_model",), "ranker": ("list5/minilm_model", "LABELS = 2")}
     return small_encoder.prepare(tmp_path_factory.mktemp("list5"), RECIPE, 60, models)
 
 
@@ -177,14 +177,14 @@ def test_a_labeller_that_is_not_there_is_told_before_all_else(tmp_path, command,
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, folder, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder, monkeypatch):
     stages_alone.check(lambda: List5(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
 
 
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("Recipe.train = {'base': 'experiments/list5/base_micro.gin'}", "names base, which is for T5"),
+        ("Recipe.train = {'base': 'experiments/list5/micro.gin'}", "names base, which is for T5"),
         ("Recipe.warm_up = 'experiments/list5/warm_up.gin'", "needs no warm-up"),
         ("Recipe.backbone = None", "must name a gin file for 'rank_entities'"),
         ("Recipe.reranked = 0", "Recipe.reranked must be at least 1, found 0"),

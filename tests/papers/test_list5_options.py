@@ -151,7 +151,7 @@ def test_what_the_paper_has_is_declared_stage_by_stage(of_paper, monkeypatch):
 
 
 def test_settings_that_do_not_fit_are_refused():
-    train = {"rank_entities": "experiments/list5/rank_entities_micro.gin"}
+    train = {"rank_entities": "experiments/list5/micro.gin"}
     with pytest.raises(LisaxError, match="method must be one of bm25, titles, both, mediawiki"):
         Recipe(train=train, method="google")
     with pytest.raises(LisaxError, match="k1_grid and Recipe.b_grid go together"):

@@ -163,7 +163,7 @@ def test_models_of_claims_start_from_the_runs_warm_up_with_its_vocabulary(run, t
     recipe = dataclasses.replace(
         run.recipe,
         claims="experiments/udt_qa/claims_micro.gin",
-        warm_up="experiments/open_tables/sentences_first.gin",
+        warm_up="experiments/list5/warm_up.gin",
         train=READER,
     )
     warmed, made = UdtQa(run.data, tmp_path, recipe), []

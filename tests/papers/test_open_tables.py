@@ -18,7 +18,8 @@ from lisax.papers.open_tables import report as open_tables_report
 from lisax.papers.open_tables import run as open_tables
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.open_tables.run import ORACLE, OpenTables
-from lisax.predict.fusion_model import FusionModel, TableDecision
+from lisax.predict.model import Model
+from lisax.predict.table_decision import TableDecision
 from lisax.predict.verifier import judged, table_verdicts
 from lisax.records import Label
 from lisax.retrieval.runs import read_run
@@ -30,8 +31,8 @@ TableRecipe.train = {{
     'claim_only': '{folder}/text.gin',
     'closed': '{folder}/text.gin',
     'top3': '{folder}/text.gin',
-    'joint_top3': '{folder}/joint.gin',
-    'ternary_top3': '{folder}/ternary.gin',
+    'joint_top3': '{folder}/fusion.gin',
+    'ternary_top3': ('{folder}/fusion.gin', {{'OBJECTIVE': 'ternary'}}),
 }}
 TableRecipe.compared = ('query-word',)
 TableRecipe.initial = {{}}
@@ -50,7 +51,7 @@ def finished(tmp_path_factory):
     """(folder of the data, folder of the run, what the run printed)"""
     folder = tmp_path_factory.mktemp("tables")
     world.write(folder / "world", 200, 0)
-    for name, base in (("text", "tables"), ("joint", "fusion_joint"), ("ternary", "fusion_ternary")):
+    for name, base in (("text", "tables"), ("fusion", "fusion")):
         (folder / f"{name}.gin").write_text(f"include 'experiments/open_tables/{base}_micro.gin'\n{STEPS}")
     (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
     command = ["run", "open-tables", f"--data={folder}/world", f"--out={folder}/out", f"--gin_file={folder}/recipe.gin"]
@@ -221,7 +222,7 @@ def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, by_hand, t
     folder, (bundles, given) = finished[0], by_hand
     bundle = shutil.copytree(bundles / "joint_top3", tmp_path / "bundle")
     fitted = json.loads((folder / "out" / "metrics.json").read_text())["fusion"]["joint_top3"]["at_threshold"]
-    decision = FusionModel(bundle).decision
+    decision = TableDecision.of(Model.open(bundle).card)
     chosen = fitted["threshold"]
     assert decision == (None if chosen is None else TableDecision(chosen, False, decision.precision))
     card = json.loads((bundle / "model.json").read_text())
@@ -252,24 +253,24 @@ def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, by_hand, t
 def test_a_bundle_in_python(finished, by_hand):
     tables = list(open_folder(finished[0] / "world").tables())[:3]
     found = lisax.load(str(by_hand[0] / "joint_top3")).verify("Something is so.", tables)
-    assert sum(found.values()) == pytest.approx(1)
+    assert sum(found.probabilities.values()) == pytest.approx(1)
 
 
 def test_a_model_that_was_damaged_and_trained_again_keeps_its_threshold(finished, capfd):
     folder, command = finished
     model = folder / "out" / "models" / "joint_top3"
-    before, predictions = FusionModel(model).decision, folder / "out" / "predictions" / "joint_top3.jsonl"
+    before, predictions = TableDecision.of(Model.open(model).card), folder / "out" / "predictions" / "joint_top3.jsonl"
     written = predictions.stat().st_mtime_ns
     assert before is not None
     (resolve_checkpoint(model) / "state" / "_METADATA").unlink()
     assert main(command) == 0
     said = capfd.readouterr().err
     assert "[train.joint_top3] is made again" in said and "[predict.joint_top3] done before" in said
-    assert FusionModel(model).decision == before and predictions.stat().st_mtime_ns == written
+    assert TableDecision.of(Model.open(model).card) == before and predictions.stat().st_mtime_ns == written
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(finished, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
     folder, _ = finished
     recipe = TableRecipe.read([str(folder / "recipe.gin")])
     stages_alone.check(lambda: OpenTables(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)

@@ -18,8 +18,7 @@ from lisax.papers.base import REPORT
 from lisax.papers.open_tables.recipe import TableRecipe
 from lisax.papers.open_tables.report import finish
 from lisax.papers.open_tables.run import ORACLE, RETRIEVED, OpenTables
-from lisax.predict.fusion_model import FusionModel
-from lisax.predict.pair_model import PairModel
+from lisax.predict.model import Model
 from lisax.predict.verifier import ONE_BY_ONE, Verifier, any_decides, table_shares
 from lisax.records import Label
 from lisax.retrieval.cells import Strategy
@@ -42,7 +41,7 @@ TableRecipe.report_claims = 12
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    models = {"closed": ("open_tables/minilm_closed",), "fusion": ("open_tables/minilm_fusion_joint",)}
+    models = {"closed": ("open_tables/minilm_model",), "fusion": ("open_tables/minilm_fusion_model",)}
     return small_encoder.prepare(tmp_path_factory.mktemp("tables"), RECIPE, 100, models)
 
 
@@ -66,9 +65,9 @@ def test_a_run_leaves_adapters_and_verdicts_on_given_and_on_found_tables(run, fo
 def test_table_fusion_is_an_adapter_with_a_head(run, folder):
     card = read_card(run.model_dir("joint_top3"))
     assert card["adapter"]["base"] == str(folder / "encoder") and card["vocabulary"]["file"] == "tokenizer.json"
-    model, examples = FusionModel(run.model_dir("joint_top3")), run.examples("tables_top3", REPORT)
+    model, examples = Model.open(run.model_dir("joint_top3")), run.examples("tables_top3", REPORT)
     expected = run.scores("joint_top3", REPORT)["probabilities"]
-    np.testing.assert_allclose(model.scores(examples).probabilities, expected, atol=1e-5)
+    np.testing.assert_allclose(model.probabilities(examples).probabilities, expected, atol=1e-5)
     assert [len(one.tables) for one in examples].count(3) > 6 and run.verdicts("joint_top3").keys() == {
         one.claim_id for one in examples
     }
@@ -85,7 +84,7 @@ def test_wrong_tables_are_learned_from_as_too_little(run):
 
 
 def test_the_checker_reads_tables_one_by_one(run, tmp_path):
-    model, names = PairModel(run.model_dir("closed")), ("closed", f"top{ONE_BY_ONE}")
+    model, names = Model.open(run.model_dir("closed")), ("closed", f"top{ONE_BY_ONE}")
     one, several = (run.examples(f"tables_{name}", REPORT)[0] for name in names)
     assert table_shares(model, [one])[0] == pytest.approx(model.probabilities([one])[0], abs=1e-6)
     alone = [TableExample("", several.claim, (table,)) for table in several.tables]
@@ -125,7 +124,7 @@ def test_without_a_shipped_labeller_of_tables_it_is_said_so(run, tmp_path, monke
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, folder, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder, monkeypatch):
     stages_alone.check(lambda: OpenTables(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
 
 

@@ -7,9 +7,15 @@ import pytest
 
 from lisax.errors import LisaxError
 from lisax.papers.recipe import BaseRecipe
-from lisax.papers.settings import UndeclaredSetting, fact, kept
+from lisax.papers.settings import fact, kept
 from lisax.papers.staged import Staged
 from lisax.papers.stages import Stage, Stopped
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    low: int = 1
+    high: int = 9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,6 +25,7 @@ class Recipe(BaseRecipe):
     width: int = 1
     depth: int = 2
     limit: int | None = None
+    sizes: Sizes = Sizes()
 
     @property
     def area(self) -> int:
@@ -29,9 +36,7 @@ class Recipe(BaseRecipe):
 
 
 class Run(Staged):
-    """`first` writes the area, `second` what `told` gives, `third` comes after it."""
-
-    reads = ("limit",)
+    """`first` writes width and depth, `second` what `told` gives, `third` comes after it."""
 
     def __init__(self, folder, recipe=None, until=None, told=lambda run: run.recipe.limit):
         (folder / "data").mkdir(exist_ok=True)
@@ -39,14 +44,14 @@ class Run(Staged):
         self.told, self.ran = told, []
 
     def stages(self):
-        def stage(name, after, reads, content):
+        def stage(name, after, content):
             path = self.out / name
-            return Stage(name=name, after=after, reads=reads, outputs=[path], work=lambda: self._write(path, content()))
+            return Stage(name=name, after=after, outputs=[path], work=lambda: self._write(path, content()))
 
         return [
-            stage("first", [], ["width", "depth"], lambda: self.recipe.area),
-            stage("second", ["first"], self.reads, lambda: self.told(self)),
-            stage("third", ["second"], [], lambda: "third"),
+            stage("first", [], lambda: (self.recipe.width, self.recipe.depth)),
+            stage("second", ["first"], lambda: self.told(self)),
+            stage("third", ["second"], lambda: "third"),
         ]
 
     def _write(self, path, content):
@@ -63,10 +68,19 @@ class Run(Staged):
         return "red" if self.recipe.seed else "blue"
 
 
-def ran(folder, **settings):
-    run = Run(folder, Recipe(**settings))
+def ran(folder, told=lambda run: run.recipe.limit, **settings):
+    run = Run(folder, Recipe(**settings), told=told)
     run.run()
     return run.ran
+
+
+def helper(recipe):
+    return recipe.sizes.low
+
+
+def entered(path, text="A = 1\n"):
+    path.write_text(text)
+    return {"rank": str(path)}
 
 
 def test_a_changed_setting_makes_its_stage_again_and_those_after_it(tmp_path):
@@ -74,59 +88,85 @@ def test_a_changed_setting_makes_its_stage_again_and_those_after_it(tmp_path):
     assert ran(tmp_path) == ran(tmp_path, seed=9, vocabulary_size=7) == []  # nobody reads these
     assert ran(tmp_path, limit=3) == ["second", "third"]
     assert ran(tmp_path, limit=3, depth=5) == ["first", "second", "third"]
-    assert (tmp_path / "out" / "first").read_text() == "5"
+    assert (tmp_path / "out" / "first").read_text() == "(1, 5)"
 
 
 @pytest.mark.parametrize(
-    ("told", "setting"),
+    ("told", "setting", "again", "same"),
     [
-        (lambda run: run.recipe.seed, "seed"),
-        (lambda run: run.recipe.train.get("rank"), "train.rank"),
-        (lambda run: "rank" in run.recipe.train, "train.rank"),
-        (lambda run: list(run.recipe.train), "train"),
-        (lambda run: run.half, "vocabulary_size"),
-        (lambda run: run.colour, "colour"),
-        (lambda run: run.data, "data_files"),
+        (lambda run: run.recipe.seed, "seed", {"seed": 1}, {"limit": 1}),
+        (lambda run: run.recipe.scaled(3), "depth", None, {"limit": 1}),
+        (lambda run: run.recipe.area > 1, "area", {"width": 3}, {"seed": 3}),
+        (lambda run: helper(run.recipe), "sizes.low", {"sizes": Sizes(low=2)}, {"sizes": Sizes(high=3)}),
+        (lambda run: run.half, "vocabulary_size", {"vocabulary_size": 8}, {"seed": 3}),
+        (lambda run: run.colour, "colour", {"seed": 1}, {"limit": 1}),
+        (lambda run: run.data, "data_files", None, {"seed": 3}),
+        (
+            lambda run: run.recipe.initial.get("rank"),
+            "initial.rank",
+            {"initial": {"rank": "a"}},
+            {"initial": {"label": "a"}},
+        ),
+        (
+            lambda run: "rank" in run.recipe.initial,
+            "initial.rank?",
+            {"initial": {"rank": "a"}},
+            {"initial": {"label": "a"}},
+        ),
+        (lambda run: len(run.recipe.initial), "initial.*", {"initial": {"label": "a"}}, {"limit": 1}),
     ],
 )
-def test_a_setting_that_no_stage_declares_is_refused_every_time(tmp_path, told, setting):
-    run = Run(tmp_path, told=told)
-    for _ in range(2):  # what is kept of the first time is refused too
-        with pytest.raises(UndeclaredSetting, match=rf"stage second reads the setting '{setting}'"):
-            run.run()
-    told(run)  # outside of stages all can be read
-    assert run.ran == ["first"]
-    with pytest.raises(UndeclaredSetting):
-        run.run()
-    declared = type("Declared", (Run,), {"reads": (setting,)})(tmp_path, told=told)
-    declared.run()
-    assert declared.ran == ["second", "third"]
+def test_what_a_stage_reads_is_noted_and_only_that_makes_it_again(tmp_path, told, setting, again, same):
+    first = Run(tmp_path, told=told)
+    told(first)  # what is computed before a stage reads it is noted too
+    first.run()
+    assert list(first.runner.settings("second")) == [setting]
+    assert ran(tmp_path, told, **same) == []
+    if again is not None:
+        assert ran(tmp_path, told, **again)[-2:] == ["second", "third"]
 
 
-def test_settings_of_the_stages_before_need_not_be_declared_again(tmp_path):
-    run = Run(tmp_path, told=lambda run: run.recipe.area + run.recipe.scaled(3))
+def test_which_entry_is_there_is_less_than_what_it_is(tmp_path):
+    def there(run):
+        return "rank" in run.recipe.train
+
+    assert ran(tmp_path, there, train=entered(tmp_path / "a.gin")) == ["first", "second", "third"]
+    assert ran(tmp_path, there, train=entered(tmp_path / "a.gin", "A = 2\n")) == []
+
+
+def test_two_stages_that_read_a_computed_value_both_depend_on_it(tmp_path):
+    class Twice(Run):
+        def stages(self):
+            work = {name: (lambda name=name: self._write(self.out / name, self.half)) for name in ("one", "two")}
+            return [Stage(name=name, outputs=[self.out / name], work=work[name]) for name in work]
+
+    Twice(tmp_path).run()
+    run = Twice(tmp_path, Recipe(vocabulary_size=6))
     run.run()
-    assert (tmp_path / "out" / "second").read_text() == "8"
+    assert run.ran == ["one", "two"]
 
 
-def test_a_property_that_is_declared_stands_for_what_it_is_made_of(tmp_path):
-    told = type("Told", (Run,), {"reads": ("colour",)})
-    told(tmp_path, told=lambda run: run.colour).run()
-    for seed, again in ((2, ["second", "third"]), (3, [])):  # red both times
-        run = told(tmp_path, Recipe(seed=seed), told=lambda run: run.colour)
-        run.run()
-        assert run.ran == again
+def test_a_fact_stands_for_what_it_is_made_of(tmp_path):
+    assert ran(tmp_path, lambda run: run.colour, seed=2)
+    assert ran(tmp_path, lambda run: run.colour, seed=3) == []  # red both times
 
 
 def test_the_content_of_a_gin_file_counts_and_not_its_name(tmp_path):
     (tmp_path / "included.gin").write_text("A = 1\n")
-    gin = tmp_path / "model.gin"
-    gin.write_text(f"include '{tmp_path}/included.gin'\n")
-    recipe = Recipe(train={"rank": str(gin)})
-    before = recipe.value("train.rank")
-    assert recipe.value("train.label") is None and recipe.value("train") == {"rank": before}
+    gin = f"include '{tmp_path}/included.gin'\n"
+
+    def content(run):
+        return run.recipe.train["rank"]
+
+    assert ran(tmp_path, content, train=entered(tmp_path / "a.gin", gin)) == ["first", "second", "third"]
+    assert ran(tmp_path, content, train=entered(tmp_path / "b.gin", gin)) == []
     (tmp_path / "included.gin").write_text("A = 2\n")
-    assert recipe.value("train.rank") != before
+    assert ran(tmp_path, content, train=entered(tmp_path / "b.gin", gin)) == ["second", "third"]
+    assert ran(tmp_path, content, train=entered(tmp_path / "b.gin", gin), seed=4) == []
+    for value in (1, 2):
+        bound = {"rank": (str(tmp_path / "b.gin"), {"B": value})}
+        assert ran(tmp_path, content, train=bound) == ["second", "third"]
+    assert ran(tmp_path, content, train=bound) == []
 
 
 def test_only_what_a_stage_waits_for_is_made_with_it(tmp_path):
@@ -162,18 +202,17 @@ def test_the_plan_says_what_would_be_done_and_writes_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("stages", "said"),
     [
-        ([("a", ["b"], [], "a"), ("b", [], [], "b")], "waits for b, not before it"),
-        ([("a", [], [], "a"), ("a", [], [], "b")], "two stages are named a"),
-        ([("a", [], ["hight"], "a")], "reads hight: no settings"),
-        ([("a", [], [], "x"), ("b", [], [], "x")], "a and b both write"),
+        ([("a", ["b"], "a"), ("b", [], "b")], "waits for b, not before it"),
+        ([("a", [], "a"), ("a", [], "b")], "two stages are named a"),
+        ([("a", [], "x"), ("b", [], "x")], "a and b both write"),
     ],
 )
 def test_mistakes_in_a_graph(tmp_path, stages, said):
     class Wrong(Run):
         def stages(self):
             return [
-                Stage(name=name, after=after, reads=reads, outputs=[tmp_path / out], work=lambda: None)
-                for name, after, reads, out in stages
+                Stage(name=name, after=after, outputs=[tmp_path / out], work=lambda: None)
+                for name, after, out in stages
             ]
 
     with pytest.raises(ValueError, match=said):

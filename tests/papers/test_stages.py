@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,11 +15,11 @@ def test_a_stage_runs_once_and_again_when_its_settings_or_what_it_depends_on_cha
     ran = []
 
     def run(first=1, second=1):
-        runner = StageRunner(tmp_path)
-        for name, settings_, after in (("a", {"x": first}, []), ("b", {"x": second}, ["a"])):
+        runner = StageRunner(tmp_path, value={"first": first, "second": second}.get)
+        for name, setting, after in (("a", "first", []), ("b", "second", ["a"])):
             out = tmp_path / name
-            work = lambda: (ran.append(name), out.write_text("done"))  # noqa: E731
-            runner.run(Stage(name=name, after=after, outputs=[out], work=work), settings_)
+            work = lambda: (ran.append(name), runner.read(setting), out.write_text("done"))  # noqa: E731
+            runner.run(Stage(name=name, after=after, outputs=[out], work=work))
         return runner
 
     run()
@@ -40,16 +41,46 @@ def test_an_interrupted_stage_keeps_its_workings_only_for_the_same_settings(tmp_
         partial(out).write_text("half")
         raise KeyboardInterrupt
 
-    def attempt(settings_, work):
-        StageRunner(tmp_path).run(Stage(name="s", outputs=[out], work=work), settings_)
+    def attempt(x, work, *reads):
+        runner = StageRunner(tmp_path, value={"x": x}.get)
+        runner.run(Stage(name="s", outputs=[out], work=lambda: (*map(runner.read, reads), work())))
+        return runner
 
     with pytest.raises(KeyboardInterrupt):
-        attempt({"x": 1}, interrupted)
+        attempt(1, interrupted, "x")
     seen = []
-    with pytest.raises(KeyboardInterrupt):
-        attempt({"x": 1}, lambda: (seen.append(partial(out).read_text()), interrupted()))
-    attempt({"x": 2}, lambda: (seen.append(partial(out).exists()), out.write_text("whole")))
-    assert seen == ["half", False]
+    with pytest.raises(KeyboardInterrupt):  # the part that reads x is not repeated, and still depends on it
+        attempt(1, lambda: (seen.append(partial(out).read_text()), interrupted()))
+    runner = attempt(2, lambda: (seen.append(partial(out).exists()), out.write_text("whole")), "x")
+    assert seen == ["half", False] and runner.settings("s") == {"x": 2}
+
+
+def test_what_a_killed_stage_has_read_is_known(tmp_path):
+    """Of a process that was killed there is only what was written while it worked."""
+    there = []
+
+    def work():
+        runner.read("x")
+        there.append(json.loads((tmp_path / "stages/s.begun").read_text())["read"])
+        (tmp_path / "out").write_text("")
+
+    runner = StageRunner(tmp_path, value={"x": 1}.get)
+    runner.run(Stage(name="s", outputs=[tmp_path / "out"], work=work))
+    assert there == [{"x": 1}]
+
+
+def test_a_setting_that_is_gone_has_changed(tmp_path):
+    ran = []
+
+    def run(recipe, setting):
+        runner, out = StageRunner(tmp_path, value=lambda name: getattr(recipe, name)), tmp_path / "out"
+        work = lambda: (ran.append(setting), runner.read(setting), out.write_text(""))  # noqa: E731
+        runner.run(Stage(name="s", outputs=[out], work=work))
+
+    for _ in range(2):
+        run(SimpleNamespace(old=None), "old")
+        run(SimpleNamespace(new=None), "new")
+    assert ran == ["old", "new", "old", "new"]
 
 
 def test_a_stage_that_writes_nothing_is_an_error_and_until_stops(tmp_path):
@@ -124,8 +155,11 @@ def test_a_copied_run_with_other_times_is_as_it_was_written(tmp_path):
         '{"digest": "x"}',
         '{"seconds": "1"}',
         "\udcff",
-        '{"seconds": 1, "outputs": [1]}',
-        '{"seconds": 1, "outputs": {"a": 1}}',
+        '{"seconds": 1, "read": [], "after": {}}',
+        '{"seconds": 1, "read": {}, "after": {}, "outputs": [1]}',
+        '{"seconds": 1, "read": {}, "after": {}, "outputs": {"a": 1}}',
+        # Of a version whose stages declared what they read.
+        '{"seconds": 1, "digest": "x", "settings": {}, "after": {}, "outputs": {}}',
         "",
     ],
 )

@@ -84,6 +84,6 @@ def test_a_generating_reader_is_for_a_t5(folder):
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(trained, folder, monkeypatch):
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(trained, folder, monkeypatch):
     run, recipe = trained[0], QuestionRecipe.read([folder / "recipe.gin"])
     stages_alone.check(lambda: UdtQa(open_folder(folder / "world"), run.out, recipe), monkeypatch)

@@ -13,8 +13,9 @@ from lisax.formats.vocabulary import REQUIRED_WORDS, train_vocabulary
 from lisax.papers.cltr.operations import accepted
 from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.predict.aggregation import THRESHOLD, Aggregator, fit_threshold, line
+from lisax.predict.model import Model
 from lisax.predict.table_answers import TableScores
-from lisax.predict.text_model import TextModel
+from lisax.predict.verifier import verifier_of
 from lisax.records import Operation, Question, Table
 from lisax.weights.model_card import ModelCard
 
@@ -40,9 +41,9 @@ def open_with(tmp_path_factory):
         ["query: header: year goals relevant:"] * 20, path, 120, [*REQUIRED_WORDS, *Operation]
     )
 
-    def opened(text_format=TABLE_OPERATION) -> TextModel:
+    def opened(text_format=TABLE_OPERATION) -> Model:
         card = text_format.card(presets.PAPER, 40) | {"architecture": {"vocab_size": vocabulary.size}}
-        return TextModel(lambda pieces, _: Says(pieces), vocabulary, ModelCard(path.parent, card))
+        return Model.of_words(lambda pieces, _: Says(pieces), vocabulary, ModelCard(path.parent, card))
 
     return opened
 
@@ -79,8 +80,8 @@ def test_without_an_operation_or_rows_the_best_cell_answers(open_with, question,
 def test_another_format_is_refused(open_with):
     with pytest.raises(LisaxError, match="operations need one of 'table_operation'"):
         Aggregator(open_with(TABLE_PARTS))
-    with pytest.raises(LisaxError, match="chooses operations .* verifying needs a labeller"):
-        open_with().verify("claim", ["evidence"])
+    with pytest.raises(LisaxError, match="chooses operations .*; a labeller is wanted here"):
+        verifier_of(open_with())
 
 
 def test_the_threshold_separates_right_rows_from_others():

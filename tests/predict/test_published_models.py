@@ -181,7 +181,7 @@ def test_a_model_that_is_not_listed_takes_prompt_and_words(made):
     ids = [*model.vocabulary.encode(f"premise: {TEXT} hypothesis: {CLAIM}"), 1]
     pieces = [model.vocabulary.id_of(piece) for piece in ("▁yes", "▁no", "▁true")]
     np.testing.assert_allclose(model.score([(CLAIM, TEXT)])[0], softmax(first_step(made(V1_1), ids)[pieces]), atol=1e-5)
-    assert model.verify(CLAIM, [TEXT]).keys() == set(Label)
+    assert Verifier.open(made(V1_1), use=use).verify(CLAIM, [TEXT]).probabilities.keys() == set(Label)
 
 
 @pytest.mark.parametrize(

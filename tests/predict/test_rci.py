@@ -8,8 +8,7 @@ from safetensors.numpy import load_file, save_file
 from lisax import Ranker
 from lisax.errors import DataError, LisaxError
 from lisax.formats.parts import TABLE_PARTS
-from lisax.predict.opening import format_of, open_model
-from lisax.predict.pair_model import PairModel
+from lisax.predict.opening import find_model, open_model
 from lisax.weights import hub
 from lisax.weights.interop.classifier import open_classifier
 
@@ -48,10 +47,10 @@ def test_probabilities_are_the_references(published):
 
     _, theirs = published
     model = open_model(ROW)
-    assert isinstance(model, PairModel) and model.format is TABLE_PARTS and format_of(ROW) is TABLE_PARTS
-    assert model.labels == ["relevant", "not relevant"]
+    assert model.pairs and model.format is TABLE_PARTS and find_model(ROW).format is TABLE_PARTS
+    assert model.card["text"]["labels"] == ["relevant", "not relevant"]
     pairs = [model.vocabulary.encode_pair(*pair, 128) for pair in PAIRS]
-    found = model._scoring.probabilities([pair.ids for pair in pairs])
+    found = model._scorer.probabilities([pair.ids for pair in pairs])
     for pair, shares in zip(pairs, found):
         with torch.no_grad():
             logits = theirs(torch.tensor([pair.ids]), token_type_ids=torch.tensor([pair.types])).logits[0]

@@ -14,9 +14,9 @@ from lisax.formats.format import Format
 from lisax.formats.parts import TABLE_PARTS, PartKind
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.predict.model import Model
 from lisax.predict.part_scorer import PartScorer
 from lisax.predict.table_answers import TableAnswerer, TableScores, bound
-from lisax.predict.text_model import TextModel
 from lisax.records import Table
 from lisax.retrieval import table_text
 from lisax.retrieval.table_store import TableStore
@@ -47,9 +47,9 @@ def vocabulary(tmp_path_factory):
     return train_vocabulary([" ".join(WORDS)] * 20, path, 120)
 
 
-def model_of(vocabulary: Vocabulary, max_tokens: int = 24, text_format: Format = TABLE_PARTS) -> TextModel:
+def model_of(vocabulary: Vocabulary, max_tokens: int = 24, text_format: Format = TABLE_PARTS) -> Model:
     card = text_format.card(presets.PAPER, max_tokens) | {"architecture": {"vocab_size": vocabulary.size}}
-    return TextModel(Hashing, vocabulary, ModelCard(vocabulary.path.parent, card))
+    return Model.of_words(Hashing, vocabulary, ModelCard(vocabulary.path.parent, card))
 
 
 cells = st.lists(st.sampled_from([*WORDS, "§", "Zü"]), max_size=4).map(" ".join)
@@ -90,7 +90,7 @@ def test_equal_parts_are_scored_once_and_progress_told(vocabulary):
     ]
     scorer, told = PartScorer(model), []
     found = scorer.scores("which town", PartKind.ROW, tables, told.append)
-    assert model._scorer.scored == sum(told) == 4
+    assert model._scorer.scorer.scored == sum(told) == 4
     assert 0 < scorer.tokens(PartKind.ROW, tables[0]) <= 3 * model.max_tokens
     assert found[0][0] == found[0][1] == found[2][0] > 0 and found[0][2] == 0
 
@@ -150,7 +150,7 @@ def test_pruning_changes_no_answer_and_spares_rows(index, vocabulary, reduce, mo
         for one, other in zip(found, ranked):
             np.testing.assert_array_equal(one.cells, other.cells)
     if reduce == "max":
-        assert pruned._rows.model._scorer.scored < whole._rows.model._scorer.scored
+        assert pruned._rows.model._scorer.scorer.scored < whole._rows.model._scorer.scorer.scored
 
 
 @pytest.mark.parametrize("weights", [(0.5, 3.0, -2.0), (2.0, 0.1, 0.0), (0.01, 9.0, -1.0)])
@@ -169,7 +169,7 @@ def test_best_cells_with_bm25_where_a_run_weighed_them(index, vocabulary, weight
         mean = whole.answer(question, 41, 5, reduce="mean")  # the weights are of best cells
         assert all(scores.relevance is None for scores in mean)
     if weights[1] > 1:
-        assert pruned._rows.model._scorer.scored < whole._rows.model._scorer.scored / 2
+        assert pruned._rows.model._scorer.scorer.scored < whole._rows.model._scorer.scorer.scored / 2
     assert answerer(index, vocabulary, list(weights)).answer("nothing", 41) == []
 
 

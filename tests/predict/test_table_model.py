@@ -9,10 +9,11 @@ from lisax.formats import presets
 from lisax.formats.examples import write_examples
 from lisax.formats.tables import TABLES, TableExample, TableView
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
-from lisax.predict.text_model import TextModel
+from lisax.predict.model import Model
 from lisax.predict.verifier import tell_dropped_rows
 from lisax.records import Label
 from lisax.tasks import tables
+from lisax.tasks.example_tasks import Options
 from lisax.tasks.vocabularies import SentencePieces
 from lisax.weights.model_card import ModelCard
 
@@ -44,7 +45,7 @@ def test_tokens_and_label_words_are_those_of_the_task(tmp_path, capsys):
         return made[0]
 
     card = TABLES.card(presets.PAPER, 90, 2) | {"architecture": {"vocab_size": vocabulary.size}}
-    model = TextModel(scorer_of, vocabulary, ModelCard(tmp_path, card))
+    model = Model.of_words(scorer_of, vocabulary, ModelCard(tmp_path, card))
     assert model.probabilities(EXAMPLES).shape == (2, 3)
     tell_dropped_rows(model, "the tables")
     assert (
@@ -53,8 +54,7 @@ def test_tokens_and_label_words_are_those_of_the_task(tmp_path, capsys):
     task = tables.add_text(
         "test_tables_closed",
         lambda split: Path(tmp_path / "e.train.jsonl"),
-        splits=("train",),
-        vocabulary=SentencePieces(tmp_path / "spiece.model"),
+        Options(("train",), SentencePieces(tmp_path / "spiece.model")),
     )
     try:
         rows = list(task.get_dataset({"inputs": 90, "targets": 2}, "train", shuffle=False).as_numpy_iterator())

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lisax.cli import main
 from lisax.errors import DataError, LisaxError
+from lisax.faithful.facts import Facts
 from lisax.files.writing import write_json_lines
-from lisax.formats.faithfulness import Facts
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import Encoder, VerbalExample, marker_ids
 from lisax.papers.verbalizer.recipe import VerbalizerRecipe

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lisax import cli
 from lisax.corpora import open_folder
 from lisax.errors import DataError, LisaxError
-from lisax.retrieval import bm25, mixed, passage_store
+from lisax.retrieval import bm25, mixed, record_store
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.folder import check
 from lisax.retrieval.passages import Passage, Source, source_of
@@ -153,14 +153,14 @@ def test_an_index_that_is_changed_while_it_is_opened_is_one_or_the_other(tmp_pat
     mixed.build_index({source: made(source, [f"{source} echo"]) for source in Source}, tmp_path)
     opened = []
 
-    def component(folder, name, original=passage_store.open_component):
+    def component(folder, name, original=record_store.open_component):
         opened.append(name)
         if len(opened) == moment:  # another process removes what is being opened
             monkeypatch.undo()
             mixed.remove_source(Source.GRAPH, tmp_path)
         return original(folder, name)
 
-    monkeypatch.setattr(passage_store, "open_component", component)
+    monkeypatch.setattr(record_store, "open_component", component)
     monkeypatch.setattr(bm25, "open_component", component)
     found = mixed.MixedIndex.open(tmp_path)
     assert opened and list(found.sources) == [Source.TEXT, Source.TABLE]

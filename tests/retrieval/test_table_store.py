@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from lisax.errors import DataError
 from lisax.records import Table
-from lisax.retrieval import table_store
+from lisax.retrieval import record_store
 from lisax.retrieval.table_store import TableStore
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -34,11 +34,11 @@ def tables(draw):
 @settings(max_examples=40)
 @given(tables(), st.integers(1, 3))
 def test_what_is_stored_is_read_back_in_order(tmp_path_factory, made, part):
-    limit, table_store.PART_TABLES = table_store.PART_TABLES, part
+    limit, record_store.PART_RECORDS = record_store.PART_RECORDS, part
     try:
         store = TableStore.build(iter(made), tmp_path_factory.mktemp("store"))
     finally:
-        table_store.PART_TABLES = limit
+        record_store.PART_RECORDS = limit
     assert list(store) == made and len(store) == len(made)
     assert [store.get(table.id) for table in made] == made
     assert store.get("nowhere") is None

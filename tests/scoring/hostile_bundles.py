@@ -10,18 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from lisax.files.writing import write_json
+from lisax.formats import examples as formats
 from lisax.formats import presets
-from lisax.formats.pointing import POINT_SENTENCES
+from lisax.formats.examples import Example
+from lisax.formats.pointing import POINT_SENTENCES, PointerExample
 from lisax.formats.ranking import RANK
 from lisax.formats.reading import POINT, READ, RETRIEVE
-from lisax.formats.tables import TABLE_FUSION
+from lisax.formats.tables import TABLE_FUSION, TableExample, view
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VERBALIZE, verbalizing_card
 from lisax.formats.vocabulary import train_vocabulary
+from lisax.models import architectures
 from lisax.models.architectures import (
     DualEncoderConfig,
     FusionConfig,
-    Model,
     PointerConfig,
     ReaderConfig,
     SpanReaderConfig,
@@ -29,7 +31,8 @@ from lisax.models.architectures import (
     describe,
 )
 from lisax.models.t5 import initialize
-from lisax.predict.opening import format_of, open_model
+from lisax.predict.model import Model
+from lisax.predict.opening import find_model, open_model
 from lisax.records import Table
 from lisax.retrieval.passages import Passage
 from lisax.weights.checkpoints import MODEL_JSON, flatten
@@ -38,7 +41,7 @@ from lisax.weights.interop.safetensors_files import write_arrays
 
 T5 = T5Config(vocab_size=256, emb_dim=8, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=4, mlp_dim=8)
 TEXTS = ["Mara Velin wrote three books in Tarn, true or false, weak.", "question: title: context: relevant: a town"]
-MODELS: dict[str, tuple[Model, dict[str, Any]]] = {
+MODELS: dict[str, tuple[architectures.Model, dict[str, Any]]] = {
     "ranker": (T5, RANK.card(presets.PAPER, 64)),
     "fusion": (FusionConfig(T5), TABLE_FUSION.card(presets.PAPER, 64, 2)),
     "pointer": (
@@ -51,6 +54,7 @@ MODELS: dict[str, tuple[Model, dict[str, Any]]] = {
     "span reader": (SpanReaderConfig(T5, 2), {"text": {"family": "point", "max_tokens": 64, "passages": 2}}),
 }
 TABLE = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
+SENTENCE = formats.Passage("p_0", "Tarn", "Tarn is a town.")
 PASSAGE = Passage("text:p:0", "Tarn", "Tarn is a town.", ("p_0",), (0,))
 ODD_VALUES = (
     None,
@@ -100,34 +104,37 @@ def build(folder: Path) -> dict[str, Path]:
 
 def load(folder: Path) -> Any:
     """As whoever the bundle is for opens it."""
-    found = format_of(folder)
+    model = find_model(folder)
+    found = model.format
     if found is RETRIEVE:
         from lisax.predict.retriever import Retriever
 
-        return Retriever(folder)
+        return Retriever(model)
     if found is VERBALIZE:
         from lisax.predict.verbalizer import Verbalizer
 
-        return Verbalizer.open(folder)
+        return Verbalizer.open(model)
     if found in (READ, POINT):
         from lisax.predict.reader import Reader
 
-        return Reader(folder)
-    return open_model(folder)
+        return Reader(model)
+    return open_model(model)
 
 
 def use(model: Any) -> None:
     """One answer."""
-    if hasattr(model, "read"):
+    if isinstance(model, Model):
+        examples = {
+            POINT_SENTENCES: PointerExample("c", "Mara wrote.", (SENTENCE,)),
+            TABLE_FUSION: TableExample("c", "Mara wrote.", (view(TABLE, (0, 1)),)),
+        }
+        model.probabilities([examples.get(model.format, Example("c", "Who wrote?", (SENTENCE,)))])
+    elif hasattr(model, "read"):
         model.read([("Who wrote?", [PASSAGE])])
     elif hasattr(model, "verbalize"):
         model.verbalize([Triples("t", "Tarn", (("kind", "town"),))])
     elif hasattr(model, "questions"):
         model.questions(["Who wrote?"])
-    elif hasattr(model, "tables") and hasattr(model, "objective"):
-        model.verify("Mara wrote.", [TABLE, TABLE])
-    else:
-        model.rank("Who wrote?", ["Mara wrote.", "A town."])
 
 
 def mutate(folder: Path, draw: random.Random) -> str:

@@ -18,6 +18,7 @@ from lisax.scoring.pointers import PointerScorer
 from lisax.training import train
 from lisax.training.optimizers import AdamW
 from lisax.weights.checkpoints import flatten
+from lisax.weights.model_folder import ModelFolder
 
 ENCODER = EncoderConfig(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=2, mlp_dim=32, max_positions=16)
 MODELS = {"pointer": (pointer_task, pointer_task.T5), "fusion": (fusion_task, fusion_task.T5)}
@@ -89,7 +90,7 @@ def test_models_learn_and_answer_as_without_them(name, tmp_path, monkeypatch):
     scorer = {"pointer": PointerScorer, "fusion": FusionScorer}[name]
     texts = {"pointer": pointer_task.CANDIDATES, "fusion": fusion_task.TABLES}[name]
     claims = task.batch_of(7)["encoder_input_tokens"].reshape(16, texts, -1).tolist()
-    with_vectors = scorer.open(quick.model_dir, texts=texts, max_tokens=8)
+    with_vectors = scorer.open(ModelFolder.find(quick.model_dir), texts=texts, max_tokens=8)
     assert with_vectors._kept is not None
     found = with_vectors.run(claims, None)
     for module in (train, kept_vectors):
@@ -102,5 +103,7 @@ def test_models_learn_and_answer_as_without_them(name, tmp_path, monkeypatch):
         np.testing.assert_allclose(flatten(quick.parameters)[path], leaf, atol=2e-4, err_msg=path)
         if path.startswith(("encoder/", "token_embedder/")):
             np.testing.assert_array_equal(leaf, fresh[path])
-    for a, b in zip(scorer.open(quick.model_dir, texts=texts, max_tokens=8).run(claims, None), found, strict=True):
+    for a, b in zip(
+        scorer.open(ModelFolder.find(quick.model_dir), texts=texts, max_tokens=8).run(claims, None), found, strict=True
+    ):
         np.testing.assert_allclose(a, b, atol=1e-4)

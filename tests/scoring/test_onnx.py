@@ -15,7 +15,7 @@ from lisax.devices import platforms
 from lisax.errors import DataError, LisaxError
 from lisax.examples import example_pages
 from lisax.models.architectures import DualEncoderConfig, EncoderConfig, FusionConfig, PairConfig
-from lisax.predict.pair_model import PairModel
+from lisax.predict.model import Model
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.scoring.backends import JAX, ONNX, ONNX_INT8, VARIABLE, backend_for
 from lisax.scoring.onnx import encoder as onnx_encoder
@@ -196,7 +196,7 @@ def test_where_it_is_not_installed_jax_does_it_all(monkeypatch):
 def test_a_bundle_and_a_sentence_encoder_give_what_they_give_in_jax(tmp_path):
     folder = bundle(tmp_path / "pairs", "pair listwise")
     pairs = [[3, 9, 4, 12, 4], [3, 8, 4, 5, 6, 7, 4]]
-    ours, found = (PairModel.open(folder, backend=backend)._scoring for backend in (JAX, ONNX))
+    ours, found = (Model.open(folder, backend=backend)._scorer for backend in (JAX, ONNX))
     assert (type(ours), type(found)) == (PairScoring, OnnxPairs)
     np.testing.assert_allclose(found.probabilities(pairs), ours.probabilities(pairs), atol=1e-5)
     config = dataclasses.replace(recorded.BERT, vocab_size=220)
@@ -219,7 +219,7 @@ def test_minilm_and_the_shipped_labeller_give_what_they_give_in_jax():
     np.testing.assert_allclose(found.encode(recorded.SENTENCES), ours.encode(recorded.SENTENCES), atol=1e-5)
     draws = np.random.default_rng(0)
     pairs = [[101, *draws.integers(1000, 30000, 8), 102, *draws.integers(1000, 30000, n), 102] for n in (5, 40, 80)]
-    ours, found = (PairModel.open(shipped.labeller(), backend=backend)._scoring for backend in (JAX, ONNX))
+    ours, found = (Model.open(shipped.labeller(), backend=backend)._scorer for backend in (JAX, ONNX))
     np.testing.assert_allclose(found.probabilities(pairs), ours.probabilities(pairs), atol=1e-5)
 
 

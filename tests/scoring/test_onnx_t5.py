@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from small_bundles import bundle
 
+from lisax.formats.examples import Example, Passage
 from lisax.models.architectures import T5Config
-from lisax.predict.text_model import TextModel
+from lisax.predict.model import Model
 from lisax.scoring.answers import AnswerScorer
 from lisax.scoring.backends import JAX, ONNX, VARIABLE, backend_for
 from lisax.scoring.labels import LabelScorer
@@ -90,9 +91,9 @@ def test_what_there_is_no_graph_of_is_left_to_jax(monkeypatch):
 
 def test_a_bundle_gives_what_it_gives_in_jax(tmp_path):
     folder = bundle(tmp_path / "ranker", "ranker")
-    texts = ["Vova Brugard was born in Torimoor.", "The Red Mill"]
-    ours, found = (dict(TextModel.open(folder, backend=backend).rank("Vova", texts)) for backend in (JAX, ONNX))
-    assert found == pytest.approx(ours, abs=1e-5)
+    examples = [Example("q", "Vova", (Passage("p", "", text),)) for text in ("Vova Brugard was born.", "The Red Mill")]
+    ours, found = (Model.open(folder, backend=backend).probabilities(examples) for backend in (JAX, ONNX))
+    np.testing.assert_allclose(found, ours, atol=1e-5)
 
 
 RANK = """

@@ -25,6 +25,7 @@ from lisax.weights.checkpoints import (
     SaveCheckpointConfig,
     flatten,
 )
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.train_state import TrainState
 
 T5 = T5Config(
@@ -112,12 +113,12 @@ def test_a_dual_encoder_learns_which_passage_has_the_questions_word(tmp_path):
     assert set(result.metrics) == {"loss", "accuracy"} and result.metrics["accuracy"] > 0.9
     batch = dual_batch(3)
     texts = dual_encoder.split(batch["encoder_input_tokens"], PASSAGES)
-    encoder = VectorEncoder.open(tmp_path, max_tokens=2 * ROOM)
+    encoder = VectorEncoder.open(ModelFolder.find(tmp_path), max_tokens=2 * ROOM)
     questions = encoder.questions([[int(token) for token in row if token] for row in texts.questions])
     passages = encoder.passages([list(map(int, row[0])) for row in texts.passages])
     assert (np.argmax(questions @ passages.T, axis=1) == np.arange(ROWS)).mean() > 0.8
     with pytest.raises(LisaxError, match="no pointing reader"):
-        SpanScorer.open(tmp_path, max_tokens=8)
+        SpanScorer.open(ModelFolder.find(tmp_path), max_tokens=8)
     again = train(config(tmp_path, DUAL, dual_batch, 300))
     np.testing.assert_array_equal(
         flatten(again.parameters)["token_embedder/embedding"], flatten(result.parameters)["token_embedder/embedding"]
@@ -128,7 +129,7 @@ def test_a_pointing_reader_learns_where_the_answer_stands(tmp_path):
     assert train(config(tmp_path, POINTER, pointer_batch, 120)).metrics["accuracy"] > 0.9
     batch = pointer_batch(5)
     texts = [list(map(int, row)) for row in batch["encoder_input_tokens"].reshape(-1, 8)]
-    ends = np.concatenate(SpanScorer.open(tmp_path, max_tokens=8).ends(texts)).reshape(ROWS, 16, 2)
+    ends = np.concatenate(SpanScorer.open(ModelFolder.find(tmp_path), max_tokens=8).ends(texts)).reshape(ROWS, 16, 2)
     assert (ends.argmax(1)[:, 0] == batch["decoder_target_tokens"][:, 0]).mean() > 0.8
 
 
@@ -136,7 +137,7 @@ def test_a_generating_reader_scores_as_it_learned(tmp_path):
     train(config(tmp_path, READER, reader_batch, 4))
     batch = reader_batch(5, 4)
     questions = [[list(map(int, text)) for text in row.reshape(PASSAGES, 8)] for row in batch["encoder_input_tokens"]]
-    generator = AnswerGenerator.open(tmp_path, max_tokens=8)
+    generator = AnswerGenerator.open(ModelFolder.find(tmp_path), max_tokens=8)
     found = generator.answers(questions, length=2)
     assert len(found) == 4 and found[0][0].shape == (1, 2)
     alone = generator.answers(questions[:1], length=2)

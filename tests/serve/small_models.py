@@ -9,7 +9,6 @@ import numpy as np
 import small_encoder
 
 from lisax import cli
-from lisax.corpora import plain
 from lisax.files.writing import write_json
 from lisax.formats import presets
 from lisax.formats.examples import Example, Passage
@@ -94,13 +93,6 @@ def claims(made: Sequence[Table]) -> Iterator[Example]:
         ):
             passage = Passage(page.sentences[sentence].id, page.title, page.sentences[sentence].text)
             yield Example(page.id, f"{page.title} lived in {said} .", (passage,), label=label)
-
-
-def write_world(folder: Path) -> Path:
-    """`tables.jsonl` and `pages.jsonl`."""
-    plain.write_tables(folder / "tables.jsonl", tables())
-    plain.write_pages(folder / "pages.jsonl", pages(tables()))
-    return folder
 
 
 def question_bundle(folder: Path, steps: int = 250) -> Path:

@@ -16,7 +16,7 @@ from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLES
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.predict.text_model import TextModel
+from lisax.predict.model import Model
 from lisax.retrieval import documents, table_text, tables
 from lisax.serve.answering import Engine
 from lisax.serve.app import Page, create
@@ -73,9 +73,9 @@ def models(folder: Path, **formats: Format) -> Models:
     texts = [question for question, _, _ in questions(small_tables())]
     vocabulary = train_vocabulary(texts, folder / "spiece.model", 300)
 
-    def model(text_format: Format) -> TextModel:
+    def model(text_format: Format) -> Model:
         card = text_format.card(presets.PAPER, 64, 1) | {"architecture": {"vocab_size": vocabulary.size}}
-        return TextModel(Hashing, vocabulary, ModelCard(folder, card))
+        return Model.of_words(Hashing, vocabulary, ModelCard(folder, card))
 
     formats = formats or {PARTS: TABLE_PARTS, LABELLER: LABEL_POINTWISE, TABLE_VERIFIER: TABLES}
     return Models({role: model(text_format) for role, text_format in formats.items()})

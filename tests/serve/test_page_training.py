@@ -496,7 +496,7 @@ def test_a_labeller_learns_from_feedback(tmp_path):
     assert done.state == DONE, trainings.last_lines(done)
     assert done.step == 20 and done.loss > 0
     before, after = (
-        lisax.load(str(path)).verify("Mara Velin was born in 1800 .", ["Mara Velin was born in 1912 ."])
+        lisax.load(str(path)).verify("Mara Velin was born in 1800 .", ["Mara Velin was born in 1912 ."]).probabilities
         for path in (bundle, trainings.bundle(run))
     )
     assert after[Label.REFUTES] > before[Label.REFUTES]

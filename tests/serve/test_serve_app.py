@@ -21,8 +21,9 @@ from small_page import Browser, last_answers, open_page, shown, words
 from lisax.corpora import open_folder
 from lisax.errors import LisaxError
 from lisax.files.writing import write_json
+from lisax.formats.tables import TABLE_FUSION
 from lisax.predict.answer_confidence import AnswerConfidence
-from lisax.predict.fusion_model import FusionModel, TableDecision
+from lisax.predict.model import Model
 from lisax.records import LABELS, Table
 from lisax.retrieval import table_text, tables
 from lisax.scoring.fusion import Scores
@@ -33,6 +34,7 @@ from lisax.serve.models import PARTS, TABLE_VERIFIER, Models
 from lisax.serve.store import Store
 from lisax.serve.training import DONE, Run
 from lisax.serve.worker import Worker
+from lisax.weights.model_card import ModelCard
 
 QUESTION = "What is the city of Mara Velin?"
 
@@ -322,32 +324,30 @@ def test_a_part_of_another_number_is_not_marked():
     assert matching.marked("4,000 of 12,000 came") == "4,000 of <mark>12,000</mark> came"
 
 
-class LastIsSure(FusionModel):
-    """Table fusion that finds the last of three tables the likeliest."""
+class LastIsSure(Model):
+    """Table fusion that finds the last of three tables the likeliest, with a sufficiency of -0.802."""
 
-    calibration = columns = None
+    format, depth, pairs, calibration, columns = TABLE_FUSION, 3, False, None, None
 
-    def __init__(self, sufficiency: float):
-        self.tables, self.decision, self.says = 3, TableDecision(0.5, False), sufficiency
+    def __init__(self, threshold: float):
+        decision = {"threshold": threshold, "in_data": False}
+        self.card = ModelCard(Path(), {"architecture": {"objective": "joint"}, "decision": decision})
 
-    def scores(self, examples, progress=None):
+    def probabilities(self, examples, progress=None):
         return Scores(np.array([[[0.1, 0.0], [0.0, 0.2], [0.6, 0.1]]]), np.zeros((1, 0, 3, 3)))
-
-    def sufficiency(self, examples, probabilities):
-        return np.array([self.says])
 
 
 def test_a_verdict_that_is_not_sure_enough_says_so(tmp_path, index):
-    page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(0.6)}))
+    page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(-0.9)}))
     page.engine.min_confidence = 0.8
     found = words(shown(Browser(page).ask("Mara Velin lived in Tarn .", "claim")))
     assert "Not enough evidence" in found and UNLEARNED not in found
     assert "Not sure enough to say more: SUPPORTS has a probability of 0.700, below the minimum confidence 0.8" in found
 
 
-@pytest.mark.parametrize(("sufficiency", "label"), [(0.6, "Supported"), (0.5, "Not enough evidence")])
-def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, index, sufficiency, label):
-    page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(sufficiency)}))
+@pytest.mark.parametrize(("threshold", "label"), [(-0.9, "Supported"), (-0.8, "Not enough evidence")])
+def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, index, threshold, label):
+    page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(threshold)}))
     browser = Browser(page)
     found = words(shown(browser.ask("Mara Velin lived in Tarn .", "claim")))
     units = last_answers(page.store, 1)[0].result["verdicts"][0]["evidence"]

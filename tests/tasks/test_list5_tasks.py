@@ -270,8 +270,7 @@ def test_a_byte_task_writes_initials(folder):
         name,
         ranking.RANK,
         locations.in_data_folder("examples/rank.{split}.jsonl"),
-        splits=("train",),
-        vocabulary=ByteVocabulary(),
+        example_tasks.Options(("train",), ByteVocabulary()),
     )
     try:
         rows = read(name, {"inputs": 90, "targets": 2})

@@ -14,6 +14,7 @@ from lisax.formats.reading import POINT, READ, RETRIEVE, PassageView, QuestionEx
 from lisax.formats.vocabulary import EOS_ID, SentencePieceVocabulary, train_vocabulary
 from lisax.models import dual_encoder
 from lisax.models.architectures import SpanReaderConfig, T5Config
+from lisax.tasks.example_tasks import Options
 from lisax.tasks.vocabularies import SentencePieces
 from lisax.training.data import DatasetConfig, check_dataset, eval_batches, model_card
 from lisax.training.objectives import Loss
@@ -47,7 +48,8 @@ def folder(tmp_path_factory):
         ("made_point_top2", POINT, _row(POINT), 2),
         ("made_read_top2", READ, _row(READ), 2),
     ):
-        lisax.tasks.questions.add(name, kind, lambda split: folder / "examples.jsonl", encode, k, vocabulary=vocabulary)
+        options = Options(vocabulary=vocabulary)
+        lisax.tasks.questions.add(name, kind, lambda split: folder / "examples.jsonl", encode, k, options)
     yield folder
     for name in ("made_retrieve", "made_point_top2", "made_read_top2"):
         seqio.TaskRegistry.remove(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -20,7 +21,8 @@ from lisax.formats.examples import read_examples
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.records import Hit
 from lisax.retrieval import runs
-from lisax.tasks import register as module
+from lisax.tasks import sentence_data
+from lisax.tasks.claim_dataset import ClaimDataset
 from lisax.tasks.register import register, register_file
 from lisax.training.export import export
 from lisax.training.gin_files import bindings_of, run_gin
@@ -107,24 +109,25 @@ def test_a_model_trained_on_a_registered_dataset_answers_from_its_bundle(folder,
         ),
     )
     model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
-    assert model.max_tokens == 64
+    assert model.model.max_tokens == 64
     if variant == "rank":
         assert len(model.rank("Town 1 has 2 harbours.", ["Town 1 has 1 harbours .", "Town 2"])) == 2
     else:
         for claim, sentence in (("a\ud800", "b"), ("a", "b\udfff")):
             with pytest.raises(LisaxError, match="half of a surrogate pair"):
                 model.verify(claim, [sentence])
-        assert sum(model.verify("Town 1 has 2 harbours.", ["Town 1 has 1 harbours ."]).values()) == pytest.approx(1)
+        shares = model.verify("Town 1 has 2 harbours.", ["Town 1 has 1 harbours ."]).probabilities
+        assert sum(shares.values()) == pytest.approx(1)
 
 
 def test_the_files_are_written_once_and_again_when_the_data_change(folder, monkeypatch):
     register("mine", folder=folder, vocabulary="bytes")
-    monkeypatch.setattr(module, "_candidates", lambda *_: pytest.fail("built again"))
-    for name in (*module.TASKS, "span_corruption"):
+    monkeypatch.setattr(sentence_data, "_candidates", lambda *_: pytest.fail("built again"))
+    for name in (*sentence_data.TASKS, "span_corruption"):
         seqio.TaskRegistry.remove(f"mine_{name}")
     assert register("mine", folder=folder, vocabulary="bytes").counts["rank"]["train"] == 12
     monkeypatch.undo()
-    for name in (*module.TASKS, "span_corruption"):
+    for name in (*sentence_data.TASKS, "span_corruption"):
         seqio.TaskRegistry.remove(f"mine_{name}")
     write_json_lines(folder / "claims.train.jsonl", CLAIMS[:3])
     assert register("mine", folder=folder, vocabulary="bytes").counts["rank"]["train"] == 4
@@ -166,7 +169,7 @@ def test_claims_with_their_own_candidates_need_no_retrieval(folder):
     assert [sentence.id for sentence in example.sentences] == ["P_1_1"]
 
 
-@pytest.mark.parametrize("variant", module.TASKS)
+@pytest.mark.parametrize("variant", sentence_data.TASKS)
 def test_the_gin_file_says_how_many_examples_the_task_has(folder, tmp_path, variant):
     mine = register("mine", folder=folder, vocabulary="bytes")
     mine.write_gin(tmp_path / "mine.gin", variant)
@@ -257,11 +260,20 @@ def test_labels_that_stand_for_nothing_are_refused(folder, labels):
         register("mine", folder=folder, vocabulary="bytes", labels=labels)
 
 
+def test_register_takes_the_fields_of_a_dataset():
+    called = inspect.signature(register).parameters.values()
+    described = inspect.signature(ClaimDataset).parameters.values()
+    assert [(one.name, one.annotation, one.default) for one in called] == [
+        (one.name, one.annotation, one.default) for one in described
+    ]
+
+
 def test_bad_calls_say_what_is_wrong(folder, tmp_path):
     with pytest.raises(LisaxError, match="either `folder`, or `claims` and `corpus`"):
         register("mine", claims=folder / "claims.train.jsonl")
-    with pytest.raises(LisaxError, match="unknown field 'claimz'; there are name, folder"):
-        register("mine", claimz="x")
+    (tmp_path / "bad.json").write_text(json.dumps({"name": "mine", "claimz": "x"}))
+    with pytest.raises(LisaxError, match="'mine': unknown field 'claimz'; there are name, folder"):
+        register_file(tmp_path / "bad.json")
     with pytest.raises(LisaxError, match="letters, digits and underscores"):
         register("my data", folder=folder)
     with pytest.raises(LisaxError, match="no format preset 'papper'"):

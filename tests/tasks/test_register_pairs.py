@@ -18,8 +18,9 @@ from lisax.errors import DataError, LisaxError
 from lisax.files.writing import write_json_lines
 from lisax.models.lora import Lora
 from lisax.predict.opening import open_model
+from lisax.tasks import sentence_data, table_data
 from lisax.tasks.claim_dataset import ClaimDataset
-from lisax.tasks.register import TABLE_TASKS, TASKS, register, register_file
+from lisax.tasks.register import register, register_file
 from lisax.training import gin_files
 from lisax.training.export import export_adapter
 from lisax.training.gin_files import bindings_of, run_gin
@@ -60,7 +61,7 @@ def read(name, lengths, split="train"):
 
 def test_a_folder_gives_every_task_but_span_corruption(folder, encoder):
     mine = register("mine", folder=folder, vocabulary=encoder / "tokenizer.json")
-    assert mine.on_encoder and mine.tasks == {variant: f"mine_{variant}" for variant in TASKS}
+    assert mine.on_encoder and mine.tasks == {variant: f"mine_{variant}" for variant in sentence_data.TASKS}
     assert "mine_span_corruption" not in seqio.TaskRegistry.names()
     rows = read("mine_rank", {"inputs": 64, "targets": 1})
     assert rows[0]["inputs_pretokenized"].startswith(b"Town 0 has 0 harbours. | Town 0 . Town 0 has 0 harbours")
@@ -73,7 +74,7 @@ def test_a_folder_gives_every_task_but_span_corruption(folder, encoder):
 def test_tables_and_questions_are_pairs_too(table_folder, encoder, tmp_path):
     vocabulary = encoder / "tokenizer.json"
     tables = register("mine", folder=table_folder, vocabulary=vocabulary, columns=2)
-    assert tables.tasks == {variant: f"mine_{variant}" for variant in TABLE_TASKS}
+    assert tables.tasks == {variant: f"mine_{variant}" for variant in table_data.STEMS}
     (first, *_) = read("mine_tables_closed", {"inputs": 100, "targets": 1})
     assert first["inputs_pretokenized"].startswith(b"Tirol United scored 40 goals under Tirol Coach 1 . | Seasons of")
     assert len(read("mine_tables_fusion_top3", {"inputs": 300, "targets": 3})[0]["inputs"]) == 300
@@ -126,10 +127,13 @@ def test_an_adapter_is_trained_exported_and_trained_further(folder, encoder, tmp
         assert list(shares) == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
         assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
     model = open_model(trained("label_listwise_infused", first, "second"))
-    assert model.labels == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] and str(model.format) == "label_listwise"
+    assert (
+        model.card["text"]["labels"] == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
+        and str(model.format) == "label_listwise"
+    )
     assert read_card(tmp_path / "second").content["adapter"]["base"] == str(encoder)  # one adapter, not two
     ranker = open_model(trained("rank", first, "third"))
-    assert ranker.labels == ["relevant", "not relevant"]
+    assert ranker.card["text"]["labels"] == ["relevant", "not relevant"]
 
 
 @pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's files: lisax models get minilm")

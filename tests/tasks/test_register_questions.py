@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import seqio
 
-import lisax
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import write_json_lines
-from lisax.formats.examples import read_examples
+from lisax.formats.examples import Example, Passage, read_examples
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
+from lisax.predict.model import Model
 from lisax.records import Table
 from lisax.sampling import part_examples
 from lisax.tasks.register import register, register_file
@@ -108,13 +108,13 @@ def test_a_model_trained_on_them_scores_parts_from_its_bundle(folder, tmp_path):
             }
         ),
     )
-    model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
+    model = Model.open(export(tmp_path / "model", tmp_path / "bundle"))
     assert (model.format, model.max_tokens) == (TABLE_PARTS, 64)
     table = Table("T", "Tirol", ("year", "coach"), (("1901", "Anna"), ("1902", "")))
     shares = model.probabilities(list(part_examples.parts_of("q", "Who was the coach in 1901?", table)))
     assert shares.shape == (4, 2) and np.allclose(shares.sum(axis=1), 1)
     with pytest.raises(LisaxError, match="'table_parts' takes PartExample, found Example"):
-        model.rank("Who?", ["a text"])
+        model.probabilities([Example("", "Who?", (Passage("", "", "a text"),))])
 
 
 def test_files_from_json_and_again(folder, tmp_path):

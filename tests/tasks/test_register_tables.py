@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 import seqio
 
-import lisax
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import write_json_lines
 from lisax.formats.examples import read_examples
 from lisax.formats.tables import TableExample, TableView
+from lisax.predict.model import Model
 from lisax.records import Hit
 from lisax.retrieval import runs
 from lisax.sampling import table_examples
-from lisax.tasks.register import TABLE_TASKS, register, register_file
+from lisax.tasks import table_data
+from lisax.tasks.register import register, register_file
 from lisax.training.export import export
 from lisax.training.gin_files import bindings_of, run_gin
 
@@ -60,7 +61,7 @@ def read(name, lengths, split="train"):
 
 def test_a_folder_gives_every_task_over_tables(folder):
     mine = register("mine", folder=folder, vocabulary="train")
-    assert mine.tasks == {variant: f"mine_{variant}" for variant in TABLE_TASKS}
+    assert mine.tasks == {variant: f"mine_{variant}" for variant in table_data.STEMS}
     assert mine.counts["tables_top5"] == mine.counts["tables_closed"] == {"train": 9, "dev": 3}
     examples = list(read_examples(folder / "mine_tasks/tables_top3.train.jsonl", TableExample))
     assert all(any(example.gold) and len(example.tables) == 3 for example in examples)
@@ -99,14 +100,11 @@ def test_a_model_trained_on_registered_tables_answers_from_its_bundle(folder, tm
             }
         ),
     )
-    model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
-    assert model.max_tokens == 96 and model.tables == (1 if variant == "tables_one" else 3)
+    model = Model.open(export(tmp_path / "model", tmp_path / "bundle"))
+    assert model.max_tokens == 96 and model.depth == (1 if variant == "tables_one" else 3)
     view = TableView("T1", "Seasons of Varn United", ("year", "goals"), (("1901", "41"),))
-    shares = (
-        model.probabilities([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))])
-        if variant == "tables_one"
-        else model.scores([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))]).probabilities
-    )
+    found = model.probabilities([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))])
+    shares = found if variant == "tables_one" else found.probabilities
     assert np.isfinite(shares).all()
 
 

@@ -11,6 +11,7 @@ from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import Encoder, marker_ids
 from lisax.formats.vocabulary import EOS_ID, train_vocabulary
 from lisax.tasks import verbalizing
+from lisax.tasks.example_tasks import Options
 from lisax.tasks.vocabularies import SentencePieces
 
 ROWS = [
@@ -32,7 +33,7 @@ def task(tmp_path):
     vocabulary = train_vocabulary(["ana maria was born in 1815 she"] * 20, tmp_path / "spiece.model", 120)
     name = f"verbalize_{tmp_path.name.replace('-', '_')}"
     pieces = SentencePieces(tmp_path / "spiece.model")
-    yield verbalizing.add(name, lambda split: path, splits=("dev",), vocabulary=pieces), vocabulary
+    yield verbalizing.add(name, lambda split: path, Options(("dev",), pieces)), vocabulary
     seqio.TaskRegistry.remove(name)
 
 
@@ -65,7 +66,7 @@ def test_the_card_says_lengths_and_markers(task):
 def test_a_wrong_line_is_told(tmp_path):
     (tmp_path / "dev.jsonl").write_text('{"id": "a", "title": "t", "pairs": [["x"]], "text": "t"}\n')
     task = verbalizing.add(
-        "verbalize_wrong", lambda split: tmp_path / "dev.jsonl", splits=("dev",), vocabulary=seqio.ByteVocabulary()
+        "verbalize_wrong", lambda split: tmp_path / "dev.jsonl", Options(("dev",), seqio.ByteVocabulary())
     )
     try:
         with pytest.raises(Exception, match="a line is not an example of it"):

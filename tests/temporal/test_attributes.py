@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.faithful.facts import render, without_title
 from lisax.formats.examples import Passage
-from lisax.formats.faithfulness import render, without_title
 from lisax.formats.triples import Triples, raw_text
 from lisax.records import Label
 from lisax.temporal import judge

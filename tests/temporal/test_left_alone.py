@@ -167,6 +167,24 @@ def test_a_namesake_without_a_date_leaves_it_open_which_is_meant():
 
 
 @pytest.mark.parametrize(
+    ("claim", "kind", "bar", "baz"),
+    [
+        ("The album Foo was released in 1987.", "album", "was released in the 1980s", "was released in 1985"),
+        ("The album Foo was released in 1985.", "album", "was released in the 1980s", "was released in 1985"),
+        ("The magazine Foo was published in 1960.", "magazine", "was published from 1950 to 1970",
+         "was published from 1980 to 1990"),
+    ],
+)  # fmt: skip
+def test_a_word_that_two_namesakes_share_leaves_it_open_which_is_meant(claim, kind, bar, baz):
+    found = [
+        Passage(f"Foo_({name}_{kind})_0", f"Foo ({name} {kind})", f"Foo {text} .")
+        for name, text in (("Bar", bar), ("Baz", baz))
+    ]
+    assert judge(claim, found) is None
+    assert any(judge(claim, [one]) for one in found)
+
+
+@pytest.mark.parametrize(
     ("claim", "label"),
     [
         ("Ann Lee was born in 1950.", Label.REFUTES),

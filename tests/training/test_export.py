@@ -22,18 +22,20 @@ import lisax
 from lisax import cli
 from lisax.errors import DataError, LisaxError
 from lisax.formats import presets
+from lisax.formats.examples import Example, Passage
 from lisax.formats.ranking import RANK
 from lisax.formats.tables import TABLE_FUSION
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.architectures import FusionConfig, T5Config, describe
 from lisax.models.t5 import Transformer, initialize
-from lisax.predict.text_model import TextModel
+from lisax.predict.model import Model
 from lisax.records import Table
 from lisax.scoring.fusion import FusionScorer
 from lisax.training import export
 from lisax.weights import safetensors_file
 from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig, nested
 from lisax.weights.interop.kinds import SAFETENSORS
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.train_state import TrainState
 
 MODEL = T5Config(
@@ -88,18 +90,27 @@ def exported(tmp_path_factory, checkpoint):
     return out
 
 
+def examples() -> list[Example]:
+    return [Example(str(i), QUERY, (Passage(str(i), "", text),)) for i, text in enumerate(SENTENCES)]
+
+
+def relevance(path) -> list[float]:
+    """The relevance of each sentence, in order."""
+    return Model.open(path).probabilities(examples())[:, 0].tolist()
+
+
 @pytest.fixture(scope="module")
 def expected(checkpoint):
     """Relevance of each sentence by the checkpoint itself, in order."""
-    return [score for _, score in sorted(TextModel.open(checkpoint).rank(QUERY, SENTENCES))]
+    return relevance(checkpoint)
 
 
 def tokens_of(checkpoint) -> np.ndarray:
-    """The inputs as `rank` makes them, int32 [2, length]."""
-    model = TextModel.open(checkpoint)
+    """The inputs as the format makes them, int32 [2, length]."""
+    model = Model.open(checkpoint)
     given = []
-    model._scorer.logits = lambda tokens, progress: given.extend(tokens) or np.zeros((len(tokens), 2))
-    model.rank(QUERY, SENTENCES)
+    model._scorer.probabilities = lambda tokens, progress: given.extend(tokens) or np.zeros((len(tokens), 2))
+    model.probabilities(examples())
     width = max(map(len, given))
     return np.array([[*ids, *[0] * (width - len(ids))] for ids in given], np.int32)
 
@@ -195,7 +206,7 @@ def test_the_program_is_the_model_at_any_length(exported):
     """Beyond the farthest distance that has a bias of its own, and with one token."""
     scorer = jax.export.deserialize((exported / export.EXPORTED_NAME).read_bytes())
     parameters = safetensors_file.read(exported / SAFETENSORS)
-    pieces = [TextModel.open(exported).vocabulary.piece_id(word) for word in RANK.words(presets.PAPER)]
+    pieces = [Model.open(exported).vocabulary.piece_id(word) for word in RANK.words(presets.PAPER)]
     score, rng = jax.jit(scorer.call), np.random.default_rng(0)
     model = jax.jit(functools.partial(Transformer(MODEL).apply, method="first_step_logits"))
     for shape in ((1, 1), (3, 40), (2, 300)):
@@ -229,7 +240,7 @@ print(json.dumps({name: x.numpy().tolist() for name, x in score(tokens=tf.consta
             tmp_path / "tokens.npy",
         ).splitlines()[-1]
     )
-    ours = FusionScorer.open(checkpoint, texts=3, max_tokens=11).scores(tokens.tolist())
+    ours = FusionScorer.open(ModelFolder.find(checkpoint), texts=3, max_tokens=11).probabilities(tokens.tolist())
     for name, wanted in ours._asdict().items():
         np.testing.assert_allclose(np.reshape(of_tensorflow[name], wanted.shape), wanted, atol=ATOL)
 
@@ -240,11 +251,11 @@ def test_what_does_not_belong_together_is_told(exported, vocabulary, tmp_path):
     for damaged in (b"", whole[:5], whole[:300], whole[:-4], whole + b"more"):
         (folder / SAFETENSORS).write_bytes(damaged)
         with pytest.raises(DataError, match="model.safetensors: not a whole safetensors file"):
-            TextModel.open(folder)
+            Model.open(folder)
     other = save_checkpoint(tmp_path / "other", vocabulary, model=dataclasses.replace(MODEL, num_encoder_layers=1))
     shutil.copyfile(export.export(other, tmp_path / "small") / SAFETENSORS, folder / SAFETENSORS)
     with pytest.raises(LisaxError, match="missing encoder/layers_1/"):
-        TextModel.open(folder)
+        Model.open(folder)
     (folder / SAFETENSORS).write_bytes(whole)
 
 

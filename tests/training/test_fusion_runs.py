@@ -30,6 +30,7 @@ from lisax.weights.checkpoints import (
     flatten,
     read_card,
 )
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 from lisax.weights.train_state import TrainState
 
@@ -148,7 +149,7 @@ def test_scoring_is_the_forward_pass_of_training(objective):
     tables = batch["encoder_input_tokens"].reshape(24, TABLES, LENGTH)
     scorer = FusionScorer(model, parameters, texts=TABLES, max_tokens=LENGTH, tokens_per_batch=64)
     told = []
-    scores = scorer.scores([[list(map(int, row)) for row in rows] for rows in tables], told.append)
+    scores = scorer.probabilities([[list(map(int, row)) for row in rows] for rows in tables], told.append)
     assert sum(told) == 24 and len(told) > 1
     fused = model.network().apply({"params": parameters}, tables)
     np.testing.assert_allclose(scores.probabilities, probabilities(objective, fused), atol=1e-5)
@@ -169,18 +170,18 @@ def test_claims_of_fewer_tables_and_other_lengths_in_any_order():
         [[*map(int, rng.integers(2, 60, rng.integers(0, 20))), 1] for _ in range(rng.integers(0, 4))] for _ in range(13)
     ]
     scorer = FusionScorer(MODEL, parameters, texts=TABLES, max_tokens=24, tokens_per_batch=128)
-    whole = scorer.scores(claims)
-    backwards = scorer.scores(claims[::-1])
+    whole = scorer.probabilities(claims)
+    backwards = scorer.probabilities(claims[::-1])
     np.testing.assert_allclose(backwards.probabilities[::-1], whole.probabilities, atol=1e-5)
     np.testing.assert_allclose(backwards.attention[::-1], whole.attention, atol=1e-5)
     for claim, shares in zip(claims, whole.probabilities):
         assert (shares[len(claim) :] == 0).all() and (shares[: len(claim)] > 0).all()
-    empty = scorer.scores([])
+    empty = scorer.probabilities([])
     assert empty.probabilities.shape == (0, 3, 2) and empty.attention.shape == (0, 2, 3, 3)
     with pytest.raises(LisaxError, match="4 tables was given to a scorer of at most 3"):
-        scorer.scores([[[1]] * 4])
+        scorer.probabilities([[[1]] * 4])
     with pytest.raises(LisaxError, match="an input of 25 tokens"):
-        scorer.scores([[[4] * 24 + [1]]])
+        scorer.probabilities([[[4] * 24 + [1]]])
 
 
 # --- Files ---------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ def test_claims_of_fewer_tables_and_other_lengths_in_any_order():
 
 def test_checkpoints_are_shown_converted_and_scored(whole, tmp_path, capsys):
     claims = [[[2, 9, 1], [3, 8, 1]]]
-    expected = FusionScorer(MODEL, whole.parameters, texts=TABLES, max_tokens=LENGTH).scores(claims)
+    expected = FusionScorer(MODEL, whole.parameters, texts=TABLES, max_tokens=LENGTH).probabilities(claims)
     loaded = flatten(load_parameters(whole.model_dir))
     assert cli.main(["checkpoint", "show", str(whole.model_dir)]) == 0
     assert (
@@ -200,11 +201,11 @@ def test_checkpoints_are_shown_converted_and_scored(whole, tmp_path, capsys):
     for name, leaf in flatten(load_parameters(tmp_path / "native")).items():
         np.testing.assert_array_equal(leaf, loaded[name])
     for path in (whole.model_dir, tmp_path / "native"):
-        found = FusionScorer.open(path, texts=TABLES, max_tokens=LENGTH).scores(claims)
+        found = FusionScorer.open(ModelFolder.find(path), texts=TABLES, max_tokens=LENGTH).probabilities(claims)
         np.testing.assert_array_equal(found.probabilities, expected.probabilities)
     _t5_checkpoint(tmp_path / "t5")
     with pytest.raises(LisaxError, match="is no table fusion"):
-        FusionScorer.open(tmp_path / "t5", texts=TABLES, max_tokens=LENGTH)
+        FusionScorer.open(ModelFolder.find(tmp_path / "t5"), texts=TABLES, max_tokens=LENGTH)
     assert (
         cli.main(
             ["checkpoint", "export", str(whole.model_dir), "--format", "huggingface", "--out", str(tmp_path / "hf")]

@@ -142,7 +142,7 @@ def test_without_such_a_package_tasks_is_ours(tmp_path, monkeypatch):
     assert task_modules("tasks") == ["lisax.tasks"]
     monkeypatch.syspath_prepend(GIN_CONFIGS.parent)  # where a checkout's own `tasks` lies, for T5X
     assert task_modules("tasks") == ["lisax.tasks"]
-    assert task_modules("tasks.ranking") == ["lisax.tasks.ranking"]
+    assert task_modules("tasks.tables") == ["lisax.tasks.tables"]
 
 
 def test_flags():

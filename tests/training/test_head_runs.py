@@ -16,8 +16,7 @@ from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.models import dual_encoder
 from lisax.models.architectures import DualEncoderConfig, SpanReaderConfig
 from lisax.predict import reader as reading
-from lisax.predict.fusion_model import FusionModel
-from lisax.predict.pointer_model import PointerModel
+from lisax.predict.model import Model
 from lisax.predict.reader import Reader
 from lisax.predict.retriever import Retriever
 from lisax.records import Label
@@ -115,8 +114,8 @@ def test_table_fusion(data, tmp_path):
     lengths = {"inputs": 3 * ROOM, "targets": 3}
     given = trained(data, tmp_path / "model", "table_fusion", "tables_fusion_top3", lengths)
     rows = predictions(tmp_path / "model", tmp_path / "infer", *given)
-    model = FusionModel(tmp_path / "model")
-    scores = model.scores(list(read_examples(data / "examples/tables_top3.dev.jsonl", TableExample)))
+    model = Model.open(tmp_path / "model")
+    scores = model.probabilities(list(read_examples(data / "examples/tables_top3.dev.jsonl", TableExample)))
     np.testing.assert_allclose(scores.probabilities, [row["prediction"] for row in rows], atol=1e-5)
     np.testing.assert_allclose(scores.attention, [row["attention"] for row in rows], atol=1e-5)
     # Claim and table stand between [CLS] and [SEP], and a [SEP] between them; what is too long fills the room.
@@ -135,7 +134,7 @@ def test_pointers(data, tmp_path, task, relation):
     lengths = {"inputs": 3 * ROOM, "targets": 3 * COLUMNS}
     given = trained(data, tmp_path / "model", "evidence_pointer", task, lengths, RELATION=relation)
     rows = predictions(tmp_path / "model", tmp_path / "infer", *given)
-    found = PointerModel(tmp_path / "model").point(
+    found = Model.open(tmp_path / "model").probabilities(
         list(read_examples(data / f"examples/{task}.dev.jsonl", PointerExample))
     )
     assert found.pointers.tolist() == [row["prediction"] for row in rows]

@@ -15,7 +15,7 @@ from lisax.models.architectures import EncoderConfig, PairConfig
 from lisax.models.t5 import initialize
 from lisax.planning.plan import devices_of, plan
 from lisax.planning.plan_search import Setting
-from lisax.predict.pair_model import PairModel
+from lisax.predict.model import Model
 from lisax.records import Label
 from lisax.training.gin_files import bindings_of, configured, run_gin
 from lisax.training.inference import evaluate, infer
@@ -118,12 +118,12 @@ def test_it_learns(trained):
 
 
 def test_its_probabilities_are_those_of_training(trained, data):
-    model = PairModel.open(trained.model_dir)
+    model = Model.open(trained.model_dir)
     dev = list(read_examples(data / "examples/label_listwise.dev.jsonl"))
     found = model.probabilities(dev)
     assert found.shape == (30, 3) and found.dtype == np.float32
     np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
-    right = [model.labels[best] == example.label.value for best, example in zip(found.argmax(1), dev)]
+    right = [model.card["text"]["labels"][best] == example.label.value for best, example in zip(found.argmax(1), dev)]
     assert sum(right) / len(right) == pytest.approx(trained.metrics["accuracy"])
     assert model.probabilities([]).shape == (0, 3)
 
@@ -140,7 +140,7 @@ def test_eval_and_infer(trained, data, tmp_path):
         lines = [json.loads(line) for line in infer(config).read_text().splitlines()]
     assert len(lines) == 30 and lines[0]["inputs"]["inputs_pretokenized"].startswith("The harbour was opened in 19")
     dev = list(read_examples(data / "examples/label_listwise.dev.jsonl"))
-    expected = PairModel.open(trained.model_dir).probabilities(dev)
+    expected = Model.open(trained.model_dir).probabilities(dev)
     np.testing.assert_allclose([[*line["prediction"].values()] for line in lines], expected, atol=1e-5)
 
 
@@ -167,7 +167,7 @@ def test_on_a_t5(data, tmp_path, monkeypatch):
     given = [line for line in bindings(tmp_path / "pair", **values) if not line.startswith("EncoderConfig")]
     result = run_gin([T5, *FILES[1:]], given)
     assert np.isfinite(result.metrics["loss"])
-    model = PairModel.open(tmp_path / "pair")
+    model = Model.open(tmp_path / "pair")
     assert model.probabilities(examples(0, 3)).shape == (3, 3)
     assert model.vocabulary.path.name == "spiece.model"
 
@@ -181,7 +181,7 @@ def test_export_keeps_the_tokenizer(trained, data, tmp_path):
     ]
     some = examples(1, 5)
     np.testing.assert_allclose(
-        PairModel.open(tmp_path / "bundle").probabilities(some), PairModel.open(trained.model_dir).probabilities(some)
+        Model.open(tmp_path / "bundle").probabilities(some), Model.open(trained.model_dir).probabilities(some)
     )
 
 

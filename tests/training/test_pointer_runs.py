@@ -10,8 +10,8 @@ from pointer_task import CANDIDATES, LENGTH, MODEL, T5, batch_of, config
 from lisax.errors import LisaxError
 from lisax.models.architectures import EncoderConfig, from_description
 from lisax.models.t5 import initialize
-from lisax.scoring import program
 from lisax.scoring.pointers import PointerScorer
+from lisax.training import programs
 from lisax.training.model_kinds import kind_of
 from lisax.training.objectives import Loss
 from lisax.training.optimizers import AdamW
@@ -25,6 +25,7 @@ from lisax.weights.checkpoints import (
     flatten,
     read_card,
 )
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.train_state import TrainState
 
 
@@ -107,8 +108,8 @@ def test_searching_is_the_forward_pass_of_training_in_any_order(learned, tmp_pat
     ]
     claims[3] = claims[3][:1]
     claims[4] = []
-    scorer, told = PointerScorer.open(learned.model_dir, texts=CANDIDATES, max_tokens=LENGTH), []
-    found, backwards = scorer.point(claims, told.append), scorer.point(claims[::-1])
+    scorer, told = PointerScorer.open(ModelFolder.find(learned.model_dir), texts=CANDIDATES, max_tokens=LENGTH), []
+    found, backwards = scorer.probabilities(claims, told.append), scorer.probabilities(claims[::-1])
     assert sum(told) == 24
     for name in found._fields:
         np.testing.assert_allclose(getattr(backwards, name)[::-1], getattr(found, name), atol=1e-5)
@@ -118,32 +119,21 @@ def test_searching_is_the_forward_pass_of_training_in_any_order(learned, tmp_pat
         assert found.labels[row].argmax() == gold[row, 0, 0] - 2
         if gold[row, 0, 0] < 4:
             assert gold[row, found.pointers[row, :2], 1].tolist() == [1, 2]
-    assert scorer.point([]).pointers.shape == (0, 3)
+    assert scorer.probabilities([]).pointers.shape == (0, 3)
     with pytest.raises(LisaxError, match="a claim with 5 candidates was given to a scorer of at most 4"):
-        scorer.point([[[1]] * 5])
-    # As StableHLO, which a bundle carries.
-    parameters = flatten(learned.parameters)
-    exported = program.export_claim_scorer(PointerScorer.outputs, MODEL.for_inference(), parameters, CANDIDATES)
-    program.save(exported, tmp_path)
-    described = program.read_description(tmp_path)
-    from_program = PointerScorer(
-        None, parameters, texts=CANDIDATES, max_tokens=LENGTH, program=program.load(tmp_path, described)
-    ).point(claims)
-    for name in found._fields:
-        np.testing.assert_allclose(getattr(from_program, name), getattr(found, name), atol=1e-5)
+        scorer.probabilities([[[1]] * 5])
 
 
-def test_a_program_on_an_encoder_of_two_segments_is_read_at_any_length(tmp_path):
+def test_a_program_on_an_encoder_of_two_segments_is_read_at_any_length():
     sizes = {"vocab_size": 64, "emb_dim": 16, "num_heads": 2, "num_encoder_layers": 1, "mlp_dim": 32}
     model = dataclasses.replace(MODEL, backbone=EncoderConfig(**sizes, max_positions=16, separator_id=7))
-    parameters, claims = initialize(model, 2), [[[5, 7, 9, 7], [6, 8, 7]], [[4, 7, 2, 3, 9, 7]]]
-    options = {"texts": CANDIDATES, "max_tokens": 8}
+    parameters, tokens = initialize(model, 2), np.zeros((2, CANDIDATES, 6), np.int32)
+    tokens[0, :2, :4], tokens[1, 0] = [[5, 7, 9, 7], [6, 8, 7, 0]], [4, 7, 2, 3, 9, 7]
     flat = flatten(jax.tree.map(np.asarray, parameters))
-    program.save(program.export_claim_scorer(PointerScorer.outputs, model, flat, CANDIDATES), tmp_path)
-    loaded = program.load(tmp_path, program.read_description(tmp_path))
-    found = PointerScorer(None, flat, program=loaded, **options).point(claims)
-    for name, part in PointerScorer(model, parameters, **options).point(claims)._asdict().items():
-        np.testing.assert_allclose(getattr(found, name), part, atol=1e-5)
+    exported = programs.export_claim_scorer(PointerScorer.outputs, model, flat, CANDIDATES)
+    found = jax.export.deserialize(exported.serialize()).call(flat, tokens)
+    for ours, program in zip(PointerScorer.outputs(model, parameters, tokens), found, strict=True):
+        np.testing.assert_allclose(program, ours, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,15 @@
 """A model trained with its layers scanned, from gin to a bundle, to T5X and Hugging Face and back: the same scores."""
 
-import json
-import os
+from __future__ import annotations
+
 import shutil
-import subprocess
-import sys
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from memory_task import MODEL, config
-from test_export import ALONE, QUERY, SENTENCES
+from test_export import relevance
 
 from lisax import cli
 from lisax.formats import presets
@@ -29,7 +27,6 @@ from lisax.models.architectures import (
 )
 from lisax.models.stacking import unstack
 from lisax.models.t5 import initialize
-from lisax.predict.text_model import TextModel
 from lisax.training.optimizers import Adafactor
 from lisax.training.train import train
 from lisax.training.train_log import read_train_log
@@ -140,31 +137,12 @@ def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
             assert "with its optimizer state" in capsys.readouterr().err
 
 
-def test_the_bundle_scores_the_same_with_jax_numpy_and_sentencepiece_alone(run, tmp_path):
+def test_the_bundle_scores_the_same(run, tmp_path):
     _, model = run
-    expected = [score for _, score in sorted(TextModel.open(model).rank(QUERY, SENTENCES))]
+    expected = relevance(model)
     assert cli.main(["export", "--model", str(model), "--out", str(tmp_path / "bundle")]) == 0
     assert read_card(tmp_path / "bundle")["architecture"]["scan_layers"] is False
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            ALONE
-            + """
-import lisax
-ranked = lisax.load(sys.argv[1]).rank(sys.argv[2], sys.argv[3:])
-print(json.dumps([score for _, score in sorted(ranked)]))
-""",
-            str(tmp_path / "bundle"),
-            QUERY,
-            *SENTENCES,
-        ],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-    )
-    assert done.returncode == 0, done.stderr
-    np.testing.assert_allclose(json.loads(done.stdout), expected, atol=1e-5)
+    np.testing.assert_allclose(relevance(tmp_path / "bundle"), expected, atol=1e-5)
 
 
 def test_show_tells_the_slots_of_stacked_layers(run, capsys):

@@ -13,7 +13,7 @@ from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import write_examples
 from lisax.models.lora import Lora
 from lisax.planning.plan import devices_of, plan
-from lisax.predict.pair_model import PairModel
+from lisax.predict.model import Model
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import Label
 from lisax.scoring.backends import JAX
@@ -64,11 +64,11 @@ def test_it_is_saved_alone(trained, data):
 
 
 def test_what_is_read_computes_what_was_trained(trained, data):
-    model = PairModel.open(trained.model_dir)
+    model = Model.open(trained.model_dir)
     assert model.vocabulary.path.name == "tokenizer.json"
     some = examples(1, 30)
     found = model.probabilities(some)
-    right = [model.labels[best] == example.label.value for best, example in zip(found.argmax(1), some)]
+    right = [model.card["text"]["labels"][best] == example.label.value for best, example in zip(found.argmax(1), some)]
     assert sum(right) / len(right) > 0.5
     dev = trained.metrics["accuracy"]
     again = train(trained.model_dir, data)  # nothing is left to train
@@ -105,11 +105,11 @@ def test_a_plan_counts_what_is_kept(data, tmp_path):
 
 
 def test_exported_whole_or_alone_it_scores_the_same(trained, tmp_path):
-    some, expected = examples(1, 8), PairModel.open(trained.model_dir)
+    some, expected = examples(1, 8), Model.open(trained.model_dir)
     for flags in ([], ["--adapter"]):
         out = tmp_path / f"bundle{len(flags)}"
         assert cli.main(["export", "--model", str(trained.model_dir), "--out", str(out), *flags]) == 0
-        found = PairModel.open(out)
+        found = Model.open(out)
         np.testing.assert_allclose(found.probabilities(some), expected.probabilities(some), atol=1e-6)
     assert sorted(path.name for path in (tmp_path / "bundle1").iterdir()) == ["model.json", "model.safetensors"]
     assert "adapter" not in json.loads((tmp_path / "bundle0" / "model.json").read_text())
@@ -169,7 +169,7 @@ def test_what_cannot_be_trained_is_told(data, tmp_path, lines, values, told):
 def test_adapters_and_their_backbone_are_in_memory_once(trained, data, tmp_path):
     values = {"TRAIN_STEPS": 1, "LEARNING_RATE": 0.0}
     other = train(tmp_path / "other", data, "lora.Lora.targets = 'query'", **values)
-    models = [PairModel.open(folder, backend=JAX)._scoring for folder in (trained.model_dir, other.model_dir)]
+    models = [Model.open(folder, backend=JAX)._scorer for folder in (trained.model_dir, other.model_dir)]
     backbone = SentenceEncoder.open(data / "hf", backend=JAX).encoder
     shared, of_other, alone = ({id(leaf) for leaf in one.leaves} for one in (*models, backbone))
     assert alone < shared and alone < of_other and len(shared & of_other) == len(alone) == len(backbone.leaves)
@@ -177,7 +177,7 @@ def test_adapters_and_their_backbone_are_in_memory_once(trained, data, tmp_path)
 
 
 def test_what_nobody_uses_goes(trained, data):
-    model = PairModel.open(trained.model_dir, backend=JAX)
+    model = Model.open(trained.model_dir, backend=JAX)
     of_base = len(SentenceEncoder.open(data / "hf", backend=JAX).encoder.leaves)
     assert len(sharing._placed) == of_base
     del model
@@ -220,7 +220,7 @@ def test_a_base_of_another_vocabulary_is_told(alone):
     tokenizer = alone.parent / "hf" / "tokenizer.json"
     tokenizer.write_text(tokenizer.read_text() + "\n")
     with pytest.raises(DataError, match="field 'vocabulary.sha256': is .*, and that of .*hf/tokenizer.json is "):
-        PairModel.open(alone)
+        Model.open(alone)
 
 
 def test_an_adapter_of_itself_is_told(alone):

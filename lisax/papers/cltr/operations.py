@@ -104,7 +104,6 @@ class AggregationStages:
         answer = Stage(
             name="aggregate",
             after=reranked if given else [*reranked, f"train.{AGGREGATION}"],
-            reads=["aggregation_threshold", f"models.{AGGREGATION}"],
             outputs=[self.file],
             work=self._answer,
         )

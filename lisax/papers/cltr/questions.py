@@ -28,21 +28,6 @@ NO_CELL = "questions whose answer is no cell of a table, of which no row or colu
 MANY_CELLS = "questions that more cells answer than are learned from"
 NO_EVIDENCE = "questions of which no table of the corpus is known to answer them"
 NO_TABLE = "questions about tables that the corpus does not have"
-# Settings that determine the questions of a run.
-SETTINGS_OF_QUESTIONS = (
-    "train_splits",
-    "report_split",
-    "train_questions",
-    "validation_questions",
-    "report_questions",
-    "answer_cells",
-    "validation_share",
-    "validation_by",
-    "learns",
-    "scores",
-    "aggregates",
-    "fuse_bm25",
-)
 
 
 def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) -> dict[str, Question]:

@@ -24,7 +24,7 @@ from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.cltr import pool_scores
 from lisax.papers.cltr.operations import AGGREGATING
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable
-from lisax.papers.cltr.questions import SETTINGS_OF_QUESTIONS, QuestionPipeline
+from lisax.papers.cltr.questions import QuestionPipeline
 from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, RETRIEVER, ROWS, CltrRecipe
 from lisax.papers.settings import fact, kept
 from lisax.papers.stages import Stage
@@ -59,13 +59,9 @@ TASKS = {
 WORDS = "words"  # the index in which the retriever's negatives are found
 
 
-SETTINGS_OF_NEGATIVES = ("negative_tables", "negative_columns", "negative_parts", "hard_parts")
-
-
 class Cltr(QuestionPipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
-    settings_of_texts = (*QuestionPipeline.settings_of_texts, *SETTINGS_OF_QUESTIONS, "learns_operations")
     recipe_class = CltrRecipe
 
     @property
@@ -168,15 +164,11 @@ class Cltr(QuestionPipeline):
         recipe, own_index = self.recipe, self.index_folder == self.out / "index"
         if recipe.learns_to_retrieve and not own_index:
             raise LisaxError("a retriever is trained for an index of the run's own: leave the given one out")
-        learned = (
-            [*SETTINGS_OF_QUESTIONS, f"train.{RETRIEVER}", f"models.{RETRIEVER}"] if recipe.learns_to_retrieve else []
-        )
         index = Stage(
             name="index",
             after=[f"train.{RETRIEVER}"] if recipe.learns_to_retrieve else [],
-            reads=["data_files", "k1", "b", "made_from", "backbone", "learns_to_retrieve", *learned],
             outputs=[self.index_folder] if own_index else [],
-            work=self._build_index if own_index else lambda: None,
+            work=self._build_index if own_index else lambda: self.see("made_from"),
         )
         roles = [*self.scored_roles]
         if recipe.learns_parts and self._negatives:
@@ -185,7 +177,6 @@ class Cltr(QuestionPipeline):
         retrieve = Stage(  # section 4.2: the pool of every question, and its relevance judgements
             name="retrieve",
             after=["index"],
-            reads=["pool", *SETTINGS_OF_QUESTIONS],
             outputs=[*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))],
             work=functools.partial(self._retrieve, roles),
         )
@@ -193,7 +184,6 @@ class Cltr(QuestionPipeline):
         if recipe.learns_to_retrieve:
             words = Stage(
                 name=WORDS,
-                reads=["data_files", "k1", "b", "learns_to_retrieve"],
                 outputs=[self.tables_folder],
                 work=self._build_words,
             )
@@ -258,12 +248,10 @@ class Cltr(QuestionPipeline):
         examples = Stage(
             name=f"examples.{RETRIEVER}",
             after=[WORDS],
-            reads=["retriever_negatives", "seed", *SETTINGS_OF_QUESTIONS],
             outputs=[self._retriever_file(role) for role in (TRAIN, VALIDATION)],
             work=self._write_retriever_examples,
         )
-        reads = ["seed", "retriever_negatives", "question_tokens"]
-        return [*self.stages_before_training(), examples, self.training(RETRIEVER, after=[examples.name], reads=reads)]
+        return [*self.stages_before_training(), examples, self.training(RETRIEVER, after=[examples.name])]
 
     def _retriever_file(self, role: str) -> Path:
         return self.out / "examples" / f"{RETRIEVER}.{role}.jsonl"
@@ -314,27 +302,22 @@ class Cltr(QuestionPipeline):
         own = Stage(
             name=OWN,
             after=["index"],
-            reads=[*SETTINGS_OF_NEGATIVES, "gold_tables", "own_questions", "validation_share", "seed"],
             outputs=[*self._part_files(self.out / OWN).values()],
             work=self._write_own_examples,
         )
         examples = Stage(
             name="examples",
             after=["retrieve"],
-            reads=[*SETTINGS_OF_NEGATIVES, "gold_tables", "seed", "learns_operations"],
             outputs=[*self._part_files(self.out).values(), *headers],
             work=self._write_examples,
         )
         before = [] if self.recipe.learns_to_retrieve else self.stages_before_training()
         return [
             *before,
-            *([own, self._training(OWN, OWN)] if OWN in train else []),
+            *([own, self.training(OWN, after=[OWN])] if OWN in train else []),
             examples,
-            *(self._training(model, "examples") for model in train if model not in (OWN, RETRIEVER)),
+            *(self.training(model, after=["examples"]) for model in train if model not in (OWN, RETRIEVER)),
         ]
-
-    def _training(self, model: str, examples: str) -> Stage:
-        return self.training(model, after=[examples], reads=["seed", "max_tokens", "target_tokens"])
 
     def task_of(self, model: str) -> str:
         return (
@@ -425,7 +408,6 @@ class Cltr(QuestionPipeline):
             return Stage(
                 name=f"rerank.{role}",
                 after=["retrieve", *trained],
-                reads=["scorers", "scored", *(f"models.{model}" for model in recipe.scorers)],
                 outputs=[self.scores_file(role)],
                 work=functools.partial(self._rerank, role),
             )

@@ -19,9 +19,9 @@ from lisax.formats.pointing import COLUMNS, PointerExample
 from lisax.papers.base import TRAIN, VALIDATION, EncoderPipeline, Pipeline, tell
 from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5.recipe import WORLD_SHARES
-from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
+from lisax.papers.over_pages import PagePipeline
 from lisax.papers.stages import Stage
-from lisax.predict.pointer_model import PointerModel
+from lisax.predict.model import Model
 from lisax.predict.verifier import CLAIMS_AT_A_TIME, Verifier, verify_run
 from lisax.progress import counting, say
 from lisax.records import Claim, Hit, Label
@@ -135,7 +135,6 @@ class Deseption(EncoderPipeline, PagePipeline):
         retrieve = Stage(  # M candidate pages per claim
             name="retrieve",
             after=self.indexed,
-            reads=[*SETTINGS_OF_CLAIMS, "candidates", "train_claims"],
             outputs=[self.pages_file("candidates", role) for role in self.roles],
             work=self._retrieve,
         )
@@ -152,7 +151,6 @@ class Deseption(EncoderPipeline, PagePipeline):
             Stage(
                 name=f"hop.{role}",
                 after=[f"point.{role}"],
-                reads=["documents"],
                 outputs=[self.pages_file("hops", role)],
                 work=functools.partial(self._hop, role),
             )
@@ -184,7 +182,6 @@ class Deseption(EncoderPipeline, PagePipeline):
         examples = Stage(
             name="examples.documents",
             after=["retrieve"],
-            reads=["title_negatives", "documents", "seed"],
             outputs=[self.examples_file(name, role) for name in PAGE_EXAMPLES for role in (TRAIN, VALIDATION)],
             work=self._write_page_examples,
         )
@@ -256,16 +253,16 @@ class Deseption(EncoderPipeline, PagePipeline):
         )
 
     def _point(self, role: str) -> None:
-        model, claims = PointerModel(self.model_dir("documents")), self.limited(role)
+        model, claims = Model.open(self.model_dir("documents")), self.limited(role)
         ranked = pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
-        examples = list(pointer_examples.as_used(claims, ranked, self.page, lambda claim: (), model.candidates))
+        examples = list(pointer_examples.as_used(claims, ranked, self.page, lambda claim: (), model.depth))
         write_run(self.pages_file("documents", role), self._pointed(model, examples), "documents")
 
-    def _pointed(self, model: PointerModel, examples: Sequence[PointerExample]) -> Iterator[Hit]:
+    def _pointed(self, model: Model, examples: Sequence[PointerExample]) -> Iterator[Hit]:
         with counting(len(examples), "claims") as advance:
             for start in range(0, len(examples), CLAIMS_AT_A_TIME):
                 group = examples[start : start + CLAIMS_AT_A_TIME]
-                for example, pointers in zip(group, model.point(group, advance).pointers):
+                for example, pointers in zip(group, model.probabilities(group, advance).pointers):
                     places = [place for place in pointers if place >= 0]
                     for rank, place in enumerate(places, start=1):
                         yield Hit(example.claim_id, example.candidates[place].id, rank, 1 / rank)
@@ -278,7 +275,6 @@ class Deseption(EncoderPipeline, PagePipeline):
         examples = Stage(
             name="examples.sentences",
             after=[f"point.{TRAIN}", f"point.{VALIDATION}"],
-            reads=["labelling_window", "weak_sentences", "sentences", "documents", "seed"],
             outputs=[self.examples_file(name, role) for name in SENTENCE_EXAMPLES for role in (TRAIN, VALIDATION)],
             work=self._write_sentence_examples,
         )
@@ -314,12 +310,7 @@ class Deseption(EncoderPipeline, PagePipeline):
     # --- Training ---------------------------------------------------------------------------
 
     def _trainings(self, models: Sequence[str], examples: str) -> list[Stage]:
-        def reads(model: str) -> list[str]:
-            tokens = "title_tokens" if model in ("titles", "documents") else "sentence_tokens"
-            return ["seed", tokens, *(["target_tokens"] if model in ("titles", "labels") else [])]
-
-        trained = [model for model in models if model in self.recipe.train]
-        return [self.training(model, after=[examples], reads=reads(model)) for model in trained]
+        return [self.training(model, after=[examples]) for model in models if model in self.recipe.train]
 
     def task_of(self, model: str) -> str:
         return TASKS[model]

@@ -25,6 +25,7 @@ from lisax.papers.list5.recipe import (
     LISTWISE,
     RANKERS,
     RERANK,
+    STARTS,
     VECTORS,
     WORLD_SHARES,
     Recipe,
@@ -112,7 +113,6 @@ class List5(SelectionPipeline):
         examples = Stage(
             name="examples.pretrain",
             after=["index"],
-            reads=["validation_share"],
             outputs=[self.examples_file("text", role) for role in (TRAIN, VALIDATION)],
             work=self._write_pretraining_examples,
         )
@@ -130,7 +130,6 @@ class List5(SelectionPipeline):
         examples = Stage(
             name="examples.rank",
             after=["retrieve"],
-            reads=["ranking_window", "base_window", "negative_rounds", "training_entities", "seed"],
             outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
             work=functools.partial(self._write_ranking_examples, names),
         )
@@ -144,7 +143,6 @@ class List5(SelectionPipeline):
         examples = Stage(
             name=name,
             after=[f"select.{VECTORS}.{role}" for role in roles],
-            reads=["reranking_window", "negative_rounds", "seed"],
             outputs=[self.examples_file(RERANK, role) for role in roles],
             work=self._write_reranking_examples,
         )
@@ -192,37 +190,25 @@ class List5(SelectionPipeline):
 
     def stages_of_labellers(self) -> list[Stage]:
         """Training of the labellers (section 3.3): pointwise, listwise, listwise on infused noise, and claim only."""
-        names, selector, balanced = self.recipe.labellers, self.recipe.learning_selector, self.recipe.balanced_labels
+        names, selector = self.recipe.labellers, self.recipe.learning_selector
         if not names:
             return []
-        lists, length = self.recipe.infused_lists, self.recipe.list_sentences
         examples = Stage(
             name="examples.label",
             after=[f"select.{selector}.{TRAIN}", f"select.{selector}.{VALIDATION}"],
-            reads=[
-                "labelling_window",
-                "weak_sentences",
-                "seed",
-                "label_seed",
-                *(["balanced_labels"] if balanced else []),
-                *([] if lists is None else ["infused_lists"]),
-                *([] if length == LIST_LENGTH else ["list_sentences"]),
-            ],
             outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
-            work=functools.partial(self._write_label_examples, names, selector, balanced, lists, length),
+            work=functools.partial(self._write_label_examples, names, selector),
         )
         return [examples, *(stage for name in names for stage in self._training(name, "examples.label"))]
 
-    def _write_label_examples(
-        self, names: Sequence[str], selector: str, balanced: bool, lists: int | None, length: int
-    ) -> None:
+    def _write_label_examples(self, names: Sequence[str], selector: str) -> None:
         recipe, skipped = self.recipe, Counter()
         draws = files.Draws(
             self.seed_of("label"),
             labelling_window=Window(*recipe.labelling_window),
             weak=recipe.weak_sentences,
-            lists=lists,
-            length=length,
+            lists=recipe.infused_lists,
+            length=recipe.list_sentences,
         )
         for role in (TRAIN, VALIDATION):
             ranked = self.selected(selector, role)
@@ -238,7 +224,7 @@ class List5(SelectionPipeline):
                     training=role == TRAIN,
                     skipped=skipped,
                 )
-                if role == TRAIN and balanced:
+                if role == TRAIN and recipe.balanced_labels:
                     made = with_equal_labels(made, seed=self.seed_of("label"))
                 write_examples(self.examples_file(name, role), made)
         tell(skipped)
@@ -247,21 +233,14 @@ class List5(SelectionPipeline):
 
     def _training(self, model: str, examples: str) -> list[Stage]:
         """The stage that trains a model and, if the recipe says so, the one that chooses its checkpoint."""
-        seeds = ["seed", "label_seed"] if model in LABELLERS else ["seed"]
-        choosing = ["choose_checkpoints"] if model in self.recipe.chosen else []
-        training = self.training(
-            model, after=[examples], reads=[*seeds, self.recipe.setting_of_tokens(model), "target_tokens", *choosing]
-        )
-        if not choosing:
+        training = self.training(model, after=[examples])
+        if model not in self.recipe.chosen:
             return [training]
         ranks, selector = model in RANKERS, self.recipe.selector
-        score = (
-            self._recall_of if ranks else functools.partial(self._fever_score_of, selector, self._sentences_of(model))
-        )
+        score = self._recall_of if ranks else functools.partial(self._fever_score_of, selector, model)
         choice = Stage(
             name=f"choose.{model}",
             after=[training.name, "retrieve" if ranks else f"select.{selector}.{VALIDATION}"],
-            reads=["train_candidates"] if ranks else ["list_sentences"] if self._sentences_of(model) else [],
             outputs=[self.model_dir(model) / CHOSEN],
             work=functools.partial(self._choose, model, score),
         )
@@ -271,7 +250,8 @@ class List5(SelectionPipeline):
         return f"choose.{model}" if model in self.recipe.chosen else super().made_by(model)
 
     def bindings_of(self, model: str) -> dict[str, Any] | None:
-        return {"utils.SaveCheckpointConfig.keep": None} if f"choose.{model}" in self.graph else None
+        chosen = model not in STARTS and self.recipe.choose_checkpoints
+        return {"utils.SaveCheckpointConfig.keep": None} if chosen else None
 
     def _choose(self, model: str, score: Callable[[Path], tuple[str, float]]) -> None:
         """Chooses the checkpoint of the highest score on held-out claims, of equals the earliest."""
@@ -292,11 +272,11 @@ class List5(SelectionPipeline):
             found = complete_sets(claims, read_run(run))
         return "recall@5", sum(found.values()) / max(1, len(found))
 
-    def _fever_score_of(self, selector: str, sentences: int | None, checkpoint: Path) -> tuple[str, float]:
+    def _fever_score_of(self, selector: str, model: str, checkpoint: Path) -> tuple[str, float]:
         """The FEVER score of a labeller's checkpoint on held-out claims; of a pointwise one, where any sentence decides."""
         run = read_run(self.selection_file(selector, VALIDATION))
         claims = {i: claim for i, claim in self.claims_of(VALIDATION).items() if i in run and claim.label is not None}
-        verifier = Verifier.open(checkpoint)
+        verifier, sentences = Verifier.open(checkpoint), self._sentences_of(model)
         if sentences is not None:
             verifier.sentences = sentences
         verdicts = verify_run(verifier, claims.values(), run, self.units)
@@ -330,9 +310,8 @@ class List5(SelectionPipeline):
             Stage(
                 name=f"calibrate.{labeller}",
                 after=[self.made_by(labeller), f"select.{selector}.{VALIDATION}"],
-                reads=["list_sentences"] if self._sentences_of(labeller) else [],
                 outputs=[self.model_dir(labeller) / FITTED],
-                work=functools.partial(self._calibrate, labeller, selector, self._sentences_of(labeller)),
+                work=functools.partial(self._calibrate, labeller, selector),
             )
             for labeller in dict.fromkeys(labeller for labeller, _ in self.variants.values())
             if labeller != GIVEN
@@ -344,15 +323,14 @@ class List5(SelectionPipeline):
                     *([] if labeller == GIVEN else [f"calibrate.{labeller}"]),
                     *(f"select.{selection}.{role}" for role in self.reported_roles),
                 ],
-                reads=["temporal", *(["labeller"] if labeller == GIVEN else [])],
                 outputs=[self.predictions_of(variant, role) for role in self.reported_roles],
                 work=functools.partial(self._predict, variant, labeller, selection),
             )
             for variant, (labeller, selection) in self.variants.items()
         ]
 
-    def _calibrate(self, labeller: str, selector: str, sentences: int | None) -> None:
-        run = read_run(self.selection_file(selector, VALIDATION))
+    def _calibrate(self, labeller: str, selector: str) -> None:
+        run, sentences = read_run(self.selection_file(selector, VALIDATION)), self._sentences_of(labeller)
         self.calibrate_model(labeller, self.claims_of(VALIDATION).values(), run, sentences=sentences)
 
     def _sentences_of(self, labeller: str) -> int | None:

@@ -17,7 +17,7 @@ from lisax.files.places import cache_folder
 from lisax.files.writing import write_json
 from lisax.papers.base import TRAIN, VALIDATION, EncoderPipeline
 from lisax.papers.list5.recipe import RERANK, VECTORS, ZERO_SHOT
-from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
+from lisax.papers.over_pages import PagePipeline
 from lisax.papers.stages import Stage
 from lisax.predict import score_fusion
 from lisax.predict.opening import open_model
@@ -72,26 +72,10 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         stages = super().stages_of_corpus()
         if not self.recipe.k1_grid:
             return stages
-        grid = Stage(
-            name=GRID,
-            reads=[
-                "data_files",
-                "validation_share",
-                "validation_by",
-                "validation_claims",
-                "k1_grid",
-                "b_grid",
-                "documents",
-            ],
-            outputs=[self.grid_file],
-            work=self._search_grid,
-        )
+        grid = Stage(name=GRID, outputs=[self.grid_file], work=self._search_grid)
         return [
             grid,
-            *(
-                dataclasses.replace(stage, after=[GRID], reads=["data_files"]) if stage.name == "index" else stage
-                for stage in stages
-            ),
+            *(dataclasses.replace(stage, after=[GRID]) if stage.name == "index" else stage for stage in stages),
         ]
 
     def _search_grid(self) -> None:
@@ -116,11 +100,9 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
     def stage_of_retrieval(self) -> Stage:
         """K documents per claim (section 3.1), then their first sentences in retrieval order (section 3.2)."""
         roles = (TRAIN, VALIDATION, *self.reported_roles)
-        of_wiki = ["wiki"] if self.recipe.method == "mediawiki" else []
         return Stage(
             name="retrieve",
             after=self.indexed,
-            reads=[*SETTINGS_OF_CLAIMS, "documents", "candidates", "method", *of_wiki, "hops"],
             outputs=[*map(self.documents_file, roles), *map(self.candidates_file, roles)],
             work=functools.partial(self._retrieve, roles),
         )
@@ -153,7 +135,6 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         bm25 = Stage(
             name=f"select.bm25.{role}",
             after=["retrieve"],
-            reads=[*(["train_claims"] if role == TRAIN else []), *([] if recipe.k1_grid else ["k1", "b"]), "preset"],
             outputs=[self.selection_file("bm25", role), self.sentence_index(role)],
             work=functools.partial(self._select_bm25, role),
         )
@@ -192,7 +173,6 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         return Stage(
             name=f"select.{ZERO_SHOT}.{role}",
             after=["retrieve"],
-            reads=["zero_shot"],
             outputs=[self.selection_file(ZERO_SHOT, role)],
             work=functools.partial(self._select_by_given, role),
         )
@@ -204,7 +184,6 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         return Stage(
             name=f"select.{VECTORS}.{role}",
             after=["retrieve"],
-            reads=["backbone", *(["train_claims"] if role == TRAIN else [])],
             outputs=[self.selection_file(VECTORS, role)],
             work=functools.partial(self._select_by_vectors, role),
         )
@@ -217,7 +196,6 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         return Stage(
             name=f"fit.{RERANK}",
             after=[f"select.{VECTORS}.{VALIDATION}", self.made_by(RERANK)],
-            reads=["backbone", "reranked"],
             outputs=[self.model_dir(RERANK) / FITTED],
             work=self._fit_reranker,
         )
@@ -240,23 +218,20 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         write_fitted(self.model_dir(RERANK), Reranking(recipe.backbone, depth, tuple(map(float, weights))).described())
 
     def _ranking(self, ranker: str, role: str) -> Stage:
-        for_labellers = role not in self.reported_roles and bool(self.recipe.labellers)
-        limits = ["train_claims"] if role == TRAIN else []
         return Stage(
             name=f"select.{ranker}.{role}",
             after=["retrieve", f"fit.{RERANK}" if ranker == RERANK else self.made_by(ranker)],
-            reads=[*limits, *(["train_candidates"] if for_labellers else [])],
             outputs=[self.selection_file(ranker, role)],
-            work=functools.partial(self._rank, ranker, role, for_labellers),
+            work=functools.partial(self._rank, ranker, role),
         )
 
     def _selected_from(self, role: str) -> list[Claim]:
         """The claims of a role whose candidates are ranked."""
         return list(self.claims_of(role).values())[: self.recipe.train_claims if role == TRAIN else None]
 
-    def _rank(self, ranker: str, role: str, for_labellers: bool) -> None:
+    def _rank(self, ranker: str, role: str) -> None:
         depth = self.recipe.candidates
-        if for_labellers:
+        if role in (TRAIN, VALIDATION) and self.recipe.labels:
             depth = self.recipe.train_candidates or depth
         self._rank_by(Ranker.open(self.model_dir(ranker)), ranker, role, depth)
 

@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import io
 import itertools
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -35,9 +34,9 @@ from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
-from lisax.predict.fusion_model import FusionModel, TableDecision
+from lisax.predict.model import Model
 from lisax.predict.opening import open_model
-from lisax.predict.text_model import TextModel
+from lisax.predict.table_decision import TableDecision, sufficiency
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
 from lisax.progress import counting, say
@@ -62,19 +61,9 @@ class OpenTables(EncoderPipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
     indexed = ("tables",)
-    settings_of_texts = (
-        *EncoderPipeline.settings_of_texts,
-        "wording",
-        "validation_share",
-        "validation_by",
-        "validation_claims",
-    )
     recipe_class = TableRecipe
     roles: Sequence[str] = ROLES  # those for which tables are retrieved
     world_settings = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
-
-    def __init__(self, data: Dataset, out: str | os.PathLike, recipe: TableRecipe, *, until: str | None = None):
-        super().__init__(worded(data, recipe.wording), out, recipe, until=until)
 
     def check_data(self) -> None:
         """As for every paper; retrieval alone needs no more than one split, of claims with gold tables."""
@@ -105,7 +94,11 @@ class OpenTables(EncoderPipeline):
         return List5
 
     def read_claims(self, split: str) -> Iterator[Claim]:
-        return self.data.table_claims(split)
+        return self._worded.table_claims(split)
+
+    @kept
+    def _worded(self) -> Dataset:
+        return worded(self.data, self.recipe.wording)
 
     def seed_of(self, model: str) -> int:
         own = self.recipe.fusion_seed if is_fusion(model) else None
@@ -150,15 +143,15 @@ class OpenTables(EncoderPipeline):
         return table_retrieval.gold_tables(self.lookup, claims, self.data.folder) if mode == "linked" else {}
 
     def columns(self, table: Table, claim: Claim) -> tuple[int, ...]:
-        return self.index.columns(table, self._read_by(claim), self.recipe.columns)
+        return self.index.columns(table, self._read_by(claim, self.recipe.entities), self.recipe.columns)
 
     def rows(self, table: Table, claim: Claim, count: int) -> tuple[int, ...]:
         """The rows whose cells match the claim's entities best."""
-        return self.index.rows(table, self._read_by(claim), count)
+        return self.index.rows(table, self._read_by(claim, self.recipe.entities), count)
 
     @functools.lru_cache(1 << 14)
-    def _read_by(self, claim: Claim) -> Sequence[str]:
-        return self.entities(claim, self.recipe.entities)
+    def _read_by(self, claim: Claim, mode: str) -> Sequence[str]:
+        return self.entities(claim, mode)
 
     @functools.lru_cache(4)
     def examples(self, name: str, role: str) -> list[TableExample]:
@@ -171,7 +164,6 @@ class OpenTables(EncoderPipeline):
         recipe = self.recipe
         tables = Stage(
             name="tables",
-            reads=["data_files"],
             outputs=[self.out / "tables"],
             work=lambda: TableStore.build(self.data.tables(), self.out / "tables"),
         )
@@ -187,15 +179,6 @@ class OpenTables(EncoderPipeline):
         retrieve = Stage(  # section 3: the ten best tables per claim
             name="retrieve",
             after=[f"index.{recipe.strategy}"],
-            reads=[
-                "wording",
-                "strategy",
-                "entities",
-                "train_claims",
-                "validation_share",
-                "validation_by",
-                "validation_claims",
-            ],
             outputs=[self.run_file(recipe.strategy, recipe.entities, role) for role in self.roles],
             work=self._retrieve,
         )
@@ -280,12 +263,11 @@ class OpenTables(EncoderPipeline):
         return Stage(
             name="examples",
             after=["retrieve"],
-            reads=["columns", "report_claims", "wrong_tables", "seed"],
             outputs=[self.examples_file(name, role) for name in names for role in ROLES],
-            work=functools.partial(self._write_examples, depths, self.recipe.reads_singly),
+            work=functools.partial(self._write_examples, depths),
         )
 
-    def _write_examples(self, depths: Sequence[int], singly: bool) -> None:
+    def _write_examples(self, depths: Sequence[int]) -> None:
         for role in ROLES:
             run = ranked_ids(read_run(self.run_file(self.recipe.strategy, self.recipe.entities, role)))
             skipped = Counter()
@@ -297,7 +279,7 @@ class OpenTables(EncoderPipeline):
                 self.lookup,
                 self.columns,
                 in_training=role == TRAIN,
-                wrong=self.recipe.wrong_tables if singly else None,
+                wrong=self.recipe.wrong_tables if self.recipe.reads_singly else None,
                 seed=self.recipe.seed,
                 depths=depths,
                 skipped=skipped,
@@ -305,9 +287,7 @@ class OpenTables(EncoderPipeline):
             tell(skipped)
 
     def _training(self, model: str) -> Stage:
-        seeds = ["seed", "fusion_seed"] if is_fusion(model) else ["seed"]
-        tokens = [self._setting_of_tokens(model), *([] if is_fusion(model) else ["target_tokens"])]
-        return self.training(model, after=["examples"], reads=[*seeds, *tokens])
+        return self.training(model, after=["examples"])
 
     def task_of(self, model: str) -> str:
         if self.recipe.backbone is None or is_fusion(model):
@@ -355,8 +335,7 @@ class OpenTables(EncoderPipeline):
             examples = self.examples(name, role)
             with counting(len(examples), "claims") as advance:
                 shares = scorer.probabilities(examples, advance).astype(np.float64)
-            if isinstance(scorer, TextModel):
-                tell_dropped_rows(scorer, f"{role}'s tables")
+            tell_dropped_rows(scorer, f"{role}'s tables")
             if role == VALIDATION:
                 calibration = _temperature(model, examples, shares, LABELS)
         write_fitted(
@@ -370,11 +349,11 @@ class OpenTables(EncoderPipeline):
             self._write(RETRIEVED, examples, calibration.apply(table_shares(scorer, examples)))
 
     def _predict_fusion(self, model: str, closest_to_gold: bool) -> None:
-        scorer, name = FusionModel(self.model_dir(model)), table_examples.file_name(depth_of(model))
+        scorer, name = Model.open(self.model_dir(model)), table_examples.file_name(depth_of(model))
         for role in (VALIDATION, REPORT):
             examples = self.examples(name, role)
             with counting(len(examples), "claims") as advance:
-                scores = scorer.scores(examples, advance)
+                scores = scorer.probabilities(examples, advance)
             tell_dropped_rows(scorer, f"{role}'s tables")
             with atomic_write(self.scores_file(model, role), "wb") as file:
                 buffer = io.BytesIO()
@@ -382,7 +361,7 @@ class OpenTables(EncoderPipeline):
                     buffer,
                     probabilities=scores.probabilities,
                     attention=scores.attention,
-                    sufficiency=scorer.sufficiency(examples, scores.probabilities),
+                    sufficiency=sufficiency(scorer, examples, scores.probabilities),
                 )
                 file.write(buffer.getvalue())
             if role == VALIDATION:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.run import List5
-from lisax.papers.over_pages import SETTINGS_OF_CLAIMS
 from lisax.papers.settings import fact, kept
 from lisax.papers.stages import Stage
 from lisax.predict.passage_index import PassageIndex
@@ -37,6 +36,7 @@ class MixedList5(List5):
 
     @property
     def units(self) -> PassageIndex:
+        self.see("evidence_digest")
         return self.evidence
 
     def claims_of(self, role: str) -> dict[str, Claim]:
@@ -72,7 +72,6 @@ class MixedList5(List5):
         retrieve = Stage(
             name="retrieve",
             after=["index"],
-            reads=[*SETTINGS_OF_CLAIMS, "candidates", "evidence_digest", "passages"],
             outputs=[self.candidates_file(role) for role in roles],
             work=functools.partial(self._retrieve, roles),
         )
@@ -90,7 +89,7 @@ class MixedList5(List5):
     def _retrieve(self, roles: Sequence[str]) -> None:
         for role in roles:
             claims = list(self.claims_of(role).values())
-            found = self.evidence.retrieve(claims, self.passages)
+            found = self.units.retrieve(claims, self.passages)
             hits = (
                 Hit(claim, unit, rank, 1 / rank)
                 for claim, units in found.items()

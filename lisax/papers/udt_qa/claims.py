@@ -106,7 +106,6 @@ class ClaimChecks:
                 Stage(
                     name=f"claims.{learned}.{index}",
                     after=[f"claims.train.{learned}", f"index.{index}"],
-                    reads=["checked_claims", "claim_passages", "data_files"],
                     outputs=[self.verdicts_file(learned, index), self.ranking_file(learned, index)],
                     work=functools.partial(self._check, learned, index),
                 )
@@ -118,10 +117,14 @@ class ClaimChecks:
         return Stage(
             name=f"claims.train.{learned}",
             after=[*([WARM_UP] if self._of_warm_up else []), *indexed],
-            reads=["data_files", "claims", "claims_settings", *(["claim_passages"] if indexed else [])],
             outputs=[self.models_folder(learned) / "models" / model for model in self.recipe.train],
-            work=lambda: self.pipeline(learned).train_models(),
+            work=functools.partial(self._train, learned),
         )
+
+    def _train(self, learned: str) -> None:
+        for setting in ("claims", "claims_settings"):
+            self._run.see(setting)
+        self.pipeline(learned).train_models()
 
     def _check(self, learned: str, index: str) -> None:
         """Writes verdicts, followed by the temporal step, which keeps the verifier's own label."""

@@ -16,12 +16,13 @@ from pathlib import Path
 
 from lisax.corpora import open_folder
 from lisax.errors import LisaxError
+from lisax.faithful import facts
 from lisax.files.writing import write_json_lines
-from lisax.formats import faithfulness
 from lisax.formats.examples import write_examples
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.models.architectures import SpanReaderConfig
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, EncoderPipeline, Pipeline, tell
+from lisax.papers.recipe import file_and_bindings
 from lisax.papers.settings import fact
 from lisax.papers.stages import Stage
 from lisax.papers.udt_qa.claims import ClaimChecks
@@ -42,19 +43,11 @@ from lisax.sampling import question_examples as sampling
 from lisax.training.gin_files import model_class_of
 
 LEARNED = (TRAIN, VALIDATION)
-SETTINGS_OF_LEARNED = ("train_questions", "validation_share", "validation_by", "validation_claims")
 
 
 class UdtQa(EncoderPipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
-    settings_of_texts = (
-        *EncoderPipeline.settings_of_texts,
-        "indexes",
-        "validation_share",
-        "validation_by",
-        "validation_claims",
-    )
     asked = "questions"
     recipe_class = QuestionRecipe
     # More claims than in other worlds need two pages, one of which may be withheld; questions mostly ask for facts.
@@ -149,7 +142,6 @@ class UdtQa(EncoderPipeline):
         recipe = self.recipe
         verbalize = Stage(  # every row and sub-graph as sentences, in corpus order
             name="verbalize",
-            reads=["data_files", "verbalizer"],
             outputs=[self.verbalized_file],
             work=self._verbalize,
         )
@@ -173,7 +165,7 @@ class UdtQa(EncoderPipeline):
         graphs = filter(lambda unit: unit.pairs, map(graph_triples, self.data.graphs()))
         if self.recipe.verbalizer is None:
             texts = itertools.chain(
-                ((unit, {"text": faithfulness.render(unit)}) for unit in rows),
+                ((unit, {"text": facts.render(unit)}) for unit in rows),
                 ((unit, _edge_by_edge(unit)) for unit in graphs),
             )
             write_json_lines(
@@ -196,7 +188,6 @@ class UdtQa(EncoderPipeline):
         return Stage(
             name=name,
             after=["verbalize"],
-            reads=["withheld_pages"],
             outputs=[self.index_folder(index, learned)],
             work=functools.partial(self._build_index, index, self.index_folder(index, learned)),
         )
@@ -263,11 +254,10 @@ class UdtQa(EncoderPipeline):
         examples = Stage(
             name=f"examples.{model}",
             after=[f"index.{learned}", *([f"train.{first}"] if first else [])],
-            reads=["mined", "negatives", *SETTINGS_OF_LEARNED],
             outputs=self._example_files(model, "retriever"),
             work=functools.partial(self._write_retriever_examples, model, learned, first),
         )
-        return [examples, self.training(model, after=[examples.name], reads=["seed", "negatives", "question_tokens"])]
+        return [examples, self.training(model, after=[examples.name])]
 
     def _write_retriever_examples(self, model: str, learned: str, first: str | None) -> None:
         recipe, skipped = self.recipe, Counter()
@@ -284,16 +274,13 @@ class UdtQa(EncoderPipeline):
 
     def _reader_stages(self, model: str, learned: str) -> list[Stage]:
         retriever = self.recipe.retriever(learned)
-        passages = [] if "first" in model else ["passages"]
         examples = Stage(
             name=f"examples.{model}",
             after=[f"index.{learned}", *([f"train.{retriever}"] if retriever else [])],
-            reads=["method", "retrieved", "backbone", *passages, *SETTINGS_OF_LEARNED],
             outputs=self._example_files(model, "reader"),
             work=functools.partial(self._write_reader_examples, model, learned, retriever),
         )
-        reads = ["seed", *passages, "passage_tokens", "places", "answer_tokens"]
-        return [examples, self.training(model, after=[examples.name], reads=reads)]
+        return [examples, self.training(model, after=[examples.name])]
 
     def _write_reader_examples(self, model: str, learned: str, retriever: str | None) -> None:
         recipe, skipped = self.recipe, Counter()
@@ -314,7 +301,7 @@ class UdtQa(EncoderPipeline):
 
     def _points(self, reader: str) -> bool:
         """Whether a reader points to its answers; otherwise it generates them."""
-        return model_class_of(self.recipe.train[reader]) is SpanReaderConfig
+        return model_class_of(file_and_bindings(self.recipe.train[reader])[0]) is SpanReaderConfig
 
     def task_of(self, model: str) -> str:
         if model.startswith("retriever"):
@@ -346,7 +333,7 @@ class UdtQa(EncoderPipeline):
         self, questions: dict[str, Question], learned: str, index: str, k: int, model: str | None, method: str
     ) -> dict[str, Hits]:
         folder = self.index_folder(index, learned)
-        retriever = None if method == "bm25" else self._retriever(model)
+        retriever = None if method == "bm25" else self._retriever(model, self.recipe.backbone)
         if retriever is not None:
             with counting(len(MixedIndex.open(folder)), "passages") as advance:
                 encode_index(folder, retriever, advance)
@@ -355,9 +342,9 @@ class UdtQa(EncoderPipeline):
         )
 
     @functools.lru_cache(2)
-    def _retriever(self, model: str | None) -> Encodes:
+    def _retriever(self, model: str | None, backbone: str | None) -> Encodes:
         """A retriever of the run; None: the backbone as published."""
-        return SentenceEncoder.open(self.recipe.backbone) if model is None else Retriever.open(self.model_dir(model))
+        return SentenceEncoder.open(backbone) if model is None else Retriever.open(self.model_dir(model))
 
     # --- Answers ----------------------------------------------------------------------------
 
@@ -370,7 +357,6 @@ class UdtQa(EncoderPipeline):
         answer = Stage(
             name=f"answer.{learned}.{index}",
             after=[f"train.reader_{learned}", built, *([f"train.{retriever}"] if retriever else [])],
-            reads=["method", "retrieved", "backbone", "passages", "report_claims"],
             outputs=[self.answers_file(learned, index)],
             work=functools.partial(self._answer, learned, index, retriever),
         )
@@ -402,5 +388,5 @@ class UdtQa(EncoderPipeline):
 
 def _edge_by_edge(graph: Triples) -> dict:
     """The rule's rendering of a sub-graph."""
-    texts = faithfulness.render_pairs(graph)
+    texts = facts.render_pairs(graph)
     return {"text": " ".join(texts), "parts": list(enumerate(texts))}

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lisax.faithful.facts import render
 from lisax.files.writing import write_json_lines
-from lisax.formats.faithfulness import render
 from lisax.formats.triples import Triples, raw_text
 from lisax.formats.verbalizing import VerbalExample
 from lisax.metrics import text as figures_of

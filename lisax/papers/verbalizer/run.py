@@ -16,10 +16,10 @@ from typing import Any
 
 from lisax.corpora import Dataset
 from lisax.errors import LisaxError
+from lisax.faithful.overlap import Overlap
 from lisax.files.reading import read_json_lines
 from lisax.files.resumable import fingerprint
 from lisax.files.writing import atomic_write, write_json, write_json_lines
-from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
 from lisax.formats.vocabulary import SentencePieceVocabulary, Vocabulary
@@ -48,7 +48,6 @@ from lisax.text.folding import RUN, fold
 
 REPORTED_SHARE = 0.1  # of the target units: reported, and never in ID-T
 REPORTED_UNITS = 1000
-SETTINGS_OF_UNITS = ("target_files", "target_units")  # settings that determine the target units for training
 
 
 class VerbalizerTraining(Staged):
@@ -89,17 +88,8 @@ class VerbalizerTraining(Staged):
     def stages(self) -> list[Stage]:
         """T and T-F, a first model, its outputs on the target data, the selected outputs, a second model."""
         recipe = self.recipe
-        vocabulary = ["vocabulary"] if recipe.vocabulary else ["vocabulary", "vocabulary_size", *SETTINGS_OF_UNITS]
         pairs = Stage(
             name="pairs",
-            reads=[
-                "data_files",
-                "threshold",
-                "validation_share",
-                "plain_word_count",
-                "swapped_copies",
-                *(["seed", *SETTINGS_OF_UNITS] if recipe.swapped_copies else []),
-            ],
             outputs=[
                 *(self.examples_file(stem, role) for stem in (T, T_F) for role in ("train", "dev")),
                 self.examples_file(T_F_ID_T, "dev"),
@@ -111,21 +101,18 @@ class VerbalizerTraining(Staged):
         verbal_vocabulary = Stage(
             name="verbal_vocabulary",
             after=["pairs"],
-            reads=vocabulary,
             outputs=[self.vocabulary_file],
             work=self._write_vocabulary,
         )
         verbalize = Stage(
             name="verbalize.target",
             after=[f"train.{T_F}"],
-            reads=[*SETTINGS_OF_UNITS, "beam_size", "max_pairs", "target_pairs"],
             outputs=[self._outputs_file],
             work=self._verbalize_target,
         )
         select = Stage(
             name="select",
             after=["verbalize.target"],
-            reads=["target_threshold", "faithful_only", "seed", "swapped_copies"],
             outputs=[self.examples_file(T_F_ID_T, "train")],
             work=self._select,
         )
@@ -133,16 +120,6 @@ class VerbalizerTraining(Staged):
         report_ = Stage(
             name="verbal_report",
             after=[f"train.{model}" for model in recipe.models],
-            reads=[
-                "target_files",
-                "other_files",
-                "report_records",
-                "report_without",
-                "long_cell_words",
-                "beam_size",
-                "max_pairs",
-                "models",
-            ],
             outputs=[
                 self.figures_file,
                 *(self.outputs_file(model, name) for model in recipe.models for name in reported),
@@ -293,28 +270,26 @@ class VerbalizerTraining(Staged):
 
     def _training(self, model: str) -> Stage:
         """The stage that trains a model on one set of examples."""
-        initial: str | Path | None = self.recipe.initial.get(model)
+        initial = self.recipe.initial.get(model)
         after = ["pairs", "verbal_vocabulary", *(["select"] if model == T_F_ID_T else [])]
         if initial in self.recipe.train:
             after.append(f"train.{initial}")
-            initial = self.model_dir(initial)
         return Stage(
             name=f"train.{model}",
             after=after,
-            reads=[f"train.{model}", f"initial.{model}", "max_tokens", "target_tokens", "seed", "preset"],
             outputs=[self.model_dir(model)],
-            work=functools.partial(self._train, model, initial),
+            work=functools.partial(self._train, model),
         )
 
-    def _train(self, model: str, initial: str | Path | None) -> None:
-        recipe = self.recipe
+    def _train(self, model: str) -> None:
+        recipe, initial = self.recipe, self.recipe.initial.get(model)
         train_by_gin(
             recipe.train[model],
             self.model_dir(model),
             model,
             seed=recipe.seed,
             lengths={"inputs": recipe.max_tokens, "targets": recipe.target_tokens},
-            initial=initial,
+            initial=self.model_dir(initial) if initial and initial in recipe.train else initial,
             data=self.out,
             vocabulary=self.vocabulary,
             preset=recipe.preset,

@@ -102,14 +102,14 @@ class OnnxEncoder(OnnxTexts):
 
 
 class OnnxPairs(OnnxEncoder):
-    """`text_scoring.ScoresPairs`."""
+    """`scoring.backends.ScoresPairs`."""
 
     def probabilities(self, pairs: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
         return self.results(pairs, progress)
 
 
 class OnnxVectors(OnnxEncoder):
-    """`text_scoring.EncodesTexts`; questions and passages have one tower."""
+    """`scoring.backends.EncodesTexts`; questions and passages have one tower."""
 
     @property
     def leaves(self) -> list[np.ndarray]:
@@ -127,7 +127,7 @@ class OnnxVectors(OnnxEncoder):
 
 
 class OnnxLabels(OnnxTexts):
-    """`text_scoring.ScoresLabels`: what `scoring.LabelScorer` is in JAX. `int8`: see `ModelGraph`."""
+    """`scoring.backends.ScoresLabels`: what `scoring.labels.LabelScorer` is in JAX. `int8`: see `ModelGraph`."""
 
     def __init__(
         self, config: T5Config, parameters: Parameters, pieces: Sequence[int], *, int8: bool = False, **options: Any
@@ -140,7 +140,7 @@ class OnnxLabels(OnnxTexts):
 
 
 class OnnxAnswers(OnnxTexts):
-    """`text_scoring.ScoresAnswers`: what `answer_scoring.AnswerScorer` is in JAX. `int8`: see `ModelGraph`."""
+    """`scoring.backends.ScoresAnswers`: what `scoring.answers.AnswerScorer` is in JAX. `int8`: see `ModelGraph`."""
 
     def __init__(
         self, config: T5Config, parameters: Parameters, answers: Sequence[Tokens], *, int8: bool = False, **options: Any

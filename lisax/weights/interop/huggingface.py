@@ -63,15 +63,24 @@ def open_huggingface(folder: Path) -> Checkpoint:
             f"the arrays of {folder} are not those of the {family.NAME} that its {HF_CONFIG} describes: "
             + "; ".join(problems)
         )
-    vocabulary = folder / family.VOCABULARY
     return Checkpoint(
         Kind.HUGGINGFACE,
         folder,
         None,
         tuple(pieces),
         architecture=reading.architecture,
-        vocabulary=vocabulary if vocabulary.is_file() else None,
+        vocabulary=_if_there(folder / family.VOCABULARY),
     )
+
+
+def vocabulary_in_folder(folder: Path) -> Path | None:
+    """The vocabulary's file of the family that `config.json` describes; None if it is missing."""
+    path = folder / HF_CONFIG
+    return _if_there(folder / _family(read_object(path), path).VOCABULARY)
+
+
+def _if_there(file: Path) -> Path | None:
+    return file if file.is_file() else None
 
 
 def _family(described: dict[str, Any], path: Path) -> ModuleType:

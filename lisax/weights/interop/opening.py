@@ -11,27 +11,28 @@ from lisax.errors import LisaxError
 from lisax.files.places import exists, fetched, is_remote, place
 from lisax.models.architectures import Model, from_description
 from lisax.models.fields import FieldError
-from lisax.weights.checkpoints import MODEL_JSON, resolve_checkpoint
+from lisax.weights.checkpoints import MODEL_JSON
 from lisax.weights.interop.adapters import MOST, check_base, with_adapter
 from lisax.weights.interop.architecture import shapes_of_model
 from lisax.weights.interop.huggingface import open_huggingface
-from lisax.weights.interop.kinds import Kind, kind_of, vocabulary_in
+from lisax.weights.interop.kinds import Kind, vocabulary_in
 from lisax.weights.interop.pieces import Checkpoint, shapes_of
 from lisax.weights.interop.safetensors_files import stored_arrays
 from lisax.weights.interop.scanned import unrolled
 from lisax.weights.interop.t5x_native import open_native
 from lisax.weights.interop.t5x_orbax import open_orbax
 from lisax.weights.model_card import ModelCard
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.pretrained import is_named
 from lisax.weights.shapes import check_parameters
 
 
-def open_checkpoint(path: str | os.PathLike, *, alone: bool = False, depth: int = 0) -> Checkpoint:
-    """The checkpoint that `path` means (see `checkpoints.resolve_checkpoint`), with `model.json` and the
-    vocabulary beside it where they are. One that holds an adapter is read as the whole model; with `alone`, as it is.
+def open_checkpoint(model: str | os.PathLike | ModelFolder, *, alone: bool = False, depth: int = 0) -> Checkpoint:
+    """The checkpoint of a model, with `model.json` and the vocabulary beside it where they are. One that holds an adapter is read as the whole model; with `alone`, as it is.
     `depth`: how many adapters stand on it."""
-    folder = resolve_checkpoint(path)
-    if is_remote(folder) and kind_of(folder) in (Kind.HUGGINGFACE, Kind.BUNDLE):
+    model = ModelFolder.find(model)
+    folder = model.folder
+    if is_remote(folder) and model.kind in (Kind.HUGGINGFACE, Kind.BUNDLE):
         folder = fetched(folder)  # safetensors are read where they lie in memory
     readers = {
         Kind.ORBAX: open_orbax,
@@ -39,7 +40,7 @@ def open_checkpoint(path: str | os.PathLike, *, alone: bool = False, depth: int 
         Kind.HUGGINGFACE: open_huggingface,
         Kind.BUNDLE: _open_bundle,
     }
-    checkpoint = readers[kind_of(folder)](folder)
+    checkpoint = readers[model.kind](folder)
     for pieces in (checkpoint.parameters, checkpoint.slots):
         _check_names(folder, [name for piece in pieces for name in piece.shapes])
     if checkpoint.vocabulary is None and (vocabulary := vocabulary_in(folder)) is not None:
@@ -61,13 +62,13 @@ def open_checkpoint(path: str | os.PathLike, *, alone: bool = False, depth: int 
     return _with_base(checkpoint, depth)
 
 
-def open_whole(path: str | os.PathLike, kind: type[Model]) -> Checkpoint:
+def open_whole(model: str | os.PathLike | ModelFolder, kind: type[Model]) -> Checkpoint:
     """The checkpoint of a model of this kind, which has all its parameters; none of them is read yet."""
-    checkpoint = open_checkpoint(path)
-    model = checkpoint.architecture
-    if type(model) is not kind:
+    checkpoint = open_checkpoint(model)
+    architecture = checkpoint.architecture
+    if type(architecture) is not kind:
         raise LisaxError(f"{checkpoint.folder} is no {kind.title} by its model.json")
-    check_parameters(shapes_of_model(model.for_inference()), shapes_of(checkpoint.parameters), checkpoint.folder)
+    check_parameters(shapes_of_model(architecture.for_inference()), shapes_of(checkpoint.parameters), checkpoint.folder)
     return checkpoint
 
 

@@ -1,0 +1,1 @@
+"""Checks of generated text against the data that it states, and repairs of its writing."""
