@@ -242,9 +242,9 @@ def test_transfer_needs_no_training(finished, capsys):
     command = [
         "run",
         "cltr",
-        f"--data={folder / 'world'}",
+        f"--data={folder}/world",
         f"--out={other}",
-        f"--model={folder / 'out' / 'models' / 'parts'}",
+        f"--model={folder}/out/models/parts",
         "--gin.CltrRecipe.pool=6",
         "--gin.CltrRecipe.report_questions=10",
     ]
@@ -274,7 +274,7 @@ def test_a_given_model_is_not_written_to_and_nothing_is_reranked_a_second_time(f
     command = [
         "run",
         "cltr",
-        f"--data={folder / 'world'}",
+        f"--data={folder}/world",
         f"--out={other}",
         f"--model={mine}",
         "--gin.CltrRecipe.pool=6",
@@ -330,9 +330,9 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     command = [
         "run",
         "cltr",
-        f"--data={folder / 'world'}",
+        f"--data={folder}/world",
         f"--out={out}",
-        f"--model={folder / 'out' / 'models' / 'parts'}",
+        f"--model={folder}/out/models/parts",
         f"--aggregation-model={head}",
         "--gin.CltrRecipe.pool=6",
         "--gin.CltrRecipe.report_questions=10",

@@ -220,7 +220,7 @@ def test_a_seqio_task_is_trained_evaluated_and_predicted_from_gin(tmp_path):
     files = [f"--gin_file={name}" for name in GIN[:2]]
     run = ["--gin_file=runs/pretrain.gin", *flags, f"--gin.MODEL_DIR={tmp_path}/out", "--gin.TRAIN_STEPS=3"]
     assert cli.main(["train", *files, *run]) == 0
-    given = [*files, f"--gin.CHECKPOINT_PATH={tmp_path / 'out'}"]
+    given = [*files, f"--gin.CHECKPOINT_PATH={tmp_path}/out"]
     assert cli.main(["eval", *given, "--gin_file=runs/eval.gin", *of_task, f"--gin.EVAL_OUTPUT_DIR={tmp_path}"]) == 0
     metrics = json.loads((tmp_path / "tiny_fusion-dev.json").read_text())["metrics"]
     assert set(metrics) == {"loss", "accuracy", "table_accuracy", "shares"} and metrics["shares"] == pytest.approx(1)
