@@ -53,7 +53,7 @@ beam: $(STAMP)
 venv: $(STAMP)
 
 $(STAMP): requirements.txt pyproject.toml
-	$(PYTHON) -I -c 'import sys; sys.exit(None if sys.version_info[:2] in ((3, 11), (3, 12)) else "LisaX needs Python 3.11 or 3.12; name one with make PYTHON=...")'
+	$(PYTHON) -I -c 'import sys; sys.exit(None if sys.version_info[:2] >= (3, 11) else "LisaX needs Python 3.11 or later; name one with make PYTHON=...")'
 	$(PYTHON) -I -m venv $(VENV)
 	@echo "installs the packages of requirements.txt into $(VENV): a line each as it is fetched, some minutes in all"
 	$(VENV)/bin/pip install --progress-bar off --disable-pip-version-check --no-cache-dir --no-compile -r requirements.txt

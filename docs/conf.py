@@ -24,7 +24,10 @@ include_patterns = [
     "CONTRIBUTING.md",
     "docs/**.md",
     "benchmarks/RESULTS.md",
+    "benchmarks/notes/*.md",
     "lisax/**/MODEL_CARD.md",
+    "lisax/*/README.md",
+    "tasks/README.md",
 ]
 exclude_patterns = [".venv", ".cache", ".git", "build", "out", "site", "tests", "lisax/tasks", "lisax/gin_configs"]
 

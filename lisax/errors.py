@@ -15,7 +15,7 @@ def printable(text: str) -> str:
 
 
 class LisaxError(Exception):
-    """A sentence for the user: what was expected, what was found, where, and what to do.
+    """A sentence for the user: the expected and the found, the place, and a remedy.
 
     >>> import lisax
     >>> try:

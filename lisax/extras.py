@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lisax.errors import LisaxError
 
-# Module that is imported -> extra in pyproject.toml. What has a sentence of its own where it is imported (clients of
-# clusters, buckets, the TPU compiler) is not here.
+# Module that is imported -> extra in pyproject.toml. Modules with a sentence of their own at their import (clients of
+# clusters, buckets, the TPU compiler) are not here.
 EXTRAS = dict.fromkeys(
     ("clu", "gin", "optax", "orbax", "seqio", "tensorboard", "tensorflow", "tensorflow_datasets", "tensorstore"),
     "train",
@@ -13,7 +13,7 @@ EXTRAS = dict.fromkeys(
 
 
 def not_installed(error: ImportError) -> LisaxError | None:
-    """What to install where a package of an extra is missing; None where the error is another one."""
+    """The sentence that names the extra of a missing package; None for other errors."""
     module = (error.name or "").partition(".")[0]
     if not isinstance(error, ModuleNotFoundError) or module not in EXTRAS:
         return None

@@ -1,4 +1,4 @@
-"""Prints what a command is doing and how far it is, on standard error; and the streams that everything is printed on."""
+"""Prints a command's steps and progress, on standard error; and the streams that everything is printed on."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
-# What steers a terminal (C0 but tab and line feed, DEL, C1) or turns the direction of writing. The written form is that
-# of JSON, so that a line of JSON stays one with the same value.
+# Characters that steer a terminal (C0 but tab and line feed, DEL, C1) or turns the direction of writing. The written
+# form is that of JSON, so that a line of JSON stays one with the same value.
 _CONTROLS = (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _WRITTEN = {control: f"\\u{control:04x}" for control in _CONTROLS}
 
 
 class Visible(io.TextIOWrapper):
     r"""A stream that shows control characters as `\u001b`: titles, claims, answers of servers, names of files and errors
-    come from outside, and must not steer a terminal. What is ours and does goes to `sys.__stderr__`.
+    come from outside, and must not steer a terminal. Our own control characters go to `sys.__stderr__`.
 
     >>> shown = Visible(buffer := io.BytesIO(), encoding="utf-8")
     >>> print("Tarn \x1b[31m\x9b\u202e", file=shown, flush=True)

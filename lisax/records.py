@@ -2,7 +2,7 @@
 
 A unit of evidence has one string id: `{page}_{n}` for sentences, `{table}`, `{table}#r{i}`, `{table}#c{j}`,
 `{table}#r{i}c{j}` for tables and their parts, `{graph}` for sub-graphs. Ids have no white space, because it separates
-the columns of run and qrels files. An owner's own id is kept beside ours (`original_id`), and predictions are written
+the columns of run and qrels files. An owner's own id is kept next to ours (`original_id`), and predictions are written
 with it.
 """
 
@@ -284,5 +284,5 @@ def is_text(text: str) -> bool:
 def check_text(text: str) -> str:
     """Returns `text` for use as a model's input. Raises LisaxError if it has a lone surrogate."""
     if not is_text(text):
-        raise LisaxError(f"a text holds {HALF_PAIR}, which is no character; replace it: {text!r:.80}")
+        raise LisaxError(f"a text holds {HALF_PAIR}, which is not a character; replace it: {text!r:.80}")
     return text

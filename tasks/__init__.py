@@ -29,9 +29,9 @@ from . import msmarco, parts, pointer, pretraining, questions, sentences, tables
 for module in (sentences, msmarco, pretraining, tables, parts, verbalizing, questions, pointer):
     module.add_all()
 
-# Both tasks on one sentence at once, for other models to start from: each is learned faster so than alone.
+# Both tasks on one sentence at once, for other models to start from: each is learned faster than separately.
 seqio.MixtureRegistry.add("list5_base", ["list5_rank_entities", "list5_label_candidates"], default_rate=1.0)
-# Pretraining kept alive beside the ranker, and both views of the evidence for the labeller.
+# Pretraining kept alive along with the ranker, and both views of the evidence for the labeller.
 seqio.MixtureRegistry.add("list5_span_corruption_rank", ["list5_span_corruption", "list5_rank"], default_rate=1.0)
 seqio.MixtureRegistry.add(
     "list5_label_infused_pointwise", ["list5_label_listwise_infused", "list5_label_pointwise"], default_rate=1.0

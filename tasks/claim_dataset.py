@@ -1,4 +1,4 @@
-"""What a user says of claims or questions of his own, and the claims, pages and tables that it names; for
+"""A user's description of claims or questions, and the claims, pages and tables that it names; for
 `lisax.tasks.register`."""
 
 from __future__ import annotations
@@ -29,22 +29,23 @@ Files = str | os.PathLike | Mapping[str, str | os.PathLike]  # one, which is "tr
 
 @dataclasses.dataclass(frozen=True)
 class ClaimDataset:
-    """What a user says of his data. Paths in a JSON file are relative to it.
+    """A user's description of a dataset. Paths in a JSON file are relative to it.
 
     name: prefix of the tasks. folder: a dataset folder; or else claims ({split: file} or one file, which is
     "train"; any layout) and corpus (pages, plain layout) or tables (tables.jsonl or a folder of tables); or else
-    questions (the same, plain layout) and tables. evidence: what decides the claims of a folder, "sentences" or
-    "tables", or "cells" for its questions over tables; None for sentences where it has pages.
-    vocabulary: a SentencePiece model, "bytes", "train" (one is trained on the corpus), or None for the one that
+    questions (the same, plain layout) and tables. evidence: the kind that decides the claims of a folder, "sentences"
+    or "tables", or "cells" for its questions over tables; None for sentences if it has pages. vocabulary: a
+    SentencePiece model, "bytes", "train" (one is trained on the corpus), or None for the file that
     `lisax.tasks.locations` finds; or, for pair scorers on an encoder, its `tokenizer.json` or its name, "minilm" or
-    another that `lisax models list` shows. run, reranked: TREC runs of sentence ids, before and after a ranker; without a
-    run a claim's own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked the run stands
-    in for it. sentences: label_listwise_infused is of four lists of each claim, of one to so many sentences, for a
-    labeller that reads the first, the first two and so on (`Recipe.list_sentences`); None: a list of five for each
-    evidence set. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. columns: how many of a
-    table's are kept, those that matter to the claim. preset: "paper", "released" or None for gin's; it words the inputs
-    of T5 and of table fusion. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES" or "NOT ENOUGH
-    INFO"}, None for claims that are left out. skip_bad: bad lines of the claims are named, skipped and counted. out: where the example files go, by default `{name}_tasks` beside the data.
+    another that `lisax models list` shows. run, reranked: TREC runs of sentence ids, before and after a ranker; if
+    there is no run, the claims' own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked
+    the run takes its place. sentences: label_listwise_infused is of four lists of each claim, of one to that number of
+    sentences, for a labeller that reads the first, the first two and so on (`Recipe.list_sentences`); None: a list of
+    five for each evidence set. Over tables there is one run, of table ids, or without it entity-to-cell retrieval.
+    columns: how many of a table's are kept, the ones that matter to the claim. preset: "paper", "released" or None for
+    gin's; it words the inputs of T5 and of table fusion. labels: the meaning of other names of labels, {name:
+    "SUPPORTS", "REFUTES" or "NOT ENOUGH INFO"}, None for claims that are left out. skip_bad: bad lines of the claims
+    are named, skipped and counted. out: where the example files go, by default `{name}_tasks` next to the data.
     """
 
     name: str
@@ -86,8 +87,8 @@ class ClaimDataset:
             and all(isinstance(name, str) and label in (None, *LABELS) for name, label in self.labels.items())
         ):
             raise LisaxError(
-                f"dataset '{self.name}': `labels` says for each name of a label which of "
-                f"{', '.join(map(repr, map(str, LABELS)))} it stands for, or None to leave its claims "
+                f"dataset '{self.name}': `labels` maps each name of a label to one of "
+                f"{', '.join(map(repr, map(str, LABELS)))}, or to None to leave its claims "
                 f"out; found {self.labels!r:.200}"
             )
         named = tuple(field for field in ("folder", *BY_SPLIT, "corpus", "tables") if getattr(self, field) is not None)
@@ -98,8 +99,8 @@ class ClaimDataset:
             )
         if self.evidence not in (None, *EVIDENCE) or (self.folder is None and self.evidence is not None):
             raise LisaxError(
-                f"dataset '{self.name}': `evidence` is sentences, tables or cells and told of a folder "
-                f"only, found {self.evidence!r:.80}"
+                f"dataset '{self.name}': `evidence` must be 'sentences', 'tables' or 'cells', and only with "
+                f"`folder`, found {self.evidence!r:.80}"
             )
         if self.sentences is not None and (
             type(self.sentences) is not int
@@ -119,13 +120,13 @@ class ClaimDataset:
             )
 
     def watch(self) -> Watch:
-        """For a reading of the claims, whose labels have the names that they have here."""
+        """The options for reading the claims with this dataset's names of labels."""
         labels = {name: None if label is None else Label(label) for name, label in (self.labels or {}).items()}
         return SkippingWatch(labels) if self.skip_bad else Watch(labels=labels)
 
     @functools.cached_property
     def kind(self) -> str:
-        """What decides the claims, or answers the questions: a member of `EVIDENCE`."""
+        """The evidence of the claims or of the questions' answers: a member of `EVIDENCE`."""
         if self.folder is None:
             return "cells" if self.questions is not None else "sentences" if self.tables is None else "tables"
         if self.evidence is not None:
@@ -227,7 +228,7 @@ class ClaimDataset:
 
 
 def is_word(vocabulary: object) -> bool:
-    """Whether a dataset's `vocabulary` is no path: a word for one, or the name of a model."""
+    """Whether a dataset's `vocabulary` is not a path: a word for one, or the name of a model."""
     return isinstance(vocabulary, (str, os.PathLike)) and (
         str(vocabulary) in ("bytes", "train") or is_named(vocabulary)
     )

@@ -1,7 +1,7 @@
 """A seqio task over a file of example records: source, our one encode function, features, metrics.
 
-The cache holds records, not tokens: what a record becomes depends on the lengths, the preset and the
-vocabulary of a run, which are known only when the task is read.
+The cache holds records, not tokens: a record's tokens depend on the lengths, the preset and the vocabulary of a run,
+which are known only when the task is read.
 """
 
 from __future__ import annotations
@@ -196,7 +196,8 @@ def described(
     max_tokens: Callable[[Mapping[str, int]], int],
     depth: int | Callable[[Mapping[str, int]], int] = 0,
 ) -> seqio.Task:
-    """The task with `model_card`: what the engine writes of its texts into the `model.json` of a model trained on it."""
+    """The task with `model_card`: the engine's description of its texts in the `model.json` of a model trained on
+    it."""
 
     def model_card(lengths: Mapping[str, int]) -> dict:
         if is_bytes(task.output_features["inputs"].vocabulary):
@@ -328,7 +329,7 @@ def ragged(values: tf.Tensor, lengths: tf.Tensor) -> tf.RaggedTensor:
 
 
 def with_record(text: str, example: Mapping | None = None, is_target: bool = False):
-    """What metrics see: the predicted word, or the target word with the record's ids."""
+    """The inputs of metrics: the predicted word, or the target word with the record's ids."""
     if not is_target or example is None:
         return text
     return {

@@ -20,7 +20,7 @@ FileOf = Callable[[str], Path]  # split -> file
 
 @gin.configurable("lisax_locations", module="tasks")
 def given(data: str | None = None, vocabulary: str | None = None) -> tuple[str | None, str | None]:
-    """(data folder, vocabulary file), None where neither gin nor the environment says."""
+    """(data folder, vocabulary file), None if neither gin nor the environment gives it."""
     return data or os.environ.get("LISAX_DATA"), vocabulary or os.environ.get("LISAX_VOCABULARY")
 
 
@@ -35,7 +35,7 @@ def data_folder() -> Path:
 
 
 def vocabulary_path(*, either: bool = False) -> Path:
-    """The vocabulary's file: the one that was given, or the data folder's `spiece.model`. With `either` it may be a
+    """The vocabulary's file: the given one, or the data folder's `spiece.model`. With `either` it may be a
     `tokenizer.json`, which in the data folder goes before the other."""
     data, vocabulary = given()
     if not data and not vocabulary:

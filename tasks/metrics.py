@@ -1,4 +1,4 @@
-"""Figures of one task during training: plain functions of what is right and what the model gave.
+"""Figures of one task during training: plain functions of targets and predictions.
 
 They see only the examples of a task's file; the paper's figures come from `lisax.metrics` on whole runs.
 """
@@ -24,7 +24,7 @@ def accuracy(targets: Sequence[Mapping[str, str]], predictions: Sequence[str]) -
 
 
 def label_accuracy(targets: Sequence[Mapping[str, str]], predictions: Sequence[str]) -> dict[str, float]:
-    """Accuracy, and its mean over the labels, which a model that always says one thing cannot raise."""
+    """Accuracy, and its mean over the labels, which a model that always predicts one label cannot raise."""
     by_label: dict[str, list[bool]] = defaultdict(list)
     for target, prediction in zip(targets, predictions, strict=True):
         by_label[target["target"]].append(target["target"] == prediction.strip())
@@ -110,7 +110,7 @@ def _relevance(relevant: Sequence[bool], scores: Sequence[float]) -> list[float]
 
 def part_figures(question_ids: Sequence[str], relevant: Sequence[bool], scores: Sequence[float]) -> dict[str, float]:
     """`mrr` and `hit@1` of the first relevant row (or column) of each question by falling score, means over questions
-    that have one. It stands behind every other part of its score, so that a model that scores all alike gains nothing.
+    that have one. It ranks after every other part of its score, so that a model that scores all alike gains nothing.
     """
     best: dict[str, float] = {}
     for question, is_relevant, score in zip(question_ids, relevant, scores, strict=True):

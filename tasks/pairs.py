@@ -79,7 +79,7 @@ def encode_pair(
 
 
 def with_class(given, example: Mapping | None = None, is_target: bool = False):
-    """What metrics see: the probabilities as they are, or the class with the record's ids."""
+    """The inputs of metrics: the probabilities as they are, or the class with the record's ids."""
     if not is_target or example is None:
         return given
     return {"target": given, "class": int(example["targets"][0]) - FIRST, "claim_id": example["claim_id"].decode()}

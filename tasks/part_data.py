@@ -1,8 +1,8 @@
 """The example files and tasks of a user's questions over tables, for `lisax.tasks.register`: rows and columns of the answering tables.
 
 A question's evidence names the cells that answer it, or a table; then its answers, which are text, are looked for in
-the table's cells (`lisax.corpora.answer_cells`). A question whose answer is no cell is left out, and counted. Tables that
-`table_judgements.jsonl` of the folder says are wrong for a question give it further negative parts.
+the table's cells (`lisax.corpora.answer_cells`). A question whose answer is not a cell is left out, and counted. Tables
+that `table_judgements.jsonl` of the folder marks as wrong for a question give it further negative parts.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _table_of(unit: str) -> str:
 
 
 def _with_cells(question: Question, path: Path, line: int | None, tables: Mapping[str, Table]) -> Question:
-    """The question with the cells of its tables as evidence; none where its answer is not found."""
+    """The question with the cells of its tables as evidence; none if its answer is not found."""
     where = {"path": path, "line": line, "field": "evidence"}
     cells: list[str] = []
     for unit in question.evidence:
@@ -103,7 +103,7 @@ def _with_cells(question: Question, path: Path, line: int | None, tables: Mappin
                 )
             cells.append(unit)
         else:
-            # What is not found is counted where the examples are made.
+            # Answers that are not found are counted where the examples are made.
             cells += filter(
                 is_cell, answer_cells.evidence_of(question.text, table, question.answers, warn=lambda reason: None)
             )
@@ -116,7 +116,7 @@ def _with_cells(question: Question, path: Path, line: int | None, tables: Mappin
 
 
 def texts(dataset: ClaimDataset, questions: Iterable[Placed]) -> Iterator[str]:
-    """What a vocabulary is trained on: the questions, and the tables as the model reads them."""
+    """The training texts of a vocabulary: the questions, and the tables as the model reads them."""
     yield from (question.text for question, *_ in questions)
     for table in dataset.read_tables():
         for example in part_examples.parts_of("", "", table):

@@ -2,7 +2,7 @@
 
 `pointer_documents` and `pointer_sentences` point, see `encode_candidates`. Before them the encoder learns from single
 pairs, text to text: `pointer_titles` whether a page's title belongs to the claim, in a ranker's words, and
-`pointer_labels` what a sentence says of it, in a pointwise labeller's.
+`pointer_labels` a sentence's label for it, in a pointwise labeller's.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def encode_candidates(
 ) -> Encoded:
     """Inputs [k * L] and targets [k * COLUMNS], with ids and texts beside.
 
-    The candidates' tokens, each with its special tokens and filled with 0 to L, stand end to end, as do their numbers (see
-    `formats.pointing`); both are 0 where a claim has fewer than k candidates. An example with more is an error.
+    The candidates' tokens, each with its special tokens and filled with 0 to L, are end to end, as do their numbers
+    (see `formats.pointing`); both are 0 where a claim has fewer than k candidates. An example with more is an error.
 
     `inputs_pretokenized` has a line a candidate, `targets_pretokenized` the gold places; `candidate_ids` are joined by
     spaces, and `sets` are places joined by spaces, sets by semicolons.
@@ -110,7 +110,7 @@ def encode_candidates(
 
 
 def with_sets(output, example: Mapping | None = None, is_target: bool = False):
-    """What metrics see: the pointers as they are, or of the target the record's ids and evidence sets."""
+    """The inputs of metrics: the pointers as they are, or of the target the record's ids and evidence sets."""
     if not is_target or example is None:
         return output
     sets = [set(map(int, places.split())) for places in example["sets"].decode().split(";") if places]

@@ -30,7 +30,8 @@ UNLIMITED = 512
 def noise_sizes(
     length: int, noise_density: float = NOISE_DENSITY, mean_span: float = MEAN_SPAN, max_spans: int = EXTRA_IDS
 ) -> tuple[int, int]:
-    """(noise tokens, noise spans) of `length` >= 2 tokens: both at least 1, and room for as many spans of text."""
+    """(noise tokens, noise spans) of `length` >= 2 tokens: both at least 1, and room for an equal number of spans of
+    text."""
     noise = min(max(round(length * noise_density), 1), length - 1)
     spans = min(max(round(noise / mean_span), 1), noise, length - noise, max_spans)
     return noise, spans

@@ -10,8 +10,8 @@ pages.jsonl (`lisax.corpora.plain` gives their fields). The same as JSON, for MI
 
     {"name": "mine", "folder": "my_data", "vocabulary": "spiece.model"}
 
-Labels of other names are said with what they stand for, `labels={"yes": "SUPPORTS", "DISPUTED": None}`; the claims of
-one that stands for None (null in JSON) are left out, and a name that nothing is said of is an error.
+Labels of other names are given with their meaning, `labels={"yes": "SUPPORTS", "DISPUTED": None}`; the claims of one
+that stands for None (null in JSON) are left out, and a name without a meaning is an error.
 
 This gives mine_rank, mine_rank_entities, mine_label_pointwise, mine_label_listwise,
 mine_label_listwise_infused and mine_claim_only, after the data are checked line by line, and
@@ -29,7 +29,7 @@ evidence is one table's id with tables.jsonl or a folder `tables/`; or the files
     register("mine", claims={"train": "train.jsonl", "dev": "dev.jsonl"}, tables="tables.jsonl", vocabulary="train")
 
 They give mine_tables_closed, mine_tables_one, mine_tables_top3 (5, 10), mine_tables_fusion_top1 (3, 5, 10) and
-mine_tables_claim_only, see `lisax.tasks.tables`. `evidence="tables"` says so of a folder that has both kinds.
+mine_tables_claim_only, see `lisax.tasks.tables`. `evidence="tables"` chooses them in a folder that has both kinds.
 
 Questions over tables give mine_rows, mine_columns and both as the mixture mine_parts, see `lisax.tasks.parts`: a folder of
 WikiTableQuestions', WikiSQL's, TabMCQ's or NQ-tables' layout, or questions.*.jsonl with tables.jsonl or `tables/`; or
@@ -85,7 +85,7 @@ class Registered:
     on_encoder: bool = False
 
     def write_gin(self, path: str | os.PathLike, variant: str | None = None, model: str | None = None) -> None:
-        """Writes a gin file that fine-tunes on one of the tasks, and beside it the JSON file that it names. Of T5 the
+        """Writes a gin file that fine-tunes on one of the tasks, and next to it the JSON file that it names. Of T5 the
         whole model is trained, of an encoder an adapter.
 
         Without a variant: label_listwise_infused, or of claims over tables tables_top5 (tables_closed on an encoder), of
@@ -115,7 +115,7 @@ class Registered:
             )
 
     def _on_encoder(self, variant: str, examples: int) -> dict[str, object]:
-        """What else the gin file of an adapter says: the lengths and rates of those that LisaX ships."""
+        """The other settings of an adapter's gin file: the lengths and rates of the shipped adapters."""
         fuses = variant in tables.FUSION_TASKS
         batch = 16 if fuses else 32
         one_pass = -(-examples // batch)
@@ -144,7 +144,7 @@ def _lengths_on_encoder(variant: str) -> dict[str, int]:
 
 
 def _on_t5(variant: str) -> dict[str, object]:
-    """What else the gin file of a T5 says: its wrapper, TASK_FEATURE_LENGTHS and the learning rate."""
+    """The other settings of a T5's gin file: its wrapper, TASK_FEATURE_LENGTHS and the learning rate."""
     if variant in tables.FUSION_TASKS:
         k = _depth(variant)
         lengths = {"inputs": 512 * k, "targets": k}
@@ -251,7 +251,7 @@ def register_dataset(dataset: ClaimDataset) -> Registered:
         raise LisaxError(f"there is already a task '{taken[0]}': register the dataset under another name")
     preset = None if dataset.preset is None else presets.get(dataset.preset)
     splits = tuple(dataset.claim_files)
-    if dataset.vocabulary != "train":  # a wrong path is told before the long work, not after
+    if dataset.vocabulary != "train":  # a wrong path is reported before the long work, not after
         vocabulary = _vocabulary(dataset)
         _check_preset(dataset, vocabulary)
     counts = _build(dataset, data)
@@ -330,14 +330,14 @@ def _vocabulary(dataset: ClaimDataset) -> seqio.Vocabulary | None:
     if is_named(dataset.vocabulary):
         path = vocabulary_of(dataset.vocabulary)
         if path is None:
-            raise LisaxError(f"dataset '{dataset.name}': the model {dataset.vocabulary} has no vocabulary beside it")
+            raise LisaxError(f"dataset '{dataset.name}': the model {dataset.vocabulary} has no vocabulary next to it")
     else:
         trained = dataset.out_folder / "spiece.model"
         path = trained if str(dataset.vocabulary) == "train" else Path(dataset.vocabulary)
     if not path.is_file():
         raise DataError("no such vocabulary (a SentencePiece model, or an encoder's tokenizer.json)", path=path)
     vocabulary = Pieces(path) if path.suffix == ".json" else SentencePieces(path)
-    encoder_of(vocabulary)  # refuses a file that is no SentencePiece model of T5's conventions, or no tokenizer.json
+    encoder_of(vocabulary)  # refuses a file that is not a SentencePiece model of T5's conventions, or no tokenizer.json
     return vocabulary
 
 

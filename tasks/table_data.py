@@ -1,7 +1,7 @@
 """The example files and tasks of a user's claims over tables, for `lisax.tasks.register`: retrieval, columns, gold tables.
 
-Without the user's own run, tables are found by entity-to-cell retrieval with the spans of the claim alone, as
-they are where no gold table is known. The same index weighs the columns that a claim keeps of a table.
+Without the user's own run, tables are found by entity-to-cell retrieval with only the spans of the claim, as if no gold
+table were known. The same index weighs the columns that a claim keeps of a table.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Cou
 
 
 def texts(dataset: ClaimDataset, claims: Iterable[Claim]) -> Iterator[str]:
-    """What a vocabulary is trained on: the claims, and the tables as the model reads them."""
+    """The training texts of a vocabulary: the claims, and the tables as the model reads them."""
     yield from (claim.text for claim in claims)
     for table in dataset.read_tables():
         yield f"{table.caption or table.title} . {header_text(table.header)}"

@@ -85,9 +85,9 @@ def encode_fusion(
 ) -> Encoded:
     """Inputs [k * L] and targets [k], with ids and texts beside.
 
-    The tables' tokens, each with its special tokens and filled with 0 to L, stand end to end; a target is the table's
-    `TableClass`, 0 with no tokens where a claim has fewer than k tables. k is the length of the targets and
-    k * L that of the inputs; an example with more than k tables is an error.
+    The tables' tokens, each with its special tokens and filled with 0 to L, are end to end; a target is the table's
+    `TableClass`, 0 with no tokens where a claim has fewer than k tables. k is the length of the targets and k * L that
+    of the inputs; an example with more than k tables is an error.
 
     `inputs_pretokenized` has a line a table; `table_ids` are joined by spaces; `gold` is bool [k].
     """
@@ -133,7 +133,8 @@ def encode_fusion(
 
 
 def with_tables(output, example: Mapping | None = None, is_target: bool = False):
-    """What metrics see: the model's probabilities as they are, or of the target the record's ids, label and gold."""
+    """The inputs of metrics: the model's probabilities as they are, or of the target the record's ids, label and
+    gold."""
     if not is_target or example is None:
         return output
     tables = example["table_ids"].decode().split()

@@ -2,10 +2,10 @@
 
     verbalize_t           T: all pairs of data and a text
     verbalize_t_f         T-F: those whose ROUGE-1 is high enough
-    verbalize_t_f_id_t    T-F + ID-T: and as many of the first model's own outputs on the target data
+    verbalize_t_f_id_t    T-F + ID-T: and an equal number of the first model's own outputs on the target data
 
-A line is {"id", "title", "pairs", "text"}, with "texts" beside where there are several references. An example that does
-not fit the lengths is left out: cut, it would teach to leave something out.
+A line is {"id", "title", "pairs", "text"}, with "texts" too if there are several references. An example that does not
+fit the lengths is left out: cut, it would teach to leave something out.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def encode_unit(
 
 
 def with_references(text: str, example: Mapping | None = None, is_target: bool = False):
-    """What metrics see: the predicted text, or the references."""
+    """The inputs of metrics: the predicted text, or the references."""
     if not is_target or example is None:
         return text
     return example["references"].decode().split("\n")

@@ -33,7 +33,7 @@ __all__ = [
 
 
 class SentencePieces(seqio.SentencePieceVocabulary):
-    """A SentencePiece model and `extra_ids` sentinels, or as many as it has itself (mT5's); without a path, the one that
+    """A SentencePiece model and `extra_ids` sentinels, or its own number of them (mT5's); without a path, the file that
     `locations` finds."""
 
     def __init__(self, path: str | os.PathLike | None = None, extra_ids: int = EXTRA_IDS):
@@ -44,7 +44,8 @@ class SentencePieces(seqio.SentencePieceVocabulary):
         return self._sentencepiece_model_file or str(locations.vocabulary_path())
 
     def _model_context(self):
-        # The parent keeps what it loaded first; the locations may have changed since, so they are asked at each call.
+        # The parent keeps the vocabulary loaded first; the locations may have changed since, so they are asked at each
+        # call.
         path = Path(self.sentencepiece_model_file)
         added = _plain(path, self._extra_ids).added
         if self._sentencepiece_model_file and added == self._extra_ids:
@@ -72,8 +73,8 @@ def _located(path: Path, extra_ids: int) -> SentencePieces:
 
 
 class Pieces(seqio.Vocabulary):
-    """A vocabulary of either kind of file, SentencePiece's or `tokenizer.json`, for tasks of what is built on an encoder;
-    without a path, the one that `locations` finds."""
+    """A vocabulary of either kind of file, SentencePiece's or `tokenizer.json`, for tasks of models on an encoder;
+    without a path, the file that `locations` finds."""
 
     def __init__(self, path: str | os.PathLike | None = None):
         super().__init__()
@@ -90,7 +91,7 @@ class Pieces(seqio.Vocabulary):
 
     @property
     def eos_id(self) -> int:
-        """What ends every input: `</s>`, `[SEP]`."""
+        """The last token of every input: `</s>`, `[SEP]`."""
         return self.plain.encode_input("")[-1]
 
     @property
@@ -180,12 +181,12 @@ def is_bytes(vocabulary: seqio.Vocabulary) -> bool:
 
 
 def reads_pairs(vocabulary: seqio.Vocabulary) -> bool:
-    """Whether it is that of an encoder that tells two texts apart."""
+    """Whether it is that of an encoder that separates two texts."""
     return isinstance(vocabulary, Pieces) and getattr(vocabulary.plain, "separator_id", None) is not None
 
 
 def digest_of(vocabulary: seqio.Vocabulary) -> str:
-    """What a checkpoint is compared by: sha256 of the file, or the name of the byte vocabulary."""
+    """The digest that a checkpoint is compared by: sha256 of the file, or the name of the byte vocabulary."""
     if (plain := plain_of(vocabulary)) is not None:
         return plain.digest
     return hashlib.sha256(f"{type(vocabulary).__name__} {vocabulary.vocab_size}".encode()).hexdigest()

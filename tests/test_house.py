@@ -10,6 +10,8 @@ from pathlib import Path
 import grimp
 import pytest
 
+from tests import prose
+
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
 
@@ -47,3 +49,32 @@ def test_the_tasks_are_imported_by_one_name():
     """seqio registers a name once: `tasks` is for T5X in a checkout, all else imports `lisax.tasks`."""
     graph = grimp.build_graph("lisax", cache_dir=None, include_external_packages=True)
     assert "tasks" not in graph.modules and "lisax.tasks.register" in graph.modules
+
+
+def test_the_prose_gets_no_harder():
+    """Hits of the eight patterns per room; `python -m tests.prose --write` records counts that fell."""
+    risen = {room: count for room, count in prose.counts().items() if count > prose.MOST.get(room, 0)}
+    assert not risen, f"more than {prose.MOST}: python -m tests.prose {' '.join(risen)}"
+
+
+def test_each_prose_pattern_finds_its_example_and_leaves_plain_prose_alone():
+    hard = {
+        "headless": '"""Reads what is told."""',
+        "fragment": '"""Of a model\'s checkpoint."""',
+        "telling": "x = f'{x} tells'",
+        "where": "# None where there is none",
+        "standing": "# stands beside\n# and goes on",
+        "counting": "# a line a call, as many",
+        "alone": "# anew",
+        "no": "x = 'are no numbers'",
+    }
+    plain = '"""Returns the values that a model reports."""\nWORDS = "what alone".split()  # there is no such word'
+    assert {*hard} == {*prose.PATTERNS}
+    for name, pattern in prose.PATTERNS.items():
+        assert any(pattern.search(text) for _, text in prose.texts(hard[name])), name
+        assert not any(pattern.search(text) for _, text in prose.texts(plain)), name
+
+
+def test_the_prose_of_pages_is_their_paragraphs_without_code():
+    page = "# What is told\n\n```\nanew\n```\n\nplain\ntext\n"
+    assert [*prose.paragraphs(page)] == [(1, "# What is told"), (7, "plain text")]

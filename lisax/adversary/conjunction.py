@@ -15,7 +15,7 @@ from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import words
 
 CONNECTIVES = ("and", "and", "and also")
-# Two claims that share more than this part of the shorter one's words say nearly the same.
+# Two claims that share more than this part of the shorter one's words mean nearly the same.
 _OVERLAP = 0.6
 _MOST_WORDS = 16
 # After `stars an actor who sings`, a joined phrase would refer to the actor.
@@ -23,7 +23,7 @@ _RELATIVE = re.compile(r"\b(?:who|whom|whose|which|that|where|when)\b")
 
 
 class Conjunction:
-    """Joins each claim with one other claim about its subject, drawn from those that follow it."""
+    """Joins each claim with one other claim about its subject, drawn from the claims that follow it."""
 
     kind = AttackKind.CONJUNCTION
 
@@ -55,7 +55,7 @@ class Conjunction:
             if _needs_both(claim, other) and _goes_with(subject, self._subjects[other.id])
         ]
         if others:
-            # Most pairs are refuted, so the label is drawn first, and a claim that cannot have it is left alone.
+            # Most pairs are refuted, so the label is drawn first, and a claim that cannot have it is skipped.
             wanted = rng.choice(LABELS)
             others = [other for other in others if both(claim, other)[0] is wanted]
         if others:
@@ -75,7 +75,7 @@ class Conjunction:
 
 
 def _needs_both(first: Claim, second: Claim) -> bool:
-    """Whether neither half alone would do: two refuted or two undecided claims say nothing new together."""
+    """Whether both halves are needed: two refuted or two undecided claims state nothing new together."""
     return first.label is not second.label or first.label is Label.SUPPORTS
 
 

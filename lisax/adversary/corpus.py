@@ -130,7 +130,7 @@ class AttackCorpus:
         return map(self.page, self._ids)
 
     def text(self, unit: str) -> str:
-        """The text of a sentence by its id; empty where the corpus has none."""
+        """The text of a sentence by its id; empty if the corpus has none."""
         page, number = split_sentence_id(unit)
         if page not in self:
             return ""

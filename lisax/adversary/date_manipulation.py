@@ -8,9 +8,9 @@ The seven forms are those of the authors' generator. The new label depends on th
 - REFUTES: a form that is not true of the date in the evidence either is refuted too; a form that is true is supported,
   if the claim consists only of subject, verb and date.
 - NOT ENOUGH INFO: stays so under forms about the same date with nearby bounds, unless a page that the claim names, or
-  that its evidence is from, gives a date within them: that may be the date of the claimed event, told more coarsely
+  that its evidence is from, gives a date within them: that may be the date of the claimed event, given more coarsely
   (`won in 1980` decides `won in the eighties`, where `won on June 5, 1980` was open). If such a page dates anything,
-  open bounds and centuries are left out too: whoever was born in 1960 acted after 1950.
+  open bounds and centuries are left out too: a person born in 1960 acted after 1950.
 
 Claims with negations are skipped, because other rules hold under `not`.
 """
@@ -34,7 +34,8 @@ _NEARBY = 3  # years, months or days: reach of the bounds if nothing is known
 _BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?P<the> the)?(?P<unit> year| month of)? $")
 _WHOLE = re.compile(rf"(?:(?:was|were) )?{ONCE.pattern} (?:in|on) ")
 # `Was in a film released in 1990`, `songs by X were published in 1990`: with another date this may be true of another
-# film or song. What the subject itself is (`is a film released in 1990`) is unique. Names are masked before matching.
+# film or song. A description of the subject itself (`is a film released in 1990`) is unique. Names are masked before
+# matching.
 _ONE_OF_SEVERAL = re.compile(
     r"(?<!\b[Ii]s )(?<!\b[Ww]as )(?<!\bare )(?<!\bwere )\b(?:[Aa]n?|[Aa]nother|[Oo]ne|[Ss]ome\w*|[Aa]ny\w*)\b|"
     r"\b[Tt]here\b|\b(?:people|men|women|children)\b|"

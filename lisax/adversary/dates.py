@@ -185,7 +185,7 @@ VARIANTS = ("years_before", "years_after", "before", "after", "between", "decade
 
 
 def variant(name: str, date: Date, holds: bool, rng: random.Random, reach: int = 10) -> DateVariant | None:
-    """A phrase of one of `VARIANTS` that is true of `date`, or is not; None where that form cannot express it.
+    """A phrase of one of `VARIANTS` that is true of `date`, or is not; None if that form cannot express it.
 
     `reach`: the greatest distance of the bounds in years, months or days.
     """

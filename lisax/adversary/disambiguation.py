@@ -4,10 +4,10 @@ gives.
     Kate Hudson is an American actress.   ->   Kate Hudson is a British political activist.
                                                Kate Hudson is a British activist who leads a campaign.
 
-The claim is in words of its own: a description without some of its modifiers, with or without something else that the
-page says; an event by its year; a work after its maker. It is supported by the other page, as all of the authors'
-examples are. Where the description has a nationality or a year, there is a second attack with a false one, which the page
-refutes (`Falsehoods`).
+The claim is in words of its own: a description without some of its modifiers, with or without another statement of the
+page; an event by its year; a work after its maker. It is supported by the other page, as all of the authors' examples
+are. Where the description has a nationality or a year, another attack has a false one, which the page refutes
+(`Falsehoods`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Said:
 
 
 class Disambiguation:
-    """Says nothing of a namesake twice."""
+    """Repeats no statement on a namesake."""
 
     kind = AttackKind.DISAMBIGUATION
 
@@ -95,7 +95,7 @@ class Disambiguation:
         ]
 
     def _copies(self, said: _Said) -> bool:
-        """Whether a sentence says the same in the same words."""
+        """Whether a sentence states the same in the same words."""
         return any(said.text in without_parentheses(readable(self._corpus.text(unit))) for unit in said.units)
 
     def _said(self, page: str, name: str, instead: str, rng: random.Random) -> list[_Said]:
@@ -129,7 +129,7 @@ class Disambiguation:
 
 
 def _shorter(description: str) -> list[str]:
-    """A description, without what follows its noun, and then without one after another of the words before it."""
+    """A description, without the words after its noun, and then without one after another of the words before it."""
     nouns = nouns_of(description)
     *modifiers, noun = nouns.split()[1:]
     texts = [description, nouns]

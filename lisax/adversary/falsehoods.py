@@ -1,7 +1,7 @@
-"""What contradicts a page: its description with another nationality or year, and its event in another year.
+"""Statements that contradict a page: its description with another nationality or year, and its event in another year.
 
 Nationalities are those by which the corpus describes things. Another one is a contradiction only where the page has no
-word of it, and where neither contains the other.
+word of it, and neither contains the other.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.prose import article
 from lisax.text.words import words
 
-PAGES_READ = 20_000  # pages whose descriptions are read; more say no other nationalities
+PAGES_READ = 20_000  # pages whose descriptions are read; more have no other nationalities
 _NATIONALITY = re.compile(r"^an? (?:[12]\d{3} )?([A-Z][a-z]+(?:an|ese|ish|ch|i|k|s)) (?=[a-z])(?!language)")
 _YEAR = re.compile(r"^an? ([12]\d{3})\b")
 _BROAD = frozenset("African Asian European Jewish Latin Soviet".split())  # who is French is European too
 _BRITISH = frozenset("British Cornish English Irish Scottish Welsh".split())
-_LEAST_USED = 3  # descriptions that have a word, without which it may be no nationality
+_LEAST_USED = 3  # descriptions that have a word, below which it may not be a nationality
 _FARTHEST = 15  # years
 
 
@@ -37,7 +37,7 @@ class Falsehoods:
         )
 
     def of_description(self, page: str, rng: random.Random) -> str | None:
-        """The description of a page with a nationality or a year that it is not of; None where it has neither."""
+        """The description of a page with a nationality or a year that it is not of; None if it has neither."""
         description = self._corpus.about(page).description
         text = "" if description is None else description.text
         said = {word[:4] for line in self._corpus.page(page).sentences for word in words(line.text)}

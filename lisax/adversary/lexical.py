@@ -177,7 +177,7 @@ class LexicalSearch:
 
 
 def label_after(label: Label, relation: WordRelation, negated: bool) -> Label | None:
-    """The label of a claim after a substitution; None where it does not follow."""
+    """The label of a claim after a substitution; None if it does not follow."""
     if relation is WordRelation.SYNONYM:
         return label
     if negated:
@@ -214,7 +214,7 @@ def evidence_model(checkpoint, corpus: AttackCorpus) -> Model:
         evidence = [read(claim) for claim in claims]
         pairs = [pair for pair in zip(claims, evidence) if pair[1]]
         verdicts = iter(verifier.verify_many(*map(list, zip(*pairs))) if pairs else ())
-        # Without evidence a checker says NOT ENOUGH INFO.
+        # Without evidence a checker returns NOT ENOUGH INFO.
         return [
             [next_of.get(label, 0.0) for label in LABELS]
             for found in evidence

@@ -129,7 +129,7 @@ class CorpusLexicon:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Said:
-    """A statement: `phrase` says of `page`, which is about a `noun`, an `object`: a name, or a number and its
+    """A statement: `phrase` connects `page`, which is about a `noun`, with an `object`: a name, or a number and its
     `unit`."""
 
     page: str
@@ -140,7 +140,7 @@ class Said:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What two synonyms share besides the phrase: the kinds of subject and object."""
+        """The further properties that two synonyms share: the kinds of subject and object."""
         return self.noun, self.unit, self.phrase
 
 
@@ -203,7 +203,7 @@ class WordNetLexicon:
 
     @classmethod
     def load(cls) -> WordNetLexicon | None:
-        """Loads the lexicon; None where nltk or its data is not installed."""
+        """Loads the lexicon; None if nltk or its data is not installed."""
         try:
             from nltk.corpus import wordnet
 

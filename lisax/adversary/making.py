@@ -26,9 +26,9 @@ BY_RULE = tuple(kind for kind in AttackKind if kind is not AttackKind.LEXICAL)
 
 @dataclasses.dataclass(frozen=True)
 class AttackSettings:
-    """`model`: the one that lexical substitution attacks, None for the shipped labeller; not `guided`, words are replaced
-    without asking any. `fluency`: how much the mean log10 score of word pairs may fall in lexical substitution. The same
-    `seed` gives the same attacks."""
+    """`model`: the target of lexical substitution, None for the shipped labeller; not `guided`, words are replaced
+    without asking any. `fluency`: how much the mean log10 score of word pairs may fall in lexical substitution. The
+    same `seed` gives the same attacks."""
 
     kinds: Sequence[AttackKind] = BY_RULE
     seed: int = 0
@@ -48,7 +48,7 @@ def make_attacks(
 ) -> dict[str, Any]:
     """Attacks the claims of a folder (all its splits, or `splits`) or of a file, and writes them with their pages.
 
-    `corpus_folder` has pages, or is an index with pages; by default they are beside the claims. Returns the summary in
+    `corpus_folder` has pages, or is an index with pages; by default they are next to the claims. Returns the summary in
     attacks.json: `counts` by split, kind and label."""
     claims = read_splits(source, splits)
     corpus = AttackCorpus.open(corpus_folder or (source if source.is_dir() else source.parent))

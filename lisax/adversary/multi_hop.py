@@ -1,4 +1,4 @@
-"""Multi-hop attacks: an entity with its own page is described by a phrase that its page says, or contradicts.
+"""Multi-hop attacks: an entity with its own page is described by a phrase that its page states, or contradicts.
 
     appositive    X was directed by Rob Letterman.   ->  …, an American film director who co-wrote Shark Tale.
                                                          …, a Canadian film director who co-wrote Shark Tale.
@@ -7,10 +7,10 @@
     participle    X is a 2016 action comedy film.    ->  … directed by an American screenwriter.
     by its role   Rob Letterman is American.         ->  The director of X is American.
 
-The label depends on the second page. Of all but roles there are two attacks, which differ in one word or year alone
+The label depends on the second page. Of all but roles there are two attacks, which differ only in one word or year
 (`Falsehoods`): of a supported claim one stays supported and needs both pages, and one is refuted; of an undecided one
-one stays undecided, and one is refuted by the second page. Refuted claims, which stay so whatever is said of anybody,
-only take a role in the place of their subject.
+one stays undecided, and one is refuted by the second page. Refuted claims, which stay so with any statement on an
+entity, only take a role in the place of their subject.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ _NOT_OF_SUBJECT = re.compile(r"\b(?:and|or|sequel|based|sister|brother)\b")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Said:
-    """What a page says of its subject, the same with something false in it, and the sentences that tell: all that are
-    needed for the true phrase, and the one that refutes the false one."""
+    """A page's statement on its subject, the same with a falsehood in it, and the sentences for each: all that the true
+    phrase needs, and the sentence that refutes the false one."""
 
     true: str
     false: str
@@ -152,7 +152,7 @@ class MultiHop:
         return self._pair(claim, texts, edits, self._corpus.about(page).name, said, said.units, (said.refuting,))
 
     def _description(self, claim: Claim, rng: random.Random) -> list[Attack]:
-        """A description in the place of the name of the one who made the claim's subject: another one's is false."""
+        """A description in the place of the name of the maker of the claim's subject: another maker's is false."""
         text = body(claim.text)
         subject = subject_of(claim.text, self._corpus)
         made = {} if subject is None else {one: unit for _, unit, one in made_by(self._corpus, subject.page)}
@@ -281,7 +281,7 @@ class MultiHop:
 
 
 def made_by(corpus: AttackCorpus, page: str) -> Iterator[tuple[str, str, str]]:
-    """(role, sentence, maker's page) where a page says that one entity made its subject."""
+    """(role, sentence, maker's page) for a page that names one entity as its subject's maker."""
     about = corpus.about(page)
     subjects = (about.name, f"The {about.noun}", "It ") if about.noun and not about.person else (about.name,)
     for line in corpus.lines(page):

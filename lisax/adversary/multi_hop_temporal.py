@@ -6,8 +6,8 @@
 
 The label follows from the two dates, which must not overlap, and not from the source claim, whose page is only the
 start of the search. It does not follow from the wording: the same events are compared in both orders, and of different
-events, such as a death and a birth, as many pairs are compared where the one came first as where the other did. Nobody
-directs a film before being born, so that such pairs are never made.
+events, such as a death and a birth, equal numbers of pairs are compared for either order. A person never directs a film
+before being born, so that such pairs are never made.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LATER = {"before": "earlier", "after": "later"}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two events of two pages, with the names of the pages and the sentences that say whose names they are."""
+    """Two events of two pages, with the names of the pages and the sentences that link names to pages."""
 
     claim: Claim
     pages: tuple[str, str]
@@ -147,7 +147,7 @@ def _alike(one: StatedEvent, two: StatedEvent) -> bool:
 
 def _follows(one: StatedEvent, two: StatedEvent) -> bool:
     """Whether the order of two linked pages' events is known without any date: a birth comes before whatever else is
-    told of a person, and before nearly all that it is told with, other than a death."""
+    known of a person, and before nearly all events of linked pages, other than a death."""
     return {one.once, two.once} != {"born", "died"} and "born" in (one.once, two.once)
 
 

@@ -1,7 +1,8 @@
 """Words that exclude each other, by rule: an exchange within a group turns a supported claim into a refuted one.
 
-A supported claim says `three` because its evidence does; with `four` it is refuted. Only words that the evidence has, and
-whose substitutes it has not, are exchanged, and of numbers only for greater ones: who won three won two as well.
+A supported claim has `three` because its evidence does; with `four` it is refuted. Only words that the evidence has,
+and whose substitutes it has not, are exchanged, and of numbers only for greater ones: a winner of three won two as
+well.
 """
 
 from __future__ import annotations

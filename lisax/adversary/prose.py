@@ -1,7 +1,7 @@
 """Small rules of English for writing attacks: articles, casing, commas, and detokenising text.
 
-These are rules rather than a parser, because attacks run offline, ten thousand in a minute, and skip what the rules do
-not cover rather than guess.
+These are rules rather than a parser, because attacks run offline, ten thousand in a minute, and skip cases that the
+rules do not cover rather than guess.
 """
 
 from __future__ import annotations

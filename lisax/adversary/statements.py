@@ -189,7 +189,7 @@ def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
     if cut and goes_on and head[0] not in PERSON_NOUNS:
         return None, None  # `a legal, medical and crime drama`, `a screen and stage actor, …`: not a noun yet
     if cut or _INITIAL.search(phrase) or following.lstrip().startswith('"'):
-        phrase = nouns  # before a comma may be the first of several; `by J` of `by J. Doe` is no name
+        phrase = nouns  # before a comma may be the first of several; `by J` of `by J. Doe` is not a name
     if phrase.split()[-1] in _PREPOSITIONS or not nouns.split()[-1][0].isalpha() or nouns.split()[-1][0].isupper():
         return None, None
     of_both = re.search(r" and [\w-]+ ([\w-]+)$", phrase)  # `a film and television actor`
@@ -199,7 +199,7 @@ def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
 
 
 def nouns_of(phrase: str) -> str:
-    """A description without what follows its noun: `a film` of `a film directed by Jo Doe`."""
+    """A description without the words after its noun: `a film` of `a film directed by Jo Doe`."""
     return _ENDS_AS_VERB.sub("", _END_OF_NOUNS.sub("", phrase))
 
 

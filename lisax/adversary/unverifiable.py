@@ -1,14 +1,15 @@
-"""Additional unverifiable proposition attacks: what the corpus says of another entity of the same kind is said of the
-claim's subject too, so that nothing decides it.
+"""Additional unverifiable proposition attacks: a statement of the corpus on another entity of the same kind is made of
+the claim's subject too, so that nothing decides it.
 
     Craig David is a pop music performer.   ->   Craig David is a pop music performer who has toured with Adele.
 
-Only supported claims are used: a refuted one stays refuted whatever is added. What is added comes from other pages, and
-from the predicates of supported claims about them; it has the claim's tense, voice and number, and is used only if none
-of its words occurs on the claim's pages. What can be true of one thing alone, or but once (`was born in Osk`, `directed
-Jaws`, `won the race of 1980`), is left out, because a page may exclude it without naming it; and so is what is said of
-several of the kind with other names, or with another last word (`has Ann Lee as manager`, `is noted for wine`), for which
-the subject's own page may have one of its own. What names a page of the corpus is left out too: that page may decide it.
+Only supported claims are used: a refuted one stays refuted whatever is added. Additions come from other pages, and from
+the predicates of supported claims about them; they have the claim's tense, voice and number, and are used only if none
+of their words occurs on the claim's pages. Statements that can be true of only one thing, or only once (`was born in
+Osk`, `directed Jaws`, `won the race of 1980`), are left out, because a page may exclude it without naming it; and so
+are statements on several of the kind with other names, or with another last word (`has Ann Lee as manager`, `is noted
+for wine`), for which the subject's own page may have one of its own. Statements that name a page of the corpus are left
+out too: that page may decide them.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from lisax.retrieval.titles import unqualified
 from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import words
 
-PAGES_READ = 20_000  # pages, and as many claims, from which phrases are taken
-PERSON = "person"  # the kind of whoever is described by one of PERSON_NOUNS, or called he or she
+PAGES_READ = 20_000  # number of pages, and of claims, from which phrases are taken
+PERSON = "person"  # the kind of subjects described by one of PERSON_NOUNS, or called he or she
 _MOST_WORDS, _MOST_ADDED = 16, 10
 _TRIED = 500  # phrases per claim
-# Attacks with one phrase, at most, or as a share of all claims read: what is added to many a model learns by heart.
+# Attacks with one phrase, at most, or as a share of all claims read: a model learns frequent additions by heart.
 _MOST_USED, _SHARE_USED = 5, 0.01
 _CLAUSES = re.compile(r"[,;:]|\b(?:who|which|that)\b")
 _ENDS = re.compile(
@@ -43,7 +44,7 @@ _ENDS = re.compile(
 )
 _IS_NOUN = re.compile(r"\b(?:is|was|are|were) (?:an?|the|one of the) ([^,;:.()\"]+)")
 _NOUN_PHRASE = re.compile(r"(?:is|was) (?P<phrase>an? (?:[a-zA-Z'-]+ )*[a-z-]+)")
-# What is true of one thing alone, or decided by what a page says in other words.
+# Statements that are true of only one thing, or decided by a page in other words.
 _EXCLUSIVE = re.compile(
     rf"{ONCE.pattern}|\d|\b(?:(?:co-)?(?:directed|wrote|written|created|founded|produced|developed|designed|composed|"
     r"invented|coined)|raised|grew|based|located|situated|headquartered|set|lives?|lived|resides?|resided|buried|owns|owned|"
@@ -58,7 +59,7 @@ _EXCLUSIVE = re.compile(
 )
 _HANGING = re.compile(r"\b(?:of|in|from|for|at|by|with|on|to|about|an?|the|and|or|as|into|[A-Z][a-z]{0,2})$")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d{2})\b")
-_CONTEMPORARIES = 30  # years at most between the first that two pages tell
+_CONTEMPORARIES = 30  # years at most between the first ones on two pages
 _VALUE = re.compile(r"(?:(?:the )?(?:(?<![a-z])[a-z]+ )?[A-Z][\w.'-]*)(?: [A-Z][\w.'-]*)*|\d[\d,.]*")
 _COPULAS = {"is": "present", "are": "present", "was": "past", "were": "past"}
 _HAVE = {"has": "present", "have": "present", "had": "past"}
@@ -67,7 +68,7 @@ _NUMBER = {"is": "s", "was": "s", "has": "s", "are": "p", "were": "p", "have": "
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Form:
-    """`tense` is present or past, `voice` active, passive or copula, `number` s, p or empty where a verb has both."""
+    """`tense` is present or past, `voice` active, passive or copula, `number` s, p or empty if a verb has both."""
 
     tense: str
     voice: str
@@ -83,7 +84,7 @@ class Form:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Phrase:
-    """`text` is said of the page `page`."""
+    """`text` is a statement on the page `page`."""
 
     page: str
     text: str
@@ -137,7 +138,7 @@ class Unverifiable:
             return
         kind, form, told = self._kind(subject.page), form_of(subject.predicate), self._told(claim, subject)
         if kind is None or form is None or "upcoming" in told:
-            return  # what is still to come has been and done nothing
+            return  # a future subject has been and done nothing
         rng = random_of(self._seed, self.kind, claim.id)
         phrase = self._phrase(subject, told, [one for one in self._of_kind[kind] if one.form.goes_with(form)], rng)
         if phrase is None:
@@ -157,7 +158,8 @@ class Unverifiable:
         )
 
     def _phrase(self, subject: Subject, told: set[str], phrases: list[Phrase], rng: random.Random) -> Phrase | None:
-        """The likeliest of the phrases that no page decides of the subject: of what is most like it, and least used."""
+        """The likeliest of the phrases that no page decides of the subject: of the pages most like it, and least
+        used."""
         name = unqualified(self._corpus.page(subject.page).title)[0]
         phrases = rng.sample(phrases, min(_TRIED, len(phrases)))
         alike = {page: self._likeness(page, subject.page) for page in {phrase.page for phrase in phrases}}
@@ -179,8 +181,8 @@ class Unverifiable:
         return 0 if None in (one, two) else len((set(words(one.text)) & set(words(two.text))) - INDEX_STOP_WORDS)
 
     def _contemporary(self, phrase: Phrase, page: str) -> bool:
-        """Whether the same may have happened to a page's subject. What names somebody is of its time, and is left out where
-        one of the two pages tells no year."""
+        """Whether the same may have happened to a page's subject. A phrase that names a person is of its time, and is
+        left out if one of the two pages has no year."""
         years = [self._first_year(name) for name in (phrase.page, page)]
         if None in years:
             return not _VALUE.search(phrase.text)
@@ -203,7 +205,7 @@ class Unverifiable:
 
 
 def _frames(text: str) -> Iterator[tuple[str, str]]:
-    """What is left of a phrase without its names and numbers, or without its last word, and what was taken out."""
+    """A phrase without its names and numbers, or without its last word, and the parts taken out."""
     yield _VALUE.sub("_", text), " ".join(_VALUE.findall(text))
     frame, _, last = text.rpartition(" ")
     if len(frame.split()) > 1:
@@ -211,7 +213,8 @@ def _frames(text: str) -> Iterator[tuple[str, str]]:
 
 
 def predicates(page: Document) -> Iterator[str]:
-    """What a page's sentences say of their subject: from its name or a pronoun to the end of the first clause."""
+    """The statements of a page's sentences on their subject: from its name or a pronoun to the end of the first
+    clause."""
     name, noun = unqualified(page.title)[0], noun_of(page)
     pronouns = ("He", "She") if noun == PERSON else ("It",)
     for line in page.sentences:
@@ -223,13 +226,13 @@ def predicates(page: Document) -> Iterator[str]:
 
 
 def cut(said: str) -> str:
-    """A verb phrase without what follows its first clause."""
+    """A verb phrase without the words after its first clause."""
     end = _ENDS.search(said)
     return (said if end is None else said[: end.start()]).strip()
 
 
 def noun_of(page: Document) -> str | None:
-    """The noun of what a page is about, PERSON for anybody; None if its sentences do not say."""
+    """The noun of a page's subject, PERSON for people; None if its sentences do not have it."""
     first = next((readable(line.text) for line in page.sentences if line.text), "")
     found = _IS_NOUN.search(without_parentheses(first))
     noun = nouns_of(f"a {found[1]}").split()[-1] if found and page.sentences[0].text else None
@@ -240,7 +243,7 @@ def noun_of(page: Document) -> str | None:
 
 
 def form_of(predicate: str) -> Form | None:
-    """Tense, voice and number of a predicate that begins with a finite verb; None where its form does not say."""
+    """Tense, voice and number of a predicate that begins with a finite verb; None if its form leaves them open."""
     said = predicate.split()
     while said and said[0] in ADVERBS:
         said = said[1:]

@@ -41,7 +41,7 @@ def write_folder(
     pages: bool = True,
     settings: Mapping | None = None,
 ) -> dict:
-    """Writes (id, attack) by split and, with `pages`, the corpus beside them. Returns the content of `attacks.json`:
+    """Writes (id, attack) by split and, with `pages`, the corpus next to them. Returns the content of `attacks.json`:
     counts by split, kind and label, and the files. Raises NoAttacks, before writing anything, if there are none.
 
     Files of an earlier run that are not written again are removed; readers would take them for a part of this run."""
@@ -87,7 +87,7 @@ def _files_before(out: Path) -> set[str]:
         return {Path(name).name for name in names}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DataError(
-            "expected what `lisax attack make` writes beside its claims: choose another folder, or remove the file",
+            "expected the file that `lisax attack make` writes next to its claims: choose another folder, or remove the file",
             path=path,
         ) from None
 

@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         restarts = next((word for word in arguments if not word.startswith("-")), None) in RESTARTS
         print(
-            f"lisax: interrupted; the same command {'starts again' if restarts else 'goes on from here'}",
+            f"lisax: interrupted; the same command {'starts again' if restarts else 'resumes'}",
             file=sys.stderr,
         )
         return 130

@@ -42,7 +42,7 @@ def ask(
     min_confidence: Annotated[
         Probability | None,
         Option(
-            "Say `no answer here`, with its probability, where the likeliest answer has a lower probability.",
+            "Return `no answer here`, with its probability, if the likeliest answer has a lower probability.",
             default="as fitted by `lisax run cltr` for a model of tables; none for a reader",
         ),
     ] = None,
@@ -54,7 +54,7 @@ def ask(
     lisax ask "Where was Vova Brugard born?" --index INDEX --model reader
     """
     if (corpus is None) == (index is None):
-        raise click.UsageError("say what to ask: --corpus DIR or --index INDEX")
+        raise click.UsageError("give the source of answers: --corpus DIR or --index INDEX")
     from lisax.predict.checking import ask as answers_to
 
     found = answers_to(

@@ -37,7 +37,7 @@ def make(
     ] = (),
     seed: Annotated[int, Option("The same seed gives the same attacks.")] = 0,
     layout: Annotated[Literal["plain", "fever"], Option("Layout of the output.")] = "plain",
-    without_pages: Annotated[bool, Option("Do not write the corpus beside the claims.")] = False,
+    without_pages: Annotated[bool, Option("Do not write the corpus next to the claims.")] = False,
     model: Annotated[
         Local | None,
         Option(
@@ -82,7 +82,7 @@ def review(
         Option(
             "A folder with pages, or an index, for the text of the evidence.",
             "DIR",
-            "the pages beside --attacks, if any",
+            "the pages next to --attacks, if any",
         ),
     ] = None,
 ) -> None:

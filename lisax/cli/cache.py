@@ -27,7 +27,7 @@ def tasks(
     min_shards: Annotated[
         Count, Option("Minimum number of files per split; at least the number of training hosts.")
     ] = 64,
-    overwrite: Annotated[bool, Option("Overwrite what the folder already caches.")] = False,
+    overwrite: Annotated[bool, Option("Overwrite the folder's caches.")] = False,
     runner: Runner = "FnApiRunner",
     pipeline_options: PipelineOptions = "",
 ) -> None:

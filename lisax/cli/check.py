@@ -14,16 +14,16 @@ STREAM = Path("-")  # standard input, standard output
 MinConfidence = Annotated[
     Probability | None,
     Option(
-        "Label a claim NOT ENOUGH INFO where the verifier's label has a lower probability; the verdict then says "
-        "`abstained`. Dates still decide where they can.",
+        "Label a claim NOT ENOUGH INFO if the verifier's label has a lower probability; the verdict is then "
+        "`abstained`. Dates still decide if they can.",
         default="none: every verdict has its most probable label",
     ),
 ]
 Calibrate = Annotated[
     bool,
     Option(
-        "Fit the temperature of the model's probabilities on these claims, which are labelled and not those that it was "
-        "trained on, and store it with the model; of a pointwise model, for this --aggregate alone. The file of verdicts "
+        "Fit the temperature of the model's probabilities on these claims, which are labelled and not its training "
+        "claims, and store it with the model; of a pointwise model, only for this --aggregate. The file of verdicts "
         "then has the probabilities from before."
     ),
 ]
@@ -67,7 +67,7 @@ def check(
             "The model that labels claims: a labeller, an evidence pointer or a model of tables, as a MODEL_DIR, "
             "one of its checkpoints, or a bundle; or a published one, hf:OWNER/NAME.",
             "DIR",
-            default="the shipped labeller over text, an adapter of MiniLM; over tables alone the one of these, if one is shipped",
+            default="the shipped labeller over text, an adapter of MiniLM; over only tables the labeller of these, if one is shipped",
             names=("--verifier", "--model"),
         ),
     ] = None,
@@ -104,7 +104,7 @@ def check(
         str | None,
         Option(
             "The model that orders the evidence: a ranker's folder, a published one (hf:OWNER/NAME), bm25, or a sentence "
-            "encoder such as minilm, whose vectors count beside BM25. FIRST,SECOND: the second compares the best of the "
+            "encoder such as minilm, whose vectors count besides BM25. FIRST,SECOND: the second compares the best of the "
             "first (duoT5).",
             "DIR",
             default="over text the shipped one; with --model and without its encoder (lisax models get minilm) bm25",
@@ -121,17 +121,17 @@ def check(
         float | None,
         Option(
             "For table fusion: claims with at most this sufficiency have not enough information.",
-            default="the one that was chosen in training",
+            default="the one chosen in training",
         ),
     ] = None,
     min_confidence: MinConfidence = None,
     calibrate: Calibrate = False,
-    temporal: Annotated[bool, Option("Let the dates of claim and evidence decide where they can.")] = False,
+    temporal: Annotated[bool, Option("Let the dates of claim and evidence decide if they can.")] = False,
     hops: Annotated[Literal["1", "2"], Option("2: also search pages that sentences of the first pages name.")] = "1",
     documents: Annotated[Count, Option("Number of pages or passages to retrieve.")] = 20,
     candidates: Annotated[Count, Option("How many of their sentences, rows or edges are ranked.")] = 100,
     evidence: Annotated[
-        Count | None, Option("How many sentences or tables the model reads.", default="as many as in training")
+        Count | None, Option("How many sentences or tables the model reads.", default="as in training")
     ] = None,
     skip_bad: SkipBad = False,
     json: Annotated[bool, Option("Print the verdict on a single claim as JSON.")] = False,
@@ -148,7 +148,7 @@ def check(
         raise click.UsageError("give one claim in quotation marks, or --claims FILE (`-` for standard input)")
     if sum((corpus is not None, index is not None, wikipedia, mediawiki is not None)) != 1:
         raise click.UsageError(
-            "say what to check against: one of --corpus DIR, --index INDEX, --wikipedia and --mediawiki URL"
+            "give the evidence to check against: one of --corpus DIR, --index INDEX, --wikipedia and --mediawiki URL"
         )
     if (wikipedia or mediawiki) and hops == "2":
         raise click.UsageError("--hops 2 needs an index: give --corpus DIR or --index INDEX")

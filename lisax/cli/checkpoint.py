@@ -34,14 +34,14 @@ def import_(
     out: Out,
     vocabulary: Annotated[
         Fetched | None,
-        Option("The SentencePiece model that the checkpoint was trained with.", "FILE", "the one beside it"),
+        Option("The SentencePiece model that the checkpoint was trained with.", "FILE", "the one next to it"),
     ] = None,
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
 ) -> None:
     """Write a checkpoint in LisaX's own layout, with model.json.
 
-    The gin files give the architecture where it cannot be read from the source.
+    The gin files give the architecture if it cannot be read from the source.
 
         lisax checkpoint import t5-base/ --out model
     """

@@ -29,7 +29,7 @@ def demo(
     serve: Annotated[
         bool,
         Option(
-            "Instead of training: open the page over the world (200 pages, if --pages says nothing else) or --data, with the "
+            "Instead of training: open the page over the world (200 pages, unless --pages is given) or --data, with the "
             "models that ship."
         ),
     ] = False,

@@ -23,7 +23,7 @@ def export(
     ] = ("bundle",),
     adapter: Annotated[
         bool,
-        Option("Write a trained adapter alone, a small file: the model that it stands beside is read when it is used."),
+        Option("Write only a trained adapter, a small file: its backbone is read when it is used."),
     ] = False,
 ) -> None:
     """Write a trained model as a bundle for inference: safetensors, model.json and vocabulary.

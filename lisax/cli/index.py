@@ -24,7 +24,7 @@ Source = Literal["text", "tables", "graphs"]
 Vectors = Annotated[
     Local | None,
     Option(
-        "Also encode what is indexed, so that it is searched by BM25 and vectors together: a name that `lisax models "
+        "Also encode the indexed texts, so that the index is searched by BM25 and vectors together: a name that `lisax models "
         "list` shows, hf:OWNER/NAME@REVISION, or the folder of an encoder. An interrupted encoding resumes.",
         "MODEL",
         "with --add, the model of the index's vectors",
@@ -149,7 +149,7 @@ def mixed(
     if verbalized is not None and sources.keys() <= {SOURCES["text"]}:
         raise click.UsageError(
             "--verbalized is of tables and graphs, and "
-            + ("--source names text alone" if source else f"{corpus} has none")
+            + ("--source names only text" if source else f"{corpus} has none")
         )
     form = "raw" if verbalized is None else "verbalized"
     index = add_sources(sources, out, form=form) if add else build_index(sources, out, form=form, **settings)
@@ -183,8 +183,8 @@ def vectors(
     approximate: Annotated[
         Literal["lists", "hnsw"] | None,
         Option(
-            "Also add what finds near vectors without comparing all: an inverted file, which stays on disk, for millions "
-            "of texts; or an HNSW graph, in memory, the faster one for a question at a time.",
+            "Also add a structure that finds near vectors without comparing all: an inverted file, which stays on disk, for millions "
+            "of texts; or an HNSW graph, in memory, which is faster for single questions.",
             default="all are compared",
         ),
     ] = None,
@@ -247,8 +247,8 @@ def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, fl
 
 
 def _encoder(model, index, add: bool):
-    """The model to encode with: the one that was given, or with `add` that of the vectors that the index has; None for
-    an index without vectors."""
+    """The model to encode with: the given one, or with `add` that of the vectors that the index has; None for an index
+    without vectors."""
     from lisax.retrieval.dense import source_of_vectors
 
     if model is None and add:

@@ -62,8 +62,8 @@ def get(
 
 
 def show(model: Annotated[Place, Argument("A name, or a checkpoint of any kind.", "MODEL")]) -> None:
-    """Print what a model is: kind, parameters, vocabulary; of a published one that is listed, its job, prompt, answers
-    and licence too.
+    """Describe a model: kind, parameters, vocabulary; of a published one that is listed, its job, prompt, answers and
+    licence too.
 
     lisax models show minilm
     lisax models show hf:castorini/monot5-base-msmarco

@@ -17,12 +17,12 @@ from lisax.cli.verbs import Argument, Local, Option
 def reproduce(
     name: Annotated[str | None, Argument("A row of --list.", "NAME")] = None,
     *,
-    list_: Annotated[bool, Option("Print all rows with what is recorded, and run nothing.", names=("--list",))] = False,
+    list_: Annotated[bool, Option("Print all rows with recorded figures; run nothing.", names=("--list",))] = False,
     format: Annotated[Literal["text", "markdown"], Option("Of --list.", default="text")] = "text",
     on: Annotated[
         Literal["nothing", "minilm", "larger"] | None,
         Option(
-            "What the run starts from: random weights, MiniLM, or larger weights, which --gin_bindings name.",
+            "The start of the run: random weights, MiniLM, or larger weights, which --gin_bindings name.",
             default="the only one there is",
         ),
     ] = None,
@@ -37,7 +37,7 @@ def reproduce(
 ) -> int:
     """Run a row of the papers' tables again and compare its figures with the recorded ones.
 
-    Prints one line, OK or what was found beside what is recorded; then the exit code is 1.
+    Prints one line, OK or the figures found and the recorded ones; then the exit code is 1.
 
     lisax reproduce --list
     lisax reproduce tabfact-exact --data TABFACT

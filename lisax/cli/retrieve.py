@@ -16,12 +16,12 @@ from lisax.cli.verbs import Count, Local, Option, SkipBad
 if TYPE_CHECKING:
     from lisax.retrieval.run_files import Written
 
-Out = Annotated[Local, Option("TREC run to write; left alone if the same command has finished it.", "RUN")]
+Out = Annotated[Local, Option("TREC run to write; kept if the same command has finished it.", "RUN")]
 Claims = Annotated[Local, Option("Claims in any layout that `lisax data check` reads.", "FILE")]
 Weight = Annotated[
     float | None,
     click.FloatRange(min=0),
-    Option("Weight of vectors beside BM25, where the index has them; 0: BM25 alone.", "X", "the index's own, or 1.5"),
+    Option("Weight of vectors against BM25, if the index has them; 0: only BM25.", "X", "the index's own, or 1.5"),
 ]
 Cluster = Annotated[
     str | None, Option("Search BM25 in this cluster's index, filled by `lisax index cluster`.", "URL/NAME")
@@ -49,7 +49,7 @@ def documents(
         ),
     ] = None,
     cache: Annotated[
-        Local | None, Option("Cache file for the wiki's answers.", "FILE", "mediawiki.sqlite beside the run")
+        Local | None, Option("Cache file for the wiki's answers.", "FILE", "mediawiki.sqlite next to the run")
     ] = None,
     cluster: Cluster = None,
     weight: Weight = None,
@@ -101,7 +101,7 @@ def cells(
     k: Annotated[Count, Option("Tables retrieved per claim.")] = 10,
     mode: Annotated[
         Literal["spans", "linked"],
-        Option("Take the claim's entities from the claim alone, or from TabFact's linking against the gold table."),
+        Option("Take the claim's entities from only the claim, or from TabFact's linking against the gold table."),
     ] = "spans",
 ) -> None:
     """Retrieve tables for claims by their cells; prints hits if the claims have evidence.
@@ -194,7 +194,7 @@ def weight(
     split: Annotated[str | None, Option("Split of a folder's questions.", default="dev")] = None,
     keep: Annotated[bool, Option("Search this index with the best weight from now on.")] = False,
 ) -> None:
-    """Fit the weight of vectors beside BM25 to claims or questions whose evidence is known, for `--weight`; prints the
+    """Fit the weight of vectors against BM25 to claims or questions whose evidence is known, for `--weight`; prints the
     mean average precision of pages or tables for each weight.
 
     lisax retrieve weight --index INDEX --questions questions.train.jsonl --keep

@@ -137,9 +137,7 @@ def cltr(
     lisax run cltr --data WTQ --model OUT/models/parts --out TRANSFER
     """
     if model is None and (column_model or aggregation_model):
-        raise click.UsageError(
-            f"{'--column-model' if column_model else '--aggregation-model'} belongs beside --model DIR"
-        )
+        raise click.UsageError(f"{'--column-model' if column_model else '--aggregation-model'} needs --model DIR")
     if folds is not None and (until is not None or dry_run):
         flag = "--dry-run shows the stages" if dry_run else "--until names a stage"
         raise click.UsageError(f"{flag} of one run: leave it out with --folds")
@@ -228,7 +226,7 @@ def _settings(
 
 
 def _run(name: str, settings: RunSettings, data: Path | None, pages: int | None = None, **options: Any) -> None:
-    """Runs a paper on the data or, without any, on a generated world of so many pages."""
+    """Runs a paper on the data or, without any, on a generated world of this number of pages."""
     from lisax.papers.running import WorldSettings, run_paper
 
     run_paper(name, settings, data if data is not None else WorldSettings(pages), **options)

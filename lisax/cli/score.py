@@ -135,7 +135,7 @@ def text(
     predictions: Annotated[Local, Option('JSON Lines {"id", "text"}, as `lisax verbalize` writes them.', "FILE")],
     measure: Annotated[
         tuple[Literal["meteor", "bertscore"], ...],
-        Option("An optional measure to require (METEOR is always reported where its data is available)."),
+        Option("An optional measure to require (METEOR is always reported if its data is available)."),
     ] = (),
     json: Json = False,
 ) -> None:

@@ -51,29 +51,27 @@ def serve(
     temporal: Annotated[
         bool,
         Option(
-            "Let the dates of claim and evidence decide where they can, as `lisax verify --temporal` does; the page "
+            "Let the dates of claim and evidence decide if they can, as `lisax verify --temporal` does; the page "
             "shows which dates decided."
         ),
     ] = False,
     min_confidence: Annotated[
         Probability | None,
         Option(
-            "Label a claim NOT ENOUGH INFO, and say that a question has no answer here, where the likeliest label or "
-            "answer has a lower probability; the page says so.",
+            "Label a claim NOT ENOUGH INFO, and answer a question with `no answer here`, if the likeliest label or "
+            "answer has a lower probability; the page shows this.",
             default="none for claims; for questions over tables as fitted by `lisax run cltr`",
         ),
     ] = None,
     rate_limit: Annotated[
         Rate | None,
         Option(
-            "Calls of the API a second from one address, and five seconds' worth of them at once; what is more gets 429.",
+            "Calls of the API per second from one address, and five seconds' worth of them at once; further calls get 429.",
             "N",
             default="none",
         ),
     ] = None,
-    log_json: Annotated[
-        bool, Option("Log each request, and what goes wrong, as a line of JSON on standard error.")
-    ] = False,
+    log_json: Annotated[bool, Option("Log each request and each error as a line of JSON on standard error.")] = False,
     mcp: Annotated[
         bool,
         Option(

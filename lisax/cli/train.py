@@ -24,7 +24,7 @@ def train(
         bool,
         Option(
             "One of several processes that train together; on a TPU pod and under Slurm or Open MPI they find each "
-            f"other, elsewhere the next three say how (also {MULTIPROCESS}=1).",
+            f"other, elsewhere the next three are needed (also {MULTIPROCESS}=1).",
             names=("--multiprocess", "--multiprocess_gpu"),
         ),
     ] = False,

@@ -33,9 +33,7 @@ def verbalize(
     beams: Annotated[Count | None, Option("Hypotheses of the model per input.", default="10")] = None,
     pairs: Annotated[
         Count | None,
-        Option(
-            "Maximum number of cells or edges per input of the model.", default="as many as the model's inputs hold"
-        ),
+        Option("Maximum number of cells or edges per input of the model.", default="as fits the model's inputs"),
     ] = None,
     no_check: Annotated[bool, Option("Keep the model's first hypothesis, faithful or not.")] = False,
 ) -> None:

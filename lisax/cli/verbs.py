@@ -36,7 +36,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
 class PathAt(click.ParamType):
-    """A path, built by one of the functions of `lisax.files.places`, which define where it may be."""
+    """A path, built by one of the functions of `lisax.files.places`, which define its allowed locations."""
 
     name = "path"
 
@@ -58,8 +58,8 @@ Rate = Annotated[float, click.FloatRange(min=0, min_open=True)]  # a second
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """The help of an option, annotated beside its type. `default` is the default to show where the function computes
-    it; `names` are the flags where they differ from the parameter's name with dashes (T5X's flags do)."""
+    """The help of an option, annotated with its type. `default` is the default to show where the function computes it;
+    `names` are the flags if they differ from the parameter's name with dashes (T5X's flags do)."""
 
     help: str
     metavar: str | None = None

@@ -28,7 +28,7 @@ def verify(
     temporal: Annotated[
         bool,
         Option(
-            "Let the dates of claim and evidence decide where they can. Predictions decided so have the rule, words "
+            "Let the dates of claim and evidence decide if they can. Predictions decided so have the rule, words "
             "and dates in their field `temporal`."
         ),
     ] = False,
@@ -38,13 +38,13 @@ def verify(
             "For table fusion: claims with at most this sufficiency have not enough information; -inf decides every "
             "claim that has a table. With a threshold that was not chosen on validation data the label has no "
             "probability.",
-            default="the one that `lisax run open-tables` chose on dev, where its data has such claims",
+            default="the one that `lisax run open-tables` chose on dev, if its data has such claims",
         ),
     ] = None,
     min_confidence: MinConfidence = None,
     calibrate: Calibrate = False,
     columns: Annotated[
-        Count | None, Option("Columns kept per table; the default is as many as the model was trained on, or 3.")
+        Count | None, Option("Columns kept per table; the default is the number that the model was trained on, or 3.")
     ] = None,
     prompt: Prompt = None,
     label_words: LabelWords = None,

@@ -25,9 +25,9 @@ Value = tuple  # a text's value: ("number", Decimal), ("date", year, month, day)
 CLOSENESS = 0.75
 LONGEST_MARKS = 200  # in characters
 
-NO_CELL = "questions whose answer is no cell of their table (their evidence is the table alone)"
-SEVERAL_COLUMNS = "questions whose answer stands in several columns (their evidence is the table alone)"
-COUNT = "questions for a number that may be one of rows (their evidence is the table alone)"
+NO_CELL = "questions whose answer is not a cell of their table (their evidence is the table)"
+SEVERAL_COLUMNS = "questions whose answer is in several columns (their evidence is the table)"
+COUNT = "questions for a number that may be one of rows (their evidence is the table)"
 
 _ASKS_NUMBER = re.compile(r"\b(how many|how much|numbers? of|total|amount|difference|average)\b", re.IGNORECASE)
 _MARKS = re.compile(r"(\[[^\[\]]{1,12}\]|[*†‡§¶^])+\s*$")
@@ -136,7 +136,7 @@ def may_be_count(question: str, table: Table, answers: Sequence[str]) -> bool:
 def evidence_of(
     question: str, table: Table, answers: Sequence[str], *, warn: Callable[[str], None], known: bool = False
 ) -> tuple[str, ...]:
-    """The ids of the cells that contain the answers. If none are found, the table's id alone, with a call of `warn`.
+    """The ids of the cells that contain the answers. If none are found, only the table's id, with a call of `warn`.
 
     An answer in several columns does not show which of them was asked for, and one that `may_be_count` need not be a
     cell: their cells are not taken, unless the answers are `known` to be cells.

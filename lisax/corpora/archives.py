@@ -88,7 +88,7 @@ def read_files(
     """Yields (name, content) of each file of a .zip or .tar(.gz|.bz2|.xz) whose name ends in `suffix`, one in memory at
     a time and none on disk.
 
-    Raises `DataError` for what `unpack` refuses, and for a file of more than `largest_bytes`.
+    Raises `DataError` for archives that `unpack` refuses, and for a file of more than `largest_bytes`.
     """
     archive = Path(archive)
     seen: set[PurePosixPath] = set()
@@ -153,8 +153,8 @@ def _zipped(archive: Path, room: _Room) -> Iterator[tuple[PurePosixPath, BinaryI
                 raise DataError(f"the archive holds a link, {info.filename!r:.80}", path=archive)
             if info.compress_type == zipfile.ZIP_BZIP2:  # 16 kB of it may be gigabytes, unpacked at once
                 raise DataError(
-                    f"{info.filename!r:.80} is compressed with bzip2, which is not read in a zip: pack it "
-                    "anew, as zip does by itself",
+                    f"{info.filename!r:.80} is compressed with bzip2, which is not read in a zip: pack it again "
+                    "with zip's default compression",
                     path=archive,
                 )
         room.check(sum(info.file_size for info in infos))

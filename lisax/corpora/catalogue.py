@@ -23,7 +23,7 @@ class Download:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """A dataset. Without `files` it cannot be downloaded directly, and `note` says what to do instead."""
+    """A dataset. Without `files` it cannot be downloaded directly, and `note` gives the way to get it."""
 
     name: str
     title: str

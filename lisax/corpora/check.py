@@ -97,7 +97,7 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
             ):
                 for unit in units:
                     wanted.setdefault(unit, (path, line, f"claim {claim.id!r}", field))
-            # BEIR judges a query in several splits; elsewhere this would leak from the training split.
+            # BEIR has queries with judgements in several splits; elsewhere this would leak from the training split.
             if stream_of.setdefault(claim.id, name) != name and dataset.layout != "beir":
                 watch.problem(
                     DataError(

@@ -83,7 +83,7 @@ def download(
         _notes(partial).unlink(missing_ok=True)
         raise DownloadError(
             f"{url}: the checksum is wrong: expected {checksum}, found {found}; "
-            "what was received is deleted, run the same command again"
+            "the received file is deleted, run the same command again"
         )
     os.replace(partial, destination)
     _notes(partial).unlink(missing_ok=True)
@@ -91,7 +91,7 @@ def download(
 
 
 def _attempt(url: str, partial: Path, checked: bool, patience: Patience, progress) -> None:
-    """Sends one request: continues `partial` if that is safe, otherwise starts it anew.
+    """Sends one request: continues `partial` if that is safe, otherwise starts it again.
 
     It is safe if the server confirms that the file is the same, or if the checksum is verified afterwards.
     """
@@ -110,7 +110,7 @@ def _attempt(url: str, partial: Path, checked: bool, patience: Patience, progres
                 return
             if response.status_code == 416:
                 partial.unlink()
-                raise _TryAgain("the server's file is not the one that was begun")
+                raise _TryAgain("the server's file is not the file that was begun")
             if response.status_code in (408, 429) or response.status_code >= 500:
                 raise _TryAgain(f"the server answers {response.status_code} {response.reason}")
             if response.status_code not in (200, 206):

@@ -1,10 +1,10 @@
-"""The encoding of a text that does not say it."""
+"""Guesses the encoding of a text that does not declare it."""
 
 from __future__ import annotations
 
 SAMPLE = 1 << 18  # bytes that a guess is made from
-# What spreadsheets and editors save beside UTF-8. The first of equally good ones counts: a few accented letters do not
-# tell the encodings of Windows apart.
+# The encodings other than UTF-8 that spreadsheets and editors save. The first of equally good ones counts: a few
+# accented letters do not distinguish the encodings of Windows.
 COMMON = (
     "cp1252",
     "cp1250",
@@ -22,12 +22,12 @@ MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf
 
 
 def marked(content: bytes) -> str | None:
-    """The encoding that a byte order mark at the start names, but for that of UTF-8; None where there is none."""
+    """The encoding that a byte order mark at the start names, but for that of UTF-8; None if there is none."""
     return next((name for mark, name in MARKS.items() if content.startswith(mark)), None)
 
 
 def guess(content: bytes) -> str | None:
-    """The encoding that a text which is not UTF-8 is most likely in; None for what looks like no text."""
+    """The encoding that a text which is not UTF-8 is most likely in; None for content that does not look like text."""
     from charset_normalizer import from_bytes  # imported here: most texts are UTF-8
 
     sample = content[:SAMPLE]
@@ -37,14 +37,14 @@ def guess(content: bytes) -> str | None:
     best = found.best()
     if best is None:
         return None
-    # Western European where it is as free of oddities as the best.
+    # Western European if it is as free of oddities as the best.
     western = next((one for one in found if "cp1252" in one.could_be_from_charset), None)
     return "cp1252" if western is not None and western.chaos <= best.chaos else best.encoding
 
 
 def decoded(content: bytes) -> tuple[str, str | None]:
-    """(text, encoding): UTF-8, or as its byte order mark says (encoding None), or as it is most likely. Raises
-    UnicodeDecodeError for what looks like no text."""
+    """(text, encoding): UTF-8, or by its byte order mark (encoding None), or as it is most likely. Raises
+    UnicodeDecodeError for content that does not look like text."""
     if (encoding := marked(content)) is not None:
         return content.decode(encoding), None
     try:

@@ -95,7 +95,7 @@ def _evidence_sets(row: Row, label: Label) -> tuple[tuple[str, ...], ...]:
     sets: dict[frozenset[str], tuple[str, ...]] = {}
     for i, annotation in enumerate(row.each("evidence", row.get("evidence", list), list)):
         if label is Label.NOT_ENOUGH_INFO:
-            # FEVER 2.0 writes sentence -1 for a page without a sentence.
+            # FEVER 2.0 writes sentence -1 if no sentence of the page is meant.
             annotation = [item for item in annotation if not (isinstance(item, list) and item[3:] == [-1])]
         units = [_evidence_unit(row, f"evidence[{i}][{j}]", item) for j, item in enumerate(annotation)]
         if label is Label.NOT_ENOUGH_INFO:
@@ -112,7 +112,7 @@ def _evidence_sets(row: Row, label: Label) -> tuple[tuple[str, ...], ...]:
 
 
 def _evidence_unit(row: Row, field: str, item) -> str | None:
-    """The sentence id of `[annotation, evidence, page, sentence]`; None where page and sentence are null."""
+    """The sentence id of `[annotation, evidence, page, sentence]`; None if page and sentence are null."""
     if not isinstance(item, list) or len(item) != 4:
         raise row.error(field, f"expected [annotation, evidence, page, sentence], found {item!r:.80}")
     page, number = item[2:]
@@ -252,7 +252,9 @@ def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...], scores
         probabilities = tuple(row.each("label_probabilities", map(by_label.get, map(str, LABELS)), float))
     scores = () if None in scores else tuple(row.each("evidence_scores", scores, float))
     if scores and len(scores) != len(evidence):
-        raise row.error("evidence_scores", f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
+        raise row.error(
+            "evidence_scores", f"expected {len(evidence)} scores, one per piece of evidence, found {len(scores)}"
+        )
     name = row.get("predicted_label", str)
     if name not in LABEL_NAMES:
         raise row.error("predicted_label", f"unknown label {name!r:.80}; expected {', '.join(map(repr, LABEL_NAMES))}")

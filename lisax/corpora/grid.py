@@ -27,7 +27,7 @@ LIMITS = TableLimits()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
-    """Where a table was read, the callback for warnings, and the limits of the table."""
+    """The place of a table in its file, the callback for warnings, and the limits of the table."""
 
     path: Path
     line: int | None

@@ -120,7 +120,7 @@ def decode(content: bytes, place: Place) -> str:
         except (UnicodeError, LookupError):
             continue
     guessed = guess(content) or "cp1252"
-    place.warn(f"pages that are neither UTF-8 nor what they declare (read as {guessed})")
+    place.warn(f"pages that are neither UTF-8 nor in the encoding that they declare (read as {guessed})")
     return content.decode(guessed, errors="replace")
 
 
@@ -268,7 +268,7 @@ class _Parser(HTMLParser):
         table.in_row, table.in_hidden_row, table.open_to = True, is_hidden, None
         if is_hidden:
             return
-        # The header and as many rows as the limit.
+        # The header and the limit's number of rows.
         if len(table.rows) <= self.row_limit and self.kept < self.cell_limit and table is not self.beyond:
             table.rows.append([])
             self.kept += 1

@@ -230,7 +230,7 @@ def read_claims(path, watch: Watch | None = None, *, skip_bad: bool = False) -> 
     """Reads the claims of one file in any layout of `open_folder`, recognised by its name and the fields of its lines.
 
     For BEIR this is queries.jsonl, or the queries that a qrels/*.tsv judges. FoolMeTwice numbers sentences over all of
-    its files, so the files beside this one are read too. `skip_bad`: see `reading.skipping`.
+    its files, so the files next to this one are read too. `skip_bad`: see `reading.skipping`.
     """
     if skip_bad:
         return skipping(functools.partial(read_claims, path), skip_bad)

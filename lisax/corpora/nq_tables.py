@@ -4,8 +4,8 @@
     interactions/{train,dev,test}.jsonl    {"id", "table", "questions": [{"id", "originalText", "answer",
                                             "alternativeAnswers"}]}
 
-An answer is {"answerTexts", "answerCoordinates"?}. Its cells are those of the coordinates, or else those that contain
-its texts (see `answer_cells`); if there are none, the evidence is the table alone. The alternatives are other
+An answer is {"answerTexts", "answerCoordinates"?}. Its cells are those of the coordinates, or else the cells that
+contain its texts (see `answer_cells`); if there are none, the evidence is the table. The alternatives are other
 annotators' answers, any of which may be right. A table within an interaction may have only its id; it is then looked
 up. White space in a table's id becomes an underscore.
 """
@@ -135,7 +135,7 @@ def _question(row: Row, table: Table) -> Question:
                 or j not in range(len(table.header))
             ):
                 raise row.error("answerCoordinates", f"the table has no cell ({i}, {j})")
-        held = [(i, j) for i, j in coordinates if table.rows[i][j].strip()]  # an empty cell is no answer
+        held = [(i, j) for i, j in coordinates if table.rows[i][j].strip()]  # an empty cell is not an answer
         cells += (cell_id(table.id, *place) for place in held or answer_cells.find_cells(table, wanted))
     if len({cell.rpartition("c")[2] for cell in cells}) != 1:
         row.warn(answer_cells.SEVERAL_COLUMNS if cells else answer_cells.NO_CELL)

@@ -190,11 +190,11 @@ def _read_markdown(text: str) -> tuple[str, list[str]]:
     return title, blocks
 
 
-# Written out, since an expression looks for the end of each mark anew: 100 KB of `[` take it minutes.
+# Written out, since an expression looks for the end of each mark again: 100 KB of `[` take it minutes.
 
 
 def _without_links(line: str, opening: str, keeps_text: bool) -> str:
-    """`line` with the text alone, or nothing, in the place of each `[text](address)`."""
+    """`line` with only the text, or nothing, in the place of each `[text](address)`."""
     parts, done, middle = [], 0, -1
     while (middle := line.find("](", searched := middle + 1)) >= 0:
         start = line.find(opening, max(searched, line.rfind("]", searched, middle) + 1), middle)
@@ -208,7 +208,7 @@ def _without_links(line: str, opening: str, keeps_text: bool) -> str:
 
 
 def _without_emphasis(line: str) -> str:
-    """`line` without the marks around what is strong, emphasised or code."""
+    """`line` without the marks of strong, emphasised or code text."""
     parts, done, at, unended = [], 0, 0, set()
     while found := _EMPHASIS.search(line, at):
         at = found.start() + 1

@@ -1,5 +1,5 @@
-"""The text of a PDF file, read by pypdf (extra `pdf`). A file of a few kilobytes can ask for as much memory and time as it
-likes: the caller is a process that has little of both. Nothing in a file is ever run."""
+"""The text of a PDF file, read by pypdf (extra `pdf`). A file of a few kilobytes can ask for any amount of memory and
+time: the caller is a process that has little of both. Nothing in a file is ever run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lisax.records import Document, Sentence, check_id
 
 SECONDS = 30  # of the processor, after which no further page of a file is begun
 PAGES, CHARACTERS = 1_000, 4 << 20
-_HYPHEN = re.compile(r"(\w)[-\u00ad]\n(?=[a-z\u00df-\u024f])")  # a word that goes on in the next line
+_HYPHEN = re.compile(r"(\w)[-\u00ad]\n(?=[a-z\u00df-\u024f])")  # a word that continues in the next line
 
 
 def read_page(path: Path, name: str, watch: Watch) -> Document:

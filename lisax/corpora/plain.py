@@ -10,9 +10,9 @@
 Each member of a claim's `evidence` is a complete set of unit ids; sentence n (from 0) of page P is `P_n`. Evidence sets
 with rows `T#r{i}` or edges `G#e{i}`, which train models on an index of all sources, are in `mixed_evidence`. A
 question's `evidence` is a list of single ids, each of which contains an answer: cell j of row i of table T is
-`T#r{i}c{j}`. `operation` is none, max, min, count, sum or average, and missing where it is unknown; `operands` are the
-cells of a count, a sum or an average. `label` is SUPPORTS, REFUTES or NOT ENOUGH INFO, and missing for claims to be
-judged. Ids have no white space. Ids and texts are in NFC. Reading what is written here returns equal records.
+`T#r{i}c{j}`. `operation` is none, max, min, count, sum or average, and missing if unknown; `operands` are the cells of
+a count, a sum or an average. `label` is SUPPORTS, REFUTES or NOT ENOUGH INFO, and missing for claims to be judged. Ids
+have no white space. Ids and texts are in NFC. Reading a written file returns equal records.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lisax.records import Claim, Document, Graph, Operation, Question, Sentence,
 
 
 def _own(record_id: str, original: int | str) -> int | str | None:
-    """The original id where it differs from ours."""
+    """The original id if it differs from ours."""
     return None if original == record_id else original
 
 

@@ -1,6 +1,6 @@
 """How all readers handle errors and warnings.
 
-By itself a reader raises the first problem as a `DataError`. `lisax data check` passes a `Watch` that continues and
+By default a reader raises the first problem as a `DataError`. `lisax data check` passes a `Watch` that continues and
 collects problems. Known oddities of the owners' files (a blank page in FEVER's dump, a sentence broken over two lines)
 are warnings: counted by kind and logged once at the end, never silent.
 
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 Record = TypeVar("Record")
 
 KEPT_KINDS, SHOWN_OF_A_KIND, LINES_OF_A_KIND = 100, 3, 5
-# The variable parts of problems of one kind: numbers, quoted texts, and what was found.
+# The variable parts of problems of one kind: numbers, quoted texts, and found values.
 _VARYING = re.compile(r"""\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|found .*""", re.DOTALL)
 LARGEST_JSON_MEMBER = 1 << 23
 _MEMBER = re.compile(r'\s*([{,])\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
@@ -80,7 +80,7 @@ class Watch:
     """Collects the problems and warnings of readers. `keep_going`: remember problems instead of raising the first.
     `labels`: additional names of labels; claims whose label name maps to None are left out.
 
-    `where` is the (file, line) of the last yielded record; the line is None where the file is one value.
+    `where` is the (file, line) of the last yielded record; the line is None if the file is one value.
     """
 
     def __init__(self, keep_going: bool = False, labels: Mapping[str, Label | None] | None = None):
@@ -186,7 +186,7 @@ def label_of(name: str, names: Mapping[str, Label], watch: Watch, **where: Any) 
 
 def label_hint(name: str) -> str:
     return (
-        f"; data with other labels are registered with what they stand for, labels={{{name!r:.80}: 'REFUTES'}}, or "
+        f"; data with other labels are registered with their meaning, labels={{{name!r:.80}: 'REFUTES'}}, or "
         "None to leave such claims out"
     )
 

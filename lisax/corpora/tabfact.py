@@ -11,7 +11,7 @@ All files may also be in the folder itself, and `all_csv` may be `all_csv.tar.gz
 (`{"id", "table", "claim", "label", "subset"}`, as written). A table is either simple or complex, and so are all its
 claims. The owners' `val` is our `dev`. A claim's id is `{table}:{n}`, n counting from 0 in its file (lines of
 `train_core.jsonl` have their own ids). Titles come from `table_to_page.json`, captions from the files of claims; a
-table without a caption there gets its title, which is what the owners' captions are.
+table without a caption there gets its title, as the owners' captions are titles.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def parse_entry(path: Path, table: str, entry: Any, watch: Watch) -> tuple[list[
         raise DataError("expected [claims, labels, caption]", path=path, field=table)
     texts, labels = entry[0], entry[-2]
     if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
-        raise DataError("expected as many claims as labels", path=path, field=table)
+        raise DataError("expected one label per claim", path=path, field=table)
     found: list[Label | None] = []
     for text, label in zip(texts, labels):
         if not isinstance(text, str) or not text.strip():

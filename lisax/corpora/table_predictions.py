@@ -3,7 +3,7 @@
     {"id", "predicted_label", "predicted_evidence": ["table", ...], "label_probabilities"?: {label: probability},
      "evidence_scores"?: [...], "sufficiency"?: number, "abstained"?: true}
 
-`sufficiency` says how surely one of the tables decides the claim, see `lisax.metrics.tables`.
+`sufficiency` is the probability that one of the tables decides the claim, see `lisax.metrics.tables`.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ def read_dart_xml(path: Path, split: str, watch: Watch) -> Iterator[DataText]:
 def read_webnlg(places: Sequence[Path], split: str, watch: Watch) -> Iterator[DataText]:
     """The entries of all files of a split, by path; an id is `webnlg:{split}:{n}triples_{file}:{eid}`.
 
-    Releases after 2017 have files of the same name for every number of triples, each counting its eids anew."""
+    Releases after 2017 have files of the same name for every number of triples, each with its own count of eids."""
     try:
         for path, file in _files(places, split):
             name = path.stem if path.stem.startswith(path.parent.name) else f"{path.parent.name}_{path.stem}"

@@ -5,7 +5,7 @@
 
 The files may also be in `data/`. Answers are computed by running the query: they are the cells of column `sel` in the
 rows that fulfil every condition, for a maximum or minimum those with that value. A count, a sum or an average is not a
-cell: the evidence of such a question is its table alone, as for a query without results, and its `operands` are the
+cell: the evidence of such a question is its table, as for a query without results, and its `operands` are the
 aggregated cells. A question's id is `{split}:{line}`, lines counted from 1.
 """
 
@@ -47,7 +47,7 @@ class WikiSql(QuestionDataset):
 
 
 def question_files(folder: Path) -> dict[str, Path]:
-    """Split -> its file of questions, which has a file of tables beside it."""
+    """Split -> its file of questions, which has a file of tables next to it."""
     return {
         split: path
         for split in SPLITS
@@ -83,7 +83,7 @@ def _cell(value: str | float | None) -> str:
 
 
 def read_questions(path: Path, watch: Watch) -> Iterator[Question]:
-    """The questions of one file, with the answers that their queries find in the tables beside it."""
+    """The questions of one file, with the answers that their queries find in the tables next to it."""
     tables = {table.id: table for table in read_records(tables_beside(path), parse_table, Watch(keep_going=True))}
     return read_records(path, lambda row: parse_question(row, tables), watch)
 
@@ -100,7 +100,7 @@ def parse_question(row: Row, tables: Mapping[str, Table]) -> Question:
         raise row.error("sql.agg", f"expected 0 to {len(OPERATIONS) - 1}, found {json.dumps(aggregation)[:80]}")
     operation, rows = OPERATIONS[aggregation], _selected(row, table, sql.get("conds"))
     if operation is Operation.NONE:
-        rows = [i for i in rows if table.rows[i][column].strip()]  # an empty cell is no answer
+        rows = [i for i in rows if table.rows[i][column].strip()]  # an empty cell is not an answer
     if operation in (Operation.MAX, Operation.MIN):
         rows = _extreme(table, rows, column, max if operation is Operation.MAX else min)
     cells = tuple(cell_id(table.id, i, column) for i in rows)

@@ -12,8 +12,8 @@ with the same ids. So that no training set has a question of a reported set, `tr
 `e2e_test`, and `dev` and `test` those of `e2e_train`.
 
 In a .tsv the values of a list are separated by `|`, and `\\n`, `\\p` and `\\\\` are an end of line, a `|` and a
-backslash. The evidence of a question is the cells that contain its answer, see `answer_cells.evidence_of`, or the table
-alone. Questions of the E2E sets are known to be answered by a cell, so cells in several columns are all taken.
+backslash. The evidence of a question is the cells that contain its answer, see `answer_cells.evidence_of`, or the
+table. Questions of the E2E sets are known to be answered by a cell, so cells in several columns are all taken.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ import numpy as np
 from lisax.errors import LisaxError
 
 Tokens = Sequence[int]  # ids of a text, with its special tokens
-Progress = Callable[[int], None]  # is told of each batch's number of examples
-# Examples of so many batches are sorted by length together: enough that a batch holds about equal lengths.
+Progress = Callable[[int], None]  # is called with each batch's number of examples
+# Examples of this number of batches are sorted by length together: enough that a batch holds about equal lengths.
 BATCHES_IN_WINDOW = 32
 
 
@@ -35,7 +35,7 @@ def by_length(lengths: Sequence[Sequence[int]], size: int) -> list[np.ndarray]:
     """Indices of examples in batches of `size` (the last may be smaller), similar lengths together.
 
     `lengths`: of each example one or more, such as those of its inputs and its targets; longer batches come first,
-    so that what does not fit the memory fails at once."""
+    so that a batch that does not fit the memory fails at once."""
     order = sorted(range(len(lengths)), key=lambda i: tuple(lengths[i]), reverse=True)
     return [np.array(order[start : start + size]) for start in range(0, len(order), size)]
 

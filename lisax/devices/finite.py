@@ -1,7 +1,7 @@
-"""Scores that are no numbers: told, with the weights that make them so.
+"""Raises an error for NaN or infinite scores and names the weights.
 
-Looked for in the scores, each time, and not in the weights when they are loaded: these would all have to be read, which
-of 11 GB takes as long as loading them. Only where a score is none are they searched for the array to name.
+Scores are checked each time, not the weights when they are loaded: reading 11 GB of weights takes as long as loading
+them. Only after such a score are the weights searched for the array to name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def check_finite(scores: Iterable[np.ndarray], parameters: Any, source: str | os
     for path, leaf in jax.tree_util.tree_leaves_with_path(parameters):
         if not (jnp.abs(leaf) < LARGEST).all():
             raise DataError(
-                f"these weights hold values that are no numbers (NaN or infinite) or larger than {LARGEST:g}: the file is "
+                f"these weights hold values that are not numbers (NaN or infinite) or larger than {LARGEST:g}: the file is "
                 "damaged, or the training failed",
                 path=source,
                 field="/".join(str(entry.key) for entry in path),
@@ -45,7 +45,7 @@ def check_finite(scores: Iterable[np.ndarray], parameters: Any, source: str | os
     if finite:
         return
     raise DataError(
-        "the scores are no numbers (NaN or infinite), though all weights are: they are too large for the "
+        "the scores are not numbers (NaN or infinite), though all weights are: they are too large for the "
         "type of activations (`dtype`)",
         path=source,
     )
@@ -53,5 +53,5 @@ def check_finite(scores: Iterable[np.ndarray], parameters: Any, source: str | os
 
 def check_hypotheses(scores: np.ndarray, impossible: float, parameters: Any, source: str | os.PathLike) -> None:
     """`check_finite` of generation: scores [rows, beams] of inputs that are there, the best of which always has a
-    likelihood above `impossible`; what is no number is not among the best that a beam search keeps."""
+    likelihood above `impossible`; a NaN is not among the best that a beam search keeps."""
     check_finite([np.where(scores[:, 0] > impossible, 0.0, np.nan)], parameters, source)

@@ -1,7 +1,7 @@
 """Several processes that train one model: the hosts of a pod, or processes of one machine.
 
-Every process computes, and writes its own parts of a checkpoint; what is written or said once is process 0's.
-JAX's own coordination does the rest: nothing here sends messages.
+Every process computes, and writes its own parts of a checkpoint; files and messages that are needed once are process
+0's. JAX's own coordination does the rest: nothing here sends messages.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _end(why: str, error: BaseException, status: int) -> None:
 
 
 def is_first() -> bool:
-    """Whether this process writes what is written once."""
+    """Whether this process writes the files that are needed once."""
     import jax
 
     return jax.process_index() == 0
@@ -105,8 +105,8 @@ def is_first() -> bool:
 def wait_for_all(what: str, timeout: int | None = None) -> None:
     """Returns when every process has come to the same point, named `what`; raises after `timeout` seconds.
 
-    They wait for each other's messages, not in a computation: a computation gives up on a process that is half a
-    minute late, and one that compiles may be."""
+    They wait for each other's messages, not in a computation: a computation gives up on a process that is 30 seconds
+    late, and one that compiles may be."""
     import jax
 
     if jax.process_count() > 1:

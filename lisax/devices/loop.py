@@ -1,7 +1,7 @@
 """The one way from examples to results on the devices: batch, pad, place, run, fetch.
 
-Who uses it says how examples make batches (`batching` has the two ways: so many tokens, or so many rows, of about equal
-length), what runs on a batch, and what the results of its rows are.
+The caller gives the way from examples to batches (`batching` has two: a number of tokens, or a number of rows, of about
+equal length), the program of a batch, and the results of its rows.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from lisax.devices.finite import check_finite
 from lisax.devices.partitioning import Partitioner
 
 HostBatch = dict[str, np.ndarray]  # arrays [rows, ...], the rows a multiple of `batch_shards`
-# A batch of texts that are scored holds about so many tokens, padding included: small ones stay in a CPU's cache, and
-# hold equal lengths.
+# A batch of texts that are scored holds about this number of tokens, padding included: small ones stay in a CPU's
+# cache, and hold equal lengths.
 TOKENS_PER_BATCH = {"cpu": 2048, "gpu": 8192, "tpu": 8192}
 
 
 def batch_tokens(given: int | None = None) -> int:
-    """Tokens of a batch: as many as were given, or as suit the devices."""
+    """Tokens of a batch: the given number, or one that suits the devices."""
     return given or TOKENS_PER_BATCH[jax.default_backend()]
 
 

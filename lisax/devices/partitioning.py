@@ -29,7 +29,7 @@ RULES = (
     ("heads", MODEL_AXIS),
     ("joined_kv", MODEL_AXIS),
     ("mlp", MODEL_AXIS),
-    # What is added up between layers, and normed, is the same on all that share a matrix: each has some of its positions.
+    # The sum between layers, which is normed, is the same on all that share a matrix: each has some of its positions.
     ("residual_length", MODEL_AXIS),
 )
 # Slots that are shaped as their parameter; factored ones are vectors and stay whole.
@@ -58,7 +58,7 @@ class Partitioner:
 
     @property
     def microbatches(self) -> NamedSharding:
-        """For arrays [microbatches, rows, ...]."""
+        """The sharding of arrays [microbatches, rows, ...]."""
         return NamedSharding(self.mesh, PartitionSpec(None, DATA_AXIS))
 
     @property
@@ -78,7 +78,7 @@ class Partitioner:
             return PartitionSpec()
         rules = dict(self.rules) | ({"embed": DATA_AXIS} if self.fully_sharded else {})
         split = [rules.get(axis) for axis in axes]
-        # What an axis of the mesh does not divide stays whole on it.
+        # A dimension that an axis of the mesh does not divide stays whole on it.
         return PartitionSpec(
             *(name if name and size % self.mesh.shape[name] == 0 else None for name, size in zip(split, shape))
         )
@@ -91,7 +91,7 @@ class Partitioner:
             return
         import flax.linen as nn  # not to be needed where a program is run that was traced before
 
-        # Flax knows the mesh by this context alone: without it, it drops every constraint.
+        # Flax knows the mesh only by this context: without it, it drops every constraint.
         with jax.sharding.use_abstract_mesh(self.mesh.abstract_mesh), nn.logical_axis_rules(self.rules):
             yield
 

@@ -1,7 +1,7 @@
-"""Which of JAX's platforms are looked for: no TPU where none is attached.
+"""Which of JAX's platforms are looked for: no TPU if none is attached.
 
 The TPU compiler (libtpu, the extra `plan`) makes JAX look for a TPU on any machine, and libtpu prints errors and a
-trace where there is none.
+trace without one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# A TPU host has one of these devices, or says in its environment that it is one (GKE; or the user insists).
+# A TPU host has one of these devices, or declares in its environment that it is one (GKE; or the user insists).
 DEVICES = ("dev/accel[0-9]*", "dev/vfio/[0-9]*")
 VARIABLES = ("TPU_WORKER_HOSTNAMES", "TPU_ACCELERATOR_TYPE", "JAX_FORCE_TPU_INIT")
 # Of Google on the PCI bus; its network cards and disks have other numbers.
@@ -21,9 +21,10 @@ VENDOR, TPUS = "0x1ae0", {"0x0027", "0x0056", "0x005e", "0x0062", "0x0063", "0x0
 
 
 def choose_platforms() -> None:
-    """To be called before JAX is used. Does nothing where a TPU is attached, or the user has chosen platforms.
+    """Chooses platforms; called before JAX is used. Does nothing where a TPU is attached, or the user has chosen
+    platforms.
 
-    JAX is not imported for it if it can be told by its environment, which processes started from here inherit."""
+    JAX is not imported for it if it can be set by its environment, which processes started from here inherit."""
     if "JAX_PLATFORMS" in os.environ or importlib.util.find_spec("libtpu") is None or tpu_attached():
         return
     if "jax" not in sys.modules and not _plugins():
@@ -32,14 +33,14 @@ def choose_platforms() -> None:
     import jax
     from jax.extend import backend
 
-    # With plugins for GPUs the list of platforms is left to JAX, which passes over those that do not start: platforms
+    # With plugins for GPUs the list of platforms is left to JAX, which passes over plugins that do not start: platforms
     # that are named must start.
     if not jax.config.jax_platforms:
         backend.register_backend_factory("tpu", _absent, fail_quietly=True)
 
 
 def accelerated() -> bool:
-    """Whether JAX computes on something else than a CPU; it is imported for this only where it may be so."""
+    """Whether JAX computes on something else than a CPU; it is imported for this only if that is possible."""
     if chosen := os.environ.get("JAX_PLATFORMS"):
         return chosen.partition(",")[0] != "cpu"
     if not (_plugins() or (importlib.util.find_spec("libtpu") is not None and tpu_attached())):
@@ -50,7 +51,7 @@ def accelerated() -> bool:
 
 
 def plan_elsewhere() -> None:
-    """To be called before JAX is used to compile for a TPU that is not the machine this runs on."""
+    """Prepares JAX, before it is used, to compile for a TPU that is not the machine this runs on."""
     # libtpu need not ask a cloud for its metadata.
     os.environ |= {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
     # libtpu ends the process at a flag that it does not know, as it does not know all of other compilers'.

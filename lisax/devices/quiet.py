@@ -1,4 +1,4 @@
-"""Libraries that write to stderr what is told in a sentence, or what is no news."""
+"""Silences native libraries whose stderr output is noise."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def stderr_closed() -> Iterator[None]:
-    """What anything writes to file descriptor 2 is lost while it is open: native libraries write before any setting of
-    their log level is read."""
+    """Discards all writes to file descriptor 2 while it is open: native libraries write before any setting of their log
+    level is read."""
     sys.stderr.flush()
     saved, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 2)
@@ -28,7 +28,7 @@ def stderr_closed() -> Iterator[None]:
 @contextlib.contextmanager
 def saving_quietly() -> Iterator[None]:
     """Orbax logs a save that fails with a traceback for every thread, before it raises the error; and tensorstore prints
-    one for every array that it meant to tell an event loop of which has ended by then, also long after the save."""
+    one for every array whose event loop has ended by then, also long after the save."""
     _drop_late_callbacks()
     logger = logging.getLogger("absl")
     level = logger.level

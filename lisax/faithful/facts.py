@@ -1,20 +1,22 @@
-"""Does a text say what the data says? Every number, date and name of the input is looked for in the text.
+"""Does a text state the facts of the data, and only these? Every number, date and name of the input is looked for in
+the text.
 
 - A number is compared as it is written, with its minus sign; one that stands for several values must be there as often,
-  and what the title, a name or a subject does not hold may be there no oftener, nor may a date. Numbers that a value
-  joins (`3-2`, `10:30`, `1984/85`) must follow each other in the text, all numbers of a value that joins several times.
+  and one that the title, a name or a subject does not hold may be there no oftener, nor may a date. Numbers that a
+  value joins (`3-2`, `10:30`, `1984/85`) must follow each other in the text, all numbers of a value that joins several
+  times.
 - A date (`1932-03-15`, `15 March 1932`, `March 15th, 1932`, `Mar 1932`) is compared by its day, however it is written.
-- A name is a word of the title or of a value that has a capital or a digit (or of a script without capitals) and is no
-  function word. So are a number as a word (`five`), the word after a value's number (`745 feet`), and a sign (`%`,
+- A name is a word of the title or of a value that has a capital or a digit (or of a script without capitals) and is not
+  a function word. So are a number as a word (`five`), the word after a value's number (`745 feet`), and a sign (`%`,
   `$`), or it spelt out.
 - Where a title or value has no capital (`michelle j. wolff`), each of its other words counts as a name; of a phrase of
-  more than four, which may be told in other words, half must be said.
+  more than four, which may be in other words, half must be in the text.
 
-What the text says beyond the input is invented: a number in digits or words, a sign, a date of which no part is from
-elsewhere, `⁇` (what a vocabulary cannot write), and, where the words that any text may use are known, every other word.
-So are a negation (`never`, `isn't`) of data without one, a quantity in words (`half of`, `twice`), and a name: a word with
-a capital inside a sentence that no word of the data begins like (`Italian`, of `Italy`), except abbreviations, months and
-everyday words. A negation in the name of an attribute must be in the text.
+Invented is whatever the text adds to the input: a number in digits or words, a sign, a date of which no part is from
+elsewhere, `⁇` (a character that the vocabulary cannot write), and, where the words that any text may use are known,
+every other word. So are a negation (`never`, `isn't`) of data without one, a quantity in words (`half of`, `twice`),
+and a name: a word with a capital inside a sentence that no word of the data begins like (`Italian`, of `Italy`), except
+abbreviations, months and everyday words. A negation in the name of an attribute must be in the text.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from lisax.text.folding import RUN, fold
 from lisax.text.numbers import ORDINALS, TENS_OF, UNITS
 from lisax.text.stop_words import COMMON_WORDS, DATE_WORDS, FUNCTION_WORDS
 
-# A minus that nothing stands before; `-$5` too.
+# A minus with nothing before it; `-$5` too.
 _MINUS = r"(?:(?<![^\s(\[{])-[$€£¥]?)?"
 NUMBER = re.compile(rf"{_MINUS}(?:\d{{1,3}}(?:,\d{{3}}){{1,20}}+(?:\.\d++)?(?!,*+\d)|(?<![\w.])\.\d+|\d+(?:\.\d+)*)")
 _JOINT = re.compile(r"\s?[-/:]\s?")
@@ -77,8 +79,9 @@ UNKNOWN = "⁇"  # how SentencePiece writes its unknown piece
 
 
 class TextFacts(NamedTuple):
-    """What a text holds: `numbers` as written, those in dates too; `loose` are those outside of dates, in their order,
-    `joined` those of them that a mark joins; `words` are folded, signs and runs of letters and digits among them."""
+    """The parts of a text that are compared: `numbers` as written, those in dates too; `loose` are those outside of
+    dates, in their order, `joined` those of them that a mark joins; `words` are folded, signs and runs of letters and
+    digits among them."""
 
     numbers: Counter[str]
     loose: list[str]
@@ -88,7 +91,7 @@ class TextFacts(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What the text lost and what it invented, as it is compared."""
+    """The facts that the text lost and those it invented, in the compared form."""
 
     lost: tuple[str, ...]
     invented: tuple[str, ...]
@@ -121,7 +124,7 @@ def find(text: str) -> TextFacts:
 
 
 def _chains(text: str) -> list[list[str]]:
-    """The numbers of a text, each with those that a mark joins to it."""
+    """The numbers of a text, each with the numbers that a mark joins to it."""
     chains: list[list[str]] = []
     end = None
     for match in NUMBER.finditer(text):
@@ -134,7 +137,7 @@ def _chains(text: str) -> list[list[str]]:
 
 
 class Facts:
-    """What a text about `triples` must hold, and may."""
+    """The facts that a text about `triples` must hold, and those it may hold."""
 
     def __init__(self, triples: Triples):
         values = [find(value) for _, value in dict.fromkeys(triples.pairs)]
@@ -169,7 +172,7 @@ class Facts:
     def judge(self, text: str, plain_words: Collection[str] | None = None) -> Judgement:
         """`plain_words`: folded words that a text may use though its input has not got them; None: any."""
         found = find(text)
-        # A date of the input, said again or in part, says none of its other numbers; one put together may.
+        # A date of the input, repeated in whole or in part, states none of its other numbers; one put together may.
         spare = Counter(found.loose)
         spare.update(form for date in found.dates.elements() if not self._repeats(date) for form in _forms(date))
         lost = [
@@ -204,7 +207,7 @@ class Facts:
         return Judgement(tuple(lost), tuple(invented))
 
     def numbers_lost(self, text: str) -> list[str]:
-        """The numbers and dates that a text nowhere says: a rough look, at texts that something else has made."""
+        """The numbers and dates that are missing from a text: a rough check, for texts from elsewhere."""
         found = find(text)
         return [
             *(self.numbers.keys() - found.numbers.keys()),
@@ -216,7 +219,7 @@ class Facts:
         return any(all(part in (0, its) for part, its in zip(date, own)) for own in self.dates)
 
     def _has(self, date: Date) -> bool:
-        """Whether a date is the input's, but for parts that stand in the input outside of dates."""
+        """Whether a date is the input's, but for parts that the input has outside of dates."""
         year, month, day = ({str(part), f"{part:02}"} & self._loose for part in date)
         named = month or self._words.intersection(_month_names(date))
         return any(
@@ -225,7 +228,7 @@ class Facts:
         )
 
     def _counts(self, word: str) -> bool:
-        """Whether a word that the input has not got says a number or a sign; `one` and `first` may say none."""
+        """Whether a word that the input lacks states a number or a sign; `one` and `first` need not."""
         if word in _SPELT_NUMBERS:
             return word not in ("one", "first") and str(_SPELT_NUMBERS[word]) not in self._numbers
         return word in _NUMBER_WORDS or word in _SPELT or _has_digit(word)
@@ -273,8 +276,8 @@ def _initials(text: str) -> set[str]:
 
 
 def _most(values: Iterable[TextFacts], again: Iterable[TextFacts]) -> dict[str | Date, int]:
-    """How often the numbers (outside of dates, or as a part of one) and the dates of values may be said at most; those
-    that `again` holds may be said any number of times."""
+    """How often the numbers (outside of dates, or as a part of one) and the dates of values may occur at most; those in
+    `again` may occur any number of times."""
 
     def facts(found: TextFacts) -> Iterator[str | Date]:
         yield from found.loose
@@ -295,7 +298,7 @@ def _follow(chain: list[str], numbers: list[str]) -> bool:
 
 
 def _unsaid(wanted: Set[str], said: Set[str]) -> set[str]:
-    """The words that are not said; a sign may be spelt out."""
+    """The words that are missing; a sign may be spelt out."""
     return {word for word in wanted - said if said.isdisjoint(_SPELT.get(word, ()))}
 
 
@@ -351,5 +354,5 @@ def without_title(text: str, title: str) -> str:
 
 
 def render_pairs(triples: Triples) -> list[str]:
-    """A rendering of each pair, which says as much on its own."""
+    """A rendering of each pair, complete on its own."""
     return [render(dataclasses.replace(triples, pairs=(pair,))) for pair in triples.pairs]

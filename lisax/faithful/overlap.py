@@ -1,4 +1,4 @@
-"""ROUGE-1 between a verbalizer's input and a text: what training pairs are filtered by and hypotheses chosen by.
+"""ROUGE-1 between a verbalizer's input and a text: it filters training pairs and chooses hypotheses.
 
 The numbers are rouge-score's F-measure of `rouge1` without stemming on folded texts (a test holds them equal). Here it
 costs a twentieth, because the input is counted once for its ten hypotheses, and nothing heavy is imported.
@@ -24,7 +24,7 @@ class Overlap:
 
     @classmethod
     def with_cells(cls, triples: Triples) -> Overlap:
-        """Against the title and the values, each once: what the released code compares with."""
+        """Compares with the title and the values, each once, as the released code does."""
         return cls(
             " ".join(dict.fromkeys(fold(text) for text in (triples.title, *(value for _, value in triples.pairs))))
         )

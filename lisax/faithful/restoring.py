@@ -1,9 +1,9 @@
 """Case, accents and punctuation of a verbalizer's folded output, taken from its input.
 
-Where the words of the title or of a value stand in the output, they are written as there; then single words of them;
-then numbers that say the same (`3,800` for `3800.0`), where the input writes them in one way only. Punctuation that the
-output has not got comes back where no other value has the same words (`C`, `C++`), but never to a number: `5` is not
-`-5`. Names of values (headers, relations) are common words, and stay small.
+Where the words of the title or of a value are in the output, they are written as there; then single words of them; then
+equal numbers (`3,800` for `3800.0`), where the input writes them in one way only. Missing punctuation is put back if no
+other value has the same words (`C`, `C++`), but never to a number: `5` is not `-5`. Names of values (headers,
+relations) are common words, and stay small.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lisax.formats.triples import Triples
 from lisax.text.folding import RUN, fold
 from lisax.text.stop_words import FUNCTION_WORDS
 
-# These after a full stop begin a sentence; another word may stand after an abbreviation.
+# These after a full stop begin a sentence; another word may follow an abbreviation.
 _SENTENCE = re.compile(r"(?<=[.!?] )(?:the|an?|this|these|it|its|s?he|his|her|they|their|there)\b")
 
 
@@ -53,7 +53,7 @@ class Restorer:
         return text[:1].upper() + text[1:]
 
     def _replacements(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """(start, end, what stands there), from left to right, the longest phrase first."""
+        """(start, end, text), from left to right, the longest phrase first."""
         runs = list(RUN.finditer(text))
         words = [fold(run[0]) for run in runs]
         at = 0
@@ -80,8 +80,8 @@ class Restorer:
 
 
 def _fitted(text: str, start: int, end: int, surfaces: list[str]) -> tuple[int, int, str] | None:
-    """The place of a phrase with the punctuation around it, and which of the surfaces stands there: the longest that
-    does as a whole, else the only one, with as much of its punctuation as the text has."""
+    """The place of a phrase with the punctuation around it, and its surface there: the longest that is there as a
+    whole, else the only one, with those of its marks that the text has."""
     places = []
     for surface in surfaces:
         runs = list(RUN.finditer(surface))
@@ -100,6 +100,6 @@ def _fitted(text: str, start: int, end: int, surfaces: list[str]) -> tuple[int, 
 
 
 def _value(number: str) -> str:
-    """`3,800` and `3800.0` as `3800`; what has several points stays."""
+    """`3,800` and `3800.0` as `3800`; a number with several points stays."""
     plain = number.replace(",", "")
     return re.sub(r"\.?0+$", "", plain) if plain.count(".") == 1 else plain

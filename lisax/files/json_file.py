@@ -16,7 +16,7 @@ MOST_DEPTH = 20
 
 
 def read_object(path: str | os.PathLike) -> dict[str, Any]:
-    """The object in a file; a DataError that names it where there is none."""
+    """Reads the object in a file. Raises DataError with its path if there is none."""
     path = place(path)
     if not path.is_file():  # a pipe or a device might never end
         raise DataError("no such file", path=path)
@@ -51,7 +51,7 @@ def _is_deeper(value: Any, depth: int) -> bool:
 
 def config_field(described: Mapping[str, Any], path: Path, name: str, kind: type, default: Any = None) -> Any:
     """A field of another library's `config.json`: a positive integer, a number or a string (`kind` int, float or str).
-    DataError where it is something else, or is missing without a default."""
+    Raises DataError if it is something else, or is missing without a default."""
     value = described.get(name)
     value = default if value is None else value
     kinds = (int, float) if kind is float else kind

@@ -33,8 +33,7 @@ def is_remote(path: str | os.PathLike) -> bool:
 
 
 def place(path: str | os.PathLike) -> Path:
-    """The path on this machine or, for `gs://BUCKET/…`, in a bucket, where it has pathlib's methods too
-    (`etils.epath`).
+    """The path on this machine or, for `gs://BUCKET/…`, in a bucket, with pathlib's methods (`etils.epath`).
 
     Raises LisaxError for other addresses and for one that has lost a slash: neither may become a local folder."""
     text = _checked(path)
@@ -89,7 +88,7 @@ def _scratch() -> str:
 
 
 def absolute(path: Path) -> Path:
-    """As `Path.absolute`, and a place in a bucket as it is."""
+    """Returns `Path.absolute`; a place in a bucket is unchanged."""
     return path if is_remote(path) else path.absolute()
 
 

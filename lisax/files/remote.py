@@ -17,12 +17,12 @@ Found = TypeVar("Found")
 
 
 class AnswerError(LisaxError):
-    """An answer that is not what was asked for: asking again does not help."""
+    """An answer other than the requested one: asking again does not help."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """What an answer may take: `size` bytes, and `seconds`, to which every `bytes_per_second` that arrive add one."""
+    """The limits of an answer: `size` bytes, and `seconds`, to which every `bytes_per_second` that arrive add one."""
 
     seconds: float
     size: int
@@ -42,8 +42,8 @@ def bounded(chunks: Iterable[bytes], bounds: Bounds, url: str) -> Iterator[bytes
 
 
 def within(seconds: float, work: Callable[[], Found], url: str) -> Found:
-    """What `work` returns or raises. Raises AnswerError after `seconds`, whatever it waits for then: a server that sends a
-    byte now and then never lets a timeout between two bytes end."""
+    """Returns the result of `work` or raises its error. Raises AnswerError after `seconds`, whatever it waits for then:
+    a server that sends a byte now and then never lets a timeout between two bytes end."""
     found: concurrent.futures.Future[Found] = concurrent.futures.Future()
 
     def run() -> None:

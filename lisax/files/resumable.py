@@ -1,4 +1,4 @@
-"""Files of lines that grow group by group and, after an interruption of any kind, go on where they were."""
+"""Files of lines that grow group by group and, after an interruption of any kind, resume."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lisax.files.writing import naming
 
 
 def partial(path: Path) -> Path:
-    """Where lines gather before they are complete."""
+    """The path where lines gather before they are complete."""
     return path.with_name(path.name + ".partial")
 
 
@@ -27,11 +27,11 @@ def resumable_lines(
 
 
 def resumable_groups(path: Path, groups_after: Callable[[int], Iterable[Iterable[str]]], made_from: str = "") -> None:
-    """Writes groups of lines to `path`; an interrupted call goes on at the first group that was not finished.
+    """Writes groups of lines to `path`; an interrupted call resumes at the first group that was not finished.
 
     `groups_after(done)` gives the groups in order, without the first `done`. A group is written as a whole, so that
-    interruption changes no result. `made_from` stands for all that the lines depend on: what a call with another
-    one left is not continued. Until all are there, they gather in `partial(path)`; in a bucket, where no object grows,
+    interruption changes no result. `made_from` stands for all that the lines depend on: lines of a call with another
+    one are not continued. Until all are there, they gather in `partial(path)`; in a bucket, whose objects do not grow,
     that is a folder with an object for each group.
     """
     gathering = partial(path)
@@ -40,7 +40,7 @@ def resumable_groups(path: Path, groups_after: Callable[[int], Iterable[Iterable
         _gather_in_bucket(path, gathering, begin, groups_after)
         return
     gathering.parent.mkdir(parents=True, exist_ok=True)
-    # Unbuffered: what did not fit on a full disk would be written once more when the file is closed.
+    # Unbuffered: bytes that did not fit on a full disk would be written once more when the file is closed.
     with gathering.open("ab", buffering=0) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,7 +88,7 @@ def _append(file: BinaryIO, content: bytes, path: Path) -> None:
 
 
 def _finish(gathering: Path, path: Path) -> None:
-    """Writes what has gathered to `path`, without the marks."""
+    """Writes the gathered lines to `path`, without the marks."""
     finished = path.with_name(f".{path.name}.finished")
     with naming(finished), gathering.open("rb") as source, finished.open("wb") as target:
         source.readline()
@@ -126,7 +126,8 @@ def _finished_groups(path: Path, begin: bytes) -> tuple[int, int]:
 def fingerprint(path: Path, besides: Path | None = None) -> list:
     """Names, sizes and times of a file or of a folder's files: enough to see that they have changed.
 
-    `besides`: what does not count within `path`: a folder such as that of the run itself, or a file that is written.
+    `besides`: a path within `path` that does not count: a folder such as that of the run itself, or a file that is
+    written.
     """
     if is_remote(path):
         return [[name, *entry] for name, entry in listing(path).items()]

@@ -24,7 +24,7 @@ def naming(path: str | os.PathLike) -> Iterator[None]:
     except LisaxError:
         raise
     except Exception as error:  # native libraries have error types of their own, with the system's message
-        # numpy's own error has no errno; it says how many items of an array were to be written and were.
+        # numpy's own error has no errno; it gives the numbers of array items to be written and written.
         if getattr(error, "filename", None) is None and (
             getattr(error, "errno", None) in FULL
             or any(words in str(error) for words in (" requested and ", os.strerror(errno.ENOSPC)))
@@ -38,8 +38,8 @@ def naming(path: str | os.PathLike) -> Iterator[None]:
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
-    """Opens a temporary file beside `path` for writing and renames it to `path` only on success. In a bucket, which has
-    no renaming, the object appears only when it is complete."""
+    """Opens a temporary file next to `path` for writing and renames it to `path` only on success. In a bucket, which
+    has no renaming, the object appears only when it is complete."""
     if os.fspath(path).startswith("gs://"):
         from lisax.files.places import place, uploading
 

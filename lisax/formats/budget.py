@@ -26,7 +26,7 @@ def join(*parts: str) -> str:
 
 
 def fits(text: str, max_tokens: int | None, count_tokens: CountTokens) -> bool:
-    """Whether `text` is at most `max_tokens` tokens; None is no limit."""
+    """Whether `text` is at most `max_tokens` tokens; None: no limit."""
     return max_tokens is None or count_tokens(text) <= max_tokens
 
 
@@ -34,7 +34,7 @@ def longest_start(text: str, accepts: Callable[[str], bool]) -> str | None:
     """The longest start of `text` that `accepts`, cut after a word or else inside the first word.
 
     None when not even the empty start is accepted. `accepts` is taken to be monotone and is called
-    O(log length) times; what is returned was always accepted.
+    O(log length) times; the returned start was always accepted.
     """
     if accepts(text):
         return text
@@ -71,9 +71,9 @@ def shorten(
 ) -> str:
     """`render(document, query, number of entities)` at the greatest length that fits `max_tokens`.
 
-    The document alone is shortened. Only if the input is too long with an empty document are entities
-    dropped, the last first; only if the query alone is too long is the query itself cut at its end. The
-    closing word that `render` writes is there in every case. Raises LisaxError if the template is too long.
+    Only the document is shortened. Only if the input is too long with an empty document are entities dropped, the last
+    first; only if the query without a document is too long is the query cut at its end. The closing word that `render`
+    writes is there in every case. Raises LisaxError if the template is too long.
     """
 
     def accepts(document: str, query: str, entities: int) -> bool:

@@ -1,4 +1,4 @@
-"""Every text format, by the name that stands in tasks, files and `model.json`: to add one is to add it here."""
+"""Every text format, by its name in tasks, files and `model.json`: to add one is to add it here."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Example:
 
 
 class Record(Protocol):
-    """What every example record can do: it is a line of JSON in a file."""
+    """The methods of every example record, which is a line of JSON in a file."""
 
     def row(self) -> dict: ...
 

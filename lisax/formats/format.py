@@ -1,4 +1,4 @@
-"""What a text format is: the record that it is made from, the text, and what a model answers."""
+"""The parts of a text format: the record that it is made from, the text, and the model's answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Text(NamedTuple):
 
 
 class PairTexts(NamedTuple):
-    """One input as two texts: what is asked about, and what is known."""
+    """One input as two texts: the claim or question, and the evidence."""
 
     first: str
     second: str
@@ -29,11 +29,11 @@ class PairTexts(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Answer:
-    """What a model of a format answers.
+    """The answer of a format's models.
 
     Label words are read from the logits of the first decoder step; `words` gives them for a preset. `label` is the
-    type of an example's label, `called` what an error message calls it. `classes` are the labels that a pair scorer
-    tells apart, with their names in `model.json`. Other answers have none of these."""
+    type of an example's label, `called` its name in error messages. `classes` are the labels that a pair scorer
+    distinguishes, with their names in `model.json`. Other answers have none of these."""
 
     name: str
     label: type | None = None
@@ -63,13 +63,13 @@ WRITTEN = Answer("written answer")  # to a question
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Format:
-    """One way of turning an example record into what a model reads. The entries are in `catalogue.FORMATS`.
+    """One way of turning an example record into a model's input. The entries are in `catalogue.FORMATS`.
 
-    `name` stands in tasks, files and `model.json`. `example` is the record of its files (`from_row`, `row`); `also` are
-    other records that it can be made from. `texts(example, preset=, max_tokens=, count_tokens=)` gives one text, or one
-    for each of what an example has several of (`each`: "table", "candidate", "passage"). `pairs(example, preset=)` gives
-    the same as two texts, one pair or one for each, of which the vocabulary of an encoder makes an input; None: there is
-    no such form. `depth` is the field of `model.json` that says how many are read for a claim."""
+    `name` is its name in tasks, files and `model.json`. `example` is the record of its files (`from_row`, `row`);
+    `also` are other records that it can be made from. `texts(example, preset=, max_tokens=, count_tokens=)` gives one
+    text, or one for each of an example's parts (`each`: "table", "candidate", "passage"). `pairs(example, preset=)`
+    gives the same as two texts, one pair or one for each, of which the vocabulary of an encoder makes an input; None:
+    there is no such form. `depth` is the field of `model.json` that gives the number read for a claim."""
 
     name: str
     example: type
@@ -102,8 +102,8 @@ class Format:
         """The input of at most `max_tokens` tokens (None: no limit), and the target word.
 
         `count_tokens` gives the number of tokens of a text; special tokens count in both. Raises LisaxError for an
-        example that does not fit the format: another record, a list where one sentence belongs, a verdict where
-        relevance belongs."""
+        example that does not fit the format: another record, a list instead of one sentence, a verdict instead of
+        relevance."""
         if self.each:
             raise LisaxError(f"the format '{self}' has an input for each {self.each}: `encode_each` gives them")
         self._check(example)
@@ -125,14 +125,14 @@ class Format:
         return self.pairs(example, preset=preset)
 
     def pair_of_each(self, example: Any, *, preset: Preset = PAPER) -> list[PairTexts]:
-        """As `pair`, one for each of what an example has several of."""
+        """One `pair` for each of an example's parts (`each`)."""
         if self.pairs is None or not self.each:
             raise LisaxError(f"the format '{self}' has no form of two texts for each {self.each or 'of several'}")
         self._check(example)
         return list(self.pairs(example, preset=preset))
 
     def pair_card(self, preset: Preset, max_tokens: int, depth: int = 0) -> dict[str, Any]:
-        """What `card` is of pair scorers: with the names of their classes in place of words."""
+        """`card` of pair scorers: with the names of their classes in place of words."""
         labels = list(self.answer.classes.values())
         card = {"family": self.name, "preset": preset.name, "max_tokens": max_tokens, "labels": labels}
         return {"text": card | ({self.depth: depth} if self.depth and depth else {})}
@@ -148,8 +148,8 @@ class Format:
             raise LisaxError(f"the format '{self}' takes {self.example.__name__}, found {type(example).__name__}")
 
     def card(self, preset: Preset, max_tokens: int, depth: int = 0, pairs: bool = False) -> dict[str, Any]:
-        """What inference must know of the texts that a model was trained on, for its `model.json`:
-        {"text": {family, preset, max_tokens, words of the answer, tables or candidates, whether inputs are pairs}}.
+        """The facts about a model's training texts that inference needs, for its `model.json`: {"text": {family,
+        preset, max_tokens, words of the answer, tables or candidates, whether inputs are pairs}}.
 
         `max_tokens`: of an input, with its special tokens; of table fusion, of the claim with one table, and of a
         pointer with one candidate. `depth`: how many tables or candidates are read for a claim. `pairs`: each is read by

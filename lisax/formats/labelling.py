@@ -1,11 +1,11 @@
-"""The labelling inputs of LisT5, section 3.3: pointwise, listwise, and the claim alone.
+"""The labelling inputs of LisT5, section 3.3: pointwise, listwise, and claim-only.
 
     query: {q} sentence: {s} relevant:
     query: {q} sentence1: {s1} … sentenceL: {sL} relevant:
     query: {q} relevant:
 
-In the released wording `hypothesis:` opens the input and nothing closes it. Sentences stand behind
-their titles as in ranking. Claim-only inputs are ours: the baseline that sees no evidence.
+In the released wording `hypothesis:` opens the input and nothing closes it. Sentences follow their titles as in
+ranking. Claim-only inputs are ours: the baseline that sees no evidence.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def encode_pointwise(
 def encode_claim_only(
     query: str, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
 ) -> str:
-    """The input without evidence; a claim that alone is too long is cut at its end."""
+    """The input without evidence; a claim that is too long is cut at its end."""
 
     def render(document: str, query: str, entities: int) -> str:
         return join(preset.claim_slot, query, preset.label_closing)

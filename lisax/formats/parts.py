@@ -33,7 +33,7 @@ from lisax.records import Operation
 
 
 class PartKind(enum.StrEnum):
-    """What a part of a table is; the value is the word that opens it in the input."""
+    """The kinds of parts of a table; the value is the word that opens it in the input."""
 
     ROW = "row"
     COLUMN = "column"
@@ -140,17 +140,18 @@ def encode_part(
 ) -> str:
     """The input for a question and a part of a table, at most `max_tokens` tokens with the special ones.
 
-    `header` holds the name of every cell of a row, or the one name of a column. What is too long is cut by words:
-    all cells to the same number, as many as fit; where not even one word of each fits, cells are dropped from the
-    end; then the header name that is left is cut. The question is cut last and the closing word stays. Raises
-    LisaxError where the names do not fit the cells, or the empty template does not fit `max_tokens`.
+    `header` holds the name of every cell of a row, or the one name of a column. An input that is too long is cut by
+    words: all cells to the same number, the most that fits; where not even one word of each fits, cells are dropped
+    from the end; then the header name that is left is cut. The question is cut last and the closing word stays. Raises
+    LisaxError if the names do not fit the cells, or the empty template does not fit `max_tokens`.
     """
     body, present = _body(kind, header, cells, BETWEEN)
     return _fitting(squeeze(question), kind, body, present, preset, max_tokens, count_tokens)
 
 
 def _body(kind: PartKind, header: Sequence[str], cells: Sequence[str], between: str) -> tuple[Body, list[str]]:
-    """What gives the text of a part's first cells, each cut to so many words; and the cells that have text."""
+    """A function that gives the text of a part's first cells, each cut to a number of words; and the cells with
+    text."""
     if len(header) != (len(cells) if kind == PartKind.ROW else 1):
         raise LisaxError(f"a {kind} of {len(cells)} cells cannot have {len(header)} header names")
     names = [squeeze(name) for name in header]
@@ -202,7 +203,7 @@ def _fitting(
     max_tokens: int | None,
     count_tokens: CountTokens,
 ) -> str:
-    """The input whose `body` has as much of the `present` texts as fits."""
+    """The input whose `body` has the most of the `present` texts that fits."""
 
     def render(document: str, query: str, _entities: int = 0) -> str:
         return join(preset.claim_slot, query, f"{kind}:", document, preset.label_closing)
@@ -213,7 +214,7 @@ def _fitting(
     if not too_long(len(present), None):
         return render(body(len(present), None), question)
     longest = max((value.count(" ") + 1 for value in present), default=0)
-    # Bisection ends beside a length that it tried, so what it settles on is known to fit.
+    # Bisection ends next to a length that it tried, so its result is known to fit.
     words = bisect.bisect_left(range(1, longest), True, key=lambda words: too_long(len(present), words))
     if words > 0:
         return render(body(len(present), words), question)

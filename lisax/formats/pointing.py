@@ -1,9 +1,9 @@
-"""The evidence pointer's formats: a claim with its candidates, and what it learns of each, as numbers: its targets.
+"""The evidence pointer's formats: a claim with its candidates, and the targets of each, as numbers.
 
 The texts are those of the pairs that the encoder learns from before: a ranker's of a page's title, a pointwise
 labeller's of a sentence. An encoder of two segments reads claim and candidate as a pair.
 
-A candidate has `COLUMNS` numbers: what the claim is (1 unlabelled, or 2 and more in the order of `LABELS`; 0 is a place
+A candidate has `COLUMNS` numbers: the claim's label (1 unlabelled, or 2 and more in the order of `LABELS`; 0 is a place
 without a candidate), its place among the gold pointers (from 1, or 0), and 1 for each evidence set that it belongs to,
 of the first `SETS`.
 """
@@ -32,8 +32,8 @@ NO_CANDIDATE, UNLABELLED, FIRST_LABEL = 0, 1, 2
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PointerExample:
-    """`sets`: places of candidates, each set complete, in the order in which they are to be pointed to; sets of which a
-    part is no candidate are not here."""
+    """`sets`: places of candidates, each set complete, in the order in which they are to be pointed to; sets with a
+    member that is not a candidate are left out."""
 
     claim_id: str
     claim: str

@@ -1,4 +1,4 @@
-"""The two wordings of LisT5's inputs, as data: what the paper prints and what its authors released.
+"""The two wordings of LisT5's inputs, as data: the paper's and its authors' released one.
 
 The label words of the paper are not printed there; both presets use the released ones.
 """
@@ -24,14 +24,14 @@ class Preset:
     name: str
     claim_slot: str
     label_closing: str
-    # The paper says only that the title is put before the sentence; the released code joins them so.
+    # The paper specifies only that the title is put before the sentence; the released code joins them so.
     title_separator: str = " . "
     label_words: tuple[str, str, str] = ("true", "false", "weak")
     ranking_words: tuple[str, str] = ("true", "false")
     operation_words: tuple[str, ...] = tuple(map(str, Operation))
 
     def target(self, label: Label | Operation | bool | None) -> str:
-        """The word a model must write: a bool is a ranking target, None (unlabelled) is no word."""
+        """The word a model must write: a bool is a ranking target, None (unlabelled) gives no word."""
         if label is None:
             return ""
         if isinstance(label, Operation):

@@ -22,7 +22,8 @@ NEAR = 32  # characters that are given up so that a text ends with a whole word
 
 @dataclasses.dataclass(frozen=True)
 class Prompt:
-    """What stands around a claim and a text. LisaxError of a template without a slot for each, or with one twice."""
+    """A template around a claim and a text. Raises LisaxError for a template without a slot for each, or with one
+    twice."""
 
     template: str
     lower: bool = False  # claim and text are put in lower case
@@ -32,12 +33,12 @@ class Prompt:
         if sorted(found) not in (["claim", "text"], ["claim", "other", "text"]):
             raise LisaxError(
                 f"the prompt {self.template!r} has the slots {found}: expected {{claim}} and {{text}} once each, "
-                "and {other} beside them where two texts are compared"
+                "and also {other} if two texts are compared"
             )
 
     @property
     def compares(self) -> bool:
-        """Whether it has two texts, of which the model says which is the better one."""
+        """Whether it has two texts, of which the model chooses the better one."""
         return "{other}" in self.template
 
     def text(self, claim: str, *texts: str) -> str:
@@ -47,8 +48,8 @@ class Prompt:
     def ids(self, claim: str, *texts: str, vocabulary: Vocabulary, max_tokens: int) -> list[int]:
         """Token ids with EOS, at most `max_tokens`.
 
-        Texts are shortened, all to the same number of characters; only where nothing is left of them is the claim cut
-        too. The words around them stay. LisaxError if these alone do not fit."""
+        Texts are shortened, all to the same number of characters; only if nothing is left of them is the claim cut too.
+        The words around them stay. Raises LisaxError if even these do not fit."""
 
         def encoded(claim: str, texts: Sequence[str]) -> list[int]:
             parts = (self._filled(part, claim, texts) for part in self.template.split(END))
@@ -81,7 +82,7 @@ class Prompt:
 
 
 def start_of(text: str, length: int) -> str:
-    """The first `length` characters, or up to NEAR fewer where that is the end of a word."""
+    """The first `length` characters, or up to NEAR fewer if a word ends there."""
     if len(text) <= length:
         return text
     space = text.rfind(" ", max(0, length - NEAR), length + 1)
@@ -134,7 +135,7 @@ def linear_table(header: Sequence[str], rows: Sequence[Sequence[str]], vocabular
 
 
 def prompt_of(text: str) -> Prompt:
-    """The prompt of a name of the list, or else the one that is this template."""
+    """The prompt with this name in the list, or else a prompt of this template."""
     if text in PROMPTS:
         return PROMPTS[text]
     if "{" not in text:

@@ -18,7 +18,7 @@ CLOSING = "Relevant:"
 
 
 def titled(title: str, sentence: str, preset: Preset) -> str:
-    """The sentence behind its page's title; a sentence without a title stands alone."""
+    """The sentence behind its page's title; only the sentence if it has no title."""
     title, sentence = squeeze(title), squeeze(sentence)
     return squeeze(f"{title}{preset.title_separator}{sentence}") if title else sentence
 
@@ -55,7 +55,7 @@ def encode_ranking(
 
 
 def only_sentence(example: Example, of: Format) -> Passage:
-    """The sentence of an example; LisaxError where it has none or several."""
+    """The sentence of an example; raises LisaxError if it has none or several."""
     if len(example.sentences) != 1:
         raise LisaxError(
             f"claim {example.claim_id}: the format '{of}' takes one sentence, found {len(example.sentences)}"
@@ -81,7 +81,7 @@ def _rank_pair(example: Example, *, preset: Preset) -> PairTexts:
 
 
 def _rank_entities_pair(example: Example, *, preset: Preset) -> PairTexts:
-    """The entities stand behind the claim, whose they are."""
+    """The entities follow their claim."""
     claim, document = _rank_pair(example, preset=preset)
     names = [name for name in map(squeeze, example.entities) if name]
     return PairTexts(join(claim, *(f"Entity{i}: {name}" for i, name in enumerate(names, start=1))), document)

@@ -1,4 +1,4 @@
-"""What a retriever's and a reader's texts look like, and where in them an answer may stand.
+"""The texts of retrievers and readers, and the positions in them where an answer may be.
 
 A dual encoder reads questions as they are and passages as `{title} . {text}`; a reader reads each passage as
 `question: {question} title: {title} context: {text}`. Only the passage's text is shortened, or else the question.
@@ -19,7 +19,7 @@ from lisax.formats.presets import Preset
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PassageView:
-    """A passage of a question; `spans`: characters of its text where an answer stands that may be learned."""
+    """A passage of a question; `spans`: characters of its text of an answer that may be learned."""
 
     id: str
     title: str
@@ -88,7 +88,7 @@ def encode_reading(
 
 
 def _shortened(text: str, before: str, max_tokens: int | None, count_tokens: CountTokens) -> str:
-    """`before` and the longest start of `text` that fits; where `before` alone does not, its longest start."""
+    """`before` and the longest start of `text` that fits; if even `before` does not, its longest start."""
     kept = longest_start(text, lambda start: fits(before + start, max_tokens, count_tokens))
     if kept is not None:
         return before + kept
@@ -112,8 +112,8 @@ class Places(NamedTuple):
         return cls([begin for begin, _ in spans], [end for _, end in spans])
 
     def tokens_of(self, begin: int, end: int) -> tuple[int, int] | None:
-        """The first and the last token of the characters from `begin` to `end`, or None where one of them is in no
-        token (the text was cut before it)."""
+        """The first and the last token of the characters from `begin` to `end`, or None if one of them is in no token
+        (the text was cut before it)."""
         inside = [
             i
             for i, (first, last) in enumerate(zip(self.begins, self.ends))
@@ -127,7 +127,7 @@ class Places(NamedTuple):
 def _question_and_passages(
     example: QuestionExample, *, preset: Preset, max_tokens: int | None, count_tokens: CountTokens
 ) -> list[str]:
-    """A passage has `max_tokens` tokens, the question half as many."""
+    """A passage has `max_tokens` tokens, the question half of that."""
     room = None if max_tokens is None else max_tokens // 2
     return [
         encode_question(example.question, max_tokens=room, count_tokens=count_tokens),

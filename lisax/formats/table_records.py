@@ -1,7 +1,7 @@
-"""A table as records, for readers of few tokens: what each row says, and what only the whole table shows.
+"""A table as records, for readers of few tokens: the content of each row, and facts that only the whole table shows.
 
-A record is a row, `{h1} is {c1} ; … ; {hm} is {cm}`; of a table of one row, which says many things of one subject, each
-cell is one. Empty cells are left out. The records that share most words with the claim come first.
+A record is a row, `{h1} is {c1} ; … ; {hm} is {cm}`; of a table of one row, which describes one subject, each cell is
+one. Empty cells are left out. The records that share most words with the claim come first.
 
 A reader of single rows sees neither which number is the highest nor how often a value occurs, which many claims are
 about. So the extremes of a column of numbers are marked, and a value that the claim names is counted:
@@ -37,7 +37,8 @@ class Rows(Protocol):
 
 
 def records(claim: str, table: Rows) -> list[str]:
-    """The records of a table, those that share most words with the claim first, `MOST` at most; then in its order."""
+    """The records of a table, ordered by the words that they share with the claim, `MOST` at most; then in its
+    order."""
     if len(table.rows) == 1:
         made = [_said(name, cell) for name, cell in zip(table.header, table.rows[0], strict=True) if squeeze(cell)]
     else:
@@ -73,7 +74,7 @@ def _said(name: str, cell: str) -> str:
 
 
 def _marks(asked: set[str], cells: Sequence[str]) -> list[str]:
-    """What is said of each cell of a column beyond its value."""
+    """Remarks on each cell of a column, added to its value."""
     counts = Counter(cells)
     named = {cell for cell, count in counts.items() if count > 1 and cell and asked.issuperset(words(cell))}
     marks = [f" , in {counts[cell]} rows" if cell in named else "" for cell in cells]
@@ -81,7 +82,7 @@ def _marks(asked: set[str], cells: Sequence[str]) -> list[str]:
     if len(values) < 3 or not all(values) or all(_YEAR.fullmatch(value[1]) for value in values):
         return marks
     numbers = [float(value[1].replace(",", "")) for value in values]
-    # What many rows share marks none of them.
+    # A value that many rows share marks none of them.
     extremes = {end: mark for end, mark in ((min(numbers), LOWEST), (max(numbers), HIGHEST)) if numbers.count(end) < 3}
     places = iter(numbers)
     for i, cell in enumerate(cells):

@@ -3,11 +3,11 @@
     query: {q} table: {caption} . row 1 is : {h1} is {c1} ; … ; {hm} is {cm} . row 2 is : … relevant:
     query: {q} table1: {caption} . row 1 is : … table2: {caption} . row 1 is : … relevant:
 
-The first is one table on its own, what the fusion model's encoder reads; the second all tables of a claim
-in one input, with the wording of LisT5's lists, so that the same label words answer it at the first step.
+The first is one table on its own, the input of the fusion model's encoder; the second all tables of a claim in one
+input, with the wording of LisT5's lists, so that the same label words answer it at the first step.
 
-Rows are numbered from 1 and every row repeats the header. What does not fit is dropped by whole rows from
-the end. A table of which no row is there keeps its header (`header is : {h1} ; … ; {hm} .`).
+Rows are numbered from 1 and every row repeats the header. Rows that do not fit are dropped whole, from the end. A table
+without any row left keeps its header (`header is : {h1} ; … ; {hm} .`).
 
 As a pair, for an encoder of two segments, which has few tokens: the claim, and each table's records, best first
 (`table_records`).
@@ -73,7 +73,7 @@ class TableView:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TableExample:
-    """A claim with its tables, best first; `gold` says of each whether it is a gold table of the claim."""
+    """A claim with its tables, best first; `gold` marks the gold tables of the claim."""
 
     claim_id: str
     claim: str
@@ -111,7 +111,7 @@ class TableExample:
         gold = get_field(row, "gold", list, **where)
         if not all(isinstance(value, bool) for value in gold) or len(gold) != len(tables):
             raise DataError(
-                f"expected {len(tables)} times true or false, one a table, found {json.dumps(gold)[:80]}",
+                f"expected {len(tables)} times true or false, one per table, found {json.dumps(gold)[:80]}",
                 field="gold",
                 **where,
             )
@@ -142,7 +142,8 @@ class TableText(NamedTuple):
 
 
 class TableClass(enum.IntEnum):
-    """What a table is to a claim: the targets of the fusion model, one a table; 0 is a place without a table."""
+    """The relation of a table to a claim: the targets of the fusion model, one per table; 0 is a place without a
+    table."""
 
     NO_TABLE = 0
     IRRELEVANT = 1
@@ -153,8 +154,8 @@ class TableClass(enum.IntEnum):
 def table_classes(label: Label | None, gold: Sequence[bool]) -> list[TableClass]:
     """The class of each table: a gold table has the claim's truth, every other one is irrelevant.
 
-    A claim without enough information is decided by no table, not even by the one that it was written about.
-    Without a label nothing is known, and a class of 0 carries no loss.
+    A claim without enough information is decided by no table, not even by the table that it was written about. Without
+    a label nothing is known, and a class of 0 carries no loss.
     """
     if label is None:
         return [TableClass.NO_TABLE] * len(gold)
@@ -189,8 +190,8 @@ def encode_tables(
     """The input for a claim and its tables, best first, at most `max_tokens` tokens with the special ones.
 
     Tables share the budget evenly: the next row always goes to the table that has the fewest tokens so far,
-    so what a small table leaves is the others'. One table is written as the first of a list, so that a model
-    reads one as it reads many.
+    so the tokens that a small table leaves are the others'. One table is written as the first of a list, so that a
+    model reads one as it reads many.
     """
     markers = [f"table{i}:" for i in range(1, len(tables) + 1)]
     return _encode(claim, tables, markers, preset, max_tokens, count_tokens)
@@ -234,7 +235,7 @@ def _encode(
 def _rows_that_fit(
     tables: Sequence[TableView], headers: Sequence[str], room: int, count_tokens: CountTokens
 ) -> list[list[str]]:
-    """The first rows of each table that `room` tokens hold, beside the headers; only those and the next are read."""
+    """The first rows of each table that `room` tokens hold, after the headers; only those and the next are read."""
     rows: list[list[str]] = [[] for _ in tables]
     special = count_tokens("")
     waiting = [(0, i) for i, table in enumerate(tables) if table.rows]  # (tokens so far, table): a heap

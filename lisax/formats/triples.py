@@ -32,7 +32,7 @@ class Triples:
 
     @property
     def digest(self) -> str:
-        """What title and pairs are, in 16 characters."""
+        """A digest of title and pairs, in 16 characters."""
         said = json.dumps([self.title, self.pairs], ensure_ascii=False)
         return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:16]
 

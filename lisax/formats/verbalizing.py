@@ -81,9 +81,9 @@ class Encoder:
 
     def split(self, triples: Triples, max_tokens: int, max_pairs: int | None = None) -> list[tuple[int, Triples]]:
         """`triples` in pieces of at most `max_tokens` tokens with EOS and `max_pairs` pairs, in reading order; each with
-        the number of the pair, counted from 0, with which it begins or goes on.
+        the number of the pair, counted from 0, with which it begins or continues.
 
-        Of a title only as much is repeated as leaves half of the room to a pair; of a name, a quarter.
+        The title, which each piece repeats, is cut to half of the room, and a name to half of the rest.
         """
         room = max_tokens - 1 - len(self.to_ids(PREFIXES[self.preset])) * bool(PREFIXES[self.preset])
         if room < 16:
@@ -139,7 +139,7 @@ def verbalizing_card(preset: str, max_tokens: int, target_tokens: int, vocabular
 
 
 def _in_ids(example: VerbalExample, **budget: Any) -> list[str]:
-    raise LisaxError("the format 'verbalize' is written in ids, because its markers are no text: see `Encoder`")
+    raise LisaxError("the format 'verbalize' is written in ids, because its markers are not text: see `Encoder`")
 
 
 VERBALIZE = Format("verbalize", VerbalExample, _in_ids, SENTENCES)

@@ -1,4 +1,4 @@
-"""Vocabularies without TensorFlow: what texts and pairs of texts are in token ids. Padding is 0 in all of them.
+"""Vocabularies without TensorFlow: texts and pairs of texts as token ids. Padding is 0 in all of them.
 
 A SentencePiece model has T5's conventions: padding is 0, EOS 1; `extra_ids` sentinels lie above the pieces,
 `<extra_id_0>` at the very top. In mT5's model the sentinels are its last pieces.
@@ -33,11 +33,12 @@ class Pair(NamedTuple):
     """Two texts as one input. Both are of the same length."""
 
     ids: list[int]  # with special tokens
-    types: list[int]  # 0 of the first text, 1 of the second where the vocabulary tells them apart
+    types: list[int]  # 0 of the first text, 1 of the second if the vocabulary distinguishes them
 
 
 class Vocabulary(Protocol):
-    """What formats, tasks and inference ask of a vocabulary. LisaxError of a text with half of a surrogate pair."""
+    """The interface of vocabularies for formats, tasks and inference. Raises LisaxError for a text with half of a
+    surrogate pair."""
 
     path: Path
     extra_ids: int  # sentinels among its ids
@@ -55,13 +56,12 @@ class Vocabulary(Protocol):
         """Padding's id as published; here it is 0, and the two ids have changed places."""
 
     def encode(self, text: str) -> list[int]:
-        """Piece ids, without special tokens. What spells a special token in a text is text."""
+        """Piece ids, without special tokens. A special token spelt out in a text is text."""
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]: ...
 
     def encode_input(self, text: str, max_tokens: int | None = None) -> list[int]:
-        """A text as a model reads it, with special tokens, at most `max_tokens` long; what is above is cut at its
-        end."""
+        """A text as a model reads it, with special tokens, at most `max_tokens` long; the rest is cut."""
 
     def encode_inputs(self, texts: Sequence[str]) -> list[list[int]]:
         """`encode_input` of each text, whole."""
@@ -75,7 +75,7 @@ class Vocabulary(Protocol):
 
     def encode_pair(self, first: str, second: str, max_tokens: int | None = None) -> Pair:
         """Two texts as a model reads them, at most `max_tokens` long: the second is cut at its end, and the first only
-        where it alone is too long."""
+        if it is too long without the second."""
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids."""
@@ -192,7 +192,7 @@ class SentencePieceVocabulary:
             return self.sentinel_id(int(sentinel[1]))
         found = self._processor.PieceToId(piece)
         if found == self._processor.unk_id():
-            raise LisaxError(f"'{piece}' is no piece of the vocabulary {self.path}")
+            raise LisaxError(f"'{piece}' is not a piece of the vocabulary {self.path}")
         return found
 
     def sentinel_id(self, n: int) -> int:
@@ -217,8 +217,8 @@ def train_vocabulary(
     too small for `size` gives fewer pieces.
 
     Merges (BPE) rather than T5's unigram model: on a corpus of some thousand sentences, unigram splits
-    frequent words that merging keeps whole, and inputs are half as long again. Punctuation stands alone, so
-    that `1972.` and `1972` share the piece that must be compared.
+    frequent words that merging keeps whole, and inputs are half as long again. Punctuation is separate, so that `1972.`
+    and `1972` share the piece that must be compared.
     """
     import sentencepiece
 

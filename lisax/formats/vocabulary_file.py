@@ -22,12 +22,12 @@ from lisax.records import check_text
 PADDING = ("[PAD]", "<pad>")
 MOST_BYTES = 64 << 20  # twice the largest that is published
 MOST_GROWTH = 64  # characters that normalizing may make of one; SentencePiece's escape of a blank makes one
-NO_TEXT = "this tokenizer cannot split a text, as those that are published can"
+NO_TEXT = "this tokenizer cannot split a text, as published tokenizers can"
 
 
 def open_vocabulary(path: str | os.PathLike, extra_ids: int = EXTRA_IDS) -> Vocabulary:
     """The vocabulary of a file: `.json` is one of `tokenizers`, any other a SentencePiece model with `extra_ids`
-    sentinels. DataError where it is neither."""
+    sentinels. Raises DataError if it is neither."""
     path = Path(path)
     if path.suffix != ".json":
         return SentencePieceVocabulary(path, extra_ids)
@@ -82,8 +82,8 @@ class TokenizerVocabulary:
 
     @contextlib.contextmanager
     def _telling(self, what: str) -> Iterator[None]:
-        """Raises DataError for what the library raises: a plain Exception, or, where its Rust code panics, something
-        that is no Exception at all."""
+        """Raises DataError for the library's errors: a plain Exception, or, if its Rust code panics, an object that is
+        not an Exception."""
         try:
             yield
         except BaseException as error:
@@ -104,7 +104,7 @@ class TokenizerVocabulary:
 
     @functools.cached_property
     def separator_id(self) -> int | None:
-        """What stands between the texts of a pair; None where nothing does."""
+        """The token between the texts of a pair; None if there is none."""
         ids, types = self.encode_pair("", "")
         return ids[types.index(1) - 1] if 1 in types[1:] else None
 
@@ -165,7 +165,7 @@ class TokenizerVocabulary:
     def id_of(self, piece: str) -> int:
         found = self._tokenizer.token_to_id(piece)
         if found is None:
-            raise LisaxError(f"'{piece}' is no piece of the vocabulary {self.path}")
+            raise LisaxError(f"'{piece}' is not a piece of the vocabulary {self.path}")
         return self.published([found])[0]
 
     def _pieces(self, text: str) -> Any:

@@ -1,5 +1,5 @@
-"""How reliable a verdict's probability is: reliability bins, expected calibration error, Brier score; and what leaving
-out the least sure verdicts gains: the risk-coverage curve.
+"""How reliable a verdict's probability is: reliability bins, expected calibration error, Brier score; and the gain of
+leaving out the least sure verdicts: the risk-coverage curve.
 
 The confidence of a verdict is the probability of its label. A verdict whose label was overridden by the temporal step
 has no probability: it is left out and counted. Of a verdict that abstained, the verifier's own label counts.

@@ -9,7 +9,7 @@ Only the first five predicted sentences of a claim count, for every figure that 
 - *Evidence recall*: 1 if some gold set is completely among the five, else 0; 1 if there is no gold set at all (although
   such a claim can never count for the FEVER score).
 - Precision and recall are means over claims (macro), without NOT ENOUGH INFO claims. Without any other claim precision
-  is 1 and recall 0. F1 is the harmonic mean of the two means; where both are 0 the official scorer divides by zero, and
+  is 1 and recall 0. F1 is the harmonic mean of the two means; when both are 0 the official scorer divides by zero, and
   F1 here is 0.
 """
 
@@ -47,7 +47,7 @@ def found(claim: Claim, evidence: Sequence[str], max_evidence: int = MAX_EVIDENC
 
 
 def outcome(claim: Claim, verdict: Prediction, max_evidence: int = MAX_EVIDENCE) -> Outcome:
-    """The kind of success or error; `CORRECT` is exactly what the FEVER score counts."""
+    """The kind of success or error; exactly `CORRECT` counts for the FEVER score."""
     right = verdict.label == claim.label
     if claim.label is Label.NOT_ENOUGH_INFO:
         return Outcome.CORRECT if right else Outcome.WRONG_LABEL
@@ -115,7 +115,7 @@ def multi_evidence(claims: Claims, verdicts: Verdicts, max_evidence: int = MAX_E
     """Figures on claims that need two sentences or more: none of their gold sets is smaller.
 
     `label_accuracy` and `fever_score` cover all of them; `found_label_accuracy` those with a completely selected set
-    (the LisT5 paper's 78.02 %, its footnote 4). None where there is no such claim.
+    (the LisT5 paper's 78.02 %, its footnote 4). None if there is no such claim.
     """
     check_pairs(claims, verdicts)
     needed = [

@@ -3,7 +3,7 @@
 - *Potency* of a set against one system is 1 − its FEVER score; against several, the mean over systems.
 - *Correct rate* is the share of the reviewed instances that were accepted.
 - *Adjusted potency* is potency × correct rate, which is how the published figures are computed (68.51 % × 81.44 % =
-  55.79 %). `accepted_potency` is the potency of the accepted instances alone.
+  55.79 %). `accepted_potency` is the potency of only the accepted instances.
 
 (The paper's 79.97 % for Niewinski et al. is 78.80 % in the task's own table, which agrees with their 66.83 %.)
 """
@@ -20,7 +20,7 @@ Claims = Mapping[str, Claim]
 
 
 def breaks(claims: Claims, systems: Sequence[Mapping[str, Prediction]]) -> dict[str, float]:
-    """For each claim the share of systems that fail on it (by label or, where needed, evidence)."""
+    """The share of systems per claim that fail on it (by label or, where needed, evidence)."""
     if not systems:
         raise DataError("potency needs the predictions of one system at least")
     for verdicts in systems:

@@ -4,8 +4,8 @@ There are two kinds of recall, because a claim needs a *complete* set of evidenc
 
 - with qrels, `recall@k` is trec_eval's: the share of relevant units among the first k;
 - with claims (`sentence_selection`), `recall@k` is LisT5's, FEVER's evidence recall: the share of claims with some gold
-  set completely among the first k, an upper bound of the FEVER score on claims that need evidence; trec_eval's is
-  reported beside it as `unit_recall@k`.
+  set completely among the first k, an upper bound of the FEVER score on claims that need evidence; trec_eval's is also
+  reported, as `unit_recall@k`.
 
 `precision@5` divides by 5 (trec_eval's P_5), and `map@5` by the number of relevant units (map_cut_5), which for claims
 are the units of all gold sets. `f1@5` is the mean over claims of each claim's own F1. LisT5's Table 2 must use the

@@ -1,12 +1,12 @@
 """The paired bootstrap: is the difference of two systems on the same claims larger than chance?
 
-(Efron & Tibshirani 1993, chapters 13 and 16; Koehn 2004.) Claims are drawn with replacement, as many as there are, and
-the mean difference of the two systems' scores is taken anew, `SAMPLES` times. The interval holds the middle 95 % of
+(Efron & Tibshirani 1993, chapters 13 and 16; Koehn 2004.) A sample draws the number of claims with replacement and
+takes the mean difference of the two systems' scores; there are `SAMPLES` samples. The interval holds the middle 95 % of
 these differences. The p-value is two-sided: twice the share of samples in which the difference is 0 or has the other
-sign, the observed data counted as one sample, so that it is never 0. Both say the same of 0: with p below 0.05 the interval
+sign, the observed data counted as one sample, so that it is never 0. Both agree on 0: with p below 0.05 the interval
 leaves it out.
 
-It tells how far the figures would move with other claims of the same kind. It says nothing of other seeds in training.
+It estimates how far the figures would move with other claims of the same kind, not with other seeds in training.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Difference:
 def paired_bootstrap(first: Scores, second: Scores, *, samples: int = SAMPLES, seed: int = 0) -> Difference:
     """Compares the scores of two systems, whose means are the figures of a report, on the claims that both have.
 
-    Raises LisaxError where they have none in common.
+    Raises LisaxError if they have none in common.
 
     >>> first, second = {f"c{i}": i % 2 for i in range(100)}, {f"c{i}": i % 2 or i % 10 == 0 for i in range(100)}
     >>> found = paired_bootstrap(first, second)

@@ -129,7 +129,7 @@ def evaluate(
 
 
 def _kinds(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
-    """Claims by kind, without those that have none."""
+    """Claims by kind, without claims of no kind."""
     kinds: dict[str, list[Claim]] = defaultdict(list)
     for claim in claims:
         if claim.kind is not None:
@@ -212,7 +212,7 @@ def choose_threshold(scores: Sequence[float], positives: Sequence[bool], measure
 
 
 def at_threshold(scores: Sequence[float], positives: Sequence[bool], threshold: float) -> dict[str, float | None]:
-    """`precision`, `recall`, `f1` and `accuracy` when scores at or above `threshold` count as positive; None where a
+    """`precision`, `recall`, `f1` and `accuracy` when scores at or above `threshold` count as positive; None if a
     figure divides by zero."""
     called, positives = np.asarray(scores, np.float64) >= threshold, np.asarray(positives, bool)
     right, claimed, there = int((called & positives).sum()), int(called.sum()), int(positives.sum())
@@ -232,8 +232,8 @@ def most_frequent(positives: Sequence[bool]) -> dict[str, float]:
 
 
 def sufficiency_figures(scores: Sequence[float], found: Sequence[bool]) -> dict:
-    """Figures of both classes, `found` and `missing`: `average_precision` and the `best_f1` of any threshold (None
-    where all claims are of one class), the baseline `most_frequent`, and the number of `claims`."""
+    """Figures of both classes, `found` and `missing`: `average_precision` and the `best_f1` of any threshold (None if
+    all claims are of one class), the baseline `most_frequent`, and the number of `claims`."""
     scores, found = np.asarray(scores, np.float64), np.asarray(found, bool)
     figures: dict = {"claims": len(found)}
     for name, values, positives in (("found", scores, found), ("missing", -scores, ~found)):
@@ -252,9 +252,9 @@ def _at_thresholds(scores: Sequence[float], positives: Sequence[bool]) -> tuple[
     if scores.shape != positives.shape or scores.ndim != 1:
         raise LisaxError(f"expected a score and a class for each claim, found {scores.shape} and {positives.shape}")
     if np.isnan(scores).any():
-        raise DataError("a score is no number (NaN)")
+        raise DataError("a score is not a number (NaN)")
     if not positives.any():
-        raise DataError("there is no positive example: precision and recall say nothing")
+        raise DataError("there is no positive example: precision and recall are undefined")
     order = np.argsort(-scores, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
     return scores[order][ends], np.cumsum(positives[order])[ends], ends + 1

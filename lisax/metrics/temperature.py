@@ -18,7 +18,7 @@ LEAST_SHARE = 1e-12
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Calibration:
-    """What was fitted for a labeller on held-out claims; the field `calibration` of its `model.json`.
+    """The temperature fitted for a labeller on held-out claims; the field `calibration` of its `model.json`.
 
     `claims`: how many it was fitted on. `aggregate`: of a pointwise labeller, how the labels of single sentences were
     combined; another aggregate's probabilities are left as they are."""

@@ -51,7 +51,7 @@ def overlap(references: References, texts: Sequence[str], extra: Sequence[str] =
 
 
 def bleu(references: References, texts: Sequence[str]) -> float:
-    """BLEU alone, for use in training."""
+    """Only BLEU, for use in training."""
     from sacrebleu.metrics import BLEU
 
     return BLEU(lowercase=True).corpus_score(list(texts), _columns(references)).score / 100
@@ -139,9 +139,9 @@ def answer_coverage(examples: Iterable[tuple[Sequence[str], str, str]]) -> dict[
 
 
 def faithfulness(units: Iterable[tuple[Triples, str]]) -> dict[str, float | int | None]:
-    """From (unit, text) pairs: the share of texts that neither lose nor invent anything that can be checked without a
-    word list; and the shares of all numbers, dates and joined numbers (`3-2`), and of all names, in the units that
-    their texts contain."""
+    """Figures of (unit, text) pairs: the share of texts that neither lose nor invent anything that can be checked
+    without a word list; and the shares of all numbers, dates and joined numbers (`3-2`), and of all names, in the units
+    that their texts contain."""
     texts = faithful = numbers = numbers_kept = names = names_kept = 0
     for triples, text in units:
         facts = Facts(triples)

@@ -1,4 +1,4 @@
-"""What every model is to the engine: a frozen dataclass of its architecture, each field with the values that it may have.
+"""The architecture of every model: a frozen dataclass, each field with the values that it may have.
 
 `model.json` holds one as JSON (`describe`), which anyone may have written: `from_description` checks it. A class with a
 `kind` of its own is known here as soon as it is defined. Neither flax nor jax is imported before a network is built, so
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import flax.linen as nn
     import jax
 
-# By the `kind` of a description; a T5's, that of most checkpoints, says none.
+# By the `kind` of a description; a T5's, that of most checkpoints, has none.
 ARCHITECTURES: dict[str | None, type[Model]] = {}
 # The parts of a backbone's parameters: others are those of a model that is built on it.
 BACKBONE_PARTS = frozenset({"token_embedder", "encoder", "decoder", "pooler"})
@@ -45,7 +45,7 @@ POOLING = OneOf(("attention", "mean"))
 
 
 def field(kind: Any, default: Any) -> Any:
-    """A field of an architecture with its default and what it may be: one of the kinds in `fields`."""
+    """A field of an architecture with its default and its allowed values: one of the kinds in `fields`."""
     return dataclasses.field(default=default, metadata={"kind": kind})
 
 
@@ -63,14 +63,14 @@ class BuiltOn:
 
 
 class Model(abc.ABC):
-    """The architecture of a network: a frozen dataclass. What it learns by and how it is used is in
+    """The architecture of a network: a frozen dataclass. Its objective and its inference are in
     `training.model_kinds`."""
 
     kind: ClassVar[str | None]  # in `model.json`
     title: ClassVar[str]  # in messages
     backbone: Backbone  # that it is, or is built on: vocabulary, types, dropout, layers
     labels: int | None = None  # classes of an input; None: it has none
-    passages: int | None = None  # texts that a row of its batches has end to end; None: it does not say
+    passages: int | None = None  # texts that a row of its batches has end to end; None: unknown
 
     def __init_subclass__(cls, kind: str | None = None, title: str = "", **options: Any):
         super().__init_subclass__(**options)
@@ -79,7 +79,7 @@ class Model(abc.ABC):
             ARCHITECTURES[kind] = cls
 
     def __post_init__(self) -> None:
-        """Checks the fields as the model is made; what it is built on was checked when that was."""
+        """Checks the fields as the model is made; its backbone was checked when that was made."""
         check(vars(self), kinds_of(type(self)))
 
     @property
@@ -93,7 +93,7 @@ class Model(abc.ABC):
 
     @abc.abstractmethod
     def for_inference(self) -> Self:
-        """The same model without what only training needs, for parameters with a name for each layer."""
+        """The same model without the fields that only training needs, for parameters with a name for each layer."""
 
     @abc.abstractmethod
     def network(self) -> nn.Module:
@@ -107,8 +107,8 @@ class Model(abc.ABC):
 class Backbone(Model):
     """An encoder, with or without a decoder, that other models are built on.
 
-    Its modules are `token_embedder` and `encoder` of the parameter tree, there and in what is built on it, so that the
-    one's checkpoint starts the other."""
+    Its modules are `token_embedder` and `encoder` of the parameter tree, in it and in its heads, so that its checkpoint
+    starts theirs."""
 
     vocab_size: int
     dtype: str  # of activations; parameters are always float32
@@ -144,8 +144,8 @@ class Backbone(Model):
 
     @abc.abstractmethod
     def embedder(self) -> nn.Module:
-        """(tokens int32 [batch, length], token types of the same shape or None) -> what `encoder` takes. Token 0 is
-        padding."""
+        """(tokens int32 [batch, length], token types of the same shape or None) -> the arguments of `encoder`. Token 0
+        is padding."""
 
     @abc.abstractmethod
     def encoder(self) -> nn.Module:
@@ -181,10 +181,11 @@ class T5Config(Backbone, title="T5"):
     # One compiled body for all layers of a stack, whose parameters are one array with the layers as its second
     # dimension (T5X's scanned tree): large models compile in a fraction of the time.
     scan_layers: bool = field(Truth(), False)
-    # What a layer's backward pass computes again instead of keeping: "none"; "minimal": all but its matrix
+    # The values that a layer's backward pass computes again instead of keeping: "none"; "minimal": all but its matrix
     # products; "full": all but its input.
     remat: str = field(OneOf(REMATS), "none")
-    # Queries that attend at a time; None: all. Attention's memory is then that of so many, at a little time.
+    # Queries that attend at a time; None: all. Attention's memory is then that of this number of queries, at a little
+    # time.
     attention_chunk: int | None = field(Maybe(Whole(1, 1 << 20)), None)
 
     def __post_init__(self):
@@ -321,11 +322,11 @@ class OnBackbone(Model):
 
 @dataclasses.dataclass(frozen=True)
 class FusionConfig(OnBackbone, kind="table_fusion", title="table fusion"):
-    """Architecture: an encoder, and what is put on it.
+    """Architecture: an encoder with heads on it.
 
-    `objective` is what training maximises. "joint": the probability of the right pair of table and truth, of all
-    pairs; "reranking": that of the right table alone; "uniform": that of the right truth where every table has the same
-    weight; "ternary": that of each table's own class of true, false and irrelevant."""
+    training maximises `objective`. "joint": the probability of the right pair of table and truth, of all pairs;
+    "reranking": that of the right table only; "uniform": that of the right truth where every table has the same weight;
+    "ternary": that of each table's own class of true, false and irrelevant."""
 
     objective: str = field(OneOf(OBJECTIVES), "joint")
     # Heads of the attention across tables, each emb_dim / heads wide; with 0 no table sees another.
@@ -402,14 +403,14 @@ class DualEncoderConfig(OnBackbone, kind="dual_encoder", title="dual encoder"):
     tied: bool = field(Truth(), True)
     # Vectors of length 1, whose dot product is their cosine.
     normalized: bool = field(Truth(), False)
-    # What scores are divided by in training; cosines want one far below 1.
+    # The divisor of scores in training; cosines want one far below 1.
     temperature: float = field(Number(1e-6, 1e6), 1.0)
     # Width that a matrix brings vectors to (GTR); None: the encoder's own, without such a matrix.
     projection: int | None = field(Maybe(Whole(1, 1 << 16)), None)
 
     @property
     def width(self) -> int:
-        """Of a vector."""
+        """The width of a vector."""
         return self.projection or self.backbone.emb_dim
 
     @property
@@ -428,8 +429,8 @@ class DualEncoderConfig(OnBackbone, kind="dual_encoder", title="dual encoder"):
 @dataclasses.dataclass(frozen=True)
 class PairConfig(OnBackbone, kind="pair", title="pair scorer"):
     """Architecture: an encoder that reads two texts as one, and a linear layer that gives the classes. `pooling`: the
-    vector of both is the mean of their tokens', that of the first token, what a layer with tanh makes of that (as in
-    BERT's own classifiers), or what a learned query attends to."""
+    vector of both is the mean of their tokens', that of the first token, the output of a layer with tanh on that (as in
+    BERT's own classifiers), or the output of attention with a learned query."""
 
     labels: int = field(Whole(2, 1000), 3)
     pooling: str = field(OneOf(("mean", "first", "pooler", "attention")), "mean")
@@ -485,7 +486,7 @@ def _tokens(*shape: int) -> jax.ShapeDtypeStruct:
 
 
 def kinds_of(architecture: type[Model]) -> Kinds:
-    """What each of its fields may be."""
+    """The allowed values of each of its fields."""
     return {entry.name: entry.metadata["kind"] for entry in dataclasses.fields(architecture)}
 
 
@@ -499,8 +500,8 @@ def describe(model: Model) -> dict[str, Any]:
 
 def check_architecture(described: Any, allowed: type[Model] = Model, field: str = "") -> None:
     """FieldError unless `described` is `architecture` of a `model.json`: no field but those of its kind of model, each
-    with a value that it may have. `field` is where it stands in another's description, and `allowed` what may stand
-    there."""
+    with a value that it may have. `field` is its place in another's description, and `allowed` the architectures that
+    may be there."""
     if not isinstance(described, Mapping):
         raise FieldError(field or "architecture", f"must be an object, found {shown(described)}")
     within, kind = f"{field}." if field else "", described.get("kind")
@@ -520,7 +521,7 @@ def check_architecture(described: Any, allowed: type[Model] = Model, field: str 
 
 
 def from_description(described: Mapping[str, Any]) -> Model:
-    """The model that `describe` described; `fields.FieldError` where it is none."""
+    """The model that `describe` described; raises `fields.FieldError` if it is not valid."""
     check_architecture(described)
     architecture = ARCHITECTURES[described.get("kind")]
     inner = {name for name, of in kinds_of(architecture).items() if isinstance(of, BuiltOn)}

@@ -23,14 +23,14 @@ from lisax.models.relative_positions import relative_position_bucket
 if TYPE_CHECKING:
     from lisax.models.architectures import Backbone, T5Config
 
-# Dimensions of hidden states where a layer reads them, and of what is added up between layers.
+# Dimensions of hidden states where a layer reads them, and of the sums between layers.
 HIDDEN = ("batch", "length", "embed")
 RESIDUAL = ("batch", "residual_length", "embed")
 # Added to masked attention logits; finite, so that a fully masked row gives a uniform row, not NaN.
 MASKED = -1e10
 # Collections of keys and values in decoding step by step.
 PAST, ENCODED = "past", "encoded"
-# Of what attention gives and its rows' sums, for policies of rematerialisation.
+# Names of attention's output and of its rows' sums, for policies of rematerialisation.
 MIXED = "mixed"
 # Initial bias of distance 0 in matching heads: enough to outweigh a token's match with itself.
 NOT_ITSELF = -10.0
@@ -39,8 +39,8 @@ fan_in = nn.initializers.variance_scaling(1.0, "fan_in", "normal")
 
 
 def constrain(x: Array, *axes: str | None) -> Array:
-    """`x` laid out on the mesh by the names of its dimensions, whole along those that the mesh does not divide; itself
-    where no rules are set."""
+    """`x` laid out on the mesh by the names of its dimensions, whole along dimensions that the mesh does not divide;
+    unchanged if no rules are set."""
     mesh = jax.sharding.get_abstract_mesh()
     if mesh.empty or not nn.get_logical_axis_rules():
         return x
@@ -61,7 +61,7 @@ def pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) 
 class Dense(nn.Module):
     """x [..., in] -> [..., features]. `axes` name the kernel's dimensions.
 
-    Where a low-rank adapter stands beside the kernel (see `lora`), its output is added."""
+    The output of a low-rank adapter next to the kernel (see `lora`) is added."""
 
     features: int
     dtype: str
@@ -73,13 +73,13 @@ class Dense(nn.Module):
     def __call__(self, x: Array) -> Array:
         kernel = self.param("kernel", self.kernel_init, (x.shape[-1], self.features), jnp.float32)
         # Two-dimensional, because XLA's CPU backend computes the kernel's gradient several times faster so.
-        rows = x.astype(self.dtype).reshape(-1, x.shape[-1])
+        rows = x.astype(self.dtype).reshape(-1, x.shape[-1])  # [rows, in]
         # Where parameters are fully sharded, this is where a layer's are gathered, in the type they are used in.
-        kernel = constrain(kernel.astype(self.dtype), *self.axes)
-        y = jnp.dot(rows, kernel)
+        kernel = constrain(kernel.astype(self.dtype), *self.axes)  # [in, features]
+        y = jnp.dot(rows, kernel)  # [rows, features]
         if self.has_variable("params", LORA_A):
             a, b = (self.get_variable("params", name).astype(self.dtype) for name in (LORA_A, LORA_B))
-            y += jnp.dot(jnp.dot(rows, a), b)
+            y += jnp.dot(jnp.dot(rows, a), b)  # a [in, rank], b [rank, features]
         if self.bias:
             y += self.param("bias", nn.initializers.zeros, (self.features,), jnp.float32).astype(self.dtype)
         return y.reshape(*x.shape[:-1], self.features)
@@ -100,10 +100,10 @@ class RelativePositionBias(nn.Module):
             return embedding
 
         embedding = self.param("rel_embedding", init, (self.config.num_heads, RELATIVE_BUCKETS), jnp.float32)
-        relative = np.arange(keys)[None, :] - np.arange(length)[:, None]
-        bucket = relative_position_bucket(relative, bidirectional=self.bidirectional)
+        relative = np.arange(keys)[None, :] - np.arange(length)[:, None]  # [length, keys]
+        bucket = relative_position_bucket(relative, bidirectional=self.bidirectional)  # [length, keys]
         if position is not None:
-            bucket = jnp.asarray(bucket)[position][None]
+            bucket = jnp.asarray(bucket)[position][None]  # [1, keys]
         # [heads, buckets] -> [1, heads, length, keys]
         return embedding.astype(self.config.dtype)[None, :, bucket]
 
@@ -138,7 +138,7 @@ class Attention(nn.Module):
             dense = Dense(heads * head_dim, config.dtype, init, ("embed", "joined_kv"), name=name)
             return constrain(dense(x).reshape(*x.shape[:2], heads, head_dim), "batch", "length", "heads", "kv")
 
-        query = project("query", queries, query_init)
+        query = project("query", queries, query_init)  # [batch, length, heads, head_dim]
         key_init = fan_in
         if self.matching and self.is_initializing():
             query_kernel = self.get_variable("params", "query")["kernel"]
@@ -154,6 +154,7 @@ class Attention(nn.Module):
             key, value = self.get_variable(ENCODED, "keys"), self.get_variable(ENCODED, "values")
             attended = "bhdk"
         elif folded:
+            # query [batch, length, heads, emb], key [batch, keys, emb]
             query, key, value = jnp.einsum("bqhd,ehd->bqhe", query, self._heads_of("key")), keys, None
         else:
             key, value = project("key", keys, key_init), project("value", keys, fan_in)
@@ -173,17 +174,17 @@ class Attention(nn.Module):
         def attend(query: Array, mask: Array, bias: Array | None) -> Array:
             return mixed_values(attended, query, key, value, mask, bias, kept)
 
-        # Said again, of its gradient too: what comes back from the sum over devices may be split by positions.
+        # Constrained again, for its gradient too: the result of the sum over devices may be split by positions.
         mixed = constrain(in_chunks(config, attend, query, mask, bias), "batch", "length", "heads", "kv")
         if folded:
-            mixed = jnp.einsum("bqhe,ehd->bqhd", mixed, self._heads_of("value"))
+            mixed = jnp.einsum("bqhe,ehd->bqhd", mixed, self._heads_of("value"))  # [batch, length, heads, head_dim]
         mixed = mixed.reshape(*queries.shape[:2], heads * head_dim)  # [batch, length, kv]
         return Dense(queries.shape[-1], config.dtype, fan_in, ("joined_kv", "embed"), name="out")(mixed)
 
     def _folds(self, queries: int, keys: int) -> bool:
         """Whether queries are brought to the encoder's space rather than its output to theirs: (q K) e = q (K e).
 
-        It is, where that takes fewer products: one query, that of a label, needs hardly any.
+        It is, where that takes fewer products: one query, that of a label, needs very few.
         """
         if (
             self.cache != ENCODED
@@ -209,11 +210,11 @@ class Attention(nn.Module):
         Given as [rows, keys, heads, head_dim], they are kept as [rows, heads, head_dim, keys], whose products XLA's CPU
         backend computes several times faster. Of the encoder these are the ones given. Those of a step's beams are
         written after those of the steps before, into steps * beams places, and stay there: beams that change places are
-        told apart by `mask` [rows or 1, 1, beams, steps * beams], which shows each one key of every step so far.
+        separated by `mask` [rows or 1, 1, beams, steps * beams], which shows each one key of every step so far.
         """
         kept = []
         for name, new in (("keys", key), ("values", value)):
-            new = new.transpose(0, 2, 3, 1)
+            new = new.transpose(0, 2, 3, 1)  # [rows, heads, head_dim, keys]
             if self.cache == PAST:
                 shape = (*new.shape[:3], mask.shape[-1])
                 past = self.get_variable(PAST, name) if self.has_variable(PAST, name) else jnp.zeros(shape, new.dtype)
@@ -236,24 +237,25 @@ def mixed_values(
 ) -> Array:
     """The values [batch, length, heads, head_dim] that each query attends to: softmax of logits of `query`'s type.
 
-    `attended` are the dimensions of `key` and `value`, which is None where it is `key`, as einsum has them; `kept` [batch, heads, 1, keys] what dropout
-    leaves of the weights. Weights are divided by their sum after they are multiplied with the values, and the gradient
-    of a row's sum is taken from what came out of it, so that a TPU writes no more than the logits and their gradient.
+    `attended` are the dimensions of `key` and `value`, in einsum's notation, None if it is `key`; `kept` [batch, heads,
+    1, keys] is dropout's mask of the weights. Weights are divided by their sum after they are multiplied with the
+    values, and the gradient of a row's sum is taken from the output, so that a TPU writes no more than the logits and
+    their gradient.
     """
     return _mixed_values(attended, query, key, value, mask, bias, kept)[0]
 
 
 def _mixed_values(attended, query, key, value, mask, bias, kept):
-    logits = jnp.einsum(f"bqhd,{attended}->bhqk", query, key)
+    logits = jnp.einsum(f"bqhd,{attended}->bhqk", query, key)  # [batch, heads, length, keys]
     if bias is not None:
         logits += bias.astype(logits.dtype)
     logits = jnp.where(mask, logits, jnp.asarray(MASKED, logits.dtype))
-    top = jnp.max(logits, axis=-1, keepdims=True)
-    weights = jnp.exp(logits - top)
+    top = jnp.max(logits, axis=-1, keepdims=True)  # [batch, heads, length, 1]
+    weights = jnp.exp(logits - top)  # [batch, heads, length, keys]
     total = jnp.sum(weights, axis=-1, keepdims=True, dtype=jnp.float32)  # [batch, heads, length, 1]
     values = key if value is None else value
     mixed = jnp.einsum(f"bhqk,{attended}->bqhd", _kept(weights.astype(values.dtype), kept), values)
-    mixed = (mixed / total.transpose(0, 2, 1, 3)).astype(values.dtype)
+    mixed = (mixed / total.transpose(0, 2, 1, 3)).astype(values.dtype)  # [batch, length, heads, head_dim]
     mixed, top, total = (checkpoint_name(x, MIXED) for x in (mixed, top, total))
     return mixed, (query, key, value, mask, bias, kept, logits, top, total, mixed)
 
@@ -261,15 +263,15 @@ def _mixed_values(attended, query, key, value, mask, bias, kept):
 def _gradients(attended, residuals, gradient):
     query, key, value, mask, bias, kept, logits, top, total, mixed = residuals
     values = key if value is None else value
-    weights = jnp.exp((logits - top).astype(jnp.float32)) / total
+    weights = jnp.exp((logits - top).astype(jnp.float32)) / total  # [batch, heads, length, keys]
     # [batch, length, heads, head_dim] -> [batch, heads, length, 1]
     of_sum = jnp.sum(gradient.astype(jnp.float32) * mixed, axis=-1, keepdims=True).transpose(0, 2, 1, 3)
     of_weights = _kept(jnp.einsum(f"bqhd,{attended}->bhqk", gradient, values), kept)
     of_logits = jnp.where(mask, weights * (of_weights - of_sum), 0.0).astype(logits.dtype)
     weights = _kept(weights.astype(values.dtype), kept)
-    of_query = jnp.einsum(f"bhqk,{attended}->bqhd", of_logits, key)
+    of_query = jnp.einsum(f"bhqk,{attended}->bqhd", of_logits, key)  # [batch, length, heads, head_dim]
     if value is None:
-        # One product of both, so that what may be as long as the inputs is written once.
+        # One product of both, so that an array as long as the inputs is written once.
         pairs = jnp.stack([of_logits, weights]), jnp.stack([query, gradient])
         of_key, of_value = jnp.einsum(f"sbhqk,sbqhd->{attended}", *pairs), None
     else:
@@ -287,14 +289,14 @@ mixed_values.defvjp(_mixed_values, _gradients)
 
 
 def in_chunks(config: Backbone, attend: Callable, query: Array, mask: Array, bias: Array | None) -> Array:
-    """`attend(query, mask, bias)` on `attention_chunk` queries at a time, all at once where that is fewer. Its logits are
-    computed again in the backward pass where they are in chunks or `remat` is "attention".
+    """`attend(query, mask, bias)` on `attention_chunk` queries at a time, all at once if there are fewer. Its logits
+    are computed again in the backward pass if they are in chunks or `remat` is "attention".
 
     query [batch, length, heads, head_dim], mask [batch, 1, length, keys], bias [1, heads, length, keys]."""
     length, chunk = query.shape[1], config.attention_chunk
     at_once = chunk is None or length <= chunk
     if config.remat == "attention" or not at_once:
-        # In a loop nothing is merged with what is computed again.
+        # In a loop nothing is merged with a recomputed value.
         attend = jax.checkpoint(
             attend,
             prevent_cse=at_once and not config.scan_layers,
@@ -311,4 +313,4 @@ def in_chunks(config: Backbone, attend: Callable, query: Array, mask: Array, bia
         return jnp.moveaxis(x.reshape(*x.shape[:axis], -1, chunk, *x.shape[axis + 1 :]), axis, 0)
 
     mixed = jax.lax.map(lambda parts: attend(*parts), (split(query, 1), split(mask, 2), split(bias, 2)))
-    return jnp.moveaxis(mixed, 0, 1).reshape(query.shape)
+    return jnp.moveaxis(mixed, 0, 1).reshape(query.shape)  # [batch, length, heads, head_dim]

@@ -30,7 +30,7 @@ LOGICAL_AXES = {
 }
 
 
-# Beside a kernel: a low-rank adapter (see `lora`).
+# Next to a kernel: a low-rank adapter (see `lora`).
 LORA_A, LORA_B = "lora_a", "lora_b"
 
 # Where a stacked parameter has its layers.
@@ -38,7 +38,7 @@ LAYERS_AXIS = 1
 
 
 def logical_axes(path: Sequence[str]) -> tuple[str, ...] | None:
-    """Names of a parameter's dimensions; None where none of them is ever split."""
+    """Names of a parameter's dimensions; None if none of them is ever split."""
     axes = LOGICAL_AXES.get(tuple(path[-2:]))
     if axes is None or not is_stacked(path):
         return axes

@@ -1,9 +1,9 @@
 """Generation with a key/value cache: greedy, beam search and sampling, all inside one compiled loop.
 
-Beam search follows Hugging Face transformers: 2 * beams candidates a step, hypotheses ranked by log-likelihood
-divided by length**length_penalty (EOS counts), and its three ways of stopping early. A row's result does not
-depend on the rows beside it. Beams of a row share the keys and values of its encoded input; those of its past stay where
-they were written, and a beam knows its ancestor of each step.
+Beam search follows Hugging Face transformers: 2 * beams candidates per step, hypotheses ranked by log-likelihood
+divided by length**length_penalty (EOS counts), and its three ways of stopping early. A row's result does not depend on
+other rows. Beams of a row share the keys and values of its encoded input; those of its past stay in their places, and a
+beam knows its ancestor of each step.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Decoding:
 
     `early_stopping`: False ends a row when its best open beam, were it to end now, would not beat its worst
     hypothesis; True as soon as there are `beam_size` hypotheses; "never" when no open beam can beat them any more.
-    `top_k` 0 and `top_p` 1.0 restrict nothing. Samples depend on `seed` and an example's number alone. `without`: ids
-    of tokens that are never generated.
+    `top_k` 0 and `top_p` 1.0 restrict nothing. Samples depend only on `seed` and an example's number. `without`: ids of
+    tokens that are never generated.
     """
 
     beam_size: int = 1
@@ -131,7 +131,7 @@ def _one_by_one(
     def extend(carry):
         position, last, tokens, scores, lengths, done, past = carry
         logits, past = next_logits(past, last[:, None], position)
-        logits = logits[:, 0]
+        logits = logits[:, 0]  # [rows, vocab]
         chosen = jnp.where(done, 0, _choose(logits, numbers, position, decoding))
         likelihood = jnp.take_along_axis(jax.nn.log_softmax(logits), chosen[:, None], axis=-1)[:, 0]
         return (
@@ -173,10 +173,10 @@ def restrict(logits: Array, top_k: int, top_p: float) -> Array:
         least = jax.lax.top_k(logits, min(top_k, logits.shape[-1]))[0][:, -1:]
         logits = jnp.where(logits < least, -jnp.inf, logits)
     if top_p < 1:
-        descending = -jnp.sort(-logits, axis=-1)
+        descending = -jnp.sort(-logits, axis=-1)  # [rows, vocab]
         shares = jax.nn.softmax(descending)
         # A token is needed if those likelier than it do not reach top_p; the first always is.
-        needed = jnp.cumsum(shares, axis=-1) - shares < top_p
+        needed = jnp.cumsum(shares, axis=-1) - shares < top_p  # [rows, vocab]
         least = jnp.min(jnp.where(needed, descending, jnp.inf), axis=-1, keepdims=True)
         logits = jnp.where(logits < least, -jnp.inf, logits)
     return logits
@@ -186,15 +186,15 @@ def restrict(logits: Array, top_k: int, top_p: float) -> Array:
 
 
 class _Beams(NamedTuple):
-    """Of each row [rows, beams, …] the open beams and the hypotheses that ended, each best first."""
+    """The open beams of each row [rows, beams, …] and the hypotheses that ended, each best first."""
 
-    position: Array
-    tokens: Array
+    position: Array  # []: tokens so far
+    tokens: Array  # int32 [rows, beams, length]
     ancestors: Array  # int32 [rows, beams, length]: whose place a beam had at each step so far
-    scores: Array  # log-likelihoods
-    ended_tokens: Array
-    ended_scores: Array  # with the length penalty; IMPOSSIBLE where no hypothesis has ended yet
-    has_ended: Array
+    scores: Array  # float32 [rows, beams]: log-likelihoods
+    ended_tokens: Array  # int32 [rows, beams, length]
+    ended_scores: Array  # float32 [rows, beams] with the length penalty; IMPOSSIBLE if no hypothesis has ended yet
+    has_ended: Array  # bool [rows, beams]
     active: Array  # [rows]: whether the hypotheses may still change
     past: Any
 
@@ -203,18 +203,18 @@ def _beam_search(next_logits: NextLogits, past: Any, inputs: Array, length: int,
     rows, beams = inputs.shape[0], decoding.beam_size
 
     def extend(state: _Beams) -> _Beams:
-        last = jnp.where(state.position == 0, 0, state.tokens[:, :, state.position - 1])
-        logits, past = next_logits(state.past, last, state.position, state.ancestors)
+        last = jnp.where(state.position == 0, 0, state.tokens[:, :, state.position - 1])  # [rows, beams]
+        logits, past = next_logits(state.past, last, state.position, state.ancestors)  # [rows, beams, vocab]
         ancestors = state.ancestors.at[:, :, state.position].set(jnp.arange(beams))
         totals = jax.nn.log_softmax(logits) + state.scores[:, :, None]  # [rows, beams, vocab]
-        # Twice the beams, so that as many go on even if all of the first half end here.
-        scores, flat = jax.lax.top_k(totals.reshape(rows, -1), 2 * beams)
+        # Twice the beams, so that enough continue even if all of the first half end here.
+        scores, flat = jax.lax.top_k(totals.reshape(rows, -1), 2 * beams)  # [rows, 2 * beams]
         origins, chosen = flat // logits.shape[-1], (flat % logits.shape[-1]).astype(jnp.int32)
         tokens = _take(state.tokens, origins).at[:, :, state.position].set(chosen)
         generated = state.position + 1
-        ends = (chosen == EOS_ID) | (generated == length)
+        ends = (chosen == EOS_ID) | (generated == length)  # [rows, 2 * beams]
 
-        open_scores, kept = jax.lax.top_k(scores + ends * IMPOSSIBLE, beams)
+        open_scores, kept = jax.lax.top_k(scores + ends * IMPOSSIBLE, beams)  # [rows, beams]
         # Only the likeliest `beams` candidates may become hypotheses.
         ends &= (jnp.arange(2 * beams) < beams) & state.active[:, None]
         penalised = jnp.where(ends, scores / _length_factor(generated, decoding), IMPOSSIBLE)
@@ -254,11 +254,11 @@ def _may_improve(
     open_scores: Array, ended_scores: Array, has_ended: Array, generated: Array, length: int, decoding: Decoding
 ) -> Array:
     """Whether a row's hypotheses may still change, bool [rows]."""
-    full = jnp.all(has_ended, axis=-1)
+    full = jnp.all(has_ended, axis=-1)  # [rows]
     if decoding.early_stopping is True:
         return ~full
     longest = decoding.early_stopping == "never" and decoding.length_penalty > 0
-    reachable = open_scores[:, 0] / _length_factor(length if longest else generated, decoding)
+    reachable = open_scores[:, 0] / _length_factor(length if longest else generated, decoding)  # [rows]
     return ~full | (reachable > ended_scores[:, -1])
 
 

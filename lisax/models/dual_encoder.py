@@ -1,5 +1,5 @@
-"""An encoder that brings questions and passages to vectors whose dot product says how well they belong together
-(Karpukhin et al. 2020).
+"""An encoder that brings questions and passages to vectors whose dot product scores their relevance (Karpukhin et al.
+2020).
 
 Parameters are the backbone's, so that its checkpoint starts them. With towers that are not tied, questions have an
 encoder of their own (`question`), which begins as the other does.
@@ -49,11 +49,11 @@ class DualEncoder(nn.Module):
         )
 
     def _vectors(self, encoder: nn.Module, tokens: Array, dropout: bool) -> Array:
-        valid = constrain(tokens, "batch", "length") > 0
+        valid = constrain(tokens, "batch", "length") > 0  # [texts, length]
         encoded = encoder(self.token_embedder(tokens), pair_mask(valid, valid), dropout=dropout).astype(jnp.float32)
-        vectors = encoded[:, 0] if self.config.pooling == "first" else pooled(encoded, valid, None)
+        vectors = encoded[:, 0] if self.config.pooling == "first" else pooled(encoded, valid, None)  # [texts, emb]
         if self.config.projection is not None:
-            vectors = self.projection(vectors)
+            vectors = self.projection(vectors)  # [texts, width]
         if self.config.normalized:
             return vectors / jnp.maximum(jnp.linalg.norm(vectors, axis=-1, keepdims=True), LEAST_LENGTH)
         # The dot product of two vectors is then scaled as attention's logits are.
@@ -97,6 +97,6 @@ def contrast(questions: Array, passages: Array, tokens: Array, targets: Array, t
     rows, count = targets.shape
     flat, own = tokens.reshape(rows * count, -1), jnp.arange(rows) * count
     copies = jnp.all(flat[None] == tokens[:, :1], axis=-1) & (jnp.arange(rows * count)[None] != own[:, None])
-    left_out = copies | (targets.reshape(1, -1) == NO_PASSAGE)
-    scores = constrain(questions, "batch", "embed") @ passages.T / temperature
+    left_out = copies | (targets.reshape(1, -1) == NO_PASSAGE)  # [rows, rows * passages]
+    scores = constrain(questions, "batch", "embed") @ passages.T / temperature  # [rows, rows * passages]
     return jax.nn.log_softmax(jnp.where(left_out, -1e9, scores))

@@ -67,8 +67,8 @@ class TokenEmbedder(nn.Module):
     def __call__(self, tokens: Array, token_types: Array | None = None) -> Array:
         """tokens int32 [batch, length] -> [batch, length, embedding width].
 
-        `token_types` int32 of the same shape; None: those that the config's separator gives, else all 0. LisaxError of
-        texts longer than the model has positions."""
+        `token_types` int32 of the same shape; None: derived from the config's separator, else all 0. Raises LisaxError
+        for texts longer than the model has positions."""
         config, length = self.config, tokens.shape[1]
 
         def table(name: str, rows: int, axis: str) -> Array:
@@ -83,7 +83,7 @@ class TokenEmbedder(nn.Module):
         if token_types is None:
             token_types = segments(tokens, config.separator_id)
         positions = table("positions", config.max_positions, "positions")[config.position_offset + jnp.arange(length)]
-        x = table("embedding", config.vocab_size, "vocab")[tokens] + positions
+        x = table("embedding", config.vocab_size, "vocab")[tokens] + positions  # [batch, length, width]
         x += table("token_types", config.token_types, "token_types")[token_types]
         return _norm(config, "norm")(constrain(x, *HIDDEN))
 
@@ -92,9 +92,9 @@ def segments(tokens: Array, separator_id: int | None) -> Array:
     """int32 [batch, length]: 0 up to the first separator and at it, 1 after it; all 0 without a separator."""
     if separator_id is None:
         return jnp.zeros_like(tokens)
-    separators, places = tokens == separator_id, jnp.arange(tokens.shape[-1])
+    separators, places = tokens == separator_id, jnp.arange(tokens.shape[-1])  # [batch, length], [length]
     # Not by a cumulative sum, which a program for any length cannot carry.
-    first = jnp.min(jnp.where(separators, places, tokens.shape[-1]), axis=-1, keepdims=True)
+    first = jnp.min(jnp.where(separators, places, tokens.shape[-1]), axis=-1, keepdims=True)  # [batch, 1]
     return (places > first).astype(jnp.int32)
 
 
@@ -119,7 +119,7 @@ class SelfAttention(nn.Module):
         if dropout and config.dropout_rate:
             keep = 1.0 - config.dropout_rate  # one mask for all queries of a head, as T5's has it
             drawn = jax.random.bernoulli(self.make_rng("dropout"), keep, (batch, heads, 1, length))
-            kept = drawn * jnp.asarray(1 / keep, config.dtype)
+            kept = drawn * jnp.asarray(1 / keep, config.dtype)  # [batch, heads, 1, length]
 
         def attend(query: Array, mask: Array, bias: None) -> Array:
             logits = jnp.einsum("bqhd,bkhd->bhqk", query, key, preferred_element_type=jnp.float32)
@@ -136,9 +136,9 @@ class Mlp(nn.Module):
     @nn.compact
     def __call__(self, x: Array) -> Array:
         config = self.config
-        y = _dense(config, config.mlp_dim, ("embed", "mlp"), "wi")(x)
+        y = _dense(config, config.mlp_dim, ("embed", "mlp"), "wi")(x)  # [batch, length, mlp]
         y = ACTIVATIONS[config.activation](constrain(y, "batch", "length", "mlp"))
-        return _dense(config, x.shape[-1], ("mlp", "embed"), "wo")(y)
+        return _dense(config, x.shape[-1], ("mlp", "embed"), "wo")(y)  # [batch, length, emb]
 
 
 class EncoderLayer(nn.Module):
@@ -166,9 +166,9 @@ class Encoder(nn.Module):
     def __call__(self, x: Array, mask: Array, *, dropout: bool) -> Array:
         """x [batch, length, embedding width], mask bool [batch, 1, length, length] -> [batch, length, emb]."""
         config, count = self.config, self.config.num_encoder_layers
-        x = _dropout(config, x.astype(config.dtype), dropout)
+        x = _dropout(config, x.astype(config.dtype), dropout)  # [batch, length, embedding width]
         if config.embedding_dim is not None:
-            x = _dense(config, config.emb_dim, ("factor", "embed"), "projection")(x)
+            x = _dense(config, config.emb_dim, ("factor", "embed"), "projection")(x)  # [batch, length, emb]
         if config.shared_layers:
             layer = EncoderLayer(config, name="layer")
             return run_layers(config, layer if config.scan_layers else [layer] * count, count, x, mask, dropout=dropout)
@@ -186,7 +186,7 @@ class Encoded(NamedTuple):
 
 
 class TextEncoder(nn.Module):
-    """An encoder alone. Token 0 is padding."""
+    """An encoder without a head. Token 0 is padding."""
 
     config: EncoderConfig
 
@@ -197,6 +197,6 @@ class TextEncoder(nn.Module):
 
     def __call__(self, tokens: Array, token_types: Array | None = None, *, enable_dropout: bool = False) -> Encoded:
         """tokens int32 [batch, length]; `token_types` as in `TokenEmbedder`. States of padding mean nothing."""
-        valid = constrain(tokens, "batch", "length") > 0
+        valid = constrain(tokens, "batch", "length") > 0  # [batch, length]
         states = self.encoder(self.token_embedder(tokens, token_types), pair_mask(valid, valid), dropout=enable_dropout)
         return Encoded(states, jnp.tanh(self.pooler(states[:, 0])) if self.config.pooler else None)

@@ -31,7 +31,7 @@ class Memory(NamedTuple):
 
 
 class Pointed(NamedTuple):
-    """One sequence of steps a row (in the head one a hypothesis). Where no candidate is left, a step points to -1."""
+    """One sequence of steps per row (in the head, per hypothesis). A step points to -1 when no candidate is left."""
 
     pointers: Array  # int32 [rows, steps]
     log_pointers: Array  # float32 [rows, steps, k] of the distribution at each step
@@ -39,17 +39,17 @@ class Pointed(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What was drawn to be rewarded (appendix B.3)."""
+    """The pointers drawn for the reward (appendix B.3)."""
 
     pointed: Pointed
-    labels: Array  # logits float32 [rows, steps, 3] given what was pointed to up to each step
+    labels: Array  # logits float32 [rows, steps, 3] given the candidates pointed to up to each step
     values: Array  # float32 [rows, steps]: the critic's estimate of the return before each step
 
 
 class Found(NamedTuple):
     """The best hypotheses of a beam search, best first."""
 
-    pointers: Array  # int32 [rows, beam, steps], -1 where no candidate is left
+    pointers: Array  # int32 [rows, beam, steps], -1 if no candidate is left
     scores: Array  # float32 [rows, beam]: log-probability of the whole sequence
     shares: Array  # float32 [rows, beam, steps]: probability of each pointer given those before
     labels: Array  # float32 [rows, beam, 3]: probabilities, averaged over steps; zeros of the relation "none"
@@ -80,9 +80,9 @@ class EvidencePointer(nn.Module):
         """(along the gold pointers, along the model's own) of tokens int32 [rows, k, length]; with a reward, in training,
         also along pointers that are drawn.
 
-        `gold` int32 [rows, steps] are numbers of candidates from 1, and 0 where the model goes on by itself. All
-        texts of all rows are one batch of the encoder, or it is left out where their `vectors` are given, float32
-        [rows, k, emb] (see `vectors_once`)."""
+        `gold` int32 [rows, steps] are numbers of candidates from 1, and 0 where the model points freely. All texts of
+        all rows are one batch of the encoder, or it is left out if their `vectors` are given, float32 [rows, k, emb]
+        (see `vectors_once`)."""
         rows = tokens.shape[0]
         gold = jnp.zeros((rows, self.config.steps), jnp.int32) if gold is None else gold
         memory = self._read(tokens, vectors, enable_dropout)
@@ -101,14 +101,14 @@ class EvidencePointer(nn.Module):
         rows, candidates, length = tokens.shape
         if vectors is not None:
             return self.pointer.memory(*as_texts(vectors, tokens), candidates, dropout)
-        texts = constrain(tokens.reshape(rows * candidates, length), "batch", "length")
+        texts = constrain(tokens.reshape(rows * candidates, length), "batch", "length")  # [rows * k, length]
         valid, trained = texts > 0, self.config.train_encoder
         encoded = self.encoder(self.token_embedder(texts), pair_mask(valid, valid), dropout=dropout and trained)
         return self.pointer.memory(encoded if trained else jax.lax.stop_gradient(encoded), valid, candidates, dropout)
 
 
 class PointerHead(nn.Module):
-    """What follows the encoder, in float32. Hypotheses are a dimension of their own, [rows, beam, ...]."""
+    """The layers after the encoder, in float32. Hypotheses are a dimension of their own, [rows, beam, ...]."""
 
     config: PointerConfig
 
@@ -139,9 +139,9 @@ class PointerHead(nn.Module):
 
     def memory(self, encoded: Array, valid: Array, candidates: int, dropout: bool) -> Memory:
         """encoded [rows * k, length, emb], valid bool [rows * k, length]."""
-        vectors = pooled(encoded.astype(jnp.float32), valid, self.query)
+        vectors = pooled(encoded.astype(jnp.float32), valid, self.query)  # [rows * k, emb]
         vectors = self.dropout(vectors, deterministic=not dropout).reshape(-1, candidates, vectors.shape[-1])
-        present = valid.any(axis=-1).reshape(-1, candidates)
+        present = valid.any(axis=-1).reshape(-1, candidates)  # [rows, k]
         return Memory(vectors, self.keys(vectors), self.pointer_keys(vectors), present)
 
     def draw(self, memory: Memory, key: Array) -> Drawn:
@@ -155,22 +155,22 @@ class PointerHead(nn.Module):
             places = jnp.arange(self.config.steps)
             so_far = [jnp.where(places <= step, pointed.pointers, -1) for step in range(self.config.steps)]
             labels = jnp.stack([self._labels_of_set(read, pointers) for pointers in so_far], axis=2)
-        values = self.value(jnp.tanh(self.value_hidden(jax.lax.stop_gradient(states))))[..., 0]
+        values = self.value(jnp.tanh(self.value_hidden(jax.lax.stop_gradient(states))))[..., 0]  # [rows, 1, steps]
         return Drawn(Pointed(*(x[:, 0] for x in pointed)), labels[:, 0], values[:, 0])
 
     def follow(self, memory: Memory, gold: Array, noise: Array | None = None) -> tuple[Pointed, tuple[Array, Array]]:
-        """Step by step along each hypothesis of `gold` int32 [rows, beam, steps], where it is 0 along the likeliest, with
-        Gumbel `noise` [rows, beam, steps, k] along one that is drawn; and the vectors that were read [rows, beam, steps,
-        emb], and the states [rows, beam, steps, hidden] that pointed to them."""
+        """Step by step along each hypothesis of `gold` int32 [rows, beam, steps], at 0 along the likeliest, with Gumbel
+        `noise` [rows, beam, steps, k] along one that is drawn; and the vectors that were read [rows, beam, steps, emb],
+        and the states [rows, beam, steps, hidden] that pointed to them."""
         rows, candidates, _ = memory.vectors.shape
         state, last = self._begin(rows, gold.shape[1])
-        used = jnp.zeros((rows, gold.shape[1], candidates), bool)
+        used = jnp.zeros((rows, gold.shape[1], candidates), bool)  # [rows, beam, k]
         pointers, distributions, labels, read, states = [], [], [], [], []
         for step in range(self.config.steps):
             state, h, logits = self._step(memory, state, last)
-            left = memory.present[:, None] & ~used
-            preferred = logits if noise is None else logits + noise[:, :, step]
-            chosen = jnp.argmax(jnp.where(left, preferred, -jnp.inf), axis=-1)
+            left = memory.present[:, None] & ~used  # [rows, beam, k]
+            preferred = logits if noise is None else logits + noise[:, :, step]  # [rows, beam, k]
+            chosen = jnp.argmax(jnp.where(left, preferred, -jnp.inf), axis=-1)  # [rows, beam]
             chosen = jnp.where(gold[..., step] > 0, gold[..., step] - 1, chosen)
             chosen = jnp.where(left.any(axis=-1), chosen, -1)
             used, last = used | one_hot(chosen, candidates), self._read_at(memory, chosen)
@@ -192,7 +192,7 @@ class PointerHead(nn.Module):
         config = self.config
         (rows, candidates, emb_dim), beam = memory.vectors.shape, config.beam_size
         state, last = self._begin(rows, beam)
-        # All hypotheses are the same before the first step: one of them goes on.
+        # All hypotheses are the same before the first step: one of them continues.
         scores = jnp.where(jnp.arange(beam) == 0, 0.0, MASKED) * jnp.ones((rows, 1))
         used = jnp.zeros((rows, beam, candidates), bool)
         pointers = jnp.full((rows, beam, 0), -1, jnp.int32)
@@ -201,28 +201,28 @@ class PointerHead(nn.Module):
         read = jnp.zeros((rows, beam, 0, emb_dim))
         for _ in range(config.steps):
             state, h, logits = self._step(memory, state, last)
-            left = memory.present[:, None] & ~used
-            any_left = left.any(axis=-1, keepdims=True)
-            log_pointers = jax.nn.log_softmax(jnp.where(left, logits, MASKED))
-            # Where nothing is left, one continuation keeps the hypothesis as it is.
+            left = memory.present[:, None] & ~used  # [rows, beam, k]
+            any_left = left.any(axis=-1, keepdims=True)  # [rows, beam, 1]
+            log_pointers = jax.nn.log_softmax(jnp.where(left, logits, MASKED))  # [rows, beam, k]
+            # When nothing is left, one continuation keeps the hypothesis as it is.
             stays = jnp.where(jnp.arange(candidates) == 0, 0.0, MASKED)
             log_pointers = jnp.where(any_left, log_pointers, stays)
             if config.relation == "sequence":
                 labels += jnp.where(any_left, jax.nn.softmax(self._labels(h)), 0.0)
-            scores, best = jax.lax.top_k((scores[..., None] + log_pointers).reshape(rows, -1), beam)
-            parent, chosen = best // candidates, best % candidates
+            scores, best = jax.lax.top_k((scores[..., None] + log_pointers).reshape(rows, -1), beam)  # [rows, beam]
+            parent, chosen = best // candidates, best % candidates  # [rows, beam]
 
             def of_parent(x: Array) -> Array:
                 return jnp.take_along_axis(x, parent.reshape(rows, beam, *(1,) * (x.ndim - 2)), axis=1)
 
-            share = jnp.exp(jnp.take_along_axis(of_parent(log_pointers), chosen[..., None], axis=-1))
+            share = jnp.exp(jnp.take_along_axis(of_parent(log_pointers), chosen[..., None], axis=-1))  # [rows, beam, 1]
             there = of_parent(any_left)
             chosen = jnp.where(there[..., 0], chosen, -1)
             state, used, labels = jax.tree.map(of_parent, (state, used, labels))
             used, last = used | one_hot(chosen, candidates), self._read_at(memory, chosen)
             pointers = jnp.concatenate([of_parent(pointers), chosen[..., None].astype(jnp.int32)], axis=-1)
             shares = jnp.concatenate([of_parent(shares), jnp.where(there, share, 0.0)], axis=-1)
-            read = jnp.concatenate([of_parent(read), last[:, :, None]], axis=2)
+            read = jnp.concatenate([of_parent(read), last[:, :, None]], axis=2)  # [rows, beam, steps, emb]
         if config.relation == "set":
             labels = jax.nn.softmax(self._labels_of_set(read, pointers))
         else:
@@ -230,7 +230,7 @@ class PointerHead(nn.Module):
         return Found(pointers, scores, shares, labels)
 
     def _begin(self, rows: int, beam: int) -> tuple[tuple[Array, Array], Array]:
-        """((hidden, cell), what the first step reads)"""
+        """((hidden, cell), the first step's input)"""
         zeros = jnp.zeros((rows, beam, self.config.hidden))
         return (zeros, zeros), jnp.broadcast_to(self.start, (rows, beam, self.start.shape[0]))
 
@@ -239,15 +239,15 @@ class PointerHead(nn.Module):
     ) -> tuple[tuple[Array, Array], Array, Array]:
         """((hidden, cell), h after all hops [rows, beam, hidden], pointer logits [rows, beam, k])"""
         hidden, cell = state
-        gates = self.lstm_input(last) + self.lstm_state(hidden) + self.lstm_bias
+        gates = self.lstm_input(last) + self.lstm_state(hidden) + self.lstm_bias  # [rows, beam, 4 hidden]
         write, forget, show, new = jnp.split(gates, 4, axis=-1)
-        cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(write) * jnp.tanh(new)
+        cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(write) * jnp.tanh(new)  # [rows, beam, hidden]
         hidden = jax.nn.sigmoid(show) * jnp.tanh(cell)
         h = hidden
         for _ in range(self.config.hops):
-            scores = jnp.tanh(memory.keys[:, None] + self.hop(h)[:, :, None]) @ self.hop_score
+            scores = jnp.tanh(memory.keys[:, None] + self.hop(h)[:, :, None]) @ self.hop_score  # [rows, beam, k]
             weights = jax.nn.softmax(jnp.where(memory.present[:, None], scores, MASKED))
-            h = jnp.einsum("rbk,rkh->rbh", weights, memory.keys)
+            h = jnp.einsum("rbk,rkh->rbh", weights, memory.keys)  # [rows, beam, hidden]
         logits = jnp.tanh(memory.pointer_keys[:, None] + self.pointer_state(h)[:, :, None]) @ self.pointer_score
         return (hidden, cell), h, logits
 
@@ -256,10 +256,10 @@ class PointerHead(nn.Module):
 
     def _labels_of_set(self, read: Array, pointers: Array) -> Array:
         """[rows, beam, 3] of the vectors that were read [rows, beam, steps, emb], side by side and pooled."""
-        there = pointers[..., None] >= 0
-        some = there.any(axis=-2)
+        there = pointers[..., None] >= 0  # [rows, beam, steps, 1]
+        some = there.any(axis=-2)  # [rows, beam, 1]
         highest, lowest = (sign * jnp.max(jnp.where(there, sign * read, MASKED), axis=-2) for sign in (1, -1))
-        pools = [jnp.where(some, pool, 0.0) for pool in (highest, lowest)]
+        pools = [jnp.where(some, pool, 0.0) for pool in (highest, lowest)]  # [rows, beam, emb] each
         read = jnp.where(there, read, 0.0)
         return self._labels(jnp.concatenate([read.reshape(*read.shape[:2], -1), *pools], axis=-1))
 

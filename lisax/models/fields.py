@@ -1,7 +1,7 @@
-"""The values that a field may have: of a model's architecture, and of what else `model.json` says, which anyone may have
+"""The values that a field may have: of a model's architecture, and of the rest of `model.json`, which anyone may have
 written.
 
-Ranges admit what is far greater than any T5 (11B, mT5 and umT5 XXL) and still keeps sums and memory sane. Neither flax
+Ranges admit models far greater than any T5 (11B, mT5 and umT5 XXL) and still keeps sums and memory sane. Neither flax
 nor jax is imported here: a bundle is read without flax.
 """
 
@@ -133,12 +133,12 @@ class Maybe:
 
 
 LAYERS = Whole(0, 256)
-Kinds = Mapping[str, Any]  # name of a field -> what it may be: one of the above, or the fields of an object
+Kinds = Mapping[str, Any]  # name of a field -> its allowed values: one of the above, or the fields of an object
 LORA: Kinds = {"rank": Whole(1, 1 << 12), "alpha": Number(1e-6, 1e6), "targets": Text(1000)}  # of an adapter
 
 
 def check(values: Mapping[str, Any], fields: Kinds, within: str = "", others: bool = False) -> None:
-    """FieldError where a value is not what its field may be, or there is no such field, unless `others` may be."""
+    """Raises FieldError if a value is not allowed for its field, or there is no such field, unless `others` may be."""
     for name, value in values.items():
         field = f"{within}{name}"
         if name not in fields:

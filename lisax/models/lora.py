@@ -1,8 +1,8 @@
-"""Low-rank adapters (LoRA, Hu et al. 2021): beside a pretrained matrix W [in, out] stand two thin ones, A [in, rank] and
+"""Low-rank adapters (LoRA, Hu et al. 2021): next to a pretrained matrix W [in, out] are two thin ones, A [in, rank] and
 B [rank, out], and a layer computes x W + alpha / rank * x A B. Only A and B are trained.
 
-A model that is adapted has two trees of parameters. The one that is kept is its backbone's, as pretrained. The trained
-one has `lora_a` and `lora_b` beside each adapted `kernel`, and whole what is not part of the backbone, such as a pair
+A model that is adapted has two trees of parameters. The kept tree is its backbone's, as pretrained. The trained tree
+has `lora_a` and `lora_b` next to each adapted `kernel`, and all parameters outside the backbone, such as a pair
 scorer's head. `joined` makes one tree of both, which every network takes (`attention.Dense`). Where layers are stacked
 (`scan_layers`), so are their adapters: [in, layers, rank] and [rank, layers, out].
 """
@@ -47,7 +47,7 @@ class Lora:
         except FieldError as error:
             raise LisaxError(f"Lora.{error}") from None
         except re.error as error:
-            raise LisaxError(f"Lora.targets is no regular expression ({error}): {self.targets}") from None
+            raise LisaxError(f"Lora.targets is not a regular expression ({error}): {self.targets}") from None
 
     @property
     def scale(self) -> float:
@@ -55,7 +55,7 @@ class Lora:
 
     def split(self, parameters: Tree, seed: int = 0) -> tuple[Tree, Tree]:
         """(kept, trained): the backbone's parameters, and fresh adapters, whose products are 0, with all other
-        parameters. LisaxError where no matrix of the backbone is a target."""
+        parameters. Raises LisaxError if no matrix of the backbone is a target."""
         import jax
 
         kept = {name: tree for name, tree in parameters.items() if name in BACKBONE_PARTS}
@@ -92,7 +92,7 @@ def merged(parameters: Tree) -> Tree:
 
 
 def joined(kept: Tree, trained: Tree, scale: float) -> Tree:
-    """One tree, adapters beside their kernels."""
+    """One tree, adapters next to their kernels."""
     whole = {**kept, **trained}
     for name in kept.keys() & trained.keys():
         whole[name] = joined(kept[name], trained[name], scale)

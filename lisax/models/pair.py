@@ -31,7 +31,7 @@ class PairScorer(nn.Module):
 
     def __call__(self, tokens: Array, *, enable_dropout: bool = False) -> Array:
         """tokens int32 [rows, length], both texts of a row with their special tokens."""
-        valid = constrain(tokens, "batch", "length") > 0
+        valid = constrain(tokens, "batch", "length") > 0  # [rows, length]
         encoded = self.encoder(self.token_embedder(tokens), pair_mask(valid, valid), dropout=enable_dropout)
         return self.pair(encoded.astype(jnp.float32), valid, dropout=enable_dropout)
 
@@ -45,7 +45,7 @@ class PairHead(nn.Module):
         config = self.config
         init = nn.initializers.normal(0.02)
         if config.pooling in ("first", "pooler"):
-            vectors = encoded[:, 0]
+            vectors = encoded[:, 0]  # [rows, emb]
             if config.pooling == "pooler":
                 width = encoded.shape[-1]
                 vectors = jnp.tanh(Dense(width, "float32", init, ("embed", "mlp"), bias=True, name="pooler")(vectors))
@@ -53,7 +53,7 @@ class PairHead(nn.Module):
             query = None
             if config.pooling == "attention":
                 query = self.param("pooling", nn.initializers.normal(1.0), (encoded.shape[-1],), jnp.float32)
-            vectors = pooled(encoded, valid, query)
+            vectors = pooled(encoded, valid, query)  # [rows, emb]
         vectors = nn.Dropout(config.backbone.dropout_rate)(vectors, deterministic=not dropout)
         return Dense(config.labels, "float32", init, ("mlp", "classes"), bias=True, name="classes")(vectors)
 

@@ -1,4 +1,4 @@
-"""What the evidence pointer learns: its targets, and the losses of DeSePtion's equations 3, 5, 6 and 7."""
+"""Training of the evidence pointer: its targets, and the losses of DeSePtion's equations 3, 5, 6 and 7."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Gold(NamedTuple):
 
 
 def gold_of(targets: Array, steps: int) -> Gold:
-    """What `targets` int32 [rows, k * COLUMNS] say."""
-    columns = targets.reshape(targets.shape[0], -1, COLUMNS)
+    """The content of `targets` int32 [rows, k * COLUMNS]."""
+    columns = targets.reshape(targets.shape[0], -1, COLUMNS)  # [rows, k, COLUMNS]
     at_step = columns[:, None, :, 1] == jnp.arange(1, steps + 1)[:, None]  # [rows, steps, k]
     pointers = jnp.where(at_step.any(axis=-1), jnp.argmax(at_step, axis=-1) + 1, 0)
     return Gold(
@@ -36,16 +36,16 @@ def gold_of(targets: Array, steps: int) -> Gold:
 
 
 def complete(pointers: Array, sets: Array) -> Array:
-    """bool [rows, steps]: whether what was pointed to up to each step, pointers [rows, steps], holds a whole one of
-    the sets [rows, k, sets]."""
+    """bool [rows, steps]: whether the candidates pointed to up to each step, pointers [rows, steps], holds a whole one
+    of the sets [rows, k, sets]."""
     so_far = jnp.cumsum(one_hot(pointers, sets.shape[1]), axis=1) > 0  # [rows, steps, k]
-    missing = jnp.einsum("rtk,rks->rts", (~so_far).astype(jnp.int32), sets.astype(jnp.int32))
+    missing = jnp.einsum("rtk,rks->rts", (~so_far).astype(jnp.int32), sets.astype(jnp.int32))  # [rows, steps, sets]
     return jnp.any((missing == 0) & sets.any(axis=1)[:, None], axis=-1)
 
 
 def pointer_loss(log_pointers: Array, gold: Array) -> Array:
     """Equation 3, float32 [rows]: -1/k * the sum of log p(gold pointer | those before); 0 without gold pointers."""
-    there = gold > 0
+    there = gold > 0  # [rows, steps]
     chosen = jnp.take_along_axis(log_pointers, jnp.maximum(gold - 1, 0)[..., None], axis=-1)[..., 0]
     return -jnp.sum(jnp.where(there, chosen, 0.0), axis=-1) / jnp.maximum(jnp.sum(there, axis=-1), 1)
 
@@ -53,7 +53,7 @@ def pointer_loss(log_pointers: Array, gold: Array) -> Array:
 def label_loss(labels: Array, pointers: Array, gold: Gold) -> Array:
     """Equation 5, float32 [rows]: the mean over steps of -log p(label given the evidence so far), which is not enough
     until a set is complete; 0 of claims without a label. `labels` of one step are those of the last."""
-    there = pointers >= 0
+    there = pointers >= 0  # [rows, steps]
     label = jnp.where(complete(pointers, gold.sets), gold.label[:, None], LABEL_COUNT - 1)
     if labels.shape[1] == 1:
         there, label = there[:, :1], label[:, -1:]
@@ -64,17 +64,17 @@ def label_loss(labels: Array, pointers: Array, gold: Gold) -> Array:
 
 def reward_loss(drawn: Drawn, gold: Gold) -> Array:
     """L(rl) of equation 7, float32 [rows]: REINFORCE with a critic (advantage actor-critic, as Chen and Bansal 2018 have
-    it), the mean over steps. A step's reward is the FEVER score of what was pointed to up to it, labelled by the model;
-    0 of claims without a label."""
+    it), the mean over steps. A step's reward is the FEVER score of the candidates pointed to up to it, labelled by the
+    model; 0 of claims without a label."""
     pointers, (steps,) = drawn.pointed.pointers, drawn.pointed.pointers.shape[1:]
     there = (pointers >= 0) & (gold.label >= 0)[:, None]
-    right = jnp.argmax(drawn.labels, axis=-1) == gold.label[:, None]
+    right = jnp.argmax(drawn.labels, axis=-1) == gold.label[:, None]  # [rows, steps]
     proven = complete(pointers, gold.sets) | (gold.label == LABEL_COUNT - 1)[:, None]
-    rewards = jnp.where(there & right & proven, 1.0, 0.0)
+    rewards = jnp.where(there & right & proven, 1.0, 0.0)  # [rows, steps]
     discounts = jnp.tril(DISCOUNT ** jnp.abs(jnp.arange(steps) - jnp.arange(steps)[:, None]).astype(jnp.float32))
     returns = jax.lax.stop_gradient(rewards @ discounts)  # of each step and those after it
     chosen = jnp.take_along_axis(drawn.pointed.log_pointers, jnp.maximum(pointers, 0)[..., None], axis=-1)[..., 0]
-    advantage = jax.lax.stop_gradient(returns - drawn.values)
+    advantage = jax.lax.stop_gradient(returns - drawn.values)  # [rows, steps]
     loss = jnp.square(returns - drawn.values) - chosen * advantage
     return jnp.sum(jnp.where(there, loss, 0.0), axis=-1) / jnp.maximum(jnp.sum(there, axis=-1), 1)
 
@@ -94,6 +94,6 @@ def example_loss(config: PointerConfig, forced: Pointed, own: Pointed, gold: Gol
 
 
 def example_weights(config: PointerConfig, gold: Gold) -> Array:
-    """float32 [rows]: 1 where there is something to learn: a gold pointer, or a label."""
+    """float32 [rows]: 1 if there is something to learn: a gold pointer, or a label."""
     labelled = (gold.label >= 0) & gold.present.any(axis=-1) & (config.relation != "none")
     return (labelled | (gold.pointers > 0).any(axis=-1)).astype(jnp.float32)

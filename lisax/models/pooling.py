@@ -11,10 +11,10 @@ from lisax.models.attention import MASKED
 
 
 def pooled(x: Array, valid: Array, query: Array | None) -> Array:
-    """x [texts, length, emb], valid bool [texts, length] -> [texts, emb]: the mean of a text's tokens, or what a
-    learned `query` [emb] attends to."""
+    """x [texts, length, emb], valid bool [texts, length] -> [texts, emb]: the mean of a text's tokens, or the output of
+    attention with a learned `query` [emb]."""
     scores = jnp.zeros(x.shape[:2]) if query is None else x @ query / np.sqrt(x.shape[-1])
-    weights = jax.nn.softmax(jnp.where(valid, scores, MASKED))
+    weights = jax.nn.softmax(jnp.where(valid, scores, MASKED))  # [texts, length]
     return jnp.einsum("tl,tle->te", weights, x)
 
 

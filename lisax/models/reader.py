@@ -23,7 +23,7 @@ def texts_of(tokens: Array, passages: int) -> Array:
 
 
 class FusionInDecoder(Transformer):
-    """A `Transformer` that encodes each of its `passages` texts alone and decodes over all of them."""
+    """A `Transformer` that encodes each of its `passages` texts separately and decodes over all of them."""
 
     passages: int = 1
 
@@ -33,7 +33,7 @@ class FusionInDecoder(Transformer):
         """[rows, passages * length] -> [rows, passages * length, emb]"""
         if encoder_segment_ids is not None:
             raise ValueError("texts of many passages cannot be packed")
-        texts = constrain(texts_of(encoder_input_tokens, self.passages), "batch", "length")
+        texts = constrain(texts_of(encoder_input_tokens, self.passages), "batch", "length")  # [rows * passages, length]
         valid = texts > 0
         encoded = self.encoder(self.token_embedder(texts), pair_mask(valid, valid), dropout=enable_dropout)
         return encoded.reshape(*encoder_input_tokens.shape, -1)
@@ -51,7 +51,7 @@ class SpanReader(nn.Module):
 
     def __call__(self, tokens: Array, *, enable_dropout: bool = False) -> Array:
         """tokens int32 [rows, passages * length]; padding has logits MASKED."""
-        texts = constrain(texts_of(tokens, self.config.passages), "batch", "length")
+        texts = constrain(texts_of(tokens, self.config.passages), "batch", "length")  # [rows * passages, length]
         valid = texts > 0
         encoded = self.encoder(self.token_embedder(texts), pair_mask(valid, valid), dropout=enable_dropout)
         logits = self.span(encoded.astype(jnp.float32)).reshape(*tokens.shape, 2)
@@ -61,9 +61,9 @@ class SpanReader(nn.Module):
 def span_log_likelihood(logits: Array, spans: Array) -> Array:
     """Log of the probability float32 [rows] of all the `spans` int32 [rows, n, 2] (first and last place) together.
 
-    A span's is that of its first times that of its last token, each of all tokens of all passages. (0, 0) is no span:
-    a text does not begin with an answer. MASKED or less where a row has none."""
-    shares = jax.nn.log_softmax(logits, axis=1)
+    A span's is that of its first times that of its last token, each of all tokens of all passages. (0, 0) is not a
+    span: a text does not begin with an answer. MASKED or less where a row has none."""
+    shares = jax.nn.log_softmax(logits, axis=1)  # [rows, passages * length, 2]
     ends = jnp.take_along_axis(shares, spans, axis=1)  # [rows, n, 2]
-    there = jnp.any(spans > 0, axis=-1)
+    there = jnp.any(spans > 0, axis=-1)  # [rows, n]
     return jax.nn.logsumexp(jnp.where(there, ends.sum(-1), MASKED), axis=-1)

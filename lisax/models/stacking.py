@@ -40,7 +40,7 @@ def unstack(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _holds_stack(name: str, tree: Any) -> bool:
-    """Whether a part of a model that is no stack itself has one, as a second encoder has."""
+    """Whether a part of a model that is not a stack itself has one, as a second encoder has."""
     return name not in STACKS and isinstance(tree, dict) and bool(STACKS & tree.keys())
 
 

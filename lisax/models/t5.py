@@ -96,11 +96,11 @@ class Mlp(nn.Module):
         for i, activation in enumerate(config.mlp_activations):
             name = "wi" if len(config.mlp_activations) == 1 else f"wi_{i}"
             y = Dense(config.mlp_dim, config.dtype, _mlp_init, ("embed", "mlp"), name=name)(x)
-            y = constrain(y, "batch", "length", "mlp")
+            y = constrain(y, "batch", "length", "mlp")  # [batch, length, mlp]
             hidden.append(ACTIVATIONS[activation](y))
-        y = functools.reduce(jnp.multiply, hidden)
+        y = functools.reduce(jnp.multiply, hidden)  # [batch, length, mlp]
         y = _dropout(config, y, dropout)
-        return Dense(x.shape[-1], config.dtype, _mlp_init, ("mlp", "embed"), name="wo")(y)
+        return Dense(x.shape[-1], config.dtype, _mlp_init, ("mlp", "embed"), name="wo")(y)  # [batch, length, emb]
 
 
 def _dropout(config: T5Config, x: Array, dropout: bool) -> Array:
@@ -123,8 +123,8 @@ def run_layers(
     *shared: Array | None,
     dropout: bool,
 ) -> Array:
-    """x through all layers, or with `scan_layers` `count` times through the one that is given: its parameters are those
-    of all layers, stacked, or of each of them where `shared_layers` says so."""
+    """x through all layers, or with `scan_layers` `count` times through the given one: its parameters are those of all
+    layers, stacked, or of each of them if `shared_layers` is set."""
 
     def run(layer: nn.Module, x: Array, *shared: Array | None) -> Array:
         return layer(constrain(x, *RESIDUAL), *shared, dropout=dropout)
@@ -151,14 +151,14 @@ class EncoderLayer(nn.Module):
 
     @nn.compact
     def __call__(self, x: Array, mask: Array, bias: Array | None, *, dropout: bool) -> Array:
-        """`bias` is that of the stack; None where each layer has its own."""
+        """`bias` is that of the stack; None if each layer has its own."""
         config = self.config
         if config.relative_bias_per_layer:
             bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(x.shape[1], x.shape[1])
-        y = _normed(config, "pre_attention_layer_norm", x)
+        y = _normed(config, "pre_attention_layer_norm", x)  # [batch, length, emb]
         y = Attention(config, config.attention_init == "matching", name="attention")(y, y, mask, bias, dropout=dropout)
-        x = _residual(config, x, y, dropout)
-        y = _normed(config, "pre_mlp_layer_norm", x)
+        x = _residual(config, x, y, dropout)  # [batch, length, emb]
+        y = _normed(config, "pre_mlp_layer_norm", x)  # [batch, length, emb]
         y = Mlp(config, name="mlp")(y, dropout=dropout)
         return _residual(config, x, y, dropout)
 
@@ -167,7 +167,7 @@ def _decoder_bias(relpos_bias: RelativePositionBias, x: Array, self_mask: Array,
     """The bias of x's positions, or of the one `position` of all beams in x, to the keys of `self_mask`."""
     beams = 1 if position is None else x.shape[1]
     steps = self_mask.shape[-1] // beams
-    return jnp.repeat(relpos_bias(steps, steps, position), beams, axis=-1)
+    return jnp.repeat(relpos_bias(steps, steps, position), beams, axis=-1)  # [1, heads, length, keys]
 
 
 class DecoderLayer(nn.Module):
@@ -185,20 +185,20 @@ class DecoderLayer(nn.Module):
         *,
         dropout: bool,
     ) -> Array:
-        """`bias` is that of the stack; None where each layer has its own. `position` as in `Decoder`."""
+        """`bias` is that of the stack; None if each layer has its own. `position` as in `Decoder`."""
         config = self.config
         if config.relative_bias_per_layer:
             own = RelativePositionBias(config, bidirectional=False, name="relpos_bias")
-            bias = _decoder_bias(own, x, self_mask, position)
-        y = _normed(config, "pre_self_attention_layer_norm", x)
+            bias = _decoder_bias(own, x, self_mask, position)  # [1, heads, length, keys]
+        y = _normed(config, "pre_self_attention_layer_norm", x)  # [batch, length, emb]
         y = Attention(config, cache=PAST, name="self_attention")(y, y, self_mask, bias, dropout=dropout)
-        x = _residual(config, x, y, dropout)
-        y = _normed(config, "pre_cross_attention_layer_norm", x)
+        x = _residual(config, x, y, dropout)  # [batch, length, emb]
+        y = _normed(config, "pre_cross_attention_layer_norm", x)  # [batch, length, emb]
         y = Attention(config, cache=ENCODED, name="encoder_decoder_attention")(
             y, encoded, cross_mask, None, dropout=dropout
         )
-        x = _residual(config, x, y, dropout)
-        y = _normed(config, "pre_mlp_layer_norm", x)
+        x = _residual(config, x, y, dropout)  # [batch, length, emb]
+        y = _normed(config, "pre_mlp_layer_norm", x)  # [batch, length, emb]
         y = Mlp(config, name="mlp")(y, dropout=dropout)
         return _residual(config, x, y, dropout)
 
@@ -214,14 +214,14 @@ class Encoder(nn.Module):
         bias = None
         if not config.relative_bias_per_layer:
             bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(length, length)
-        x = constrain(_dropout(config, x.astype(config.dtype), dropout), *RESIDUAL)
+        x = constrain(_dropout(config, x.astype(config.dtype), dropout), *RESIDUAL)  # [batch, length, emb]
         count = config.num_encoder_layers
         layers = (
             EncoderLayer(config, name="encoder")
             if config.scan_layers
             else [EncoderLayer(config, name=f"layers_{i}") for i in range(count)]
         )
-        x = run_layers(config, layers, count, x, mask, bias, dropout=dropout)
+        x = run_layers(config, layers, count, x, mask, bias, dropout=dropout)  # [batch, length, emb]
         x = LayerNorm(config.dtype, name="encoder_norm")(x)
         # T5X draws a mask for each position here, and shares one over positions everywhere else.
         x = nn.Dropout(config.dropout_rate)(x, deterministic=not dropout)
@@ -263,8 +263,8 @@ class Decoder(nn.Module):
         config = self.config
         bias = None
         if not config.relative_bias_per_layer:
-            bias = _decoder_bias(self.relpos_bias, x, self_mask, position)
-        x = self.input_dropout(x.astype(config.dtype), deterministic=not dropout)
+            bias = _decoder_bias(self.relpos_bias, x, self_mask, position)  # [1, heads, length, keys]
+        x = self.input_dropout(x.astype(config.dtype), deterministic=not dropout)  # [batch, length, emb]
         layers = self.decoder if config.scan_layers else self.layers
         x = run_layers(
             config,
@@ -283,13 +283,13 @@ class Decoder(nn.Module):
     def logits(self, hidden: Array, embedding: Array, pieces: Array | None) -> Array:
         """Logits [batch, length, vocab], or [batch, length, pieces] of those vocabulary ids only."""
         if self.config.logits_via_embedding:
-            rows = embedding if pieces is None else embedding[pieces]
-            hidden = hidden.astype(jnp.float32) / np.sqrt(hidden.shape[-1])
+            rows = embedding if pieces is None else embedding[pieces]  # [vocab or pieces, emb]
+            hidden = hidden.astype(jnp.float32) / np.sqrt(hidden.shape[-1])  # [batch, length, emb]
             return constrain(jnp.dot(hidden, rows.astype(jnp.float32).T), "batch", "length", "vocab")
         if pieces is None:
             return constrain(self.logits_dense(hidden), "batch", "length", "vocab")
-        kernel = self.logits_dense.variables["params"]["kernel"]
-        return jnp.dot(hidden.astype(jnp.float32), kernel[:, pieces])
+        kernel = self.logits_dense.variables["params"]["kernel"]  # [emb, vocab]
+        return jnp.dot(hidden.astype(jnp.float32), kernel[:, pieces])  # [batch, length, pieces]
 
 
 class TokenEmbedder(nn.Module):
@@ -302,7 +302,7 @@ class TokenEmbedder(nn.Module):
 
     def __call__(self, tokens: Array, token_types: None = None) -> Array:
         """[batch, length] -> [batch, length, emb]. A T5 has no token types."""
-        embedding = constrain(self.embedding.astype(self.config.dtype), "vocab", "embed")
+        embedding = constrain(self.embedding.astype(self.config.dtype), "vocab", "embed")  # [vocab, emb]
         return constrain(embedding[tokens], *RESIDUAL)
 
 
@@ -320,8 +320,8 @@ class Transformer(nn.Module):
         self, encoder_input_tokens: Array, encoder_segment_ids: Array | None = None, *, enable_dropout: bool = False
     ) -> Array:
         """[batch, length] -> [batch, length, emb]. Segments are those of packed examples."""
-        valid = encoder_input_tokens > 0
-        mask = pair_mask(valid, valid)
+        valid = encoder_input_tokens > 0  # [batch, length]
+        mask = pair_mask(valid, valid)  # [batch, 1, length, length]
         if encoder_segment_ids is not None:
             mask &= pair_mask(encoder_segment_ids, encoder_segment_ids, jnp.equal)
         return self.encoder(self.token_embedder(encoder_input_tokens), mask, dropout=enable_dropout)
@@ -339,10 +339,10 @@ class Transformer(nn.Module):
         enable_dropout: bool = False,
     ) -> Array:
         """Logits float32 [batch, target length, vocab or len(pieces)] given `encoded` inputs."""
-        valid = decoder_target_tokens > 0
+        valid = decoder_target_tokens > 0  # [batch, length]
         length = decoder_input_tokens.shape[1]
-        self_mask = pair_mask(valid, valid) & np.tril(np.ones((length, length), bool))
-        cross_mask = pair_mask(valid, encoder_input_tokens > 0)
+        self_mask = pair_mask(valid, valid) & np.tril(np.ones((length, length), bool))  # [batch, 1, length, length]
+        cross_mask = pair_mask(valid, encoder_input_tokens > 0)  # [batch, 1, length, keys]
         if decoder_segment_ids is not None:
             self_mask &= pair_mask(decoder_segment_ids, decoder_segment_ids, jnp.equal)
             cross_mask &= pair_mask(decoder_segment_ids, encoder_segment_ids, jnp.equal)
@@ -360,19 +360,18 @@ class Transformer(nn.Module):
         steps: int,
         ancestors: Array | None = None,
     ) -> Array:
-        """Logits float32 [batch, beams, vocab] after `tokens` [batch, beams], which stand at `position` of `steps`.
+        """Logits float32 [batch, beams, vocab] after `tokens` [batch, beams], at `position` of `steps`.
 
         Attends to the positions before through the collection PAST, which is extended, and to the inputs through
-        ENCODED if it is there: `decoding.py` says how they begin. `ancestors` int32 [batch, beams, steps]: which beam of
-        each earlier step a beam goes on from; None: always the one in its own place.
+        ENCODED if it is there: `decoding.py` makes their initial values. `ancestors` int32 [batch, beams, steps]: which
+        beam of each earlier step a beam continues; None: always the one in its own place.
         """
         beams = jnp.arange(tokens.shape[1])
         came_from = jnp.zeros((1, 1, steps), jnp.int32) + beams[:, None] if ancestors is None else ancestors
         came_from = jnp.where(jnp.arange(steps) == position, beams[:, None], came_from)
-        past = (came_from[..., None] == beams) & (jnp.arange(steps) <= position)[
-            :, None
-        ]  # [batch, beams, steps, beams]
-        past = past.reshape(past.shape[0], 1, tokens.shape[1], -1)
+        # [batch, beams, steps, beams]
+        past = (came_from[..., None] == beams) & (jnp.arange(steps) <= position)[:, None]
+        past = past.reshape(past.shape[0], 1, tokens.shape[1], -1)  # [batch, 1, beams, steps * beams]
         hidden = self.decoder(
             self.token_embedder(tokens),
             encoded,
@@ -417,13 +416,13 @@ class Transformer(nn.Module):
 
         The label-word scorer of monoT5 (Nogueira et al. 2020): one decoder step from the start token.
         """
-        encoded = self.encode(encoder_input_tokens)
-        start = jnp.zeros((encoder_input_tokens.shape[0], 1), jnp.int32)
+        encoded = self.encode(encoder_input_tokens)  # [batch, length, emb]
+        start = jnp.zeros((encoder_input_tokens.shape[0], 1), jnp.int32)  # [batch, 1]
         return self.decode(encoded, encoder_input_tokens, start, start + 1, pieces=pieces)[:, 0]
 
 
 def initialize(config: Any, seed: int = 0) -> dict:
     """Fresh float32 parameters of a model (a T5's are in T5X's layout), a nested dict."""
-    # One program for each shape of parameter: a single one takes as much longer to compile as the model has layers.
+    # One program for each shape of parameter: a single one's time to compile grows with the number of layers.
     variables = config.network().lazy_init(jax.random.key(seed), *config.example())
     return jax.tree.map(lambda x: x, dict(variables["params"]))

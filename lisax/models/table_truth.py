@@ -1,4 +1,4 @@
-"""What the probabilities of table fusion say of a claim and of its tables; of numpy arrays and of JAX's alike."""
+"""Labels and relevance from the probabilities of table fusion, for arrays of numpy and of JAX alike."""
 
 from __future__ import annotations
 

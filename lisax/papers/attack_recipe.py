@@ -14,7 +14,7 @@ class AttackRecipe(ClaimsRecipe):
 
     attacks: bool = False  # also verify attacked claims of the reported split
     attacked_claims: int | None = None  # limit on the attacked claims verified per kind; None: all
-    # Share of attacked claims in the training data; 0 trains on clean claims alone.
+    # Share of attacked claims in the training data; 0 trains only on clean claims.
     attacked_share: float = 0.0
 
     def __post_init__(self):

@@ -26,7 +26,7 @@ KIND_NAMES = {
 
 def attack_figures(run: PagePipeline, variants: Sequence[str]) -> dict | None:
     """{"by_kind": {group: {"claims", "variants": {variant: FEVER figures}}}, "potency"}, where the groups are "clean",
-    each kind and "all attacks"; None where nothing was attacked."""
+    each kind and "all attacks"; None if nothing was attacked."""
     if not run.recipe.attacks:
         return None
     verdicts = {variant: {role: run.verdicts(variant, role) for role in (REPORT, ATTACKED)} for variant in variants}
@@ -44,7 +44,7 @@ def attack_figures(run: PagePipeline, variants: Sequence[str]) -> dict | None:
 
 
 def attacked_scores(run: PagePipeline, variants: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The FEVER score of each attacked claim by variant; empty where nothing was attacked."""
+    """The FEVER score of each attacked claim by variant; empty if nothing was attacked."""
     if not run.recipe.attacks:
         return {}
     claims = _labelled(run.claims[ATTACKED])

@@ -70,7 +70,7 @@ class Pipeline(Staged):
         return self.data.splits
 
     def has_gold(self, claim: Any) -> bool:
-        """Whether a claim (or a question, in other pipelines) has what training or evaluation needs."""
+        """Whether a claim (or a question, in other pipelines) has the fields that training or evaluation needs."""
         return claim.label is not None
 
     def read_claims(self, split: str) -> Iterable[Claim]:
@@ -128,7 +128,7 @@ class Pipeline(Staged):
     def predictions_file(self, variant: str) -> Path:
         return self.out / "predictions" / f"{variant}.jsonl"
 
-    # --- What stages read -------------------------------------------------------------------
+    # --- Inputs of stages -------------------------------------------------------------------
 
     @kept
     def preset(self) -> Preset:

@@ -1,4 +1,4 @@
-"""What the shipped checker, or a given model, says of a run's claims, before anything is trained."""
+"""Verdicts of the shipped checker, or of a given model, on a run's claims, before anything is trained."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLAIMS_PER_LABEL = 2
 
 def first_verdicts(run: List5, model: Path | None = None) -> None:
     """Indexes the corpus, and prints the verdicts on the first reported claims of each label, by `model` or, without one,
-    by the shipped checker; where its encoder cannot be had, says why and does no more."""
+    by the shipped checker; if its encoder cannot be fetched, prints the reason and does no more."""
     run.make("index")
     claims = [
         claim
@@ -32,7 +32,7 @@ def first_verdicts(run: List5, model: Path | None = None) -> None:
         say(f"the checker that LisaX ships is left out: {error}")
         return
     name = "the checker that LisaX ships" if model is None else str(model)
-    say(f"{name}, which knows nothing of these pages but what it reads:")
+    say(f"{name}, which knows only the text that it reads of these pages:")
     right = 0
     for claim, verdict in zip(claims, checker.check_many(claims)):
         right += verdict.label is claim.label

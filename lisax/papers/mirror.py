@@ -2,7 +2,7 @@
 
 Indexes are memory-mapped, so they must be on a disk. Files in the bucket are fetched first. After every finished stage
 changed files are sent, the notes of stages last: a stage whose note is in the bucket has all its files there. A killed
-run resumes on any machine after the last stage that was sent, and on the same machine where it stopped.
+run resumes on any machine after the last stage that was sent, and on the same machine at its last file.
 """
 
 from __future__ import annotations

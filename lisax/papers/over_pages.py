@@ -186,8 +186,8 @@ class PagePipeline(Pipeline):
         *,
         sentences: int | None = None,
     ) -> None:
-        """Fits the temperature of a labeller on held-out claims, and stores it with the model; beside it, of one that reads
-        fewer sentences than are selected, how many."""
+        """Fits the temperature of a labeller on held-out claims, and stores it with the model, as well as the number of
+        sentences if the model reads fewer than are selected."""
         verifier = calibrating.uncalibrated(Verifier.open(self.model_dir(model)))
         if sentences is not None:
             verifier.sentences = sentences
@@ -207,7 +207,7 @@ class PagePipeline(Pipeline):
     def calibration_figures(
         self, claims: Mapping[str, Claim], variant: str, model: str, aggregate: str | None = None
     ) -> dict | None:
-        """`calibrating.figures` of a variant's verdicts on the reported claims; None where no temperature was applied."""
+        """`calibrating.figures` of a variant's verdicts on the reported claims; None if no temperature was applied."""
         fitted = read_card(self.model_dir(model)).calibration
         if fitted is None or fitted.aggregate != aggregate:
             return None

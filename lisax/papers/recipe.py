@@ -68,7 +68,7 @@ class BaseRecipe:
     vocabulary: str | None = dataclasses.field(default=None, metadata=VOCABULARY)
     vocabulary_size: int = 32_000
     # Share of the training split held out for choosing checkpoints and for temperatures, if there is no validation split:
-    # by 'source', a page or table with all that is said of it (`sampling.splits`), or by 'id', whatever it is of.
+    # by 'source', a page or table with all claims on it (`sampling.splits`), or by 'id', whatever it is of.
     validation_share: float = 0.05
     validation_by: str = "source"
     seed: int = 0
@@ -147,7 +147,7 @@ class WarmUpRecipe(BaseRecipe):
 @dataclasses.dataclass(frozen=True)
 class BackboneRecipe(WarmUpRecipe):
     """Adds a pretrained encoder (a name that `lisax models list` shows, hf:OWNER/NAME@REVISION, a folder) on which every
-    model is built, in the place of T5. What answers T5 in words is a pair scorer then."""
+    model is built, in the place of T5. Models that answer in words as T5 are pair scorers then."""
 
     backbone: str | None = None
 

@@ -60,7 +60,7 @@ def training_curves(run: Pipeline, models: Iterable[str]) -> dict[str, list[dict
 
 
 def calibration_tables(found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> list[ResultTable]:
-    """A table of `calibrating.figures` by variant, with the variants' `names`; none where none was calibrated."""
+    """A table of `calibrating.figures` by variant, with the variants' `names`; none if none was calibrated."""
     rows = tuple(
         ResultRow(
             names[variant],
@@ -104,7 +104,7 @@ def differences(compared: Mapping[str, tuple[str | None, Mapping[str, Scores]]])
 
 
 def difference_tables(found: Mapping[str, Mapping[str, Any]], name: Callable[[str, str], str]) -> list[ResultTable]:
-    """A table of `differences` for each measure; `name(measure, variant)` is what the report calls a variant."""
+    """A table of `differences` for each measure; `name(measure, variant)` is the report's name of a variant."""
     return [
         ResultTable(
             f"{MEASURES[measure]} against {name(measure, of['against'])}",

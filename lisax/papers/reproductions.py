@@ -1,4 +1,5 @@
-"""The papers' figures and ours: rows of the files `reproduce.yaml` beside the recipes, each with the run that gives it.
+"""The papers' figures and ours: rows of the files `reproduce.yaml` next to the recipes, each with the run that gives
+it.
 
 A sheet is one such file: `data` and `runs` by name, and `rows`. A row's figures are of up to three starts: `nothing`
 (random weights, or no model at all), `minilm` (the pretrained encoder), and `larger` (weights that the paper has and that
@@ -35,7 +36,7 @@ class _Part(BaseModel):
 
 
 class Data(_Part):
-    """Data of a run: what it is, and where to get it. `folder` is its name in a folder of all data."""
+    """Data of a run: a description, and where to get it. `folder` is its name in a folder of all data."""
 
     what: Text
     get: Text
@@ -43,9 +44,9 @@ class Data(_Part):
 
 
 class Run(_Part):
-    """What is run. `command`: words after `lisax`, without --data and --out; or `script`: a command of its own, which
-    writes no metrics.json, so that its figures are recorded and not compared. `data`: its name; None: a generated world.
-    `weights`: what it needs besides, where it was never run here."""
+    """A command to run. `command`: words after `lisax`, without --data and --out; or `script`: a command of its own,
+    which writes no metrics.json, so that its figures are recorded and not compared. `data`: its name; None: a generated
+    world. `weights`: its further needs, if it was never run here."""
 
     command: Annotated[str, StringConstraints(pattern=r"^(run|demo)\b")] | None = None
     script: Text | None = None
@@ -57,10 +58,10 @@ class Run(_Part):
 
 
 class Found(_Part):
-    """What a run gave: `figures` by measure, means where the run has several `seeds`; none: it was not measured.
+    """Results of a run: `figures` by measure, means where the run has several `seeds`; none: it was not measured.
 
     `tolerance`: how far another run may be from them, in points. `spread`: the standard deviation over the seeds. `keys`
-    replace those of the row's measures. `note`: what else a reader must know of these figures."""
+    replace those of the row's measures. `note`: remarks on these figures."""
 
     run: Name
     figures: dict[Text, Figure] = {}
@@ -72,7 +73,7 @@ class Found(_Part):
 
 class Row(_Part):
     """A row of the matrix. `measures`: the key in the run's metrics.json (`variants.infused.fever_score`) of each measure,
-    by the measure's name; `published`: the paper's figures, where it has this row."""
+    by the measure's name; `published`: the paper's figures, if it has this row."""
 
     name: Name
     table: Text
@@ -86,12 +87,12 @@ class Row(_Part):
 
     @property
     def starts(self) -> dict[str, Found]:
-        """What there is, by start."""
+        """The results, by start."""
         return {start: found for start in STARTS if (found := getattr(self, start)) is not None}
 
 
 class Sheet(_Part):
-    """One file. `paper`: what its rows are of."""
+    """One file. `paper`: the source of its rows."""
 
     paper: Text
     data: dict[Name, Data] = {}
@@ -100,7 +101,7 @@ class Sheet(_Part):
 
 
 class Reproduction:
-    """A row with one of its starts: the run and what was recorded of it."""
+    """A row with one of its starts: the run and its recorded results."""
 
     def __init__(self, sheet: Sheet, row: Row, start: str):
         self.row, self.start, self.found = row, start, row.starts[start]
@@ -127,7 +128,7 @@ class Reproduction:
         return {measure: 100 * _value(metrics, key, path) for measure, key in keys.items()}
 
     def compare(self, found: Mapping[str, float]) -> tuple[bool, str]:
-        """(whether every figure is as it was recorded, up to the tolerance; the line that says so)."""
+        """(whether every figure is as it was recorded, up to the tolerance; the line that reports it)."""
         recorded, parts, good = self.found.figures, [], True
         for measure, figure in found.items():
             if measure not in recorded:
@@ -146,14 +147,14 @@ class Reproduction:
 
 
 class _Distinct(yaml.SafeLoader):
-    """Refuses a key that stands twice, of which YAML's loaders take the last without a word."""
+    """Refuses a key that occurs twice, of which YAML's loaders take the last silently."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         seen = set()
         for key, _ in node.value:
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
-                    problem=f"'{key.value}' stands twice", problem_mark=key.start_mark
+                    problem=f"'{key.value}' occurs twice", problem_mark=key.start_mark
                 )
             seen.add(key.value)
         return super().construct_mapping(node, deep)
@@ -165,7 +166,7 @@ def read_sheet(path: Path) -> Sheet:
         given = yaml.load(path.read_text(encoding="utf-8"), _Distinct)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        message = f"this is no good YAML: {getattr(error, 'problem', None) or error}"
+        message = f"this is not valid YAML: {getattr(error, 'problem', None) or error}"
         raise DataError(message, path=path, line=mark and mark.line + 1) from None
     try:
         sheet = Sheet.model_validate(given)
@@ -183,7 +184,7 @@ def read_sheet(path: Path) -> Sheet:
 
 
 def _check(sheet: Sheet, path: Path) -> None:
-    """Raises `DataError` for what names something that is not there, or says too little."""
+    """Raises `DataError` for entries with missing names or missing fields."""
 
     def refuse(message: str, field: str) -> None:
         raise DataError(message, path=path, field=field)
@@ -210,7 +211,7 @@ def _check(sheet: Sheet, path: Path) -> None:
                 run = sheet.runs[found.run]
                 for field in ("seeds", "machine"):
                     if not getattr(run, field):
-                        refuse(f"a run with figures says these {of_row}", f"runs.{found.run}.{field}")
+                        refuse(f"a run with figures needs these {of_row}", f"runs.{found.run}.{field}")
         named = {"published": row.published} | {
             f"{start}.{field}": getattr(found, field)
             for start, found in row.starts.items()
@@ -235,7 +236,7 @@ def sheets() -> tuple[Sheet, ...]:
 
 
 def find(name: str, start: str | None = None) -> Reproduction:
-    """The row of this name; `start` is needed where it has been run from several."""
+    """The row of this name; `start` is needed if it has been run from several."""
     rows = {row.name: (sheet, row) for sheet in sheets() for row in sheet.rows}
     if name not in rows:
         near = difflib.get_close_matches(name, rows, n=1)
@@ -248,10 +249,10 @@ def find(name: str, start: str | None = None) -> Reproduction:
     if start is None:
         here = [one for one in row.starts if one != "larger"] or [*row.starts]
         if len(here) > 1:
-            raise LisaxError(f"'{name}' has two runs: say --on {' or --on '.join(here)}")
+            raise LisaxError(f"'{name}' has two runs: give --on {' or --on '.join(here)}")
         start = here[0]
     if start not in row.starts:
-        raise LisaxError(f"'{name}' has no run on '{start}': say --on {' or --on '.join(row.starts)}")
+        raise LisaxError(f"'{name}' has no run on '{start}': give --on {' or --on '.join(row.starts)}")
     return Reproduction(sheet, row, start)
 
 
@@ -296,7 +297,7 @@ def _named(figures: Mapping[str, float], spread: Mapping[str, float] = {}) -> st
 
 
 def matrix_markdown(all_sheets: Iterable[Sheet]) -> str:
-    """The matrix as it stands in benchmarks/RESULTS.md: for each paper its rows, its runs and its data."""
+    """The matrix of benchmarks/RESULTS.md: for each paper its rows, its runs and its data."""
     return "\n\n".join(map(_markdown, all_sheets))
 
 
@@ -356,7 +357,7 @@ def _written(run: Run) -> str:
 
 
 def _cell(row: Row, figures: Mapping[str, float], spread: Mapping[str, float] = {}) -> str:
-    """Figures in the order of the row's measures, `-` for those that are not there; empty without any."""
+    """Figures in the order of the row's measures, `-` for missing ones; empty without any."""
     if not figures:
         return ""
     return " / ".join(

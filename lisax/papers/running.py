@@ -110,7 +110,7 @@ def _run(
     first: Callable[[Any], None] | None,
 ) -> None:
     """Runs a pipeline's stages. The module `report` has `finish`, which writes the report and returns the tables for a
-    terminal, and may have `finish_early`, which does so for what there is when the run stops before its end."""
+    terminal, and may have `finish_early`, which does so for the results so far when the run stops before its end."""
     if mirror is not None:
         mirror.push()  # the generated world: the run compares its data's modification times
     run = pipeline(dataset, out, recipe, until=settings.until)
@@ -216,8 +216,8 @@ def train_verbalizer(
 
 
 def transfer_binding(models: Mapping[str, Path | None]) -> str:
-    """The setting of a CLTR recipe that names given models by what they score: parts, or rows and columns, and
-    aggregation. None for models that are not given."""
+    """The setting of a CLTR recipe that names given models by their task: parts, or rows and columns, and aggregation.
+    None for models that are not given."""
     named = {
         name: str(path if is_remote(path) else path.resolve()) for name, path in models.items() if path is not None
     }
@@ -225,7 +225,7 @@ def transfer_binding(models: Mapping[str, Path | None]) -> str:
 
 
 def labeller_binding(model: Path) -> str:
-    """The setting of a LisT5 recipe that names a given labeller. Raises DataError where there is none."""
+    """The setting of a LisT5 recipe that names a given labeller. Raises DataError if there is none."""
     from lisax.weights.pretrained import is_named
 
     kept = is_remote(model) or (is_named(model) and not model.exists())

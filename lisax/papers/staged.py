@@ -85,7 +85,7 @@ class Staged(ABC):
                 self._run(stage)
 
     def plan(self) -> list[Planned]:
-        """What `run` would do. Writes nothing."""
+        """The steps that `run` would take. Writes nothing."""
         planned = []
         for stage in self.graph.values():
             planned.append(Planned(stage, self.runner.state(stage), self.runner.settings(stage.name)))

@@ -229,7 +229,7 @@ def _read(path: Path) -> dict:
 
 def _files(path: Path) -> list[Path]:
     """The files of an output that must stay as the stage wrote them. Excluded are locks and events, and the
-    descriptions of indexes, to which a retriever's vectors are added; whoever opens an index checks these."""
+    descriptions of indexes, to which a retriever's vectors are added; opening an index checks these."""
     if not path.is_dir():
         return [path]
     return sorted(
@@ -240,7 +240,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _unit(file: Path, outputs: Sequence[Path]) -> Path:
-    """What to remove with a damaged file: for a model its checkpoint, since training resumes from the one before;
+    """The paths to remove with a damaged file: for a model its checkpoint, since training resumes from the one before;
     otherwise the whole folder."""
     folder = next((path for path in outputs if path in file.parents), file)
     return folder / file.relative_to(folder).parts[0] if any(folder.glob("checkpoint_*")) else folder

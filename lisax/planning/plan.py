@@ -1,8 +1,8 @@
-"""What a program of a gin file needs of a named machine, by compiling it for that machine.
+"""The memory and time of a gin file's program on a named machine, by compiling it for that machine.
 
-The TPU compiler (libtpu, the extra `plan`) runs without a TPU: it refuses what exceeds a core's memory, and models
-operations and seconds. It counts the body of a loop once, so that for models with scanned layers or microbatches
-the model is made from unrolled programs of one and two layers, and scaled: by layers, and what is not the update by
+The TPU compiler (libtpu, the extra `plan`) runs without a TPU: it refuses programs that exceed a core's memory, and
+models operations and seconds. It counts the body of a loop once, so that for models with scanned layers or microbatches
+the model is made from unrolled programs of one and two layers, and scaled: by layers, and all but the update by
 microbatches.
 """
 
@@ -40,7 +40,7 @@ TOPOLOGIES = {
     "v5p-8": "v5p:2x2x1",
     "v6e-8": "v6e:2x4",
 }
-# bfloat16 operations a second of a device, as its maker states them (v2, v3 and v4: half a chip).
+# bfloat16 operations per second of a device, as its maker states them (v2, v3 and v4: half a chip).
 PEAK_FLOPS = {
     "TPU v2": 22.5e12,
     "TPU v3": 61.5e12,
@@ -53,7 +53,7 @@ PEAK_FLOPS = {
 
 @dataclasses.dataclass(frozen=True)
 class Modelled:
-    """One step of one device, made from programs of few layers. The whole program needs more bytes where it has a loop
+    """One step of one device, made from programs of few layers. The whole program needs more bytes if it has a loop
     over layers."""
 
     flops: float | None
@@ -62,13 +62,13 @@ class Modelled:
 
     @property
     def cost(self) -> float:
-        """Seconds, or operations where the compiler models no time; 0 where nothing is known."""
+        """Seconds, or operations where the compiler models no time; 0 if unknown."""
         return self.seconds or self.flops or 0.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Sizes are bytes of one device, times seconds of one step; None where the compiler does not say."""
+    """Sizes are bytes of one device, times seconds of one step; None if the compiler does not report it."""
 
     program: str
     device: str
@@ -127,7 +127,7 @@ def devices_of(topology: str) -> list[Any]:
 
 def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled | None = None) -> Plan:
     """Compiles `program` ("train", "score" or "generate") of a gin file's configuration for `devices`; `known` is its
-    `modelled`, where somebody has asked for that before."""
+    `modelled`, if it was computed before."""
     partitioner = config.partitioner.over(devices)
     if program != "train":
         config = dataclasses.replace(config, model=config.model.for_inference())
@@ -224,12 +224,12 @@ def _placed(tree: Any, partitioner: Partitioner) -> Any:
 
 
 def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Modelled:
-    """What a step costs with its loops unrolled, from programs of one and two layers of each stack."""
+    """The costs of a step with its loops unrolled, from programs of one and two layers of each stack."""
     microbatches = (config.trainer.num_microbatches or 1) if program == "train" else 1
     stacks, chunk = config.model.backbone.stacks, config.model.backbone.attention_chunk
 
     def of(layers: Mapping[str, int]) -> np.ndarray:
-        """[FLOPs, seconds, bytes] with so many layers of each stack."""
+        """[FLOPs, seconds, bytes] with this number of layers of each stack."""
 
         def of_chunk(chunk: int | None) -> TrainConfig:
             counts = {f"num_{stack}_layers": count for stack, count in layers.items()}
@@ -247,7 +247,7 @@ def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Mod
         return np.array([*cost, needed])
 
     one = dict.fromkeys(stacks, 1)
-    # Stacks of as many layers are compiled together.
+    # Stacks of equal numbers of layers are compiled together.
     alike: dict[int, dict[str, int]] = {}
     for stack, count in stacks.items():
         alike.setdefault(count - 1, dict(one))[stack] = 2
@@ -276,7 +276,8 @@ def _cost(compiled: Any) -> tuple[float | None, float | None]:
 
 
 def _state_shapes(config: TrainConfig, program: str) -> tuple[Any, Any]:
-    """(the state of a training, or the parameters of another program; what an adapter stands beside, else nothing)."""
+    """(the state of a training, or the parameters of another program; the kept parameters of an adapter, else
+    nothing)."""
     parameters, kept = parameter_shapes(config.model), {}
     if program != "train":
         return parameters, kept

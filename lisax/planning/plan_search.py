@@ -1,8 +1,8 @@
 """The fastest way to train a gin file's batch on a machine: model parallelism, sharding, remat, microbatches, scan.
 
-What a step costs is made from programs of one and two layers, which compile in seconds; whether it fits is asked of the
-whole program, which takes minutes. So settings are taken in the order of their cost, from those that save nothing to
-those that save memory, which only make a step slower; the first whose whole program fits is the fastest.
+The costs of a step are made from programs of one and two layers, which compile in seconds; whether it fits is asked of
+the whole program, which takes minutes. So settings are taken in the order of their cost, from settings that save
+nothing to settings that save memory, which only make a step slower; the first whose whole program fits is the fastest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from lisax.planning.plan import GIB, Modelled, Plan, least_memory, modelled, pla
 from lisax.training.model_kinds import kind_of
 from lisax.training.train_config import TrainConfig
 
-# Of a device, as its maker states it (v2, v3 and v4: half a chip). What is modelled to need more is not compiled.
+# Memory of a device, as its maker states it (v2, v3 and v4: half a chip). A program modelled to need more is not
+# compiled.
 MEMORY = {
     "TPU v2": 8 * GIB,
     "TPU v3": 16 * GIB,
@@ -33,7 +34,7 @@ MAX_MICROBATCHES = 16
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What may be changed to make a program fit, or faster, without changing what it computes."""
+    """The settings that may make a program fit, or faster, without changing its results."""
 
     num_partitions: int
     fully_sharded: bool
@@ -69,7 +70,7 @@ class Setting:
         return dataclasses.replace(config, model=model, partitioner=partitioner, trainer=trainer)
 
     def bindings(self) -> str:
-        """As flags of `lisax train`."""
+        """The flags of `lisax train`."""
         return (
             f"--gin.PjitPartitioner.num_partitions={self.num_partitions} "
             f"--gin.PjitPartitioner.parameter_partitioning_dims={2 if self.fully_sharded else 1} "
@@ -82,8 +83,8 @@ Tell = Callable[[Setting, Modelled, "Plan | None"], None]
 
 
 def search(config: TrainConfig, devices: list[Any], tell: Tell) -> tuple[Setting, Plan]:
-    """The fastest setting that fits, of those that keep the batch. `tell` hears of each that was modelled, and again,
-    with its plan, of each that was compiled."""
+    """The fastest setting that fits, of the settings that keep the batch. `tell` hears of each that was modelled, and
+    again, with its plan, of each that was compiled."""
     limit = MEMORY.get(devices[0].device_kind, float("inf"))
     waiting: list[tuple[float, int, Setting, Modelled]] = []
     seen: set[Setting] = set()

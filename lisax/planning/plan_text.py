@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lisax.training.train_config import TrainConfig
 
 ADVICE = (
-    "To make it fit: --gin.PjitPartitioner.num_partitions=8 (each matrix split over so many devices), "
+    "To make it fit: --gin.PjitPartitioner.num_partitions=8 (each matrix split over this number of devices), "
     "--gin.PjitPartitioner.parameter_partitioning_dims=2 (parameters split over all), --gin.{backbone}.remat=full, "
     "--gin.{backbone}.scan_layers=True, --gin.{backbone}.attention_chunk=128 for long inputs, "
     "--gin.Trainer.num_microbatches=2 or more; --search tries these."
@@ -18,7 +18,7 @@ ADVICE = (
 
 
 def print_candidate(setting: Setting, modelled: Modelled, found: Plan | None) -> None:
-    """A line for each setting that a search has looked at; `found` where it was compiled."""
+    """A line for each setting that a search has looked at; `found` if it was compiled."""
     gib = 2**30
     cost = f"{modelled.seconds * 1e3:,.1f} ms" if modelled.seconds else f"{modelled.cost / 1e12:,.3f} TFLOP"
     what = f"at least {modelled.memory / gib:.1f} GiB"

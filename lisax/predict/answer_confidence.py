@@ -1,8 +1,8 @@
 """How probable it is that a table's best cell answers a question at all.
 
-The probabilities of rows and columns say which cell of a table is the likeliest answer, and are near 1 even where no table
-has one. A logistic regression fitted on held-out questions, each asked twice, with and without its gold table in the pool,
-turns them into a probability that the cell is right.
+The probabilities of rows and columns give the likeliest answer among a table's cells, and are near 1 even if no table
+has one. A logistic regression fitted on held-out questions, each asked twice, with and without its gold table in the
+pool, turns them into a probability that the cell is right.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class AnswerConfidence:
 
     @classmethod
     def of(cls, card: ModelCard) -> AnswerConfidence | None:
-        """What was fitted for a model of rows; None if nothing was."""
+        """The values fitted for a model of rows; None if none were."""
         if card.content.get("answers") is None:
             return None
         weights, threshold = card.needed("answers.weights", "answers.threshold")

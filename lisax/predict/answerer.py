@@ -47,7 +47,7 @@ class Answerer(Protocol):
     """
 
     def ask(self, question: str, answers: int = 5) -> list[Answer]:
-        """Up to `answers` answers, likeliest first; empty where nothing is found, and `no answer here` (`withheld`) where
+        """Up to `answers` answers, likeliest first; empty if nothing is found, and `no answer here` (`withheld`) where
         the likeliest is not sure enough."""
         return next(self.ask_many([question], answers))
 
@@ -65,7 +65,7 @@ class Answerer(Protocol):
         aggregation: Folder | None = None,
         min_confidence: float | None = None,
     ) -> Answerer:
-        """Opens the answerer that fits an index and a model, by the model's kind. Without a model, the one that LisaX ships
+        """Opens the answerer that fits an index and a model, by the model's kind. Without a model, the shipped one
         answers from tables (`lisax.shipped.parts`), for whose search the index has vectors of `minilm`.
 
         A reader needs an index of `lisax index mixed`; it reads passages found by BM25 or, with a `retriever`, by BM25
@@ -99,7 +99,7 @@ class Answerer(Protocol):
 
 
 def shipped_parts() -> Path:
-    """The model of rows and columns that LisaX ships. Raises LisaxError where none is shipped."""
+    """The model of rows and columns that LisaX ships. Raises LisaxError if none is shipped."""
     if not shipped.parts().is_dir():
         raise LisaxError("no model of table rows and columns comes with LisaX: name one, or a reader of passages")
     return shipped.parts()
@@ -204,7 +204,7 @@ def _best_cell(scores: TableScores) -> Answer:
 
 
 def withheld(answers: list[Answer], min_confidence: float | None) -> list[Answer]:
-    """The answers, or `no answer here` alone where the first is less probable than `min_confidence`. Its probability is
+    """The answers, or only `no answer here` if the first is less probable than `min_confidence`. Its probability is
     that the first answer is wrong."""
     if min_confidence is None or not answers or answers[0].probability >= min_confidence:
         return answers

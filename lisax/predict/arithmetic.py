@@ -36,7 +36,7 @@ class Aggregate:
 
 
 def aggregate(operation: Operation, cells: Mapping[str, str]) -> Aggregate | None:
-    """Applies `operation` to cells (id -> text); None where no cell fits it.
+    """Applies `operation` to cells (id -> text); None if no cell fits it.
 
     A count counts all cells, whatever their text. The other operations use the cells that `answer_cells.exact_number`
     reads as numbers; without any there is no aggregate. An average that does not terminate is rounded to `DECIMALS`
@@ -61,7 +61,7 @@ def aggregate(operation: Operation, cells: Mapping[str, str]) -> Aggregate | Non
 
 
 def _quotient(total: Decimal, parts: int) -> Decimal:
-    """Exact where the quotient terminates: it then has at most as many more digits than `total` as `parts` has bits."""
+    """Exact if the quotient terminates: it then has at most one more digit than `total` per bit of `parts`."""
     context = decimal.Context(
         prec=len(total.as_tuple().digits) + parts.bit_length() + 2 * DECIMALS,
         rounding=decimal.ROUND_HALF_EVEN,

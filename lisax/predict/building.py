@@ -50,7 +50,7 @@ class Corpus:
 
     @property
     def default_kind(self) -> str:
-        """`documents` for text alone, `mixed` otherwise."""
+        """`documents` for only text, `mixed` otherwise."""
         return "mixed" if _any(self.tables()) or _any(self.graphs()) else "documents"
 
     @property
@@ -91,8 +91,7 @@ def _has_vectors(folder: Path) -> bool:
 
 
 def _built(corpus: Corpus, kind: str, out: str | os.PathLike | None, *vectors: str) -> Built:
-    """The index of a corpus, its vectors not yet made where it was not there. In the cache it is kept apart from those
-    that have other `vectors`."""
+    """The index of a corpus, without vectors if it is new. In the cache, indexes with other `vectors` are separate."""
     if out is not None:
         _build(corpus, kind, Path(out), *vectors)
         return Built(Path(out), kind, False)

@@ -31,7 +31,8 @@ def uncalibrated(verifier: Verifier) -> Verifier:
 
 
 def labels_of(verifier: Verifier) -> Sequence[Label]:
-    """The labels that a verifier's temperature is of: table fusion tells true from false, and its threshold the rest."""
+    """The labels that a verifier's temperature is of: table fusion separates true from false, and its threshold the
+    rest."""
     fusion = isinstance(verifier, TableVerifier) and verifier.model.format is TABLE_FUSION
     return LABELS[:2] if fusion else LABELS
 

@@ -40,10 +40,10 @@ NO_INFORMATION = np.array([0.0, 0.0, 1.0])
 class Checker:
     """Checks claims against an index: search, rank, verify.
 
-    Without a verifier, what LisaX ships labels claims, from sentences or, over an index of tables, from these
-    (`lisax.shipped`), and ranks sentences if no ranker is given; their encoder, MiniLM, is fetched where it is not there
-    yet. With a verifier and without a ranker they are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an
-    evidence pointer (`InTurn`). A claim without evidence is labelled NOT ENOUGH INFO, and `Verdict.reason` says why.
+    Without a verifier, the shipped labellers label claims, from sentences or, over an index of tables, from these
+    (`lisax.shipped`), and ranks sentences if no ranker is given; their encoder, MiniLM, is fetched if it is missing.
+    With a verifier and without a ranker they are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an evidence
+    pointer (`InTurn`). A claim without evidence is labelled NOT ENOUGH INFO, and `Verdict.reason` gives the reason.
 
     >>> from lisax import Checker, Index, example_model, example_pages
     >>> checker = Checker(Index.build(example_pages()), verifier=example_model())
@@ -74,7 +74,7 @@ class Checker:
         MODEL_DIRs. `model` is one model used for everything it can do: an evidence pointer ranks and verifies, a
         labeller verifies.
 
-        `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide where they can
+        `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide if they can
         (`judge_dates`). `hops=2`: also search pages that sentences of the first pages name. `documents`: number of
         pages or passages to retrieve; their first `candidates` sentences (rows, edges) are ranked. `min_confidence`: a
         verdict whose label is less probable becomes NOT ENOUGH INFO (`abstain`), unless dates decide it.
@@ -126,11 +126,11 @@ class Checker:
         return self.rank(claims, self.search(claims))
 
     def search(self, claims: Sequence[str | Claim]) -> list[list[Evidence]]:
-        """What the index finds for each claim, not yet ranked."""
+        """The index's evidence for each claim, not yet ranked."""
         return self.index.search_many(_texts(claims), self.candidates, documents=self.documents, hops=self.hops)
 
     def rank(self, claims: Sequence[str | Claim], found: list[list[Evidence]]) -> list[list[Evidence]]:
-        """What was found for each claim, ranked."""
+        """The evidence for each claim, ranked."""
         if self.ranker is None:
             return found
         return list(self.ranker.rank_many(_texts(claims), found, spot=self._spot))
@@ -161,13 +161,13 @@ def _texts(claims: Sequence[str | Claim]) -> list[str]:
 
 
 def default_ranker() -> Path | str:
-    """The ranker of text beside a labeller that is named: the shipped one where its encoder is there already, else `bm25`."""
+    """The ranker of text for a named labeller: the shipped one if its encoder is in the cache, else `bm25`."""
     return shipped.ranker() if pretrained.find(shipped.ENCODER).is_there else Bm25Ranker.tag
 
 
 def shipped_for(index: Index, ranker: Ranker | Path | None = None) -> tuple[Path, Ranker | Path | None]:
-    """The verifier that is shipped for an index, and the ranker: the given one, or else the one that belongs to it. Raises
-    LisaxError for an index of tables where no labeller of them is shipped."""
+    """The verifier that is shipped for an index, and the ranker: the given one, or else the shipped one for it. Raises
+    LisaxError for an index of tables if no labeller of them is shipped."""
     labeller = shipped.labeller(index.reads)
     if not labeller.is_dir():
         raise LisaxError(

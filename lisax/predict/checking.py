@@ -36,7 +36,7 @@ from lisax.weights.public_models import given_use
 
 STDIN = Path("standard input")
 SHIPPED_RANKER = "the shipped ranker: BM25, vectors of MiniLM and an adapter of it"
-BM25_ALONE = f"BM25 alone; after `lisax models get {shipped.ENCODER}` by the shipped ranker"
+BM25_ALONE = f"BM25; after `lisax models get {shipped.ENCODER}` by the shipped ranker"
 FILES = ("corpus", "index", "model", "ranker")
 
 
@@ -57,7 +57,7 @@ class Settings:
     evidence: int | None = None
     min_confidence: float | None = None
     calibrate: bool = False  # give the model's own probabilities, and fit a temperature on them
-    # What published models are told that are not listed: see `public_models.given_use`.
+    # The settings of published models that are not listed: see `public_models.given_use`.
     prompt: str | None = None
     label_words: tuple[str, ...] = ()
     ranker_prompt: str | None = None
@@ -65,8 +65,8 @@ class Settings:
     skip_bad: bool = False  # skip bad lines of files of claims
 
     def open(self) -> Checker:
-        """Opens the checker. A corpus is indexed in the kind that the model reads; without a model, one of tables alone in
-        the kind that the shipped labeller of tables reads."""
+        """Opens the checker. A corpus is indexed in the kind that the model reads; without a model, one of only tables
+        in the kind that the shipped labeller of tables reads."""
         model, ranker, index = self.model, self.ranker, None
         if model is None:
             labels_tables = shipped.labeller("tables").is_dir()

@@ -33,7 +33,7 @@ class DenseSearch:
         if vectors.models != {encoder.digest}:
             raise LisaxError(
                 f"the index has vectors of another model than {encoder.source} is: make them again by `lisax index "
-                f"vectors INDEX --retriever {encoder.source}`, or search by BM25 alone with the weight 0"
+                f"vectors INDEX --retriever {encoder.source}`, or search by only BM25 with the weight 0"
             )
         self.vectors, self.encoder, self.weight = vectors, encoder, weight
         self._words, self._exact = words, exact
@@ -43,8 +43,8 @@ class DenseSearch:
         cls, folder: str | os.PathLike, weight: float | None = None, only: str | None = None
     ) -> DenseSearch | None:
         """The search of an index whose vectors' dot products are cosines; None for any other index, and for the weight
-        0. `only`: `sentences` or `tables` of an index that may have both. Without a weight it is the one that was fitted to
-        this index, if any. Opens the model where encoding found it, and searches the inverted file where there is one.
+        0. `only`: `sentences` or `tables` of an index that may have both. Without a weight it is the one fitted to this
+          index, if any. Opens the model where encoding found it, and searches the inverted file if there is one.
         """
         if weight is None and only is not None:
             weight = weight_of(folder, only)
@@ -63,7 +63,7 @@ class DenseSearch:
         return f"{self.encoder.digest}-{self.weight}"
 
     def search(self, texts: Sequence[str], k: int, *, threads: int | None = None) -> list[Hits]:
-        """Up to `k` (record id, score) per text; of equal scores those that BM25 proposes first come first."""
+        """Up to `k` (record id, score) per text; of equal scores in BM25's order."""
         found = []
         for records, lexical, cosines in self._candidates(texts, max(k, DEPTH), threads):
             scores = fused(lexical, cosines, self.weight)
@@ -72,7 +72,7 @@ class DenseSearch:
         return found
 
     def judged(self, texts: Sequence[str], relevant: Sequence[Iterable[str]], depth: int = DEPTH) -> list[Judged]:
-        """The candidates of each text, with which of them are `relevant`: what `fusion.fit` fits a weight to."""
+        """The candidates of each text, with which of them are `relevant`, for `fusion.fit`."""
         return [
             Judged(lexical, cosines, np.isin(records, list(gold)), len(set(gold) - set(records)))
             for (records, lexical, cosines), gold in zip(self._candidates(texts, depth), relevant, strict=True)
@@ -81,7 +81,7 @@ class DenseSearch:
     def _candidates(
         self, texts: Sequence[str], depth: int, threads: int | None = None
     ) -> Iterable[tuple[list[str], np.ndarray, np.ndarray]]:
-        """Of each text the proposed records, BM25's scores (0 where BM25 does not propose one) and cosines."""
+        """The proposed records of each text, BM25's scores (0 where BM25 does not propose one) and cosines."""
         for start in range(0, len(texts), QUESTIONS_AT_A_TIME):
             some = texts[start : start + QUESTIONS_AT_A_TIME]
             lexical, questions = self._words(some, depth, threads=threads), self.encoder.questions(some)

@@ -46,8 +46,8 @@ def rerank_file(
     use: Use | None = None,
     skip_bad: bool = False,
 ) -> None:
-    """Reranks the first `depth` sentences of each claim. `run` holds documents or sentences; `use` is what a published
-    model is told (`Ranker.open`)."""
+    """Reranks the first `depth` sentences of each claim. `run` holds documents or sentences; `use` has the settings of
+    a published model (`Ranker.open`)."""
     ranker, asked = Ranker.open(model, use), list(read_claims(claims, skip_bad=skip_bad))
     opened = Index.open(index).reading("sentences")
     candidates = opened.in_run(read_run(run))
@@ -91,9 +91,10 @@ def verify_file(
 ) -> None:
     """Labels claims from a run of sentences or tables, and writes a FEVER submission.
 
-    `aggregate`: how a pointwise labeller's labels of single sentences are combined. `temporal`: let dates decide where
-    they can. `min_confidence`: a less probable label becomes NOT ENOUGH INFO. A model of tables reads `columns` columns of each table, by default as many as it was trained on; with `threshold` it leaves a claim undecided
-    whose sufficiency is at most that. `calibrate`: write the model's own probabilities, fit its temperature on them, and
+    `aggregate`: how a pointwise labeller's labels of single sentences are combined. `temporal`: let dates decide if
+    they can. `min_confidence`: a less probable label becomes NOT ENOUGH INFO. A model of tables reads `columns` columns
+    of each table, by default the number it was trained on; with `threshold` it leaves a claim undecided whose
+    sufficiency is at most that. `calibrate`: write the model's own probabilities, fit its temperature on them, and
     store that with the model."""
     verifier = Verifier.open(model, aggregate=aggregate, threshold=threshold, use=use)
     asked = list(read_claims(claims, skip_bad=skip_bad))
@@ -162,7 +163,7 @@ def answer_file(
     rows and columns or, without one, with the shipped one. Of a reader `method` is bm25 or, with a retriever, dense or
     fused.
 
-    Returns exact match over the questions with known answers (`open_qa.answered`), or None where no answers are known.
+    Returns exact match over the questions with known answers (`open_qa.answered`), or None if no answers are known.
     """
     from lisax.metrics import open_qa
     from lisax.predict.answerer import Answerer, PassageAnswerer, shipped_parts
@@ -212,7 +213,7 @@ def verbalize_file(
     sources, choices = unit_sources(tables, graphs), Choices(beams, pairs, check=check)
     verbalizer = RuleVerbalizer() if model is None else Verbalizer.open(model, choices)
     read = sources if model is None else [model, *sources]
-    # The output may be written beside the tables, so it is left out of their fingerprint.
+    # The output may be written next to the tables, so it is left out of their fingerprint.
     made_from = json.dumps([repr(choices) if model else "rule", *(fingerprint(path, besides=out) for path in read)])
     with counting(sum(1 for _ in units(tables, graphs)), "rows and sub-graphs") as advance:
         return verbalize_to_file(verbalizer, units(tables, graphs), out, made_from, advance)

@@ -33,7 +33,7 @@ class Index(Protocol):
     reads: Reads = "sentences"
     titles: Any = None  # titles for spotting a claim's entities, where the index keeps them
     lookup: Lookup | None = None  # unit id -> its sentence with the title, for the temporal rules
-    weight: float | None = None  # of vectors beside BM25, set before the first search; None: the default, 0: BM25 alone
+    weight: float | None = None  # of vectors beside BM25, set before the first search; None: the default, 0: only BM25
 
     def search(self, query: str, k: int = 10) -> list[Evidence]:
         """Up to `k` units of evidence, in retrieval order: the sentences (rows, edges) of the best page or passage come
@@ -59,7 +59,7 @@ class Index(Protocol):
         return list(evidence)
 
     def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
-        """The unit with this id; None where the index has no text for it."""
+        """The unit with this id; None if the index has no text for it."""
         raise LisaxError(f"{type(self).__name__} cannot look up '{unit}': it has no `_read`")
 
     def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
@@ -97,12 +97,12 @@ class Index(Protocol):
         index to; by default it is kept in the cache ($LISAX_CACHE, or ~/.cache/lisax), where the same content is built
         once.
 
-        `kind`: `documents` (pages, found by BM25 and titles; the default for text alone), `mixed` (text, tables and
+        `kind`: `documents` (pages, found by BM25 and titles; the default for only text), `mixed` (text, tables and
         graphs as passages; the default otherwise), `cells` (whole tables, for models that read tables) or `tables`
         (whole tables, for questions).
 
-        `vectors`: a model that encodes what is indexed, so that it is searched by BM25 and vectors together: `minilm`,
-        hf:OWNER/NAME@REVISION, or the folder of an encoder. An interrupted encoding resumes.
+        `vectors`: a model that encodes the indexed texts, so that they are searched by BM25 and vectors together:
+        `minilm`, hf:OWNER/NAME@REVISION, or the folder of an encoder. An interrupted encoding resumes.
 
         Raises LisaxError, or DataError with file and line, for an empty or invalid corpus and for one that has nothing
         that the kind indexes."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from lisax.predict.verdicts import Verdict
 from lisax.records import Label
 
-SOURCES = {"sentences": "text", "tables": "tables"}  # what a verdict was read from, in words
+SOURCES = {"sentences": "text", "tables": "tables"}  # the source of a verdict, in words
 
 
 def join(verdicts: Sequence[Verdict]) -> Verdict:
@@ -21,8 +21,8 @@ def join(verdicts: Sequence[Verdict]) -> Verdict:
        deciding.
 
     The label, the probabilities and the ruling are those of the source that decides; the evidence is that of all
-    sources, its own first. Where one source supports what another refutes, `reason` says so. `sources` holds the
-    verdicts that were joined. A single verdict is returned as it is."""
+    sources, its own first. If one source supports and another refutes the claim, `reason` reports it. `sources` holds
+    the verdicts that were joined. A single verdict is returned as it is."""
     if len(verdicts) == 1:
         return verdicts[0]
     sure = [verdict for verdict in verdicts if verdict.label is not Label.NOT_ENOUGH_INFO]
@@ -46,11 +46,11 @@ def _no_information(verdict: Verdict) -> float:
 
 
 def _conflict(chosen: Verdict, sure: Sequence[Verdict]) -> str:
-    """Which sources say the opposite of the one that decides; empty if none does."""
+    """The sources whose labels are opposite to the deciding one's; empty if there are none."""
     opposed = [verdict for verdict in sure if verdict.label is not chosen.label]
     if not opposed:
         return ""
-    why = "what dates decide counts" if chosen.ruling is not None else "the surer one counts"
+    why = "a decision by dates counts" if chosen.ruling is not None else "the surer one counts"
     return f"the sources disagree ({', '.join(map(_said, (chosen, *opposed)))}); {why}"
 
 

@@ -1,4 +1,4 @@
-"""Finds what a model is for: a trained one scores example records, a published T5 answers its own prompt."""
+"""Opens models for claims and parts of tables: trained ones, and published T5s with their prompts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def find_model(model: str | os.PathLike | ModelFolder) -> ModelFolder:
 
 
 def is_encoder(model: str | os.PathLike | ModelFolder) -> bool:
-    """Whether this is an encoder as published, of the BERT family or of a T5 alone."""
+    """Whether this is an encoder as published, of the BERT family or of a T5 without its decoder."""
     found = find_model(model)
     if found.kind is not Kind.HUGGINGFACE or (found.family is not None and found.family.job is not Job.ENCODE):
         return False

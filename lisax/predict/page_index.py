@@ -58,7 +58,7 @@ class PageIndex(Index):
 
     @functools.cached_property
     def dense(self) -> DenseSearch | None:
-        """The search with vectors; None where the index has none."""
+        """The search with vectors; None if the index has none."""
         return DenseSearch.open(self.folder, self.weight, "sentences")
 
     def compared(self, claim: str, evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -102,7 +102,7 @@ class PageIndex(Index):
         return self.index.pages.page(page_id) if page_id in self.index.pages else None
 
     def lookup(self, unit: str) -> Passage | None:
-        """The sentence with this id; None where the corpus has no text for it."""
+        """The sentence with this id; None if the corpus has no text for it."""
         page_id, number = split_sentence_id(unit)
         page = self.page(page_id)
         if page is None or number >= len(page.sentences) or not page.sentences[number].text:

@@ -113,7 +113,7 @@ class PartScorer:
         return made
 
     def _fitting(self, part: _Part, room: int) -> np.ndarray | None:
-        """The tokens without a question that fit `room` with EOS; None where the question must be cut too."""
+        """The tokens without a question that fit `room` with EOS; None if the question must be cut too."""
         if len(part.tokens) < room:
             return part.tokens
         if room not in part.cut:

@@ -47,7 +47,7 @@ class PassageIndex(Index):
 
     @functools.cached_property
     def dense(self) -> DenseSearch | None:
-        """The search with vectors; None where the index has none whose dot products are cosines."""
+        """The search with vectors; None if the index has none whose dot products are cosines."""
         return DenseSearch.open(self.folder, self.weight)
 
     def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
@@ -75,7 +75,7 @@ class PassageIndex(Index):
         }
 
     def _lookup(self, unit: str) -> Passage | None:
-        """The sentence, row or edge with this id; None where the index has none."""
+        """The sentence, row or edge with this id; None if the index has none."""
         pieces = list(self._passages_of(unit))
         if not pieces:
             return None
@@ -83,7 +83,7 @@ class PassageIndex(Index):
         return Passage(unit, title, without_title(text, title))
 
     def passage_of(self, unit: str) -> IndexedPassage | None:
-        """The first passage that contains a unit and comes from the unit's source; None where the index has none."""
+        """The first passage that contains a unit and comes from the unit's source; None if the index has none."""
         return next(self._passages_of(unit), None)
 
     def _passages_of(self, unit: str) -> Iterator[IndexedPassage]:

@@ -51,8 +51,8 @@ class PromptModel:
 
     @classmethod
     def open(cls, path: str | os.PathLike | ModelFolder, use: Use | None = None) -> PromptModel:
-        """A model of the Hub (`hf:OWNER/NAME@REVISION`) or a Hugging Face folder. Without a `use` it is that of the
-        table `weights.public_models`; LisaxError where it has none."""
+        """A model of the Hub (`hf:OWNER/NAME@REVISION`) or a Hugging Face folder. `use`: by default that of
+        `weights.public_models`; raises LisaxError for a model that it does not list."""
         found = ModelFolder.find(path)
         checkpoint, path = open_checkpoint(found), found.name
         if type(checkpoint.architecture) is not T5Config:
@@ -61,13 +61,13 @@ class PromptModel:
                 "model that LisaX trained"
             )
         if not checkpoint.has_decoder:
-            raise LisaxError(f"{path} has the encoder of a T5 alone, for vectors of texts: it answers no prompt")
+            raise LisaxError(f"{path} has only the encoder of a T5, for vectors of texts: it answers no prompt")
         use = use_of(path) if use is None else use
         if cls is PromptModel and use.job is Job.TABLES:
             return TablePromptModel.open(path, use)
         if checkpoint.vocabulary is None:
             raise DataError(
-                "no such file: the vocabulary belongs beside the weights", path=checkpoint.folder / VOCABULARY_NAME
+                "no such file: the vocabulary belongs next to the weights", path=checkpoint.folder / VOCABULARY_NAME
             )
         vocabulary = open_vocabulary(checkpoint.vocabulary)
         check_fits(vocabulary, checkpoint.architecture.backbone, checkpoint.folder)
@@ -89,8 +89,8 @@ class PromptModel:
     def shares(self, claims: Sequence[str], documents: Sequence[str], progress: Progress | None = None) -> np.ndarray:
         """float32 [claims, labels of the use]: how surely each claim's document has each label.
 
-        Of a document's chunks the one that supports a sentence most counts, and of a claim's sentences the one that is
-        supported least. `progress` is told of each batch's number of inputs."""
+        The document's chunk that supports a sentence most counts, and the claim's least supported sentence. `progress`
+        is called with each batch's number of inputs."""
         inputs, groups = [], []
         for claim, document in zip(claims, documents, strict=True):
             sentences, chunks = self.sentences(claim), self.chunks(document)
@@ -106,11 +106,11 @@ class PromptModel:
         return np.array(found, np.float32).reshape(len(groups), len(self.use.labels))
 
     def sentences(self, claim: str) -> list[str]:
-        """What of a claim is checked at a time."""
+        """The parts of a claim that are checked at a time."""
         return (split_sentences(claim) if self.use.one_sentence else []) or [claim]
 
     def chunks(self, document: str) -> list[str]:
-        """What of a document is read at a time: whole sentences, up to so many words, or all of it."""
+        """The parts of a document that are read at a time: whole sentences, up to a number of words, or all of it."""
         if self.use.chunk_words is None:
             return [document]
         return chunks_of(document, self.use.chunk_words)
@@ -122,7 +122,7 @@ class TablePromptModel(PromptModel):
     format, depth, columns, dropped_rows = TABLES, 1, None, 0
 
     def probabilities(self, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
-        """float32 [examples, 3] in the order of `LABELS`, of claims with at most one table; 0 of a label that the model
+        """float32 [examples, 3] in the order of `LABELS`, of claims with at most one table; 0 for labels that the model
         does not have. Without a table there is not enough information."""
         self.dropped_rows, inputs, found = 0, [], np.zeros((len(examples), len(LABELS)), np.float32)
         asked = [number for number, one in enumerate(examples) if one.tables]
@@ -148,7 +148,7 @@ class TablePromptModel(PromptModel):
 
 
 def text_of(passages: Sequence[Passage]) -> str:
-    """Passages as one text; a title is said once before those that follow each other under it."""
+    """Passages as one text; a title is written once before consecutive passages under it."""
     parts, title = [], ""
     for one in passages:
         parts.append(titled(one.title if one.title != title else "", one.text, PAPER))
@@ -157,8 +157,8 @@ def text_of(passages: Sequence[Passage]) -> str:
 
 
 def chunks_of(document: str, words: int) -> list[str]:
-    """Whole sentences of a document, together as many as have at most so many words; a longer sentence stands alone.
-    At least one chunk, which may be empty."""
+    """Whole sentences of a document, together up to a number of words; a longer sentence is a chunk of its own. At
+    least one chunk, which may be empty."""
     chunks: list[list[str]] = [[]]
     count = 0
     for sentence in (one for line in document.splitlines() for one in split_sentences(line)):

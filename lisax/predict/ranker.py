@@ -80,9 +80,9 @@ class Ranker(Protocol):
 
     @staticmethod
     def open(path: str | os.PathLike, use: Use | None = None) -> Ranker:
-        """Rankers are monoT5 models, pair scorers, and pointers to documents or evidence, and those that others have
-        published (`lisax models list`), given as `hf:OWNER/NAME@REVISION` or as a Hugging Face folder: `use` says what
-        they read and answer where the list does not. Two need no training: `"bm25"`, and a sentence encoder, whose
+        """Opens a monoT5 model, a pair scorer, a pointer to documents or evidence, or a published ranker
+        (`lisax models list`), given as `hf:OWNER/NAME@REVISION` or as a Hugging Face folder: `use` has its prompt and
+        answers if it is not listed. Two need no training: `"bm25"`, and a sentence encoder, whose
         cosines are added to BM25 (`VectorRanker`), such as `"minilm"`. `"FIRST,SECOND"`: the first orders all evidence,
         and the second, which compares pairs (duoT5), the best of it (`PairwiseRanker`). Raises DataError if there is no
         model at `path`, and LisaxError if it cannot rank."""
@@ -92,7 +92,7 @@ class Ranker(Protocol):
             ranker = Ranker.open(second, use)
             if not isinstance(ranker, PairwiseRanker):
                 raise LisaxError(
-                    f"{second} scores texts one by one: give it alone, and one that compares them after it"
+                    f"{second} scores texts one by one: give it without a second, or follow it by one that compares texts"
                 )
             return PairwiseRanker(ranker.model, Ranker.open(first))
         if name == "bm25":
@@ -168,7 +168,7 @@ class Reranking:
 
     @classmethod
     def of(cls, card: ModelCard) -> Reranking | None:
-        """What was fitted for a model; None where nothing was."""
+        """The values fitted for a model; None if none were."""
         if card.get("reranks") is None:
             return None
         first, depth, weights = card.needed("reranks.first", "reranks.depth", "reranks.weights")
@@ -179,7 +179,7 @@ class Reranking:
         return {"reranks": dataclasses.asdict(self)}
 
     def opened(self, card: ModelCard) -> Ranker:
-        """The other ranker. DataError where it is none of those two: a card could name itself."""
+        """The other ranker. Raises DataError for any third kind: a card could name itself."""
         published = is_named(self.first) or kind_of(place(self.first)) is Kind.HUGGINGFACE
         if self.first != Bm25Ranker.tag and not (published and is_encoder(self.first)):
             raise card.error("reranks.first", f"expected bm25 or a sentence encoder, found {self.first!r:.100}")
@@ -188,7 +188,7 @@ class Reranking:
 
 class Reranker(Ranker):
     """The best evidence of another ranker, scored by a trained one as well (ours): the score is the probability of
-    relevance by both. What is below keeps its order, with scores below 0."""
+    relevance by both. Lower evidence keeps its order, with scores below 0."""
 
     tag = "rerank"
 
@@ -214,8 +214,8 @@ def _features(evidence: Sequence[Evidence], probabilities: Sequence[float]) -> n
 
 class PairwiseRanker(Ranker):
     """duoT5 (Pradeep et al. 2021): of the `top` that another ranker finds best, each is compared with each of the others,
-    in both orders. The score is the mean probability of being the better one; what is below keeps its order, with scores
-    below 0."""
+    in both orders. The score is the mean probability of being the better one; lower evidence keeps its order, with
+    scores below 0."""
 
     def __init__(self, model: PromptModel, first: Ranker | None = None, top: int = 10):
         """`first` orders the evidence; None: `Bm25Ranker`."""
@@ -323,7 +323,7 @@ class Bm25Ranker(Ranker):
 
 
 class VectorRanker(Ranker):
-    """What `Bm25Ranker` is for an index with vectors, for any other: it encodes the claim's candidates itself."""
+    """The counterpart of `Bm25Ranker` with vectors for an index without: it encodes the claim's candidates itself."""
 
     tag = "vectors"
 
@@ -346,7 +346,7 @@ class VectorRanker(Ranker):
                 progress(len(found))
 
     def _passages(self, texts: Iterable[Text]) -> dict[Text, np.ndarray]:
-        """The vector of each text; those that are not known from earlier claims are computed together."""
+        """The vector of each text; vectors not known from earlier claims are computed together."""
         wanted = dict.fromkeys(texts)
         new = [text for text in wanted if text not in self._known]
         self._known.update(zip(new, self.encoder.passages(new)))

@@ -34,7 +34,7 @@ QUESTIONS_AT_A_TIME = 64  # questions read between two resume marks
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpanPlace:
-    """Where an answer occurs: characters of a passage's text, and the sentence, row or edge that contains them."""
+    """The place of an answer: characters of a passage's text, and the sentence, row or edge that contains them."""
 
     passage: str
     unit: str
@@ -46,7 +46,7 @@ class SpanPlace:
 class Answer:
     """An answer's text with its probability. `place` is where a reader found it in its passages; `evidence` is the
     sentence, row, edge or cell that contains it; `reason` names the operation that computed it from cells, if any.
-    `abstained`: there is no answer, because the likeliest one was below the minimum confidence, as `reason` says.
+    `abstained`: there is no answer, because the likeliest one was below the minimum confidence, as `reason` states.
 
     >>> print(Answer("Tarn", 0.83, evidence=Evidence("Mara_0", "Mara was born in Tarn.", "Mara", "sentence 1")))
     Tarn (0.830), from Mara, sentence 1: Mara was born in Tarn.
@@ -205,7 +205,7 @@ def _best_spans(text: reading.ReadingText, places: reading.Places, shares: np.nd
 
 
 def _said(text: reading.ReadingText, places: reading.Places, span: tuple[float, int, int, int]) -> tuple[str, int]:
-    """The text of a span, and the character of the passage's text where it begins."""
+    """The text of a span, and its first character in the passage's text."""
     begin, end = max(places.begins[span[2]], text.context), places.ends[span[3]]
     written = text.inputs[begin:end]
     return written.strip(), begin - text.context + len(written) - len(written.lstrip())

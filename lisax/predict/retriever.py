@@ -24,8 +24,8 @@ from lisax.weights.model_folder import ModelFolder
 
 
 class Retriever:
-    """Encodes questions and passages. `digest` identifies the model by the content of its files, and `source` is where
-    it was opened from. `cosines`: whether its vectors have length 1; otherwise they have any."""
+    """Encodes questions and passages. `digest` identifies the model by the content of its files, and `source` is its
+    name or folder. `cosines`: whether its vectors have length 1; otherwise they have any."""
 
     def __init__(self, model: str | os.PathLike | ModelFolder):
         found = ModelFolder.find(model)
@@ -85,6 +85,6 @@ def open_encoder(model: str | os.PathLike | ModelFolder) -> Encodes:
 
 
 def add_vectors(index: str | os.PathLike, encoder: Encodes) -> int:
-    """Encodes what an index holds and has no vectors for yet, and tells how far it is; returns the number of vectors."""
+    """Encodes the texts of an index without vectors and prints progress; returns the number of vectors."""
     with counting(to_encode(index, encoder.digest), "texts") as advance:
         return encode_index(index, encoder, advance)

@@ -22,14 +22,14 @@ from lisax.weights.model_folder import ModelFolder
 from lisax.weights.pretrained import MODELS
 from lisax.weights.vocabulary_check import check_fits
 
-MAX_TOKENS = 256  # of a text, where nothing else is known of the model
+MAX_TOKENS = 256  # of a text, unless the model's files set it
 
 
 class SentenceEncoder:
-    """A text's vector is the mean of its tokens' states, at length 1: as sentence-transformers has it. What it writes
-    beside a model (`1_Pooling`, `2_Dense`) is followed.
+    """A text's vector is the mean of its tokens' states, at length 1, as in sentence-transformers, whose settings of a
+    model (`1_Pooling`, `2_Dense`) are followed.
 
-    It encodes indexes (`retrieval.dense.Encodes`). `source` is where it was opened from."""
+    It encodes indexes (`retrieval.dense.Encodes`). `source` is its name or folder."""
 
     cosines = True
 
@@ -44,15 +44,15 @@ class SentenceEncoder:
         max_tokens: int | None = None,
         backend: str | None = None,
     ) -> SentenceEncoder:
-        """A name that `lisax models list` shows, which is fetched where it is not there yet, or the folder of an
-        encoder. `max_tokens`: texts are cut after so many; None: those that the model was trained on. `backend`:
+        """Opens a name of `lisax models list`, fetched if it is not here yet, or the folder of an encoder.
+        `max_tokens`: texts are cut to this length; None: the length that the model was trained on. `backend`:
         which library computes, see `scoring.backends.backend_for`."""
         found = ModelFolder.find(model)
         checkpoint = open_checkpoint(found)
         backbone = checkpoint.architecture.backbone.for_inference()
         if checkpoint.vocabulary is None:
             raise DataError(
-                "no such file: the vocabulary belongs beside the weights", path=checkpoint.folder / TOKENIZER_NAME
+                "no such file: the vocabulary belongs next to the weights", path=checkpoint.folder / TOKENIZER_NAME
             )
         vocabulary = open_vocabulary(checkpoint.vocabulary)
         check_fits(vocabulary, backbone, checkpoint.folder)
@@ -80,7 +80,7 @@ class SentenceEncoder:
         return whole.hexdigest()
 
     def encode(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> np.ndarray:
-        """float32 [texts, width], each vector of length 1. `progress` is told of each batch's number of texts."""
+        """float32 [texts, width], each vector of length 1. `progress` is called with each batch's number of texts."""
         tokens = [self.vocabulary.encode_input(text, self.max_tokens) for text in texts]
         return self.encoder.passages(tokens, progress)
 

@@ -41,8 +41,8 @@ class TableScores:
     """Probabilities of relevance of a table's rows and columns, float32 [rows] and [columns]; 0 for empty ones.
 
     `retrieval` is the table's score in the pool, BM25's or that of BM25 and vectors. `relevance` is the probability that combines it with the best
-    cell; None where tables are ordered by their cells alone. `confidence` is the probability that the best cell answers
-    the question; None where none was fitted (`answer_confidence`)."""
+    cell; None if tables are ordered only by their cells. `confidence` is the probability that the best cell answers the
+    question; None if none was fitted (`answer_confidence`)."""
 
     table: Table
     retrieval: float
@@ -53,7 +53,7 @@ class TableScores:
 
     @functools.cached_property
     def filled(self) -> np.ndarray:
-        """Which cells are not empty, bool [rows, columns]."""
+        """True for cells that are not empty, bool [rows, columns]."""
         return filled_cells(self.table)
 
     @property
@@ -71,12 +71,12 @@ class TableScores:
 
     @property
     def value(self) -> float:
-        """The sort key of tables: `relevance` where there is one, else the best cell's score."""
+        """The sort key of tables: `relevance` if there is one, else the best cell's score."""
         return self.score() if self.relevance is None else self.relevance
 
     @property
     def probability(self) -> float:
-        """The probability of the best cell: `confidence` where it was fitted, else the cell's score."""
+        """The probability of the best cell: `confidence` if it was fitted, else the cell's score."""
         return self.score() if self.confidence is None else self.confidence
 
     @property
@@ -150,7 +150,7 @@ class TableAnswerer:
         reduce: str = "max",
     ) -> list[TableScores]:
         """The `keep` best of `pool` tables, best first; equal ones in BM25's order. Tables are compared by their best
-        cell (or the mean of their cells, see `reduce`), or by best cell and BM25 where there are `weights`.
+        cell (or the mean of their cells, see `reduce`), or by best cell and BM25 if there are `weights`.
 
         All columns are scored first, then rows only where a table's columns leave it a chance; the result equals that
         of `rank`. `reach`: score the rows of at most this many tables, the most promising. `progress` is called with
@@ -230,7 +230,8 @@ class TableAnswerer:
 
 
 def search_by_vectors(folder: Path) -> DenseSearch:
-    """The search of an index of tables by BM25 and vectors, which take part even where BM25 alone was found to be best."""
+    """The search of an index of tables by BM25 and vectors, which take part even if BM25 without them was found to be
+    best."""
     search = DenseSearch.open(folder, weight_of(folder, "tables") or WEIGHT, "tables")
     if search is None:
         raise DataError(

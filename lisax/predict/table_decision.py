@@ -1,4 +1,4 @@
-"""When a table fusion model says NOT ENOUGH INFO."""
+"""The decision of a table fusion model for NOT ENOUGH INFO."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TableDecision(NamedTuple):
 
 
 def sufficiency(model: Model, examples: Sequence[TableExample], probabilities: np.ndarray) -> np.ndarray:
-    """How surely one of a claim's tables decides it: float [claims] from [claims, k, classes], higher is surer.
+    """How certain it is that one of a claim's tables decides it: float [claims] from [claims, k, classes], more is surer.
 
     These are the paper's two estimators; the joint one is undefined for a claim with a single table."""
     counts = np.array([len(example.tables) for example in examples], int)

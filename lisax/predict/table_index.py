@@ -25,8 +25,8 @@ COLUMNS, TABLES_KEPT = 3, 4096
 
 
 class TableIndex(Index):
-    """Tables of an index of cells, found by their cells, or of an index of whole tables, found by BM25 over their text and
-    by vectors where it has them.
+    """Tables of an index of cells, found by their cells, or of an index of whole tables, found by BM25 over their text
+    and by vectors if it has them.
 
     `columns`: how many columns of a table are kept, the most relevant to the claim (all without an index of cells)."""
 
@@ -39,7 +39,7 @@ class TableIndex(Index):
         self.has_cells = "cells" in read_components(self.folder)
 
     def keeping(self, columns: int) -> TableIndex:
-        """The same index, of whose tables so many columns are kept."""
+        """The same index with another number of columns kept per table."""
         made = copy.copy(self)
         made.columns = columns
         return made

@@ -61,8 +61,8 @@ class Verbalized:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """Settings of the verbalizer. `max_pairs`: pairs per piece (None: as many as fit). `check`: False keeps the first
-    hypothesis, faithful or not."""
+    """Settings of the verbalizer. `max_pairs`: pairs per piece (None: the most that fits). `check`: False keeps the
+    first hypothesis, faithful or not."""
 
     beam_size: int = 10
     max_pairs: int | None = None
@@ -195,8 +195,8 @@ class Verbalizer:
 
 
 class RuleVerbalizer:
-    """Writes units by the rule that stands in for a model's unfaithful texts: plain sentences that hold everything as it
-    is written, without a checkpoint."""
+    """Writes units by the rule that replaces a model's unfaithful texts: plain sentences that hold everything as it is
+    written, without a checkpoint."""
 
     def verbalize(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[Verbalized]:
         """A text for each unit. `progress` is called once, with the number of units."""
@@ -233,7 +233,7 @@ def verbalize_to_file(
         rest = iter(units)
         if done:
             skipped = sum(1 for _ in itertools.islice(rest, done * UNITS_AT_A_TIME))
-            say(f"  goes on after {skipped:,} units of {out}")
+            say(f"  resumes after {skipped:,} units of {out}")
         while group := list(itertools.islice(rest, UNITS_AT_A_TIME)):
             yield [
                 json.dumps(found.to_row() | {"digest": unit.digest}, ensure_ascii=False)

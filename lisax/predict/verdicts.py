@@ -1,4 +1,4 @@
-"""What a check returns: a verdict with its evidence, printable in a terminal and a notebook."""
+"""The result of a check: a verdict with its evidence, printable in a terminal and a notebook."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Evidence:
     (`sentence 1`, `row 3`), counted from 1; ids count from 0. Empty for a whole table. `score` comes from the last
     step that ranked it: the search, a ranker (a probability of relevance), or an evidence pointer; None if nothing did.
     `page` is the page's id as its corpus writes it; `table` is the part of a table that a model reads; `similarity` is
-    the cosine of the claim's vector with its own, where it was found in an index with vectors. Of a live wiki, `url` is the
-    page's address and `revision_url` that of the revision that was read.
+    the cosine of the claim's vector with its own, if it was found in an index with vectors. Of a live wiki, `url` is
+    the page's address and `revision_url` that of the revision that was read.
 
     >>> Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 1", 0.98)
     Evidence(unit='Vova_Brugard_0', text='Vova Brugard was born in Torimoor.', source='Vova Brugard', place='sentence 1', score=0.98)
@@ -93,15 +93,14 @@ def place_of(unit: str) -> str:
 class Verdict:
     """A claim's label with the evidence that was read for it, best first.
 
-    `probabilities` are the verifier's, one per label that it has; empty where a threshold of unknown precision decided.
-    A published checker may have two, SUPPORTS and NOT ENOUGH INFO, which is printed as NOT SUPPORTED: such a claim may be
-    refuted, too. `reason`
-    names the rule that decided; empty where the verifier's most probable label was kept. `abstained`: the label is NOT
-    ENOUGH INFO because the most probable one was below the minimum confidence (`Checker`). `ruling` is the temporal
-    rules' ruling as plain data, with the verifier's own label. `sufficiency` says how surely one of the tables decides
-    the claim (table fusion). `id` is the claim's own id, if any; `reads` is the kind of evidence that the verifier
-    read. `decided_by` is the unit that weighed most, where the verifier reads each unit on its own. `sources` are the
-    verdicts that this one was joined from (`joining.join`).
+    `probabilities` are the verifier's, one per label that it has; empty if a threshold of unknown precision decided. A
+    published checker may have two, SUPPORTS and NOT ENOUGH INFO, which is printed as NOT SUPPORTED: such a claim may be
+    refuted, too. `reason` names the rule that decided; empty if the verifier's most probable label was kept.
+    `abstained`: the label is NOT ENOUGH INFO because the most probable one was below the minimum confidence
+    (`Checker`). `ruling` is the temporal rules' ruling as plain data, with the verifier's own label. `sufficiency` is
+    the probability that one of the tables decides the claim (table fusion). `id` is the claim's own id, if any; `reads`
+    is the kind of evidence that the verifier read. `decided_by` is the unit that weighed most, where the verifier reads
+    each unit on its own. `sources` are the verdicts that this one was joined from (`joining.join`).
 
     >>> from lisax.records import Label
     >>> evidence = Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 1", 0.98)
@@ -131,7 +130,7 @@ class Verdict:
     @property
     def deciding(self) -> str | None:
         """The unit of evidence that decided: the one whose dates a rule compared, else `decided_by`, else the first, which
-        is the best. None where nothing decides."""
+        is the best. None if nothing decides."""
         if self.label is Label.NOT_ENOUGH_INFO or not self.evidence:
             return None
         units = [one.unit for one in self.evidence]
@@ -144,7 +143,7 @@ class Verdict:
         return max(self.probabilities, key=self.probabilities.__getitem__) if self.abstained else self.label
 
     def called(self, label: Label) -> str:
-        """What a label of the verifier is called where people read it."""
+        """The name of a verifier's label for readers."""
         two_way = self.probabilities and Label.REFUTES not in self.probabilities
         return NOT_SUPPORTED if two_way and label is Label.NOT_ENOUGH_INFO else str(label)
 
@@ -219,7 +218,7 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the `submission` plus the claim, the reason and the texts of the evidence; of joined verdicts also
-        the unit that decides, and what each source says.
+        the unit that decides, and each source's verdict.
 
         `predicted_evidence` (`Evidence.pair`), `evidence_units` and `evidence_scores` name the same units in the same
         order, whatever they are; a unit that nothing scored has None."""
@@ -235,7 +234,7 @@ class Verdict:
         return {"claim": self.claim} | self.submission() | found
 
     def summary(self) -> dict[str, Any]:
-        """The label alone, as one of the `sources` of a joined verdict."""
+        """Only the label, as one of the `sources` of a joined verdict."""
         shares = {str(label): share for label, share in self.probabilities.items()}
         return {"reads": self.reads, "label": str(self.label), "label_probabilities": shares, "reason": self.reason}
 

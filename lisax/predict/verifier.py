@@ -33,7 +33,7 @@ from lisax.weights.public_models import Job, Use
 
 CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
 ONE_BY_ONE = 3  # tables that a labeller of one table reads, one after the other
-AGGREGATE = "any"  # how a pointwise labeller's labels of single sentences are combined, where nothing else is asked for
+AGGREGATE = "any"  # how a pointwise labeller's labels of single sentences are combined, by default
 PROMPTS_AT_A_TIME = 32  # claims per call of a published checker
 
 Progress = Callable[[int], None]
@@ -87,8 +87,8 @@ class Verifier(Protocol):
         use: Use | None = None,
     ) -> Verifier:
         """Loads the verifier in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest); or a
-        published one, `hf:OWNER/NAME@REVISION` or a Hugging Face folder: `use` says what it reads and answers where
-        `lisax models list` does not (`weights.public_models.given_use`).
+        published one, `hf:OWNER/NAME@REVISION` or a Hugging Face folder: `use` has its settings if `lisax models list`
+        does not (`weights.public_models.given_use`).
 
         `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES`. `threshold`:
         table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the value chosen in
@@ -133,14 +133,14 @@ def verifier_of(
 
 def any_decides(shares: np.ndarray, relevance: np.ndarray) -> np.ndarray:
     """NOT ENOUGH INFO only if no sentence has information (the product over sentences); otherwise the most certain
-    sentence decides. Unlike under a maximum, one irrelevant sentence does not outvote the one that matters. Sentences
-    are weighted by the ranker's relevance."""
+    sentence decides. Unlike under a maximum, one irrelevant sentence does not outvote a deciding one. Sentences are
+    weighted by the ranker's relevance."""
     decided = shares[:, :2] * relevance[:, None]
     return np.append(decided.max(axis=0), (1 - relevance * (1 - shares[:, 2])).prod())
 
 
 # Combine label probabilities [sentences, labels] and relevance [sentences] into the claim's: `sum` and `max` are
-# LisT5's; `first` (the best sentence alone) and `any` are ours.
+# LisT5's; `first` (only the best sentence) and `any` are ours.
 AGGREGATES = {
     "sum": lambda shares, relevance: shares.sum(axis=0),
     "max": lambda shares, relevance: shares.max(axis=0),
@@ -154,8 +154,8 @@ class Labeller(Verifier):
     and the baseline that reads only the claim.
 
     `depth`: the sentences of a verdict's evidence; None: five. A listwise labeller reads them all at once; one whose
-    checkpoint says for how few `sentences` it was trained (`Recipe.list_sentences`) reads the first, the first two and so
-    on to that number, and gives the mean of its label probabilities."""
+    checkpoint gives a smaller number of training `sentences` (`Recipe.list_sentences`) reads the first, the first two
+    and so on to that number, and gives the mean of its label probabilities."""
 
     def __init__(self, model: Model, aggregate: str = AGGREGATE, depth: int | None = None):
         if aggregate not in AGGREGATES:
@@ -163,7 +163,7 @@ class Labeller(Verifier):
         self.model, self.aggregate, self.depth = model, aggregate, depth or LIST_LENGTH
         self.pointwise = model.format is LABEL_POINTWISE
         self.sentences = None if self.pointwise or depth else model.sentences
-        # What was fitted for one way of combining sentences does not hold for another.
+        # A temperature fitted for one way of combining sentences does not hold for another.
         fitted = model.calibration
         self.calibration = None if self.pointwise and fitted and fitted.aggregate != aggregate else fitted
 
@@ -208,8 +208,8 @@ class Labeller(Verifier):
 
 
 def attributed(verifier: Verifier, verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """The verdicts with `decided_by`. Of a labeller that read several sentences as one input, which does not tell, it is the
-    sentence from which it gives the verdict's label most probably when it reads nothing else."""
+    """The verdicts with `decided_by`. Of a labeller that read several sentences as one input, which does not show it,
+    it is the sentence from which it gives the verdict's label most probably when it reads nothing else."""
     verdicts = list(verdicts)
     if not isinstance(verifier, Labeller):
         return verdicts
@@ -288,8 +288,8 @@ class PointerVerifier(Verifier):
 class TableVerifier(Verifier):
     """Table fusion, a labeller that reads tables as one text, or a pair scorer that reads each on its own (`one_by_one`).
 
-    `decision`: the sufficiency at which table fusion says NOT ENOUGH INFO. None: never for a claim that has a table.
-    `columns`: how many it was trained to read of a table; None where its checkpoint does not say."""
+    `decision`: the sufficiency at which table fusion returns NOT ENOUGH INFO. None: never for a claim that has a table.
+    `columns`: how many it was trained to read of a table; None if its checkpoint does not record it."""
 
     reads: Reads = "tables"
 
@@ -358,8 +358,8 @@ def judged(
     """Turns probabilities [claims, k, classes] into label shares [claims, 3], sufficiency, and relevance [claims, k].
 
     With a decision, a claim at or below its threshold has not enough information; any other is true or false. The
-    probability of NOT ENOUGH INFO is then its precision on validation data; where this is unknown, the claim's shares
-    are NaN. `calibration` is of the shares of true and false."""
+    probability of NOT ENOUGH INFO is then its precision on validation data; if this is unknown, the claim's shares are
+    NaN. `calibration` is of the shares of true and false."""
     shares = np.zeros((len(probabilities), 3))
     shares[:, :2] = table_truth.truth(probabilities)
     # Nothing was retrieved, or nothing sufficient.
@@ -429,7 +429,7 @@ def verdict_of(
     reads: Reads = "sentences",
     labels: Sequence[Label] = LABELS,
 ) -> Verdict:
-    """The verdict from shares [labels], those that the verifier has; NaN means NOT ENOUGH INFO of unknown probability."""
+    """The verdict from shares [labels], of the verifier's labels; NaN means NOT ENOUGH INFO of unknown probability."""
     unknown = bool(np.isnan(shares).any())
     return Verdict(
         _text(claim),
@@ -494,7 +494,7 @@ def judge_dates(verdicts: Iterable[Verdict], lookup: Lookup | None = None) -> It
 
     `Verdict.ruling` then holds the ruling and the verifier's own label, and `reason` its sentence; the probabilities
     remain the verifier's. A verdict that was withheld (`abstain`) and that dates decide is withheld no more. `lookup`
-    finds the first sentences of pages, which say what `the film` and `the band` refer to."""
+    finds the first sentences of pages, which define `the film` and `the band`."""
     for verdict in verdicts:
         passages = _passages(verdict.evidence)
         ruling = temporal.judge(verdict.claim, passages, lookup)

@@ -49,7 +49,7 @@ class WikiIndex(Index):
         so on. The score is 1 / rank."""
         if hops != 1:
             raise LisaxError(
-                "a second hop needs an index: of a live wiki, pages are found for the claim's entities alone"
+                "a second hop needs an index: of a live wiki, pages are found only for the claim's entities"
             )
         self._sentences = {}
         return [self._search(claim, k, documents) for claim in queries]

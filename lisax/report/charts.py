@@ -48,7 +48,7 @@ class Tick:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Chart:
-    """A line chart. `description` says in words what it shows."""
+    """A line chart. `description` is its text alternative."""
 
     x_name: str
     y_name: str
@@ -269,7 +269,7 @@ class Stage:
 def stage(name: str, rows: Sequence[Mapping[str, Any]]) -> Stage | None:
     """Charts of a `train_log.jsonl`: loss, and every dev metric between 0 and 1.
 
-    The task's name is omitted from metrics that are unique without it. None where nothing was logged.
+    The task's name is omitted from metrics that are unique without it. None if nothing was logged.
     """
     losses: dict[str, list[tuple[float, float]]] = {"training": [], "dev": []}
     figures: dict[str, list[tuple[float, float]]] = {}

@@ -2,7 +2,7 @@
 
 One sequential scale of a single hue, whose steps differ in luminance, so that they can be distinguished without seeing
 colours. Text on every step has a contrast of at least 4.5 (WCAG AA). No script is needed: three radio buttons switch
-between rows, columns and cells by CSS alone, and colours are classes, so that a page may forbid inline styles.
+between rows, columns and cells by CSS, and colours are classes, so that a page may forbid inline styles.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ _FILE = re.compile(r"\.(csv|tsv|tab|html?|xlsx?|json)$", re.IGNORECASE)
 
 
 def name_of(table: Table) -> str:
-    """What a table is called where people read it: its caption or title or, if these are only the name of a file, the
-    names of its first columns."""
+    """The name of a table for readers: its caption or title or, if these are only the name of a file, the names of its
+    first columns."""
     for name in (table.caption, table.title):
         if re.search(r"[^\W\d_]{2}", name) and not _FILE.search(name):
             return name

@@ -1,4 +1,4 @@
-"""The papers' own rows, shown beside ours for orientation."""
+"""The papers' own rows, shown next to ours for orientation."""
 
 from __future__ import annotations
 

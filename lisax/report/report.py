@@ -67,13 +67,13 @@ class GridView:
 
 # Of the rows that are marked `best`.
 WHY_MARKED = (
-    "the variant that the report goes on with, by the paper or held-out claims; another may have higher figures here"
+    "the variant that the report continues with, by the paper or held-out claims; another may have higher figures here"
 )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResultRow:
-    """`values` are fractions, one per column of its table, None where unknown. `published`: a paper's own figures."""
+    """`values` are fractions, one per column of its table, None if unknown. `published`: a paper's own figures."""
 
     name: str
     values: tuple[float | None, ...]
@@ -105,7 +105,7 @@ class Heatmap:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClaimView:
-    """A claim as shown. `probabilities` follow `records.LABELS`, NaN or empty where there are none.
+    """A claim as shown. `probabilities` follow `records.LABELS`, NaN or empty if there are none.
 
     `evidence` is ranked, best first; `missing` are gold sentences that were not selected; `outcome` is
     `metrics.fever.outcome`; `kind` is the claim's family, if its source names one. `grids` are tables, best first.

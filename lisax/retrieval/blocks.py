@@ -1,6 +1,6 @@
 """Files of an index as they are read: memory-mapped, and each block compared with its CRC-32 when it is first used.
 
-An index that is read whole would take seconds to open. `folder.open_component` notes what the index description says of
+An index that is read whole would take seconds to open. `folder.open_component` notes the index description's sums of
 its files (`expect`), after it has compared files of up to `SMALL` bytes at once.
 """
 
@@ -19,7 +19,7 @@ from lisax.errors import DataError
 BLOCK = 1 << 18  # bytes
 HEADER = 128  # bytes of an array's description
 SMALL = 4 * BLOCK  # a file of this size or less is compared when its index is opened, in half a millisecond
-ADVICE = "`lisax index check INDEX` names what is damaged; build the index again"
+ADVICE = "`lisax index check INDEX` names the damaged files; build the index again"
 _expected: dict[str, list[int]] = {}  # path -> the sums of its blocks
 
 
@@ -29,7 +29,7 @@ def checksum(chunk: bytes) -> str:
 
 
 def expect(path: Path, sums: str) -> None:
-    """Notes the sums of a file's blocks, end to end, for those who map it."""
+    """Notes the sums of a file's blocks, end to end, for the code that maps it."""
     _expected[os.path.abspath(path)] = [int(sums[at : at + 8], 16) for at in range(0, len(sums), 8)]
 
 
@@ -61,7 +61,7 @@ class Mapped:
             with memoryview(self.bytes) as view:
                 if zlib.crc32(view[block * BLOCK : (block + 1) * BLOCK]) != self._sums[block]:
                     raise DataError(
-                        f"the index is damaged: bytes {block * BLOCK:,} and after are not those that were written; {ADVICE}",
+                        f"the index is damaged: bytes {block * BLOCK:,} and after are not the written ones; {ADVICE}",
                         path=self.path,
                     )
             unread[block] = 0

@@ -1,7 +1,7 @@
 """BM25 (Lucene's variant) over any number of documents, in bounded memory.
 
 The collection is split into shards, in the format of bm25s: precomputed scores, grouped by term and memory-mapped for
-search, beside raw counts and document lengths:
+search, next to raw counts and document lengths:
 
     ids.*                          document ids (a string table)
     indices, indptr.csc.index.npy  the documents of each term; counts.npy: how often; lengths.npy: terms a document
@@ -166,7 +166,7 @@ class Bm25Index:
         ]
 
     def _search_few(self, terms: Sequence[int], k: int) -> list[tuple[str, float]]:
-        """What `topk` finds, without numba: loading its functions takes longer than a few thousand documents."""
+        """The result of `topk`, without numba: loading its functions takes longer than a few thousand documents."""
         sums = np.zeros(len(self), np.float32)
         for shard, start in zip(self._shards, self._starts):
             pointers, of_shard = shard.pointers, sums[start:]

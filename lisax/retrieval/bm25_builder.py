@@ -20,7 +20,7 @@ from lisax.retrieval.strings import StringTable, StringTableWriter, first_duplic
 from lisax.retrieval.terms import Terms
 
 K1, B = 0.6, 0.5  # LisT5, section 3.1: tuned on a training subset
-# Small enough that the score sums of a shard (4 bytes a document) stay in the processor's cache during search.
+# Small enough that the score sums of a shard (4 bytes per document) stay in the processor's cache during search.
 SHARD_DOCUMENTS, SHARD_TERMS = 1 << 18, 1 << 24
 POSTINGS_AT_A_TIME = 1 << 22
 COUNTS, INDICES, INDPTR = "counts.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
@@ -59,7 +59,7 @@ class Bm25Builder:
         self._clear()
 
     def set_parameters(self, k1: float, b: float) -> None:
-        """Sets what the scores are computed with."""
+        """Sets the statistics that the scores are computed with."""
         if not k1 >= 0 or not 0 <= b <= 1 or k1 == float("inf"):
             raise LisaxError(f"BM25 needs a finite k1 >= 0 and 0 <= b <= 1; found k1 = {k1}, b = {b}")
         self._settings |= {"k1": float(k1), "b": float(b)}
@@ -119,7 +119,7 @@ class Bm25Builder:
         duplicate = first_duplicate([StringTable(part / "ids") for part in self._parts])
         if duplicate is not None:
             raise DataError(
-                f"the document id '{duplicate}' occurs twice, counting what the index had before; ids must be distinct",
+                f"the document id '{duplicate}' occurs twice, counting the index's earlier documents; ids must be distinct",
                 path=self._state.folder,
                 field="id",
             )
@@ -179,7 +179,7 @@ def scores_name(settings: dict) -> str:
 
 
 class Shard:
-    """A shard's postings, memory-mapped: those of term t stand at `pointers[t]` to before `pointers[t + 1]` in `data` and
+    """A shard's postings, memory-mapped: those of term t are at `pointers[t]` to before `pointers[t + 1]` in `data` and
     `indices`."""
 
     def __init__(self, part: Path, data_name: str):

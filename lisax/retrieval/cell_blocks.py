@@ -62,7 +62,7 @@ class BlockBuilder:
         return len(self._owners)
 
     def has_room(self, cells: int) -> bool:
-        """Whether a table of this many cells fits whole; an empty block takes any table, and leaves what does
+        """Whether a table of this many cells fits whole; an empty block takes any table, and leaves the cells that do
         not fit."""
         return not self.entries or (self._columns + -(-cells // LANES) <= COLUMNS and self.entries < TABLES)
 
@@ -166,7 +166,7 @@ def _invert(ends, cell_pieces, starts, ranks, features, cell_counts, cell_places
 
 @numba.njit(cache=True, nogil=True)
 def inverse_norms(sizes, postings, idf, cells):
-    """float32 [cells]: 1 / |c|, 0 for a cell without features. idf float64 [features]."""
+    """float32 [cells]: 1 / |c|, or 0 without features. idf float64 [features]."""
     squares = np.zeros(cells, dtype=np.float64)
     at = 0
     for feature in range(len(sizes)):
@@ -281,7 +281,7 @@ def score(
 
 
 def blocks_of(tables: Iterable[list[str]], analyzer: Analyzer) -> Iterator[Block]:
-    """Tables, given as their cells, in as many blocks as they need."""
+    """Tables, given as their cells, in the number of blocks that they need."""
     builder = BlockBuilder(analyzer)
     for number, cells in enumerate(tables):
         if not builder.has_room(len(cells)):

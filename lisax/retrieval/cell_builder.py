@@ -83,7 +83,7 @@ class CellsBuilder:
             raise DataError("there are no tables to index", path=self._state.folder)
         if (duplicate := first_duplicate([StringTable(part / "ids") for part in self._parts])) is not None:
             raise DataError(
-                f"the table id '{duplicate}' occurs twice, counting what the index had before; ids must be distinct",
+                f"the table id '{duplicate}' occurs twice, counting the index's earlier tables; ids must be distinct",
                 path=self._state.folder,
                 field="id",
             )

@@ -1,4 +1,4 @@
-"""The passages of a corpus, by source: what `mixed.build_index` indexes."""
+"""The passages of a corpus, by source, for `mixed.build_index`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def passages_of(
     keep: Callable[[Document], bool] = lambda page: True,
     if_there: bool = False,
 ) -> Mapping[Source, Iterator[Passage]]:
-    """The corpus's passages by source, streaming. `asked`: keys of `SOURCES`; with None or `if_there`, only those that
-    the corpus has. `keep` selects the pages whose text is included."""
+    """The corpus's passages by source, streaming. `asked`: keys of `SOURCES`; with None or `if_there`, only the sources
+    that the corpus has. `keep` selects the pages whose text is included."""
 
     def told(
         of_raw: Callable[[Any], Iterator[Passage]], of_verbalized: Callable[[Any, Any], Iterator[Passage]]

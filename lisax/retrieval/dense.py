@@ -1,12 +1,13 @@
 """Vectors of an index's texts: exact search over mapped files, or approximate search by faiss; fusion with BM25.
 
-`dense_texts` says what is encoded. Each kind of text (of passages: each source) has a component `dense-{name}`, whose
-parts hold `vectors.npy` (float32 [texts, width], in the order of the texts). Parts are committed one by one, so that an
-interrupted encoding resumes; texts that are added later are encoded alone, and those that are removed or replaced take
-their vectors with them. All vectors of an index come from one model, so their dot products are comparable: each
-component is searched separately and the results are merged, which for exact search equals searching one index.
+`dense_texts` selects the encoded texts. Each kind of text (of passages: each source) has a component `dense-{name}`,
+whose parts hold `vectors.npy` (float32 [texts, width], in the order of the texts). Parts are committed one by one, so
+that an interrupted encoding resumes; only texts that are added later are encoded then, and texts that are removed or
+replaced take their vectors with them. All vectors of an index come from one model, so their dot products are
+comparable: each component is searched separately and the results are merged, which for exact search equals searching
+one index.
 
-`approximate` adds `ivf-{name}`: an inverted file of vectors in one byte a dimension, mapped too, or an HNSW graph of
+`approximate` adds `ivf-{name}`: an inverted file of vectors in one byte per dimension, mapped too, or an HNSW graph of
 them (Malkov & Yashunin 2018), which is faster for one query at a time and has to be in memory. Of 100,000 vectors
 (`benchmarks/encoding.py`) a graph of uncompressed ones answers one query in 1.1 ms for the inverted file's 3.0, but 200
 at once in 0.8 ms each for 0.2; exact search takes 25 and 8.
@@ -90,8 +91,8 @@ def to_encode(folder: str | os.PathLike, model: str) -> int:
 
 
 def source_of_vectors(folder: str | os.PathLike, only: str | None = None) -> str | None:
-    """Where the model of an index's vectors (of those named `only`) was opened from; None where it has none. Raises
-    DataError where there are those of several models."""
+    """Where the model of an index's vectors (of those named `only`) was opened from; None if it has no vectors. Raises
+    DataError for vectors of several models."""
     components = read_components(folder)
     names = [
         name.removeprefix(PREFIX)
@@ -109,14 +110,16 @@ def source_of_vectors(folder: str | os.PathLike, only: str | None = None) -> str
 
 
 def weight_of(folder: str | os.PathLike, name: str) -> float | None:
-    """The weight beside BM25 that was fitted to the vectors of a kind of text; None where `keep_weight` kept none."""
+    """The weight of vectors against BM25's score that was fitted for a kind of text; None if `keep_weight` kept
+    none."""
     components = read_components(folder)
     kept = components.get(WEIGHT + name, {"settings": {}})["settings"]
     return kept["weight"] if kept and kept["model"] == _settings(components, name).get("model") else None
 
 
 def keep_weight(folder: str | os.PathLike, name: str, weight: float, queries: int) -> None:
-    """Records the weight that was fitted to so many queries; it counts as long as the vectors are of the same model."""
+    """Records the weight that was fitted to this number of queries; it counts as long as the vectors are of the same
+    model."""
     with writing(folder) as state:
         model = _settings(state.components, name)["model"]
         settings = {"weight": weight, "queries": queries, "model": model, "over": PREFIX + name, "of": []}
@@ -130,8 +133,8 @@ def _done(components: Mapping[str, dict], name: str, model: str) -> int:
 
 
 def _settings(components: Mapping[str, dict], name: str) -> dict:
-    """What is recorded of the vectors; nothing where there are none, or those of an earlier version, which did not say
-    which texts they are of."""
+    """The settings of the vectors; empty if there are none, or if an earlier version wrote them, which did not record
+    their texts."""
     settings = components.get(PREFIX + name, {"settings": {}})["settings"]
     return settings if "over" in settings else {}
 
@@ -175,7 +178,7 @@ def _blocks(folder: Path, name: str) -> list[Array]:
 
 class DenseIndex:
     """The vectors of an index, memory-mapped. `models` are the digests of the models, of which there is one, and
-    `cosines` says whether dot products of their vectors are cosines."""
+    `cosines` whether dot products of their vectors are cosines."""
 
     def __init__(self, folder: Path, only: str | None = None):
         manifests, self.models, self.cosines = read_components(folder), set(), True

@@ -111,8 +111,8 @@ def text_of_table(table: Table) -> Text:
 
 
 def texts_of(folder: Path) -> dict[str, Texts]:
-    """What is encoded of an index, by name: the sources of passages, `sentences` and `tables`. Raises DataError for an
-    index that keeps no texts."""
+    """The encoded texts of an index, by name: the sources of passages, `sentences` and `tables`. Raises DataError for
+    an index that keeps no texts."""
     components = read_components(folder)
     found: dict[str, Texts] = {
         str(source): RecordTexts(RecordStore(folder, passages_of(source)), text_of_passage)

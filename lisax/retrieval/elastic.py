@@ -164,8 +164,8 @@ class ElasticIndex:
         self._asked(lambda: self._client.indices.refresh(index=self.name))
 
     def _send(self, documents: Mapping[str, dict], compared: Sequence[str], last: bool) -> dict[str, dict]:
-        """Sends documents; returns those that the cluster was too busy to take. After the `last` try these raise an
-        error."""
+        """Sends documents; returns the documents that the cluster was too busy to take. After the `last` try these
+        raise an error."""
         lines = [line for document, row in documents.items() for line in ({"create": {"_id": document}}, row)]
         answer = self._asked(lambda: self._client.bulk(index=self.name, body=lines))
         items = self._objects(answer, "items") if self._field(answer, "errors", bool) else []
@@ -179,7 +179,7 @@ class ElasticIndex:
                 if last:
                     raise LisaxError(
                         f"the cluster's index '{self.name}': it stays too busy to take documents; the "
-                        "same command goes on where it stopped"
+                        "same command resumes"
                     )
             else:
                 raise _Refused(f"the cluster refused document '{result['_id']}': {result['error']}")
@@ -199,7 +199,7 @@ class ElasticIndex:
     def search(self, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
         """Up to `k` (id, score) per query, best first; of equal scores the smaller id first."""
         if not 1 <= k <= DEEPEST:
-            raise LisaxError(f"a cluster gives 1 to {DEEPEST:,} documents a query; found k = {k}")
+            raise LisaxError(f"a cluster gives 1 to {DEEPEST:,} documents per query; found k = {k}")
         self._check()
         found = []
         for batch in _batches(queries, QUERIES_AT_A_TIME):
@@ -273,7 +273,7 @@ class ElasticIndex:
         self._checked = True
 
     def _field(self, answer: Any, name: str, kind: type | tuple[type, ...], **options: Any) -> Any:
-        """A field of an answer, or of a part of one. Raises DataError where it is missing or of another type."""
+        """A field of an answer, or of a part of one. Raises DataError if it is missing or of another type."""
         answer = getattr(answer, "body", answer)  # of Elasticsearch's client
         where = f"the cluster's index '{self.name}'"
         if not isinstance(answer, dict):
@@ -333,13 +333,13 @@ def _said(error: Exception, status: int | None) -> str:
     if status == 404:
         return "there is no such index; `lisax index cluster` makes one"
     if status is None:
-        return f"the cluster cannot be reached ({error}); the same command goes on where it stopped"
+        return f"the cluster cannot be reached ({error}); the same command resumes"
     return f"{error}"
 
 
 def _bulks(numbered: Iterable[tuple[int, tuple[str, str]]]) -> Iterator[list[tuple[int, tuple[str, str]]]]:
-    """Batches of at most `BULK_DOCUMENTS` documents and `BULK_CHARACTERS` characters; a longer document is sent
-    alone."""
+    """Batches of at most `BULK_DOCUMENTS` documents and `BULK_CHARACTERS` characters; a longer document has a batch of
+    its own."""
     batch, characters = [], 0
     for one in numbered:
         length = len(one[1][1])

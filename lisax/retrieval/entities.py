@@ -1,8 +1,8 @@
 """The named entities of a claim, in order of first appearance (LisT5, section 3.2).
 
-Uses spaCy's `en_core_web_sm` where it is installed, as in the paper. Otherwise an offline spotter finds capitalised
-titles that the claim mentions, and runs of capitalised words. Both leave out dates, times, percentages, money,
-quantities, ordinals and cardinals.
+Uses spaCy's `en_core_web_sm` if it is installed, as in the paper. Otherwise an offline spotter finds capitalised titles
+that the claim mentions, and runs of capitalised words. Both leave out dates, times, percentages, money, quantities,
+ordinals and cardinals.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class OfflineSpotter:
     """Spans that begin with a capital: the longest title of the gazetteer or run of capitalised words.
 
     `titles` is the corpus's title index, which knows where names with small words end (`Alice in Chains`); None uses
-    capitals alone. A name does not begin with a common word, and a capital at the beginning of a sentence does not make
+    only capitals. A name does not begin with a common word, and a capital at the beginning of a sentence does not make
     a word a name, unless a longer title begins there (`The Who`).
     """
 
@@ -125,7 +125,7 @@ class SpacySpotter:
 
     @classmethod
     def load(cls, name: str = "en_core_web_sm") -> SpacySpotter | None:
-        """Loads the spotter; None where spaCy or its model is not installed."""
+        """Loads the spotter; None if spaCy or its model is not installed."""
         try:
             import spacy
 

@@ -33,7 +33,7 @@ Index = TypeVar("Index")
 
 
 def read_components(folder: str | os.PathLike) -> dict[str, dict]:
-    """Component name -> manifest. Errors say what is wrong with the folder."""
+    """Component name -> manifest. Errors name the folder's problem."""
     meta = Path(folder) / META
     if not meta.is_file():
         raise DataError(
@@ -174,7 +174,7 @@ class Writing:
 
     def _is_current(self, name: str) -> bool:
         """Whether a component that is made of another's parts, such as vectors of stored texts, is still of the first
-        parts of that one. It says so in its settings: `over`, the other's name, and `of`, the digests of the parts."""
+        parts of that one. Its settings record these: `over`, the other's name, and `of`, the digests of the parts."""
         settings = self.components[name]["settings"]
         if "over" not in settings:
             return True
@@ -228,7 +228,8 @@ def _sum(components: dict[str, dict]) -> str:
 
 
 def _summed(path: Path, entry: dict) -> dict:
-    """What an index description has of a file, of its content now; the CRC-32 of its blocks only if `entry` has it."""
+    """An index description's entry for a file, from its current content; the CRC-32 of its blocks only if `entry` has
+    it."""
     with path.open("rb") as file:
         if "crc32" not in entry:  # of an earlier version
             return entry | {"sha256": hashlib.file_digest(file, "sha256").hexdigest()}

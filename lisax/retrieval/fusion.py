@@ -9,20 +9,21 @@ import numpy as np
 
 from lisax.errors import LisaxError
 
-# Measured with MiniLM, on training splits alone. FEVER's evidence (3,346 claims) is complete among the first five
+# Measured with MiniLM, only on training splits. FEVER's evidence (3,346 claims) is complete among the first five
 # sentences for 95.7 % with a weight of 0, 96.8 % with 1, 96.95 % with 1.25 and 1.5, and 96.8 % with 2, which has the
-# greatest mean average precision by 0.1 points; WikiTableQuestions' tables (`e2e_train`, 850 questions) have theirs at 1.5.
+# greatest mean average precision by 0.1 points; WikiTableQuestions' tables (`e2e_train`, 850 questions) have theirs at
+# 1.5.
 WEIGHT = 1.5
 WEIGHTS = tuple(np.arange(0, 4.25, 0.25).tolist())  # tried by `fit`
 
 
 class Judged(NamedTuple):
-    """The candidates of one query: BM25's scores (0 where it did not find one), cosines, and which are relevant."""
+    """The candidates of one query: BM25's scores (0 if it did not find one), cosines, and which are relevant."""
 
     lexical: np.ndarray
     cosines: np.ndarray
     relevant: np.ndarray
-    missed: int = 0  # relevant ones that are no candidates
+    missed: int = 0  # relevant ones that are not candidates
 
 
 def fused(lexical: Sequence[float] | np.ndarray, cosines: Sequence[float] | np.ndarray, weight: float) -> np.ndarray:
@@ -33,7 +34,7 @@ def fused(lexical: Sequence[float] | np.ndarray, cosines: Sequence[float] | np.n
 
 def fit(queries: Iterable[Judged]) -> tuple[float, dict[float, float]]:
     """The weight of `WEIGHTS` with the greatest mean average precision, the least of equal ones; and the mean average
-    precision of each. Raises LisaxError where no query has anything relevant."""
+    precision of each. Raises LisaxError if no query has anything relevant."""
     judged = [query for query in queries if query.relevant.any() or query.missed]
     if not judged:
         raise LisaxError("a weight cannot be fitted: no query has a relevant record in this index")

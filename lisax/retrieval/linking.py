@@ -1,4 +1,4 @@
-"""The entities of a claim about a table: linked against its gold table, or found in the claim alone.
+"""The entities of a claim about a table: linked against its gold table, or found in the claim without it.
 
 `link` is TabFact's entity linking as a rule: spans of the claim grow word by word while a single cell (of the header,
 the rows, or the caption) has all of their words, and are kept if they make up a cell or enough of it. It needs the gold
@@ -22,9 +22,9 @@ ORDINALS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "f
 CROWD = ("people", "audience")
 CAPTION = (-1, -1)
 SOME_CELL = -2  # the row of a link to a column in which several cells fit
-# Never an entity alone, even if a column has this name.
+# Never an entity on their own, even if a column has this name.
 UNLINKED = INDEX_STOP_WORDS | frozenset("team time date school from 's".split())
-# Say little when they are only a part of a cell.
+# Carry little meaning when they are only a part of a cell.
 FREQUENT = (
     COMMON_WORDS
     | UNLINKED
@@ -49,7 +49,7 @@ QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 _MONTH = f"(?:{'|'.join([*SHORT_MONTHS, *SHORT_MONTHS.values()])})"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 DATED = re.compile(rf"\b(?:{_DAY} {_MONTH}|{_MONTH} {_DAY})\b(?:(?: ?,)? \d{{4}}\b)?", re.IGNORECASE)
-# Words of claims about tables that are hardly ever cells: they compare, count, and connect.
+# Words of claims about tables that are rarely cells: they compare, count, and connect.
 UNTELLING = (
     COMMON_WORDS
     | INDEX_STOP_WORDS
@@ -243,7 +243,7 @@ def _is_number(word: str) -> bool:
 
 
 def spans(claim: Claim) -> tuple[str, ...]:
-    """Entities from the claim alone: quotations, dates, numbers, and runs of informative words.
+    """Entities from only the claim: quotations, dates, numbers, and runs of informative words.
 
     Common words and punctuation end a run, but `of` and the like are kept between capitals (`University of Oslo`).
     Single numbers up to 20 are left out: they usually count things rather than name a cell.

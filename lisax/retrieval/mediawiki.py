@@ -2,8 +2,8 @@
 
 A wiki is asked for a claim's entities (`entity_queries`), not for the claim: its search wants pages that contain all words.
 
-The cache is an SQLite file. A request that was answered is not sent again (unless `max_age_seconds` says how old an
-answer may be), so an interrupted retrieval resumes and a complete one can be repeated offline.
+The cache is an SQLite file. A request that was answered is not sent again (unless the answer is older than
+`max_age_seconds`), so an interrupted retrieval resumes and a complete one can be repeated offline.
 
 Wikimedia's policy wants a contact in the user agent: the environment variable LISAX_CONTACT holds it, and without it
 no request is sent.
@@ -83,7 +83,7 @@ def user_agent(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def entity_queries(claim: str, spotter: Spotter) -> list[str]:
-    """What a wiki is asked for a claim: its named entities, in order; its noun phrases where it has none."""
+    """The queries to a wiki for a claim: its named entities, in order; its noun phrases if it has none."""
     return spotter.spot(claim) or noun_phrases(claim)
 
 
@@ -153,7 +153,7 @@ class MediaWiki:
         ]
 
     def _cached(self, asked: Mapping[str, str], read: Callable[[Mapping[str, Any]], list]) -> list:
-        """What `read` takes from the wiki's answer, from the cache if it has it."""
+        """The result of `read` on the wiki's answer, from the cache if it has it."""
         parameters = {"action": "query", **asked, "format": "json", "formatversion": "2", "maxlag": "5"}
         request = json.dumps([self.url, parameters], sort_keys=True)
         oldest = 0.0 if self._manners.max_age_seconds is None else time.time() - self._manners.max_age_seconds
@@ -178,15 +178,15 @@ class MediaWiki:
                     say(f"  {self.url}: {problem}; the next attempt is in {wait:.0f} s")
                 self._sleep(wait)
         raise LisaxError(
-            f"{self.url} gave no answer in {self._manners.attempts} attempts ({problem}). What it answered before is "
-            "cached: the same command goes on from there. Without the network, search pages of your own: `lisax check "
+            f"{self.url} gave no answer in {self._manners.attempts} attempts ({problem}). Its earlier answers are "
+            "cached: the same command resumes. Without the network, search pages of your own: `lisax check "
             "--corpus DIR`, or `lisax retrieve documents` without `--mediawiki`"
         )
 
     def _attempt(
         self, parameters: Mapping[str, str], read: Callable[[Mapping[str, Any]], list]
     ) -> tuple[float, str, list | None]:
-        """Sends one request; returns (seconds to wait before the next, the error, what was read or None)."""
+        """Sends one request; returns (seconds to wait before the next, the error, the content or None)."""
         import requests
 
         if self._session is None:

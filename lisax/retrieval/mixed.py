@@ -88,7 +88,7 @@ def _parts(state: Writing) -> dict[Source, list[str]]:
     """BM25's parts by source."""
     if "sources" not in state.components.get(bm25.NAME, {}):
         raise DataError(
-            "this is no index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
+            "this is not an index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
             path=state.folder,
         )
     return {Source(name): parts for name, parts in state.components[bm25.NAME]["sources"].items()}
@@ -130,7 +130,8 @@ class MixedIndex:
         manifests = read_components(folder)
         if "sources" not in manifests[bm25.NAME]:
             raise DataError(
-                "this is no index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`", path=folder
+                "this is not an index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
+                path=folder,
             )
         sources = map(Source, manifests[bm25.NAME]["sources"])
         self.stores = {source: RecordStore(folder, passages_of(source)) for source in sources}
@@ -153,7 +154,7 @@ class MixedIndex:
         return self.bm25.search(queries, k, threads=threads)
 
     def _passage(self, passage_id: str) -> Passage | None:
-        """The passage with this id; None where the index has none."""
+        """The passage with this id; None if the index has none."""
         try:
             store = self.stores.get(source_of(passage_id))
         except ValueError:  # not a passage id

@@ -2,7 +2,7 @@
 
 A claim about `the author of X` does not name the author; the page of X does. The second query is the claim together
 with a sentence of the first evidence. It searches the pages whose titles that sentence names and the claim does not.
-The results are merged by rank with those of the claim alone.
+The results are merged by rank with those of the claim.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def second_pages(
 ) -> Iterator[Hit]:
     """Up to `k` documents per claim: those of `run` alternated with those of the second hop; scored by 1 / rank.
 
-    Documents of the second hop are in BM25's order for the claim joined with the sentence that names them; those that
-    BM25 does not find are in the order of the text.
+    Documents of the second hop are in BM25's order for the claim joined with the sentence that names them; documents
+    that BM25 does not find are in the order of the text.
     """
     claims = list(claims)
     for start in range(0, len(claims), CLAIMS_AT_A_TIME):

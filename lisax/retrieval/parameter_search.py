@@ -35,7 +35,7 @@ def grid_search(
     in the order given.
 
     The text is indexed once, in `folder`; each pair takes the time of rescoring and of searching for the claims. Raises
-    LisaxError where no claim has evidence."""
+    LisaxError if no claim has evidence."""
     asked = [claim for claim in claims if gold_pages(claim)]
     if not asked:
         raise LisaxError("k1 and b cannot be chosen: no held-out claim has evidence")

@@ -1,8 +1,8 @@
 """Text, tables and graphs as passages of about 100 words (UDT-QA, section 4.2), each with the ids of its units.
 
 A unit is a sentence, a row of a table, or an edge of a graph; edges that share one verbalized text stay together. Units
-stay whole and in order. A passage holds as many units of one page, table or sub-graph as fit; a unit that is longer
-than a passage is split.
+stay whole and in order. A passage holds the units of one page, table or sub-graph that fit; a unit that is longer than
+a passage is split.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def of_verbalized_graph(graph: Graph, texts: Callable[[Triples], Parts]) -> Iter
     parts = texts(graph_triples(graph))
     if parts[-1][0] >= len(edges):
         raise DataError(
-            f"the text of '{graph.id}' tells of more than its {len(edges)} edges; write the file with "
+            f"the text of '{graph.id}' has more than its {len(edges)} edges; write the file with "
             "`lisax verbalize` from this corpus"
         )
     ends = [*(first for first, _ in parts[1:]), len(edges)]
@@ -145,7 +145,7 @@ def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[
                     raise DataError("expected the text of the unit", path=path, line=line, field="text")
                 if row["digest"] != unit.digest if row.get("digest") else Facts(unit).numbers_lost(row["text"]):
                     raise DataError(
-                        f"'{unit.id}' is not what this text was written of; write the file anew with "
+                        f"'{unit.id}' is not the source of this text; write the file again with "
                         "`lisax verbalize` from this corpus",
                         path=path,
                         line=line,
@@ -206,7 +206,7 @@ def _packed(
 
 
 def _groups(lengths: Sequence[int], room: int) -> Iterator[range]:
-    """Runs of units with at most `room` words together; a longer unit is alone."""
+    """Runs of units with at most `room` words together; a longer unit has a run of its own."""
     start, total = 0, 0
     for i, length in enumerate(lengths):
         if i > start and total + length > room:

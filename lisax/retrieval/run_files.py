@@ -1,6 +1,6 @@
 """Writes runs: retrieves for claims or questions to a TREC run, unless the same call has written it before.
 
-`RUN.json` beside a run records its inputs.
+`RUN.json` next to a run records its inputs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lisax.retrieval.table_store import TableStore
 class Searches(Protocol):
     """A search in the place of BM25, such as `lisax.predict.dense_search.DenseSearch`."""
 
-    digest: str  # of what determines its hits besides the index
+    digest: str  # of everything but the index that determines its hits
 
     def search(self, texts: Sequence[str], k: int) -> list[Hits]: ...
 
@@ -63,7 +63,8 @@ def documents_to_file(
     """Retrieves `k` documents per claim from an index of documents. `dense` searches in the place of its BM25.
 
     `wiki` is the api.php of a live MediaWiki that searches titles instead of the index; its answers are cached in
-    `wiki_cache` (default: mediawiki.sqlite beside the run). `cluster` (URL/NAME) searches BM25 instead of the index."""
+    `wiki_cache` (default: mediawiki.sqlite next to the run). `cluster` (URL/NAME) searches BM25 instead of the
+    index."""
     components = read_components(folder)
     if has_passages(components):
         raise LisaxError(f"{folder} is an index of passages: search it with `lisax retrieve mixed`")

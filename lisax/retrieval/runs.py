@@ -69,7 +69,7 @@ def by_query(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
 def write_run(path: str | os.PathLike, hits: Iterable[Hit], tag: str) -> int:
     """Writes hits, which must come query by query, in their order and atomically. Returns their number.
 
-    Scores keep every digit, except those that `strictly_falling` must raise.
+    Scores keep every digit, except scores that `strictly_falling` must raise.
     """
     check_id(tag, path=path, field="tag")
     count = 0
@@ -127,7 +127,7 @@ def as_found(hits: Sequence[Hit]) -> list[Hit]:
 def _cut_off(hit: Hit) -> Hit:
     if math.isnan(hit.score):
         raise LisaxError(
-            f"the score of {hit.id!r} for query {hit.query_id!r} is no number, so that it has no place in "
+            f"the score of {hit.id!r} for query {hit.query_id!r} is not a number, so that it has no place in "
             f"the run; check the weights of the model that gave it"
         )
     return dataclasses.replace(hit, score=math.copysign(LARGEST, hit.score))

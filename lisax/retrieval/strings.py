@@ -171,7 +171,7 @@ def at_place(tables: Sequence[StringTable], place: int) -> str:
 
 
 def place_in(tables: Sequence[StringTable], text: str) -> int | None:
-    """The place of the first string that equals `text`, as `at_place` counts them; None where there is none."""
+    """The place of the first string that equals `text`, as `at_place` counts them; None if there is none."""
     start = 0
     for table in tables:
         if (number := table.find(text)) is not None:

@@ -56,7 +56,7 @@ def index_tables(
     changed = {name: builder.finish() for name, (builder, _) in builders.items()} | store.finish()
     if (others := sorted(OVER_TABLES & state.components.keys() - builders.keys())) and not store.is_as_before():
         raise DataError(
-            f"this index has '{others[0]}' of other tables; give this one a folder of its own", path=state.folder
+            f"this index has '{others[0]}' of other tables; give these tables another folder", path=state.folder
         )
     state.commit(changed)
 

@@ -20,7 +20,7 @@ from lisax.retrieval.table_store import index_tables, indexed_text
 from lisax.retrieval.tables import add_tables
 
 K1, B = 1.2, 0.75  # Elasticsearch's defaults, which the paper uses
-# Where vectors count too, words say most by being there at all: of k1 from 0.2 to 3 and b from 0.4 to 1, these and the
+# Where vectors count too, the presence of a word matters most: of k1 from 0.2 to 3 and b from 0.4 to 1, these and the
 # weight 1.5 of `fusion` are best for WikiTableQuestions' `e2e_train` to within 0.05 points of mean average precision
 # (71.8; with K1 and B 70.5).
 BESIDE_VECTORS = {"k1": 0.3, "b": 0.9}

@@ -24,7 +24,7 @@ CUTOFFS = (1, 3, 5, 10)
 CLAIMS_AT_A_TIME = 1 << 14
 # Tables per claim among which equal scores are put in order; beyond them equals keep the order of the index.
 EQUALS = 30
-# Equals are put in order where the first of them is among so many: reading more tables costs more than it gains.
+# Equals are put in order where the first of them is among this number: reading more tables costs more than it gains.
 ORDERED = 3
 READ_TABLES = 1 << 14  # tables whose words are kept
 
@@ -75,7 +75,7 @@ def gold_tables(
 
 
 def entities(claim: Claim, mode: str, gold: Mapping[str, Table]) -> tuple[str, ...]:
-    """`linked`: TabFact's linking against the claim's gold table; `spans`: from the claim alone."""
+    """`linked`: TabFact's linking against the claim's gold table; `spans`: from only the claim."""
     if mode == "spans":
         return spans(claim)
     return tuple(entity for unit in claim.gold_ids for entity in link(claim, gold[unit]))
@@ -121,7 +121,7 @@ def by_words(
     claim: str, hits: Sequence[tuple[str, float]], k: int, said: Callable[[str], Said]
 ) -> list[tuple[str, float]]:
     """The first `k` hits, best first: those with equal scores by the number of distinct words that the table shares with
-    the claim, then by the table's size, the smallest first, then as they were. Only tables among equals are read, where
+    the claim, then by the table's size, the smallest first, then as they were. Only tables among equals are read, if
     one of these can be among the first `ORDERED`."""
     ordered: list[tuple[str, float]] = []
     wanted: Set[str] | None = None
@@ -138,7 +138,7 @@ def by_words(
 
 
 def said_by(table: Table | None) -> Said:
-    """What `by_words` compares of a table; nothing without one."""
+    """The words of a table that `by_words` compares; empty without one."""
     if table is None:
         return Said(frozenset(), 0)
     text = " ".join((table.caption, table.title, *table.header, *itertools.chain(*table.rows)))

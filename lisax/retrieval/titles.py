@@ -178,7 +178,7 @@ class TitleIndex:
 
     def mentions(self, text: str) -> list[Mention]:
         """Every span of an NFC text that is a title, a redirect or a title without qualifier; by start, then longest
-        first. Spans of stop words alone count only if every word is capitalised, and never for the first word alone."""
+        first. Spans of only stop words count only if every word is capitalised, and never for a single first word."""
         spans = word_spans(text)
         folded = [word for word, _, _ in spans]
         found = []

@@ -1,6 +1,6 @@
 """The inner loop of BM25 search: sums precomputed scores and keeps the best k of each query.
 
-bm25s's own retrieval, which `benchmarks/retrieval.py` times beside this, fills an array as long as the collection for
+bm25s's own retrieval, which `benchmarks/retrieval.py` compares with this, fills an array as long as the collection for
 each query and breaks ties by the shape of its heap. Here a query of rare words visits only the documents it touches,
 shards share one heap per query, and of equal scores the earlier document wins, so results do not depend on how the
 collection is split.

@@ -1,9 +1,9 @@
-"""Examples of which each label has equally many: those of any builder (`with_equal_labels`), and pairs of a claim and a
+"""Examples with equal numbers per label: those of any builder (`with_equal_labels`), and pairs of a claim and a
 sentence (`balanced`; DeSePtion, section 5.2 and appendix B.1).
 
 Claims that are true or false are paired with their gold sentences. NOT ENOUGH INFO claims have none, so their sentences
-are drawn from the candidates "to maintain a balanced dataset": 54,431, 54,592 and 54,501 pairs. The paper does not say
-which pairs of the more frequent labels are left out; here they are drawn at random.
+are drawn from the candidates "to maintain a balanced dataset": 54,431, 54,592 and 54,501 pairs. The paper does not
+specify which pairs of the more frequent labels are left out; here they are drawn at random.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def balanced(
     window: negatives.Window,
     skipped: Counter | None = None,
 ) -> list[Example]:
-    """One example per pair, in the order of the claims: each label that occurs has as many as the rarest.
+    """One example per pair, in the order of the claims: each label that occurs has the rarest label's number.
 
     NOT ENOUGH INFO claims draw from the `window` of their candidates in turn, so that their numbers of examples differ
     by at most one."""

@@ -18,7 +18,7 @@ from lisax.records import Claim, Document, Hit, Label
 from lisax.sampling import negatives, noise
 
 LIST_LENGTH = 5  # L, the sentences kept per claim
-# Of several infused lists of a claim the shares whose order and length are varied, which are of other pages alone, and
+# Of several infused lists of a claim the shares whose order and length are varied, which are only of other pages, and
 # which are read without titles, as texts are that somebody gives.
 VARIED, FOREIGN, UNTITLED = 0.3, 0.1, 0.15
 
@@ -46,7 +46,7 @@ def ranked_ids(run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
 
 
 def first_found(units: Iterable[str], find: Callable[[str], T | None], length: int | None) -> list[T]:
-    """The results of `find` for the first `length` units (None: all) where it is not None, without duplicates.
+    """The results of `find` for the first `length` units (None: all) that are not None, without duplicates.
 
     Models read rankings this way in training and in use: five sentences are the first five that have text in the
     corpus, however many units without text precede them.
@@ -173,9 +173,10 @@ def infused(
 
     `lists` (ours) instead makes that many examples of every claim, each infused with one of its sets, drawn; a share
     `VARIED` of them in another order, and with some sentences left out that are not of the set. A share `FOREIGN` are of
-    the first sentences from pages without any gold evidence, which do not say enough: what is said of another subject
-    decides nothing. A share `UNTITLED` have no titles. Where `length` is less than five, each list is of one to so many sentences, and as long as its set
-    needs. A claim without reranked sentences is trained on its gold set alone; without either it is skipped.
+    the first sentences from pages without any gold evidence, which are not enough: sentences on another subject decide
+    nothing. A share `UNTITLED` have no titles. Where `length` is less than five, each list is of one to `length`
+    sentences, and as long as its set needs. A claim without reranked sentences is trained on its gold set; without
+    either it is skipped.
     """
     skipped = Counter() if skipped is None else skipped
     for claim in claims:

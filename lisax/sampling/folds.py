@@ -44,7 +44,7 @@ def folds(
         sizes[name] = sizes.get(name, 0) + 1
     if count < 2 or len(sizes) < count:
         raise LisaxError(
-            f"cross-validation needs at least two folds and as many groups of questions as folds; found "
+            f"cross-validation needs at least two folds and one group of questions per fold; found "
             f"{count} folds and {len(sizes)} groups"
         )
     filled, fold_of = [0] * count, {}

@@ -2,8 +2,8 @@
 
 LisT5 draws the ranker's negatives from ranks 50 to 200 of the candidates, and the labeller's NOINFO evidence from ranks
 10 to 25 of the reranked ones; ranks count from 1, both ends included. With FEVER's pages every claim has 200
-candidates. The paper does not say what happens for shorter lists; ours then starts the window higher (`pool`), and
-counts how often (`MOVED`).
+candidates. The paper does not specify shorter lists; ours then starts the window higher (`pool`), and counts how often
+(`MOVED`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Window(NamedTuple):
 RANKING = Window(50, 200)
 LABELLING = Window(10, 25)
 MOVED = (
-    "draws of negatives began above their window of ranks, since too few sentences stand in it; higher ranks hold "
-    "more evidence that nobody marked"
+    "draws of negatives began above their window of ranks, since too few sentences are in it; higher ranks hold "
+    "more unmarked evidence"
 )
 
 

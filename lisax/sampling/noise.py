@@ -1,4 +1,4 @@
-"""Noise infusion I(S(q)) (LisT5, section 3.3): gold evidence among what the ranker really selects."""
+"""Noise infusion I(S(q)) (LisT5, section 3.3): gold evidence among the sentences that the ranker really selects."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def infuse(
 
 
 def varied(units: Sequence[str], gold: Collection[str], rng: np.random.Generator) -> list[str]:
-    """The sentences in a random order, without a random number of those that are not gold; one at least (ours)."""
+    """The gold sentences and a random number of the others, in a random order; at least one sentence (ours)."""
     others = [unit for unit in units if unit not in gold]
     kept = int(rng.integers(0 if len(others) < len(units) else 1, len(others) + 1)) if others else 0
     chosen = {others[i] for i in rng.permutation(len(others))[:kept]}

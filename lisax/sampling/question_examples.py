@@ -108,7 +108,7 @@ def for_table_retriever(
     seed: int = 0,
 ) -> Iterator[QuestionExample]:
     """A gold table of each question, drawn, with ranked tables that are none: hard negatives, drawn from the first
-    `NEAR`. A question without enough of them is left out, since all examples have as many tables."""
+    `NEAR`. A question without enough of them is left out, since all examples have the same number of tables."""
     for question in questions:
         rng = generator(seed, question.id, "retriever")
         own = gold(question)

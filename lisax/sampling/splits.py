@@ -1,8 +1,8 @@
 """Which claims or questions of a training split are held out: pages and tables with all that is claimed or asked of them.
 
 Claims on one page are often variants of each other, one true and one false. A model that has learned from one of them
-is biased on its siblings, so that claims on pages that it knows tell little of claims on others: of FEVER's sample a
-labeller had 62 % right on these and 71 % on pages that it had never seen.
+is biased on its siblings, so that claims on pages that it knows predict little for claims on others: of FEVER's sample
+a labeller had 62 % right on these and 71 % on pages that it had never seen.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ BY = SOURCE, ID = "source", "id"
 
 
 def held_out(items: Iterable[Claim | Question], share: float, by: str = SOURCE) -> set[str]:
-    """The ids of those that are held out, about a `share` of all: the first sources by a hash, at least one and never all.
-    Where all are of one source, they are held out one by one. By `ID` each is by itself, by a hash of its own."""
+    """The ids that are held out, about a `share` of all: the first sources by a hash, at least one and never all. Where
+    all are of one source, they are held out one by one. By `ID` each is held out separately, by a hash of its own."""
     if by == ID:
         return {item.id for item in items if hashed_share(item.id) < share}
     by_source: dict[str, list[str]] = {}

@@ -3,10 +3,10 @@
 Builders are pure functions of claims, ranked table ids per claim, a table lookup and a choice of columns. Claims that
 give no example are counted in `skipped` under the reason.
 
-- `closed`: the gold table alone;
+- `closed`: only the gold table;
 - `retrieved`: the first k retrieved tables, as in use;
 - `training`: the same, where a gold table that was not retrieved replaces the lowest-ranked one;
-- `unrelated`: one retrieved table that is not a gold one, which does not say enough.
+- `unrelated`: one retrieved table that is not a gold one, which is not enough to decide.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def closed(
 def retrieved(
     claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Columns, k: int, *, skipped: Counter | None = None
 ) -> Iterator[TableExample]:
-    """Every claim with its first `k` retrieved tables, or as many as were retrieved, possibly none."""
+    """Every claim with its first `k` retrieved tables, or fewer if fewer were retrieved, possibly none."""
     _check_depth(k)
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
@@ -72,7 +72,7 @@ def training(
     """`retrieved` with a gold table in every example: if none was retrieved, it takes the last of the k places.
 
     Claims without a label give no example, nor do true or false claims whose table is not in the collection. A NOT
-    ENOUGH INFO claim is trained on its own table where it has one (InfoTabs), otherwise on its retrieved tables.
+    ENOUGH INFO claim is trained on its own table if it has one (InfoTabs), otherwise on its retrieved tables.
     """
     _check_depth(k)
     skipped = Counter() if skipped is None else skipped

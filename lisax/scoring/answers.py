@@ -62,7 +62,7 @@ def compiled_answers(config: T5Config, partitioner: Partitioner) -> Callable:
                 chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), targets[..., None], axis=-1)[..., 0]
                 return jnp.sum(chosen * (targets > 0), axis=-1)
 
-            # One answer at a time: the logits of all of them are as many times the vocabulary.
+            # One answer at a time: only one's logits are kept.
             return jax.lax.map(of_answer, answers).T
 
     return jax.jit(score, out_shardings=partitioner.batch)

@@ -1,7 +1,7 @@
-"""Texts through a model that scores or encodes them: which library computes, and what it is asked for.
+"""Texts through a model that scores or encodes them: which library computes, and its interfaces.
 
 JAX runs every model on every device. On a CPU, onnxruntime runs T5s that score answers and encoders of the BERT family
-(`onnx_t5.fits`, `onnx_encoder.fits`) without JAX, and is taken where it is installed: it is the faster one.
+(`onnx_t5.fits`, `onnx_encoder.fits`) without JAX, and is taken if it is installed: it is the faster one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Scorer(Protocol):
     """One interface of every kind of model and backend."""
 
     def probabilities(self, tokens: Sequence[Any], progress: Progress | None = None) -> Any:
-        """What a model computes of encoded inputs, in their order."""
+        """Computes the model's outputs for encoded inputs, in their order."""
 
 
 class ScoresPairs(Protocol):
@@ -85,8 +85,8 @@ class LabelWords:
 
 
 def backend_for(model: Model, given: str | None = None) -> str:
-    """The one of BACKENDS that computes this model: `given`, else $LISAX_BACKEND, else onnxruntime on a CPU where it is
-    installed; JAX for any model that onnxruntime has no graph of. LisaxError where one that is asked for is not known,
+    """The one of BACKENDS that computes this model: `given`, else $LISAX_BACKEND, else onnxruntime on a CPU if it is
+    installed; JAX for any model that onnxruntime has no graph of. Raises LisaxError if the requested one is not known,
     or not installed."""
     asked = given or os.environ.get(VARIABLE)
     if asked not in (None, "", *BACKENDS):
@@ -132,13 +132,13 @@ def encoder_of(
     max_tokens: int,
     backend: str | None = None,
 ) -> EncodesTexts:
-    """`model`, with the parameters of a pretrained encoder as it was published, and `more` of what it has besides.
-    `backend`: see `backend_for`."""
+    """`model`, with the parameters of a pretrained encoder as it was published, and `more` parameters. `backend`: see
+    `backend_for`."""
     if (backend := backend_for(model, backend)) == JAX:
         from lisax.scoring.passages import VectorEncoder
         from lisax.weights.sharing import placed
 
-        # Of the backbone's parameters, those that a dual encoder has: neither a decoder nor a pooler.
+        # The backbone's parameters that a dual encoder has: neither a decoder nor a pooler.
         parameters = placed(checkpoint, lambda name: name.startswith(("token_embedder/", "encoder/")))
         return VectorEncoder(model, {**parameters, **more}, max_tokens=max_tokens, source=checkpoint.folder)
     from lisax.scoring.onnx.scoring import OnnxVectors
@@ -147,7 +147,7 @@ def encoder_of(
 
 
 class T5Scoring:
-    """A T5 that scores what it is given: its label words or its answers. `backend`: see `backend_for`."""
+    """A T5 that scores its label words or its answers. `backend`: see `backend_for`."""
 
     def __init__(self, checkpoint: Checkpoint, *, backend: str | None = None):
         self.model, self._source = checkpoint.architecture.for_inference(), checkpoint.folder

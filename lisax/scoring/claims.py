@@ -1,6 +1,6 @@
 """Scoring claims of which each has several texts, as table fusion and the evidence pointer read them.
 
-Claims are scored in batches of about equal length: the longest of a claim's texts says the width of all of them.
+Claims are scored in batches of about equal length: the longest of a claim's texts gives the width of all of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lisax.scoring.kept_vectors import VECTORS, kept_for
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_model
 
-# At least so many claims are scored together where only what follows the encoder is computed.
+# At least this number of claims is scored together if only the layers after the encoder are computed.
 CLAIMS_PER_BATCH = 32
 
 
@@ -31,7 +31,7 @@ class ClaimScorer(ABC):
     """A model's parameters on the devices, and batches for it. Each shape of batch is compiled once and kept."""
 
     architecture: ClassVar[type[Model]]
-    text_name: ClassVar[str]  # what a claim has several of
+    text_name: ClassVar[str]  # the name of a claim's texts
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class ClaimScorer(ABC):
     def outputs(
         model: Any, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
     ) -> tuple[jax.Array, ...]:
-        """What is computed of tokens [rows, texts, width], and of their vectors where these are known: arrays of `rows`."""
+        """The results for tokens [rows, texts, width], and for their vectors if these are known: arrays of `rows`."""
 
     @classmethod
     def compiled(cls, model: Model, partitioner: Partitioner) -> Callable[..., tuple[jax.Array, ...]]:
@@ -68,10 +68,10 @@ class ClaimScorer(ABC):
         return cls(*load_model(model, cls.architecture), texts=texts, max_tokens=max_tokens, source=model.folder)
 
     def run(self, claims: Sequence[Sequence[Sequence[int]]], progress: Progress | None) -> list[np.ndarray]:
-        """What the model says of claims, given as token ids [claim][text][token], texts that end in EOS.
+        """The model's results for claims, given as token ids [claim][text][token], texts that end in EOS.
 
-        `progress` is told of each batch's number of claims. A text above `max_tokens` or more of them than `texts` is
-        an error: formats shorten, the scorer does not."""
+        `progress` is called with each batch's number of claims. A text above `max_tokens` or more of them than `texts`
+        is an error: formats shorten, the scorer does not."""
         if claims and max(map(len, claims)) > self._texts:
             raise LisaxError(
                 f"a claim with {max(map(len, claims))} {self.text_name} was given to a scorer of at most {self._texts}"

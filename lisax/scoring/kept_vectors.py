@@ -1,7 +1,7 @@
 """Vectors of texts by an encoder that is not trained any further: each is computed once and kept.
 
 A model on such an encoder (`OnBackbone.vectors_once`) learns in minutes on a CPU, for the encoder's work is done after
-the first pass over the examples, and models that stand on the same encoder share it, those of other seeds too.
+the first pass over the examples, and models on the same encoder share it, those of other seeds too.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ VECTORS = "vectors"  # the feature of a batch that holds them, float32 [rows, k,
 LIMIT = 512 << 20  # bytes that are kept of an encoder
 ENCODERS = 2  # that are kept at a time: one of titles, one of sentences
 PARTS = ("token_embedder", "encoder")
-LONGEST = 4096  # tokens of a text, where the model says nothing
+LONGEST = 4096  # tokens of a text, unless the model sets it
 
 
 class KeptVectors:
-    """`encode` gives vectors float32 [texts, width] of token ids. What would be more than `limit` bytes begins anew."""
+    """`encode` gives vectors float32 [texts, width] of token ids. The store begins again when it would be more than
+    `limit` bytes."""
 
     def __init__(self, encode: Callable[[Sequence[Tokens]], np.ndarray], width: int, limit: int = LIMIT):
         self._encode, self._most = encode, max(1, limit // (4 * width))
@@ -66,8 +67,8 @@ class KeptVectors:
 
 
 def kept_for(model: Model, parameters: Any) -> KeptVectors | None:
-    """Of a model's parameters, adapters beside their kernels or added to them; None where its texts have to be encoded in
-    each step, or where several processes share them."""
+    """The store of a model's parameters, with adapters next to their kernels or added to them; None if its texts have
+    to be encoded in each step, or if several processes share them."""
     if not getattr(model, "vectors_once", False) or jax.process_count() > 1:
         return None
     backbone = model.for_inference().backbone.replaced(scan_layers=False)

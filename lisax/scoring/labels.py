@@ -37,16 +37,16 @@ class Scorer:
         tokens_per_batch: int | None = None,
         source: str | os.PathLike = "the model",
     ):
-        """`answers` [answers, …] are what `compiled`, given where it runs, makes a compiled (parameters, tokens, answers)
-        -> float32 [tokens, answers] of. `max_tokens` is the longest input with its EOS, `source` where the parameters
-        are from."""
+        """`compiled` takes a partitioner and gives a compiled (parameters, tokens, answers) -> float32 [tokens,
+        answers] for `answers` [answers, …]. `max_tokens` is the longest input with its EOS, `source` where the
+        parameters are from."""
         self._loop = DeviceLoop(parameters, source=source)
         self._max_tokens, self._tokens_per_batch = max_tokens, batch_tokens(tokens_per_batch)
         self._answers, self._score = answers, compiled(self._loop.partitioner)
 
     def _scores(self, tokens: Sequence[Sequence[int]], progress: Progress | None) -> np.ndarray:
-        """float32 [len(tokens), answers] of inputs that end in EOS. `progress` is told of each batch's number of inputs.
-        An input above `max_tokens` is an error: formats shorten, the scorer does not."""
+        """float32 [len(tokens), answers] of inputs that end in EOS. `progress` is called with each batch's number of
+        inputs. An input above `max_tokens` is an error: formats shorten, the scorer does not."""
         rows = self._loop.all(
             tokens,
             self._batches,
@@ -108,7 +108,7 @@ def compiled_scorer(config: T5Config, partitioner: Partitioner) -> Callable:
 
 
 def first_step_logits(model: Any, parameters: Any, tokens: jax.Array, pieces: Any) -> jax.Array:
-    """`Transformer.first_step_logits`, compiled in half the time where there is one input.
+    """`Transformer.first_step_logits`, compiled in half the time for one input.
 
     Two decoder steps and not one: products of one row are matrix-vector products, for each of which XLA's CPU backend
     makes code of its own. Causal masks keep the first step as it is."""

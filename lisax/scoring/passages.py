@@ -56,7 +56,7 @@ class TextScorer:
         return jax.tree.leaves(self._loop.parameters)
 
     def _each(self, texts: Sequence[Tokens], score: Callable, progress: Progress | None) -> Iterator[Any]:
-        """What `score(parameters, tokens [texts, width])` gives of each text, in their order."""
+        """The result of `score(parameters, tokens [texts, width])` for each text, in their order."""
 
         def batches(texts: Sequence[Tokens]) -> Iterator[tuple[np.ndarray, HostBatch]]:
             lengths = [len(text) for text in texts]
@@ -93,7 +93,7 @@ class SpanScorer(TextScorer):
     architecture = SpanReaderConfig
 
     def __init__(self, model: SpanReaderConfig, parameters: Any, **options: Any):
-        super().__init__(dataclasses.replace(model, passages=1), parameters, **options)  # one text a row
+        super().__init__(dataclasses.replace(model, passages=1), parameters, **options)  # one text per row
 
     def ends(self, texts: Sequence[Tokens], progress: Progress | None = None) -> list[np.ndarray]:
         """float32 [tokens, 2] of each text."""
@@ -114,7 +114,7 @@ class AnswerGenerator(TextScorer):
         decoding: Decoding = Decoding(),
         progress: Progress | None = None,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Of each question, given as the texts of its passages, (tokens int32 [beams, length], scores [beams])."""
+        """Returns per question, given as the texts of its passages, (tokens int32 [beams, length], scores [beams])."""
         model = dataclasses.replace(self.model, passages=max(map(len, questions), default=1) or 1)
         run = _compiled_generation(model, self._loop.partitioner, length, decoding)
         longest = max((len(text) for texts in questions for text in texts), default=1)

@@ -13,9 +13,9 @@ from lisax.scoring.claims import ClaimScorer
 
 
 class Pointing(NamedTuple):
-    """Of the best sequence of pointers of each claim."""
+    """The best sequence of pointers of each claim."""
 
-    pointers: np.ndarray  # int32 [claims, steps]: places of candidates, -1 where none is left
+    pointers: np.ndarray  # int32 [claims, steps]: places of candidates, -1 if none is left
     shares: np.ndarray  # float32 [claims, steps]: probability of each pointer given those before
     labels: np.ndarray  # float32 [claims, 3] in the order of `LABELS`; zeros of a model that does not label
 

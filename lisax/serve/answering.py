@@ -1,4 +1,4 @@
-"""What models answer from indexes: which kinds of questions a corpus supports, and their answers as plain data.
+"""Answers of models from indexes: which kinds of questions a corpus supports, and their answers as plain data.
 
 A question is answered by tables with a probability for each row and column, or, for an index of passages, by answers
 with their sources, as in `lisax answer`. A claim gets a verdict from text, from tables, or from both, which are joined
@@ -44,13 +44,13 @@ KINDS = (QUESTION, CLAIM, SEARCH)
 PARAGRAPH = "paragraph"  # a claim of several sentences: an answer that names those of its sentences
 FOUND = 20  # units that a search shows
 EXAMPLES, SEARCHED = 2, 20  # examples of a kind for each corpus, and how many pages are searched for them
-COUNTED = 50_000  # passages; what is in more is not counted
+COUNTED = 50_000  # passages; the content of more is not counted
 OWNERS, ORDER = {"text": "page", "table": "table"}, "page table edge"
 WARMED, WARMED_STRIDE = 16, 50  # titles asked about at the start, and the stride between them
 TEXT, TABLES, PASSAGES = "text", "tables", "passages"
 UNLEARNED = (
-    "That no table decides it was not learned from examples: the tables are less sure to than the threshold "
-    "that was chosen on held-out claims."
+    "The model was not trained to say 'not enough info'; its confidence that a table decides is below the threshold "
+    "chosen on held-out claims."
 )
 
 
@@ -96,10 +96,10 @@ class Engine:
         self._opened: dict[tuple[str, str], Any] = {}
 
     def check(self, corpora: Iterable[ServedCorpus]) -> None:
-        """Opens the indexes of passages. Raises `LisaxError` where they do not fit the models."""
+        """Opens the indexes of passages. Raises `LisaxError` if they do not fit the models."""
         mixed = [corpus for corpus in corpora if corpus.has_passages]
         if RETRIEVER in self.models and READER not in self.models:
-            raise LisaxError(f"{self.models.paths[RETRIEVER]} finds passages for a reader: give one beside it")
+            raise LisaxError(f"{self.models.paths[RETRIEVER]} finds passages for a reader: give one as well")
         if READER in self.models and not mixed:
             raise LisaxError(f"{self.models.paths[READER]} reads passages: give an index of `lisax index mixed`")
         for corpus in (corpus for corpus in mixed if not corpus.uploaded):
@@ -128,14 +128,15 @@ class Engine:
         return self.models[PARTS].card.content.get("retrieval") != VECTORS or corpus.has_table_vectors
 
     def lacks(self, corpus: ServedCorpus) -> str:
-        """What a corpus lacks for questions over its tables, and how to make it; empty if nothing."""
+        """The missing parts of a corpus for questions over its tables, and how to make them; empty if nothing is
+        missing."""
         if not (corpus.has_table_texts and PARTS in self.models) or self._scores_cells(corpus) or corpus.uploaded:
             return ""
         return f"Questions need vectors of its tables: lisax index vectors {corpus.index} --retriever minilm"
 
     def sources(self, corpus: ServedCorpus) -> tuple[str, ...]:
         """The sources that a claim can be checked against in a corpus."""
-        # The shipped labeller over tables is for tables alone: where rows are passages, the one over text reads them.
+        # The shipped labeller over tables is only for tables: where rows are passages, the one over text reads them.
         reads_rows = self.models.shipped and (corpus.has_passages or corpus.has_pages)
         checked = (
             corpus.has_pages and LABELLER in self.models,
@@ -178,11 +179,11 @@ class Engine:
             titles = (table.title or " ".join(table.header) for table in self.tables(corpus))
         return list(itertools.islice(titles, 0, WARMED * WARMED_STRIDE, WARMED_STRIDE))
 
-    # --- What is indexed ------------------------------------------------------------------------
+    # --- Content of indexes ------------------------------------------------------------------------
 
     def contents(self, corpus: ServedCorpus) -> list[tuple[int, str]]:
-        """(count, what) of what a corpus holds: pages, tables, edges of graphs; passages where they are too many to count
-        what is in them."""
+        """(count, kind) of a corpus's content: pages, tables, edges of graphs; passages if they are too many to count
+        their content."""
 
         def counted() -> list[tuple[int, str]]:
             found = {}
@@ -203,8 +204,8 @@ class Engine:
         return self._once("contents", corpus, counted)
 
     def examples(self, corpus: ServedCorpus) -> list[tuple[str, str]]:
-        """(kind, text) of a few questions and claims to begin with, made of what a corpus holds: the claims are sentences
-        of it."""
+        """(kind, text) of a few questions and claims to begin with, made of a corpus's content: the claims are
+        sentences of it."""
         return self._once("examples", corpus, lambda: list(self._examples(corpus)))
 
     def _examples(self, corpus: ServedCorpus) -> Iterator[tuple[str, str]]:
@@ -313,7 +314,7 @@ class Engine:
     # --- Search ---------------------------------------------------------------------------------
 
     def found_source(self, corpus: ServedCorpus) -> str | None:
-        """The source that a search finds units of: sentences or passages where there are any, else tables."""
+        """The source that a search finds units of: sentences or passages if it has any, else tables."""
         return self.searched(corpus) or (TABLES if corpus.has_cells or corpus.has_table_texts else None)
 
     def _found(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
@@ -332,13 +333,13 @@ class Engine:
     # --- Claims ---------------------------------------------------------------------------------
 
     def search_for(self, corpus: ServedCorpus, source: str, claims: Sequence[str]) -> list[list[Evidence]]:
-        """The first step of `check_many`: what the index finds for claims."""
+        """The first step of `check_many`: the evidence found for claims."""
         return self._checker(corpus, source).search(claims)
 
     def rank_for(
         self, corpus: ServedCorpus, source: str, found: Sequence[tuple[str, Sequence[Evidence]]]
     ) -> list[list[Evidence]]:
-        """The second step: for each (claim, what was found) the evidence, ranked."""
+        """The second step: for each (claim, found evidence) the evidence, ranked."""
         return self._checker(corpus, source).rank(*map(list, zip(*found)))
 
     def verify_for(
@@ -387,7 +388,7 @@ class Engine:
         """The shipped model's name, or "own", where the probabilities of a verdict were fitted to claims."""
         role = TABLE_VERIFIER if verdict.reads == "tables" else LABELLER
         fitted = (self._table_verifier() if role == TABLE_VERIFIER else self._labeller()).calibration
-        # On no claims where it was taken over from a model that was trained further.
+        # On no claims if it was taken over from a model that was trained further.
         if not verdict.probabilities or fitted is None or fitted.claims == 0:
             return None
         path = self.models.paths.get(role, Path())
@@ -403,7 +404,8 @@ class Engine:
         from lisax.predict.checker import Checker
 
         if source == TABLES:
-            # Users ask what no table decides, whatever the model was trained on, so its threshold always applies.
+            # Users make claims that no table decides, whatever the model was trained on, so its threshold always
+            # applies.
             return Checker(
                 self.table_index(corpus), verifier=self._table_verifier(), min_confidence=self.min_confidence
             )
@@ -431,8 +433,8 @@ class Engine:
         return verifier_of(self.models[TABLE_VERIFIER])
 
     def _ranker(self) -> Ranker:
-        """The ranker of the model that is loaded; opened once, for one that orders again what an encoder finds has to load
-        that too."""
+        """The ranker of the model that is loaded; opened once, for a ranker over an encoder's results has to load the
+        encoder too."""
         from lisax.predict.ranker import Bm25Ranker, VectorRanker, ranker_of
 
         model = self.models.get(RANKER)

@@ -26,7 +26,7 @@ JSON_LINES = "application/x-ndjson"
 LEFT = 499  # for metrics and logs: the client has closed the connection
 PROBLEMS = {
     400: "The body is not JSON, or the models cannot do this.",
-    401: "The token is missing, where one is needed.",
+    401: "The token is missing.",
     403: "A page of another origin sent this.",
     404: "There is no such index, or no model for this call.",
     405: "Another method is meant.",
@@ -36,7 +36,7 @@ PROBLEMS = {
     421: "The header Host names another server.",
     422: "A field is missing or wrong: `field` names it.",
     429: "Too many requests from this address: see Retry-After.",
-    500: "Something went wrong: the server's log says what.",
+    500: "Something went wrong: the server's log has the reason.",
     503: "Too many wait already, or it took too long: see Retry-After.",
 }
 
@@ -83,7 +83,7 @@ CALLS = (
     ),
     Call(
         "rank",
-        "Order evidence by its relevance to a claim: given candidates, or what an index has.",
+        "Order evidence by its relevance to a claim: given candidates, or the evidence of an index.",
         schema.Rank,
         schema.RankMany,
         schema.Ranking,
@@ -127,7 +127,7 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     for call in CALLS:
         _add(made, call, service, metrics)
 
-    @made.get(f"{PREFIX}indexes", summary="The indexes, and what can be asked of them.", response_model=schema.Indexes)
+    @made.get(f"{PREFIX}indexes", summary="Indexes, and the calls that each answers.", response_model=schema.Indexes)
     def indexes() -> Response:
         return JSONResponse(service.indexes())
 
@@ -156,7 +156,7 @@ def _add(made: APIRouter, call: Call, service: Service, metrics: Metrics) -> Non
     ) -> Response:
         rows = _counted(service.rows(call.batch(service, given)), metrics, call.name)
         if JSON_LINES in request.headers.get("accept", ""):
-            first = await anext(rows)  # so that what fails at once has its status
+            first = await anext(rows)  # so that an immediate error has its status
             return StreamingResponse(as_lines(request, rows, first), media_type=JSON_LINES)
         found = []
         async with contextlib.aclosing(rows):

@@ -1,4 +1,5 @@
-"""The routes of the page, beside those of the API. All pages are rendered from templates; heavy work waits in a queue for one thread."""
+"""The routes of the page and of the API. All pages are rendered from templates; heavy work waits in a queue for one
+thread."""
 
 from __future__ import annotations
 
@@ -95,14 +96,14 @@ class Page:
         return HTMLResponse(html, status, headers)
 
     def form(self, text: str = "", kind: str = "", chosen: str = "") -> dict[str, Any]:
-        """What the form for asking is filled with; by default the first kind that anything can be asked."""
+        """The initial values of the form for asking; by default the first kind that a corpus answers."""
         able = [one for _, kinds in self.askable() for one in kinds]
         kinds = [one for one in KINDS if one in able]
         kind = kind if kind in kinds else next((one for one in (CLAIM, *kinds) if one in able), "")
         return {"text": text, "kind": kind, "chosen": chosen, "kinds": kinds}
 
     def all_examples(self) -> list[tuple[str, str, str]]:
-        """(kind, corpus, text) of what can be asked to begin with: what was given, or made of what is indexed."""
+        """(kind, corpus, text) of the examples: the given ones, or some made of the indexes' content."""
         if self.examples:
             return self.examples
         made = [(kind, corpus.id, text) for corpus in self.library for kind, text in self.engine.examples(corpus)]
@@ -300,7 +301,7 @@ def _add_feedback(app: FastAPI, page: Page) -> None:
             kind, value = said.split()
             page.store.say(answer.id, kind, forms.unit_of(answer, kind, form), value)
         else:
-            raise LisaxError("It is not said what is right or wrong.")
+            raise LisaxError("The right or wrong part is not named.")
         back = forms.string(form, "back")
         return RedirectResponse(f"/answers/{answer.id}" + (f"#{back}" if re.fullmatch("[a-z0-9-]+", back) else ""), 303)
 
@@ -369,7 +370,8 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
             raise LisaxError(
                 f"{len(given):,} files were chosen; at most {page.limits.upload_files:,} are taken at once."
             )
-        # Of a folder, what no reader takes is left out, such as pictures; a file that was chosen itself is refused.
+        # Files of a folder that no reader takes are left out, such as pictures; a file that was chosen itself is
+        # refused.
         chosen = [file for file in given if file in form.getlist("files") or is_taken(file.filename)]
         left_out = [file.filename for file in given if file not in chosen and not is_hidden(file.filename)]
         return [(file.filename, await file.read()) for file in chosen], left_out
@@ -409,7 +411,7 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
         if said and forms.string(form, "without") != str(said):  # feedback that arrived meanwhile is confirmed too
             raise LisaxError(
                 f"The feedback on {said:,} answers from these documents can no longer be downloaded or trained on "
-                "when they are gone: tick the box beside Remove, or download the feedback first."
+                "when they are gone: tick the box next to Remove, or download the feedback first."
             )
         page.library.remove(corpus_id)
         page.service.forget(corpus)

@@ -1,4 +1,4 @@
-"""Answers what the form of the page asks: at once, or step by step while it is worked on."""
+"""Answers the form of the page: at once, or step by step while it is worked on."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Event = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a corpus; `sentences` are the claims of a paragraph, empty for all else, and `left` those that are
-    not checked because there are too many."""
+    """A question or claim for a corpus; `sentences` are the claims of a paragraph, empty for all else, and `left` the
+    ones that are not checked because there are too many."""
 
     corpus: ServedCorpus
     kind: str
@@ -79,10 +79,10 @@ async def answered(page: Page, asked: Asked) -> StoredAnswer:
 
 
 async def steps(page: Page, asked: Asked) -> AsyncIterator[Event]:
-    """What is known so far, as it comes, each with the `seconds` since the start; at last the `address` of the answer.
+    """Yields results as they come, each with the `seconds` since the start; at last the `address` of the answer.
 
-    A claim: what was found, the best of it, the verdict. A question: what was found. A paragraph: each sentence with its
-    verdict."""
+    A claim: the evidence found, the best of it, the verdict. A question: the evidence found. A paragraph: each sentence
+    with its verdict."""
     started = time.perf_counter()
 
     def event(step: str, **values: Any) -> Event:

@@ -22,7 +22,7 @@ from lisax.serve.worker import Busy
 
 INSTRUCTIONS = (
     "Checks claims against indexed text, tables and graphs: each verdict has its probabilities and the evidence that it "
-    "was read from. Give claims that stand on their own, with names instead of pronouns, one statement each, "
+    "was read from. Give self-contained claims, with names instead of pronouns, one statement each, "
     f"of at most {LIMITS.text_characters} characters."
 )
 INDEXES = "indexes"
@@ -34,7 +34,7 @@ def assistant(service: Service) -> Server:
 
     async def listed(context: Any, params: Any) -> ListToolsResult:
         shown = [_tool(call) for call in calls.values()]
-        summary = "List the indexes, and what can be asked of each."
+        summary = "List the indexes, and the kinds of calls that each answers."
         shown.append(_described(INDEXES, summary, {"type": "object"}, schema.Indexes.model_json_schema()))
         return ListToolsResult(tools=shown)
 

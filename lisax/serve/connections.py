@@ -1,7 +1,7 @@
 """uvicorn's HTTP protocol with limits: connections per client, and a timeout for each wait.
 
-The head of a request must arrive in time, and so must its body (the guard answers 408 where it is read); the client
-must also take the answer in time. Late clients are disconnected, so that they do not hold places that others wait for.
+The head of a request must arrive in time, and so must its body (the guard answers 408); the client must also take the
+answer in time. Late clients are disconnected, so that they do not hold places that others wait for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REFUSAL = (
 
 
 def server(app: ASGIApp, limits: Limits, log_config: dict | None = None) -> uvicorn.Server:
-    """The server. When it is stopped, what is being answered is still answered; new connections are refused."""
+    """The server. When it is stopped, running requests are still answered; new connections are refused."""
     return uvicorn.Server(
         uvicorn.Config(
             app,

@@ -35,7 +35,7 @@ Example = tuple[str, str, str]
 
 def serve_demo(data: Path | None, pages: int, seed: int, out: Path, port: int) -> None:
     """Indexes the pages and tables of `data`, or of a generated world, in `out`/page, and serves them with the models that
-    ship and a few of the claims and questions as examples. What is indexed already is not indexed again."""
+    ship and a few of the claims and questions as examples. Existing indexes are kept."""
     folder = out / "page"
     index = folder / "indexes" / (data.resolve().name if data else "encyclopedia")
     made = {"data": str(data and data.resolve()), "pages": pages, "seed": seed}
@@ -72,7 +72,7 @@ def _index(corpus: Dataset, index: Path) -> None:
         say("indexing tables")
         table_text.build_index(itertools.chain(first, tables), index, **table_text.BESIDE_VECTORS)
         try:
-            add_vectors(index, open_encoder(shipped.ENCODER))  # of tables alone: the pages come after
+            add_vectors(index, open_encoder(shipped.ENCODER))  # of only tables: the pages come after
         except LisaxError as error:
             say(f"questions over tables are left out: {error}")
     say("indexing pages")
@@ -80,8 +80,8 @@ def _index(corpus: Dataset, index: Path) -> None:
 
 
 def _choose(corpus: Dataset, engine: Engine, served: ServedCorpus) -> tuple[list[Example], str]:
-    """Claims of each label and questions to begin with, and a sentence that says how they were chosen. What they should
-    show is what a verdict looks like: of `TRIED` of each those come first that the models get right."""
+    """Claims of each label and questions to begin with, and a sentence on how they were chosen. They should show the
+    look of a verdict: of `TRIED` of each, those come first that the models get right."""
     split = next((split for split in ("dev", "test", "train") if split in corpus.splits), None)
     if split is None:
         return [], ""
@@ -99,7 +99,7 @@ def _choose(corpus: Dataset, engine: Engine, served: ServedCorpus) -> tuple[list
             shares[kind] = [so_far[0] + len(right), so_far[1] + len(right) + len(wrong)]
         chosen += [(kind, served.id, text) for text in (*right, *wrong)[:number]]
     counts = ", ".join(f"{right} of {tried} {SEVERAL[kind]}" for kind, (right, tried) in shares.items())
-    said = f"Chosen because the models get them right, where any were found: {counts} that were tried came out right."
+    said = f"Chosen, where possible, because the models get them right: {counts} that were tried came out right."
     return chosen, said if shares else ""
 
 

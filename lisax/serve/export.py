@@ -5,8 +5,7 @@
     claims.train.jsonl        claims with the label that a reader gave and the sentences that decide
     pages.jsonl               the pages of those sentences and of all that was retrieved for the claims
     table_claims.train.jsonl  claims with the table that decides
-    table_judgements.jsonl    {"id", "question", "table", "relevant"}: tables judged right or wrong; those that are wrong
-                              for a question with a right cell are its negative tables in training. A table is wrong too
+    table_judgements.jsonl    {"id", "question", "table", "relevant"}: tables judged right or wrong; the wrong ones for a question with a right cell are its negative tables in training. A table is wrong too
                               if a cell of it was, and the right one is in another.
 
 For a verdict from an index of passages, each retrieved sentence, row or edge becomes a page of one sentence, so that
@@ -45,10 +44,10 @@ from lisax.serve.limits import LIMITS
 from lisax.serve.models import Models
 from lisax.serve.store import NAME, Feedback, Store, StoredAnswer
 
-HELD = 5  # one in so many entries is held out of training
+HELD = 5  # one in this number of entries is held out of training
 CANDIDATES = 50  # sentences per claim that training draws its negatives from
-GONE = "said of a corpus that is gone"
-CHANGED = "said of tables or sentences that have changed since, or are gone"
+GONE = "feedback on a corpus that is gone"
+CHANGED = "feedback on tables or sentences that have changed since, or are gone"
 
 
 @dataclasses.dataclass
@@ -135,10 +134,10 @@ def _add_question(export: Export, corpus: ServedCorpus, engine: Engine, said: li
         table, row, column = split_cell_id(one.unit)
         found = store.get(table)
         if one.value == "right" and found is not None and row < len(found.rows) and column < len(found.header):
-            if found.rows[row][column].strip():  # an empty cell is no answer
+            if found.rows[row][column].strip():  # an empty cell is not an answer
                 right[_own(corpus, one.unit)] = found.rows[row][column]
     if not right:
-        export.skipped["questions of which no cell is said to be right"] += 1
+        export.skipped["questions without a cell marked as right"] += 1
         return
     name, judged = _name(answer), {one["table"] for one in export.judgements if one["id"] == _name(answer)}
     answering = {split_cell_id(unit)[0] for unit in right}
@@ -152,7 +151,7 @@ def _add_question(export: Export, corpus: ServedCorpus, engine: Engine, said: li
 def _add_claim(export: Export, corpus: ServedCorpus, engine: Engine, one: Feedback) -> None:
     label, units = Label(one.value["label"]), one.value["evidence"]
     if label is not Label.NOT_ENOUGH_INFO and not units:
-        export.skipped["claims said to be true or false without saying by what"] += 1
+        export.skipped["claims labelled true or false without marked evidence"] += 1
         return
     name = _name(one.answer)
     result = next(row for row in one.answer.result["verdicts"] if row["source"] == one.unit)
@@ -161,7 +160,7 @@ def _add_claim(export: Export, corpus: ServedCorpus, engine: Engine, one: Feedba
         return
     evidence = [_own(corpus, unit) for unit in units] if label is not Label.NOT_ENOUGH_INFO else []
     if one.unit == TABLES:
-        # Each of the tables suffices by itself.
+        # Each of the tables suffices.
         export.table_claims[name] = Claim(name, one.answer.text, label, tuple((unit,) for unit in evidence))
         _add_tables(export, corpus, engine, [*units, *result["candidates"]])
         return

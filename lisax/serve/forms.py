@@ -23,7 +23,7 @@ def check(form: FormData) -> None:
     for field, value in form.multi_items():
         given = value if isinstance(value, str) else value.filename or ""
         if not (is_text(field) and is_text(given)):
-            raise LisaxError("A text or the name of a file holds half of a surrogate pair, which is no character.")
+            raise LisaxError("A text or the name of a file holds half of a surrogate pair, which is not a character.")
 
 
 def string(form: FormData, field: str) -> str:

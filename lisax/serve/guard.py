@@ -1,4 +1,4 @@
-"""Checks every request: who may send it, to which host name, how large and how often.
+"""Checks every request: its sender, host name, size and rate.
 
 - The Host header must be an address, localhost or a given name: a foreign name that points here (DNS rebinding) is
   refused.
@@ -6,7 +6,7 @@
 - Requests that change something must come from one of our own forms: same origin, and the session's hidden field.
 - Bodies are limited in size and time, clients in requests per second.
 
-What is refused is told as a sentence, or as JSON where the API was called, whose probes (`/healthz`, `/readyz`) are open.
+The reason of a refusal is a sentence, or JSON from the API, whose probes (`/healthz`, `/readyz`) are open.
 
 Not Starlette's middleware, which takes 0.05 ms a request to our 0.2: TrustedHostMiddleware refuses addresses that are
 not listed, RequestBodyLimitMiddleware has one size and no timeout, and there is none for the rest.
@@ -229,7 +229,7 @@ class Guard:
                 return await receive()
             if re.fullmatch(r"[0-9]+", length) and int(length[:20]) > most:
                 raise too_large
-            # Who drips holds a place for seconds, not for as long as a slow upload may take.
+            # A client that drips bytes holds a place for seconds, not for as long as a slow upload may take.
             earned = limits.body_grace_seconds + (most - left) / limits.body_bytes_per_second
             until = began + min(limits.body_seconds, earned)
             try:

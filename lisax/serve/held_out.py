@@ -1,9 +1,9 @@
 """How many of the held-out entries of feedback a model gets right: measured before and after a training, in a process of its
 own (`python -m lisax.serve.held_out ROLE FOLDER BEFORE AFTER OUT`), which writes {"count", "before", "after"}.
 
-What is right depends on the role: of questions the best cell of the tables that answer them is one that was said to be
-right; of a ranker the sentence that it puts first is one of those that decide; a labeller and a table verifier give the
-label that was said, from the evidence that was said to decide or, where nothing does, from what was found.
+The role determines what is right: for questions the best cell of the tables that answer them is marked as right; for a
+ranker its first sentence is marked as deciding; a labeller and a table verifier give the label of the feedback, from
+the evidence marked as deciding or, without any, from the evidence found.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lisax.predict.verifier import verifier_of
 from lisax.records import Label, is_cell, split_cell_id
 from lisax.serve.models import LABELLER, PARTS, RANKER
 
-READ = 5  # sentences that a labeller reads where nothing decides
+READ = 5  # sentences that a labeller reads if none decides
 
 
 def right(role: str, model: Any, held: Dataset) -> list[bool]:
@@ -61,7 +61,7 @@ def _ranked(model: Any, held: Dataset) -> Iterator[bool]:
     ranker, sentences = ranker_of(model), _sentences(held)
     for claim in held.claims("train"):
         gold = {unit for units in claim.evidence_sets for unit in units}
-        # By id: in the file those that decide come first.
+        # By id: in the file the deciding ones come first.
         candidates = [sentences[unit] for unit in sorted(claim.candidates) if unit in sentences]
         if gold and candidates:
             yield ranker.rank(claim.text, candidates)[0].unit in gold

@@ -31,7 +31,7 @@ from lisax.serve.store import private_folder
 from lisax.serve.uploads import Upload
 
 CARD = "corpus.json"
-GIVEN = "indexes.json"  # maps ids of given corpora to their indexes; beside the folder of uploads
+GIVEN = "indexes.json"  # maps ids of given corpora to their indexes; in addition to the folder of uploads
 REMOVED, UPLOAD, LOCK = ".removed-", ".upload-", "lock"
 INDEX, PASSAGES = "index", "passages"  # folders of an upload: of its tables, and of all as passages
 
@@ -158,7 +158,7 @@ class Library:
         return corpus
 
     def preview(self, files: Sequence[tuple[str, bytes]]) -> Upload:
-        """What files hold, without adding it."""
+        """The content of files, without adding it."""
         with _scratch(self.folder) as scratch:
             return uploads.read(files, scratch, self.limits)
 
@@ -219,7 +219,7 @@ def _read_given(path: Path) -> dict[str, dict]:
             given["path"], given["content"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
-            f"it does not say which index is which ({error!r}); remove it, and name the indexes in the "
+            f"it does not record which index is which ({error!r}); remove it, and name the indexes in the "
             "order in which they were given first",
             path=path,
         ) from None

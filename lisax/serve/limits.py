@@ -13,7 +13,7 @@ class Limits:
 
     text_characters: int = 500  # per question or claim
     paragraph_characters: int = 20_000  # of a text whose sentences are checked one by one
-    paragraph_sentences: int = 50  # checked at once; the page then offers to go on
+    paragraph_sentences: int = 50  # checked at once; the page then offers to continue
     form_bytes: int = 256 << 10
     upload_bytes: int = 16 << 20
     upload_files: int = 100
@@ -26,9 +26,9 @@ class Limits:
     call_items: int = 256  # claims or questions of a batch
     candidates: int = 200  # units of evidence given with a claim
     evidence_characters: int = 10_000  # of each
-    calls_per_second: float | None = None  # of the API, per client; None: as many as are answered
+    calls_per_second: float | None = None  # of the API, per client; None: no limit
     waiting: int = 200
-    together: int = 16  # what several people ask and is computed in one call of the models, at most
+    together: int = 16  # items of several users that are computed in one call of the models, at most
     together_seconds: float = 2.0  # no more than take about so long
     file_seconds: int = 60  # of the processor, to read one of them
     upload_memory: int = 2 << 30  # bytes, of the process that reads them
@@ -37,7 +37,7 @@ class Limits:
     upload_seconds: float = 600.0  # the same for files; the largest take minutes
     head_seconds: float = 10.0  # for the head of a request to arrive, after the connection or the last answer
     body_seconds: float = 30.0  # for the body
-    body_grace_seconds: float = 5.0  # after which it must have come at this many bytes a second
+    body_grace_seconds: float = 5.0  # after which it must have come at this many bytes per second
     body_bytes_per_second: int = 2 << 10
     connections: int = 512
     connections_per_client: int = 32

@@ -1,4 +1,4 @@
-"""The models behind the page and the API: one for each role, named by the user or those that ship."""
+"""The models behind the page and the API: one for each role, named by the user or shipped."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ROLES = {
 
 class Models:
     """One model per role, which its format determines; `COLUMNS` if rows and columns have separate models. `shipped`:
-    whether they are those that come with LisaX. `missing`: why there is none, where these cannot be had."""
+    whether they come with LisaX. `missing`: the reason if these cannot be fetched."""
 
     shipped, missing = False, ""
 
@@ -57,8 +57,9 @@ class Models:
     def open(cls, paths: Iterable[Path]) -> Models:
         """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns.
 
-        Beside a labeller, the evidence that it reads is ordered by `checker.default_ranker`. Where there are none, loads what ships: the checker over text, the model of rows and columns and the labeller over
-        tables; nothing where their encoder cannot be had."""
+        A labeller's evidence is ordered by `checker.default_ranker`. Without any, loads the shipped models: the checker
+        over text, the model of rows and columns and the labeller over tables; none if their encoder cannot be
+        fetched."""
         from lisax.predict.checker import default_ranker
 
         paths = tuple(paths)
@@ -82,7 +83,7 @@ class Models:
             role, model = _open(path)
             role = COLUMNS if role == PARTS and PARTS in models else role
             if role in models:
-                raise LisaxError(f"{path} is one {role} too many, beside {named[role]}: give one of them")
+                raise LisaxError(f"{path} is one {role} too many; {named[role]} is given too: give one of them")
             models[role], named[role] = model, path
         return cls(models, named)
 

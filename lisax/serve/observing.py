@@ -1,4 +1,4 @@
-"""What operators see of the service: an id for each request, metrics for Prometheus, and logs as JSON lines."""
+"""Observability of the service: an id for each request, metrics for Prometheus, and logs as JSON lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SIZES = (1, 2, 4, 8, 16, 32)
 
 
 class Metrics:
-    """The metrics of one server; `text` is what Prometheus reads."""
+    """The metrics of one server; `text` is Prometheus's format."""
 
     def __init__(self, worker: Worker):
         self._registry = CollectorRegistry()
@@ -83,7 +83,7 @@ class Observer:
             self._note(scope, status, self._clock() - started)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        # The route's pattern, not the address: what people ask for must not make new metrics.
+        # The route's pattern, not the address: a request must not make new metrics.
         route = getattr(scope.get("route"), "path", "other")
         method = scope["method"] if scope["method"] in METHODS else "other"
         self.metrics.requests.labels(method, route, status).inc()

@@ -12,11 +12,11 @@ from starlette.types import Scope
 from lisax.errors import printable
 from lisax.serve.schema import MANY, ONE, field_of
 
-PROBES = frozenset({"/healthz", "/readyz"})  # asked by machines without a token; they say nothing of the content
+PROBES = frozenset({"/healthz", "/readyz"})  # asked by machines without a token; they show nothing of the content
 API = frozenset({"/openapi.json", "/metrics", *PROBES})
 PREFIX = "/v1/"
 SINGLE = ("claim", "question")  # fields of a call with one object; of a batch they end in s
-WORDS = {  # what Starlette, FastAPI and pydantic say, as it reads here
+WORDS = {  # messages of Starlette, FastAPI and pydantic, and ours for them
     "Not Found": "there is no such address; GET /openapi.json lists them",
     "Method Not Allowed": "another method is meant; the header Allow names it",
     "There was an error parsing the body": "the body is not JSON: it is not UTF-8, nested too deeply, or has "
@@ -26,7 +26,7 @@ WORDS = {  # what Starlette, FastAPI and pydantic say, as it reads here
     "model_type": "expected an object",
     "model_attributes_type": "expected an object",
     "string_pattern_mismatch": "the text is empty",
-    "string_unicode": "the text holds half of a surrogate pair, which is no character",
+    "string_unicode": "the text holds half of a surrogate pair, which is not a character",
 }
 
 
@@ -35,10 +35,10 @@ def is_api(path: str) -> bool:
 
 
 def broken(path: str) -> str:
-    """What is said of an error of ours."""
+    """The message of an internal error."""
     if is_api(path):
-        return "this call could not be answered; the log of `lisax serve` says why"
-    return "The page could not do that. What it stumbled over is in the log of `lisax serve`."
+        return "this call could not be answered; the log of `lisax serve` has the reason"
+    return "The page could not do that. The reason is in the log of `lisax serve`."
 
 
 def request_id(scope: Scope) -> str:

@@ -41,7 +41,7 @@ def _unit(unit: EvidenceView, corpus: ServedCorpus, base: str) -> dict[str, Any]
 
 
 def markdown(verdicts: list[dict[str, Any]]) -> str:
-    """The rows as Markdown. What pages, tables and people say is escaped, so that it stays text."""
+    """The rows as Markdown. Texts of pages, tables and people are escaped, so that it stays text."""
     made = []
     for one in verdicts:
         label = next(said for label, said in HEADLINES.items() if str(label) == one["label"])

@@ -1,4 +1,4 @@
-"""What the service takes and returns, for HTTP and for assistants: these models check the input and make the OpenAPI
+"""Inputs and results of the service, for HTTP and for assistants: these models check the input and make the OpenAPI
 document.
 
 A call takes one object (`claim`) or a batch (`claims`). Of a verdict, an answer and a unit of evidence the fields are
@@ -42,8 +42,8 @@ def _is_whole(given: Any) -> bool:
     return isinstance(given, float) and given.is_integer()
 
 
-# At least one character that is neither a blank nor a control character. U+0085 and U+FEFF are blanks in some dialects of
-# regular expressions alone; named, they are none in any.
+# At least one character that is neither a blank nor a control character. U+0085 and U+FEFF are blanks only in some
+# dialects of regular expressions; named, they are none in any.
 SAYS_SOMETHING = r"[^\s\x00-\x1f\x7f-\x9f\ufeff]"
 Line = Annotated[
     str,
@@ -63,13 +63,13 @@ Reads = Annotated[
     Literal["sentences", "tables"] | None,
     Field(
         default=None,
-        description="What the claim is checked against, where an index has both; default: both, joined into one verdict.",
+        description="The evidence to check the claim against, if an index has both; default: both, joined into one verdict.",
     ),
 ]
 Label = Literal["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
 
 
-# Which form of an input is meant is seen from the input, so that errors are of that form alone; their places have these
+# Which form of an input is meant is seen from the input, so that errors are only of that form; their places have these
 # tags, which `field_of` leaves out.
 ONE, MANY, _STRING, _NUMBER, _OBJECT, _TABLE = TAGS = (
     "(one)",
@@ -109,7 +109,7 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-# --- What comes back --------------------------------------------------------------------------
+# --- Results --------------------------------------------------------------------------
 
 
 class Evidence(Model):
@@ -134,7 +134,7 @@ class SourceVerdict(Model):
 
 
 class Verdict(Model):
-    """A claim's label with its evidence, best first: what `lisax check --json` prints, and FEVER's fields in it.
+    """A claim's label with its evidence, best first, as `lisax check --json` prints it, with FEVER's fields.
 
     The three lists `predicted_evidence`, `evidence_units` and `evidence_scores` have an entry per unit of `evidence`, in
     its order."""
@@ -146,7 +146,7 @@ class Verdict(Model):
         description="[page, sentence], [table, row] or [graph, edge], counted from 0; [table, null] of a whole table."
     )
     evidence_units: list[str] = Field(description="The ids of the units.")
-    evidence_scores: list[FiniteFloat | None] = Field(description="null where nothing scored the unit.")
+    evidence_scores: list[FiniteFloat | None] = Field(description="null if the unit was not scored.")
     label_probabilities: dict[Label, float] = {}
     abstained: bool = False
     temporal: dict[str, Any] | None = None
@@ -209,7 +209,7 @@ class Indexes(Model):
 
 
 class Problem(Model):
-    """What is wrong, and with which field."""
+    """The problem, and its field."""
 
     status: int
     message: str
@@ -221,11 +221,11 @@ class Error(Model):
     error: Problem
 
 
-# --- What comes in ----------------------------------------------------------------------------
+# --- Inputs ----------------------------------------------------------------------------
 
 
 class GivenEvidence(Evidence):
-    """A unit of evidence; what `/v1/rank` returns can be given to `/v1/verify`. `unit`, its id, may be left out."""
+    """A unit of evidence; the results of `/v1/rank` can be given to `/v1/verify`. `unit`, its id, may be left out."""
 
     unit: Name | None = None
     text: Text
@@ -319,7 +319,7 @@ class ClaimToVerify(Claim):
         Field(
             min_length=1,
             max_length=LIMITS.candidates,
-            description="Texts, tables or both, best first; of each as many are read as its labeller reads. From both the "
+            description="Texts, tables or both, best first; of each the labeller reads its usual number. From both the "
             "verdicts are joined into one.",
         ),
     ]
@@ -370,7 +370,8 @@ class AskMany(_Asks):
 
 
 class RankOne(ClaimToRank, _Ranks):
-    """A claim, and the candidates to order by relevance to it; without candidates, those that an index has for it."""
+    """A claim, and the candidates to order by relevance to it; without candidates, the evidence that an index has for
+    it."""
 
 
 class RankMany(_Ranks):

@@ -1,5 +1,5 @@
 """The calls of the service, for HTTP, for assistants and for the page: a call becomes items of work, which the worker
-computes together with what others ask of the same models."""
+computes together with others' calls of the same models."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class NotHere(LisaxError):
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """Items that `work` takes to as many results; batches of equal `key` may be computed together. `row` makes a result
-    plain data."""
+    """Items for each of which `work` returns a result; batches of equal `key` may be computed together. `row` makes a
+    result plain data."""
 
     key: Hashable
     items: Sequence[Any]
@@ -57,7 +57,7 @@ class Service:
         self.engine, self.library, self.worker, self.limits = engine, library, worker, limits
 
     async def rows(self, batch: Batch) -> AsyncIterator[dict[str, Any]]:
-        """The results as plain data, in order and as they are ready. Raises `Busy` where the queue is full, or where one
+        """The results as plain data, in order and as they are ready. Raises `Busy` if the queue is full, or an item
         takes too long."""
         waiting: collections.deque[Future] = collections.deque()
         items = collections.deque(batch.items)
@@ -85,8 +85,8 @@ class Service:
                 yield checked
 
     async def steps(self, corpus: ServedCorpus, claim: str) -> AsyncIterator[tuple[str, list[Any]]]:
-        """The steps of checking a claim as they are done, with what each source of a corpus gives: ("found", evidence),
-        ("ranked", evidence), ("checked", verdicts)."""
+        """The steps of checking a claim as they are done, with the results of each source of a corpus: ("found",
+        evidence), ("ranked", evidence), ("checked", verdicts)."""
         engine, sources = self.engine, self.engine.sources(corpus)
 
         async def each(step: Callable[[ServedCorpus, str, list], Sequence[Any]], items: Sequence[Any]) -> list[Any]:
@@ -106,7 +106,7 @@ class Service:
         yield "checked", await each(engine.verify_for, [(claim, units) for units in ranked])
 
     def forget(self, corpus: ServedCorpus) -> None:
-        """Drops what is kept of a corpus that was removed."""
+        """Drops the cached results of a removed corpus."""
         self.engine.forget(corpus)
         self.worker.forget(lambda key: corpus.id in key)
 
@@ -210,7 +210,7 @@ class Service:
 
 
 def _cancel(futures: Iterable[Future]) -> None:
-    """Drops the work that waits; what is done already stays as it is."""
+    """Drops the work that waits; finished work stays."""
     for future in futures:
         future.cancel()
 

@@ -41,12 +41,12 @@ class ServeSettings:
     min_confidence: float | None = None
     rate_limit: float | None = None  # calls of the API a second from one address
     log_json: bool = False
-    examples: Sequence[tuple[str, str, str]] = ()  # (kind, corpus, text); none: made of what is indexed
+    examples: Sequence[tuple[str, str, str]] = ()  # (kind, corpus, text); none: made of the indexes' content
     tried: str = ""  # how the examples were chosen
 
 
 def serve(settings: ServeSettings) -> None:
-    # Read when JAX is imported: later starts reuse what one start compiled.
+    # Read when JAX is imported: later starts reuse compiled programs.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str((settings.state / "compiled").resolve()))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     import signal
@@ -76,8 +76,8 @@ def serve(settings: ServeSettings) -> None:
         print(f"http://{shown}:{port}/" + (f"?token={quote(token, safe='')}" if is_printed else ""), flush=True)
         if token:
             print(
-                ("" if is_printed else "Open it with ?token= and what LISAX_TOKEN says. ")
-                + "Whoever has the token may "
+                ("" if is_printed else "Open it with ?token= and the value of LISAX_TOKEN. ")
+                + "Anyone with the token may "
                 "ask, load tables and train. Without HTTPS before it, it can be read on the way.",
                 flush=True,
             )
@@ -95,7 +95,7 @@ def serve_assistant(settings: ServeSettings) -> None:
     with the same state folder can be asked too; nothing is kept."""
     import tempfile
 
-    from lisax.serve.assistants import serve_stdio  # which says what to install, before a model is opened
+    from lisax.serve.assistants import serve_stdio  # which names the package to install, before a model is opened
     from lisax.serve.limits import LIMITS
     from lisax.serve.service import Service
     from lisax.serve.worker import Worker
@@ -158,7 +158,7 @@ def together(limits: Limits) -> int:
 
 
 def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple[Engine, Library]:
-    """The models and the corpora: the given indexes, and what was uploaded to the folder `uploads`."""
+    """The models and the corpora: the given indexes, and the uploads in the folder `uploads`."""
     from lisax.serve.answering import Depths, Engine
     from lisax.serve.library import Library
     from lisax.serve.models import Models
@@ -180,7 +180,7 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
 
 
 def _vectors(models: Models) -> Callable[[Path], object] | None:
-    """What makes the vectors of uploaded tables, where the model of rows and columns finds tables by them."""
+    """The encoder of uploaded tables, if the model of rows and columns finds tables by vectors."""
     from lisax import shipped
     from lisax.predict.table_answers import VECTORS
     from lisax.serve.models import PARTS

@@ -2,8 +2,8 @@
 time.
 
 Each training has a folder: `data/` (see `export`), `held_out/` (the share of it that is not trained on), `run.gin` (so that
-the command can be repeated by hand), `model/`, `log.txt`, and at the end `bundle/` and `held_out.json`, which says how
-many of the held-out entries the model got right before and after. Its state is in `training.json`, so that a reload or a
+the command can be repeated by hand), `model/`, `log.txt`, and at the end `bundle/` and `held_out.json`, with the number
+of held-out entries that the model got right before and after. Its state is in `training.json`, so that a reload or a
 restart loses nothing.
 """
 
@@ -188,7 +188,7 @@ class Training:
         with self._lock:
             run = self.get(number)
             if run is None or run.state not in (STOPPED, FAILED) or self.is_running:
-                raise LisaxError("That training cannot go on.")
+                raise LisaxError("That training cannot be resumed.")
             self._note(run, RUNNING)
             self._begin(run)
         return run
@@ -220,7 +220,7 @@ class Training:
                     _keep_fitted(Path(run.base), folder / "model")
                 code = self._call(folder, command)
                 if self._stopping or code in INTERRUPTED:
-                    self._note(run, STOPPED, "It was stopped; it can go on from its last checkpoint.")
+                    self._note(run, STOPPED, "It was stopped; it can resume from its last checkpoint.")
                     return
                 if code:
                     what = "the check" if command[: len(MEASURE)] == [*MEASURE] else f"`lisax {command[len(COMMAND)]}`"
@@ -319,13 +319,13 @@ def _prepare(folder: Path, role: str, checkpoint: Path, steps: int) -> None:
 
 
 def _t5_lines(model: Model, rate: float) -> str:
-    """What `run.gin` says of a T5."""
+    """The settings in `run.gin` for a T5."""
     return _T5.format(architecture=_fields(model), rate=rate)
 
 
 def _pair_lines(card: ModelCard, model: PairConfig, preset: str, steps: int) -> str:
-    """What `run.gin` says of a pair scorer. An adapter is trained further; without one the whole model is, at a lower
-    rate."""
+    """The settings in `run.gin` for a pair scorer. An adapter is trained further; without one the whole model is, at a
+    lower rate."""
     adapter = ""
     if card.get("adapter"):
         rank, alpha, targets = card.needed("adapter.rank", "adapter.alpha", "adapter.targets")
@@ -354,15 +354,16 @@ def _in_comment(path: Path) -> str:
     return shlex.quote(str(path)) if str(path).isprintable() else repr(str(path))
 
 
-# What is fitted for a model, or chosen, after its training. How many columns of a table it reads the task says.
+# Settings fitted or chosen for a model after its training. The number of columns that it reads of a table is the
+# task's.
 KEPT = ("fusion", "reranks", "retrieval", "sentences", "calibration", "answers")
 
 
 def _keep_fitted(base: Path, model: Path) -> None:
-    """Copies what was fitted for the old model: the weights that combine its scores with BM25 or vectors, how many sentences
-    it reads, the temperature of its probabilities, and what tells that its best answer is none. The scores of the new model
-    are others, but nothing was fitted for them yet, so that the temperature is said to be of no claims; `lisax verify
-    --calibrate` fits one."""
+    """Copies the settings fitted for the old model: the weights that combine its scores with BM25 or vectors, the
+    number of sentences it reads, the temperature of its probabilities, and the regression of a best answer's
+    probability. The scores of the new model are others, but nothing was fitted for them yet, so that the temperature is
+    recorded as fitted on 0 claims; `lisax verify --calibrate` fits one."""
     if kept := {name: value for name, value in _card_of(base).items() if name in KEPT}:
         if "calibration" in kept:
             kept["calibration"] = {**kept["calibration"], "claims": 0}
@@ -370,7 +371,7 @@ def _keep_fitted(base: Path, model: Path) -> None:
 
 
 def _card_of(base: Path) -> Mapping[str, Any]:
-    """The card of the old model; empty where its folder is gone."""
+    """The card of the old model; empty if its folder is gone."""
     return ModelCard.read(base) if (base / MODEL_JSON).is_file() else {}
 
 

@@ -2,7 +2,7 @@
 
 Files are written under generated names and read by the readers of `corpora`; the client's file name is only used as
 text. A CSV file is a table, a text, Markdown or PDF file a page, an HTML page both: its text, and its tables. They are
-read in a process of their own, which has little memory and time: whatever a file holds, the server goes on answering.
+read in a process of their own, which has little memory and time: whatever a file holds, the server keeps answering.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from lisax.serve.limits import Limits
 
 PDF = frozenset({".pdf"})
 TAKEN = sorted(CSV | HTML | TEXT | MARKDOWN | PDF)
-PAGES, TABLES = "pages.jsonl", "tables.jsonl"  # what the process writes
+PAGES, TABLES = "pages.jsonl", "tables.jsonl"  # the files that the process writes
 _UNWANTED = re.compile(r"[^\w .()-]+")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Upload:
-    """What files hold; `notes` are warnings, by the names of the user's files."""
+    """The content of files; `notes` are warnings, by the names of the user's files."""
 
     pages: list[Document]
     tables: list[Table]
@@ -45,7 +45,7 @@ class Upload:
 
     @property
     def counts(self) -> list[tuple[int, str]]:
-        """(count, what) of what there is."""
+        """(count, kind) of the content."""
         counts = (
             (len(self.pages), "page"),
             (sum(len(page.sentences) for page in self.pages), "sentence"),
@@ -57,7 +57,7 @@ class Upload:
 
 def read(files: Sequence[tuple[str, bytes]], folder: Path, limits: Limits) -> Upload:
     """The pages and tables of files (name, content), which are written to `folder`. Raises LisaxError, in words for the
-    user, for a file that cannot be read, for too much at once, and where there is nothing."""
+    user, for a file that cannot be read, for too much at once, and for nothing."""
     names: dict[str, str] = {}  # path -> the user's name of a file
     for number, (file, content) in enumerate(files):
         shown = shown_name(file, limits.name_characters)
@@ -102,8 +102,8 @@ def _in_a_process(names: Mapping[str, str], out: str, limits: Limits) -> tuple[s
 
 
 def main() -> int:
-    """Reads what standard input says; writes pages and tables to its `out`, and prints the path of each file before it
-    is read, then the warnings or the error, each a line of JSON."""
+    """Reads the files named on standard input; writes pages and tables to its `out`, and prints the path of each file
+    before it is read, then the warnings or the error, each a line of JSON."""
     given = json.load(sys.stdin)
     limits = Limits(**{**given["limits"], "table": TableLimits(**given["limits"]["table"])})
     resource.setrlimit(resource.RLIMIT_AS, (limits.upload_memory, limits.upload_memory))

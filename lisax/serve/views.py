@@ -41,7 +41,8 @@ HEADLINES = {
     Label.REFUTES: "Refuted",
     Label.NOT_ENOUGH_INFO: "Not enough evidence",
 }
-# On which claims the shares of a model were measured, and what is known of others: of those that ship, and of any other.
+# On which claims the shares of a model were measured, and the expectation for others: for shipped models, and for any
+# other.
 MEASURED = {
     "text": (
         "FEVER's claims, about pages of Wikipedia,",
@@ -51,7 +52,7 @@ MEASURED = {
     "tables": ("InfoTabs' and TabFact's claims", "On other tables it was not measured."),
 }
 OWN = ("the claims that its probabilities were fitted to,", "On other documents it was not measured.")
-ASKS = {  # by kind: what it is called, and what the form does
+ASKS = {  # by kind: its name, and the purpose of the form
     "question": ("a question", "Ask"),
     "claim": ("a claim or text", "Check"),
     "search": ("a search", "Search"),
@@ -114,8 +115,8 @@ class Rows:
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvidenceView:
     """A sentence, row or edge (`text`) or a table (`rows`) that a verdict was read from, with the words marked that it
-    shares with the claim. `context` is what stands before and after it, `stands` its source, for evidence from an index
-    of passages; `kind` is the evidence's source in the corpus."""
+    shares with the claim. `context` is the text before and after it, `stands` its source, for evidence from an index of
+    passages; `kind` is the evidence's source in the corpus."""
 
     id: str
     kind: str
@@ -157,10 +158,10 @@ class VerdictShown:
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClaimShown:
     """The verdict on a claim, joined from those of its `sources`; the one of them that decides is `decisive`. `share` is
-    the probability of its label, None where it is unknown; `deciding` is the unit that decides, None where nothing does.
-    `measured`: on which claims the share was measured, and what is known of others; None where it was not.
-    `conflict` says which sources disagree. `is_of_several`: the model read several units together, of which the one that
-    decides was ranked first."""
+    the probability of its label, None if unknown; `deciding` is the unit that decides, None if there is none.
+    `measured`: on which claims the share was measured, and the expectation for others; None if it was not. `conflict`
+    names the sources that disagree. `is_of_several`: the model read several units together, of which the deciding unit
+    was ranked first."""
 
     label: Label
     share: float | None
@@ -179,7 +180,7 @@ class ClaimShown:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartShown:
-    """A sentence of a paragraph with its verdict; `answer` is None where it has been forgotten."""
+    """A sentence of a paragraph with its verdict; `answer` is None if it has been deleted."""
 
     text: str
     answer: StoredAnswer | None
@@ -299,7 +300,7 @@ def is_as_it_was(said: Feedback, corpus: ServedCorpus, engine: Engine) -> bool:
 
 
 def joined(rows: Sequence[dict[str, Any]], claim: str) -> tuple[Verdict, int]:
-    """The verdict of the stored ones of each source, and the place of the one that decides."""
+    """The verdict of the stored ones of each source, and the place of the deciding one."""
     stored = [_stored(row, claim) for row in rows]
     whole = join(stored)
     return whole, next(
@@ -376,7 +377,7 @@ def parts(answer: StoredAnswer, find: Callable[[str], StoredAnswer | None]) -> l
 
 
 def found(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine) -> list[EvidenceView]:
-    """What a search found, without what has changed since."""
+    """The results of a search, without units that have changed since."""
     return _evidence(answer.result | {"scores": []}, answer.text, corpus, engine)
 
 
@@ -393,7 +394,7 @@ def _evidence(row: dict[str, Any], claim: str, corpus: ServedCorpus, engine: Eng
 def evidence_view(
     unit: str, kind: str, matching: Matching, corpus: ServedCorpus, engine: Engine
 ) -> EvidenceView | None:
-    """A unit of a corpus; None where the corpus does not have it."""
+    """A unit of a corpus; None if the corpus does not have it."""
     if kind == TABLES:
         table = engine.tables(corpus).get(unit)
         if table is None:
@@ -458,8 +459,8 @@ class Matching:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceShown:
-    """What a unit stands in: a page's or graph's `texts` with their unit ids, or a `table`; `marked` are the ids or the
-    row numbers of what was asked for."""
+    """The context of a unit: a page's or graph's `texts` with their unit ids, or a `table`; `marked` are the ids or the
+    row numbers of the requested unit."""
 
     title: str
     where: str
@@ -469,7 +470,7 @@ class SourceShown:
 
 
 def source(unit: str, kind: str, corpus: ServedCorpus, engine: Engine) -> SourceShown | None:
-    """The page, table or graph of a unit, whole; None where the corpus does not have it."""
+    """The page, table or graph of a unit, whole; None if the corpus does not have it."""
     if kind == TABLES and (corpus.has_cells or corpus.has_table_texts):
         table = engine.tables(corpus).get(unit)
         return table and SourceShown(heatmaps.name_of(table), f"table {unit}", [], table)
@@ -528,8 +529,8 @@ SHORT = "In short"
 DOES = {
     PARTS: "Answers questions from the cells of tables",
     COLUMNS: "Finds the columns of tables that answer questions",
-    RANKER: "Puts what was found in order, what says most about the claim first",
-    LABELLER: "Decides whether what was found supports or refutes a claim",
+    RANKER: "Orders the evidence found by its relevance to the claim",
+    LABELLER: "Decides whether the evidence found supports or refutes a claim",
     TABLE_VERIFIER: "Decides whether a table supports or refutes a claim",
     READER: "Answers questions from passages of text",
     RETRIEVER: "Finds passages by their meaning",
@@ -538,7 +539,7 @@ DOES = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ModelShown:
-    """A model: its role, its name, what it does, and what its card says of it, in short and in full."""
+    """A model: its role, its name, its purpose, and the content of its card, in short and in full."""
 
     role: str
     name: str
@@ -548,7 +549,7 @@ class ModelShown:
 
 
 def about(models: Models) -> list[ModelShown]:
-    """The loaded models, each with what its card says of its use, its figures and its limits."""
+    """The loaded models, each with its use, figures and limits from its card."""
     shown = []
     for role in models:
         path = models.paths.get(role, Path(role))
@@ -564,7 +565,7 @@ def about(models: Models) -> list[ModelShown]:
 
 
 def _card(folder: Path) -> dict[str, str]:
-    """What a model's card says, by heading."""
+    """The content of a model's card, by heading."""
     try:
         said = CARD.findall((folder / CARD_FILE).read_text(encoding="utf-8"))
     except (OSError, UnicodeError):

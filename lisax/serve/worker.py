@@ -1,5 +1,5 @@
-"""One thread for heavy work, behind a bounded queue. What several people ask of the same model is computed together: while
-it works, what arrives gathers, and is its next batch."""
+"""One thread for heavy work, behind a bounded queue. Items of several users for the same model are computed together:
+items that arrive while it works are its next batch."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class _Job:
 
 
 class Worker:
-    """`await run(work, seconds)` returns the result of `work()`. Raises what it raises, and `Busy`.
+    """`await run(work, seconds)` returns the result of `work()`. Raises the errors of `work`, and `Busy`.
 
     `submit_item(key, work, item)` returns the future of one of the results of `work(items)`, which is called with up to
     `together` items that wait under the same key, no more than take about `together_seconds`. An error in a batch is
-    raised to those alone whose item fails by itself. `observe` is called with the size and the seconds of each batch.
+    raised only for items that also fail on their own. `observe` is called with the size and the seconds of each batch.
     """
 
     def __init__(self, name: str, waiting: int, together: int = 32, together_seconds: float = 2.0):
@@ -111,7 +111,7 @@ class Worker:
 
     def _batch_size(self, key: Hashable, waiting: int) -> int:
         """A power of four, since JAX compiles a program for each size that it meets."""
-        if (pace := self._pace.get(key)) is None:  # the first of a kind is alone, and says how long one takes
+        if (pace := self._pace.get(key)) is None:  # the first of a kind is a batch of one, and is timed
             return 1
         most = min(self._together, waiting, int(self._together_seconds / max(pace, 1e-6)))
         return 4 ** int(math.log(most, 4) + 1e-9) if most else 1
@@ -124,7 +124,7 @@ class Worker:
             work()
 
     def when_idle(self, work: Iterable[Callable[[], object]]) -> None:
-        """Runs work piece by piece while nobody waits; results and errors are ignored."""
+        """Runs work piece by piece while no item waits; results and errors are ignored."""
         with self._changed:
             self._idle.append(iter(work))
         with contextlib.suppress(Busy):  # then the worker is not idle

@@ -1,4 +1,4 @@
-"""What LisaX ships: small adapters of all-MiniLM-L6-v2 that are used where no model is named, each with its model card.
+"""The shipped models: small adapters of all-MiniLM-L6-v2 that are used if no model is named, each with its model card.
 
 Sentences are found by BM25 and the vectors of the encoder (`ENCODER`), the best of them ordered again by an adapter
 (`ranker`), and labelled by another one (`labeller`). A third labels claims from tables, and a fourth finds the rows and

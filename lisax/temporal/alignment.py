@@ -37,7 +37,7 @@ from lisax.text.tokens import Token, tokens
 # The share of a claim's words, besides subject, predicate and date, that the evidence must have for a date to
 # contradict it.
 SHARE = 0.5
-LIVES = frozenset({WordKind.BIRTH, WordKind.DEATH})  # their date contradicts whatever else the claim says
+LIVES = frozenset({WordKind.BIRTH, WordKind.DEATH})  # their date contradicts whatever else the claim states
 Name = tuple[str, ...]  # the words of a name
 ABOUT = 2 * 366  # largest distance in days between a premiere and a release
 
@@ -56,7 +56,7 @@ class Side:
 
     @property
     def going_on(self) -> bool:
-        """`was being fought`: a state, not the whole of what happened."""
+        """`was being fought`: a state, not the whole of the event."""
         return "being" in self.sentence.words
 
 
@@ -79,14 +79,14 @@ def aligned(
     side: Side, evidence: Sequence[Placed], dated: type[Expression] = Dates, certain: bool = True
 ) -> list[Aligned]:
     """The events of the evidence that match the claim's, in the order of the evidence. Pages that share their name with
-    another page of the evidence give none, unless the claim says which one it means. `certain`: without those that
+    another page of the evidence give none, unless the claim names the one it means. `certain`: without events that
     their sentence weakens."""
     found = []
     titles: dict[str, set[str]] = {}
     for passage in evidence:
         titles.setdefault(same_name_as(passage.title), set()).add(passage.title)
     known: dict[Name, frozenset[str]] = {}
-    for passage in evidence:  # of several pages with one name, only what all say counts
+    for passage in evidence:  # of several pages with one name, only events that all of them state count
         name = _without_article(_named(passage.title)[0])
         known[name] = known.get(name, passage.page.words) & passage.page.words
     for passage in evidence:
@@ -106,7 +106,7 @@ def aligned(
 
 
 def _meant(side: Side, events: Sequence[Event]) -> Sequence[Event]:
-    """Of several dates of one verb those whose own words the claim has: `in Japan in 2002 and in Chile in 2003`."""
+    """The dates of one verb whose own words the claim has: `in Japan in 2002 and in Chile in 2003`."""
     if len({event.at for event in events}) > 1:
         return events
     meant = [event for event in events if event.near and event.near <= side.sentence.content()]
@@ -114,7 +114,7 @@ def _meant(side: Side, events: Sequence[Event]) -> Sequence[Event]:
 
 
 def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event) -> Aligned:
-    # `killed` and `a 2005 novel` say more than that somebody died and that something came out.
+    # `killed` and `a 2005 novel` mean more than that somebody died and that something came out.
     implied = side.predicate.words.split()
     claimed = side.sentence.content() - side.besides
     claimed -= {stem(word) for word in implied if SPECIFIC.isdisjoint(implied)}
@@ -123,7 +123,7 @@ def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event
     rest = claimed - title
     share = len(rest & shared) / len(rest) if rest else 1.0
     kinds = side.predicate.kinds & event.predicate.kinds
-    first = side.first and event.first  # whatever else is said after the date of the first time
+    first = side.first and event.first  # whatever else follows the date of the first time
     if kinds & LIVES:
         refutes = all(token.capital or token.word in CIRCUMSTANCES for token in side.said)
     elif kinds & ONCE:
@@ -305,7 +305,7 @@ def _descriptor(side: Side, at: int) -> str:
 
 
 def _described_beside(side: Side, passage: Placed) -> frozenset[str]:
-    """The stems of the claim's words beside the page's name that describe the page (`the video game Harbour`)."""
+    """The stems of the claim's words other than the page's name that describe the page (`the video game Harbour`)."""
     title, _ = _named(passage.title)
     words, at = side.sentence.words, _find(side.sentence.words, title)
     if at is None:

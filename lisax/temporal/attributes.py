@@ -57,7 +57,7 @@ def stated(text: str) -> StatedAttribute | None:
 
 def _date(value: str) -> Dates | None:
     """The date, if the whole value is one."""
-    for before in ("", "in "):  # a year alone is recognised only after a preposition
+    for before in ("", "in "):  # a bare year is recognised only after a preposition
         said = parse(before + value)
         if (
             len(said) == 1

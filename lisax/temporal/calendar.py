@@ -71,11 +71,11 @@ class Interval:
         return Interval(first, max(first, self.first + round(days * end) - 1))
 
     def iso(self) -> list[str | None]:
-        """Both ends as `2008-06-01`, or `-0044-03-15` for 15 March 44 BC; None where an end is open."""
+        """Both ends as `2008-06-01`, or `-0044-03-15` for 15 March 44 BC; None for an open end."""
         return [None if day in (EARLIEST, LATEST) else _iso(*civil(day)) for day in (self.first, self.last)]
 
     def __str__(self) -> str:
-        """In readable form, which `grammar.parse` can read: `2001`, `June 2001`, `1 June 2001`, `44 BC`."""
+        """The readable form, which `grammar.parse` can read: `2001`, `June 2001`, `1 June 2001`, `44 BC`."""
         if self.last == LATEST:
             return "any time" if self.first == EARLIEST else f"{_day(self.first)} or later"
         if self.first == EARLIEST:

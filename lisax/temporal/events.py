@@ -70,7 +70,7 @@ class Event:
     at: int = -1  # position of the predicate
     near: frozenset[str] = frozenset()  # stems of the words between its date and the one before
     later: bool = False  # an earlier date is between it and its predicate
-    complement: tuple[str, ...] = ()  # stems of what follows the predicate, up to a preposition: `was mayor of`
+    complement: tuple[str, ...] = ()  # stems of the words after the predicate, up to a preposition: `was mayor of`
 
 
 class EventSentence(SubjectSentence):
@@ -85,7 +85,8 @@ class EventSentence(SubjectSentence):
         found = []
         for run in self.runs:
             events = [event for item in run for event in self._read(*item)]
-            # Of `in 1974, 1976 and 1979` the first has the verb; what happens once does not happen on several days.
+            # Of `in 1974, 1976 and 1979` the first has the verb; an event that happens once does not happen on several
+            # days.
             if len(run) > 1 and (first := self._read(*run[0])) and not first[0].predicate.kinds & ONCE:
                 text = self.text[run[0][2].start : run[-1][2].end]
                 dates = Occasions(
@@ -97,15 +98,15 @@ class EventSentence(SubjectSentence):
 
     @functools.cached_property
     def reports(self) -> list[Event]:
-        """The events of a sentence of the evidence: also what ended a period (`until his death in 1990`, `until 1990,
-        when it moved`), and both ends of what `lasted from 1939 to 1945`."""
+        """The events of a sentence of the evidence: also events that ended a period (`until his death in 1990`, `until
+        1990, when it moved`), and both ends of an event that `lasted from 1939 to 1945`."""
         found = self.events()
         found += [event for item in self.expressions for event in self._ending(*item)]
         return found + [end for event in found for end in self._ends_of_lasting(event)]
 
     def _ends_of_lasting(self, event: Event) -> list[Event]:
-        """The beginning and the end of what `lasted`, or `was fought`, `from 1939 to 1945`, where nothing else is said of
-        it: `lasted from 1939 to 1945 in Europe` leaves open when it began elsewhere."""
+        """The beginning and the end of an event that `lasted`, or `was fought`, `from 1939 to 1945`, without any other
+        words on it: `lasted from 1939 to 1945 in Europe` leaves open when it began elsewhere."""
         date = event.date
         if (
             event.predicate.words not in ("lasted", "fought", "took place")
@@ -129,7 +130,8 @@ class EventSentence(SubjectSentence):
         ]
 
     def _is_own(self, before: tuple[Predicate, int], begin: int, by_noun: bool, after: int) -> bool:
-        """Whether `his death` and `when it closed` after a period can only refer to the subject of what lasted."""
+        """Whether `his death` and `when it closed` after a period can only refer to the subject of the lasting
+        event."""
         predicate, at = before
         between = range(at + 1, begin)
         words = {self.words[place] for place in between}
@@ -149,7 +151,7 @@ class EventSentence(SubjectSentence):
         return []
 
     def _counts(self, begin: int, run: Sequence[Placing]) -> bool:
-        """Whether the sentence says between an event and its dates how many these are: `twice`, `three times`, `on four
+        """Whether the sentence counts an event's dates between event and dates: `twice`, `three times`, `on four
         occasions`."""
         numbers = {"twice": 2, "thrice": 3, "both": 2}
         for at in range(max(begin, 0), run[0][0]):
@@ -215,8 +217,8 @@ class EventSentence(SubjectSentence):
         return [] if subject is None else [self._event(predicate, at, expression, subject)]
 
     def _lasts(self, begin: int, end: int) -> bool:
-        """Whether a length says how long something lasted: `for ten years`, `lasted ten years`; not `25 years old`, `for
-        the first time in ten years`."""
+        """Whether a length is a duration: `for ten years`, `lasted ten years`; not `25 years old`, `for the first time
+        in ten years`."""
         return self.words[begin - 1 : begin] in (["for"], ["lasted"]) and self.words[end : end + 1] != ["old"]
 
     def _of_light_verb(self, predicate: Predicate, at: int) -> tuple[Predicate, int]:
@@ -236,8 +238,8 @@ class EventSentence(SubjectSentence):
         return Predicate(self.words[at], stem(self.words[at]), phrases()[(self.words[at],)])
 
     def _is_half_read(self, begin: int, end: int, expression: Expression) -> bool:
-        """Whether the words beside the date change its meaning: `from 5 to 10 June 1990`, `1941/1942`, `the year before
-        1990`, `up to 1990`, `in his 30s`."""
+        """Whether the words next to the date change its meaning: `from 5 to 10 June 1990`, `1941/1942`, `the year
+        before 1990`, `up to 1990`, `in his 30s`."""
         before, earlier = self.words[begin - 1 : begin], self.words[begin - 2 : begin - 1] if begin > 1 else []
         after = self.words[end : end + 2]
         if len(after) == 2 and after[0] in ("or", "/") and after[1].isdecimal():
@@ -320,7 +322,7 @@ class EventSentence(SubjectSentence):
         return tuple(stem(word) for at, word in enumerate(words) if word not in ORDINALS and ordinal(words, at) is None)
 
     def _said(self, begin: int) -> tuple[Token, ...]:
-        """The words after an event in its clause, up to its agent and to what its date is compared with."""
+        """The words after an event in its clause, up to its agent and to the words that its date is compared with."""
         end, dated = begin, False
         while end < len(self.words) and (
             end in self._of_dates

@@ -11,13 +11,13 @@ import enum
 
 from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length, civil, year_interval
 
-OLDEST = 150  # nobody lives longer
+OLDEST = 150  # the longest life
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Period:
-    """`core`: days meant in every reading, None if there are none; `outer`: days meant in some reading; `ends`: of a
-    range, what its begin and its end were written as (`from 1990 to May 1995`: a year and a month)."""
+    """`core`: days meant in every reading, None if there are none; `outer`: days meant in some reading; `ends`: the
+    written form of a range's begin and end (`from 1990 to May 1995`: a year and a month)."""
 
     core: Interval | None
     outer: Interval
@@ -114,8 +114,7 @@ class Dates(Expression):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Occasions(Expression):
-    """Several dates of one event, `in 1974, 1976 and 1979`; `complete`: the text says that there are no others
-    (`three times`)."""
+    """Several dates of one event, `in 1974, 1976 and 1979`; `complete`: the text excludes others (`three times`)."""
 
     dates: tuple[Dates, ...]
     complete: bool
@@ -131,7 +130,7 @@ class Offset(Expression):
 
 
 class Comparison(enum.StrEnum):
-    """How a length is compared with the one that is written."""
+    """How a length is compared with the written one."""
 
     EQUAL = "equal"
     MORE = "more"  # `over ten years`, `at least`

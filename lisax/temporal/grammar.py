@@ -162,7 +162,7 @@ class _Grammar(Periods):
         return self.made(Dates, begin, found[2], TemporalRelation.IN, *found[:2])
 
     def bare(self, at: int) -> tuple[Expression, int] | None:
-        """A period without a preposition; a single year only where it can be nothing else."""
+        """A period without a preposition; a single year only if it can be nothing else."""
         if (found := self.period(at, preposition=False)) is None:
             return None
         period, reading, end = found
@@ -278,7 +278,7 @@ class _Grammar(Periods):
 
 
 def _valid(rule: Callable, at: int):
-    """The result of a rule; None where the calendar has no such day or a range ends before it begins."""
+    """The result of a rule; None if the calendar has no such day or a range ends before it begins."""
     try:
         return rule(at)
     except LisaxError:

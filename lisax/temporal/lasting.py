@@ -1,7 +1,7 @@
-"""Rules on what lasted, `was mayor from 1956 to 1964`, and on what happened several times, `in 1974, 1976 and 1979`.
+"""Rules on lasting states, `was mayor from 1956 to 1964`, and on repeated events, `in 1974, 1976 and 1979`.
 
-A claim may name a day within, an end or the length. It is refuted only by a sentence that says nothing besides what the
-claim says (`was deputy mayor`), and gives both ends, or the number of times.
+A claim may name a day within, an end or the length. It is refuted only by a sentence that has no other words than the
+claim's (`was deputy mayor`), and that gives both ends, or the number of times.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def rule_lasting(side: Side, event: Event, evidence: Sequence[Placed]) -> Ruling
         if answer and not match.left and _says_the_same(side, match):
             alone = len(stretches) == 1 or not isinstance(event.date, Duration)
             return _ruling(side, event, True, match, stretch) if alone else None
-    # Refuted by one sentence that gives both ends, or all dates; nothing else may say when it was.
+    # Refuted by one sentence that gives both ends, or all dates; no other sentence may date it.
     match = found[0] if len(found) == 1 else None
     if (
         match is not None
@@ -92,7 +92,7 @@ def _may_go_on(side: Side, match: Aligned) -> bool:
 
 
 def _dates_it_too(side: Side, match: Aligned, passage: Placed) -> bool:
-    """Whether a sentence has a further date of what the claim says (`In 1978 she became mayor again`)."""
+    """Whether a sentence has a further date of the claim's event (`In 1978 she became mayor again`)."""
     sentence = analysed(passage.text)
     if passage.id == match.passage.id:
         begin = sentence.tokens[match.event.at].start
@@ -141,8 +141,9 @@ def _whole(stretch: Extent | Interval) -> Interval:
 
 
 def _says_the_same(side: Side, match: Aligned) -> bool:
-    """Whether the evidence has the claim's `first`, `last` and `most`, which are no content of an event, and of what has
-    no known kind the same complement (a deputy mayor is no mayor, and the party's youth wing not the party)."""
+    """Whether the evidence has the claim's `first`, `last` and `most`, which are not content of an event, and for an
+    event of no known kind the same complement (a deputy mayor is not a mayor, and the party's youth wing not the
+    party)."""
     ranks = {*ORDINALS, "most"}.intersection(side.sentence.words)
     if not ranks <= set(analysed(match.passage.text).words):
         return False
@@ -173,7 +174,7 @@ def _ruling(side: Side, event: Event, fits: bool, match: Aligned, stretch: Exten
 
 
 def _extent(event: Event, side: Side) -> Extent | None:
-    """The extent of a state; None for what happens on one day within its dates (`was built between 1907 and 1909`)."""
+    """The extent of a state; None for an event on one day within its dates (`was built between 1907 and 1909`)."""
     date, words = event.date, set(event.predicate.words.split())
     kinds = event.predicate.kinds
     if not date.period.is_exact or kinds & ONCE:
@@ -198,7 +199,7 @@ def _extent(event: Event, side: Side) -> Extent | None:
 
 
 def _holds(event: Event, extent: Extent) -> bool | None:
-    """Whether a state with an extent is as the claim says: True, False, or None if that is open."""
+    """Whether a state with an extent agrees with the claim: True, False, or None if that is open."""
     claimed: Dates = event.date
     core, outer = claimed.period.core, claimed.period.outer
     begin, end, middle = extent.begin, extent.end, extent.middle
@@ -226,7 +227,7 @@ def _holds(event: Event, extent: Extent) -> bool | None:
         or (middle is not None and surely.meets(middle))
     ):
         return True
-    # Of what lasts since 1995 it is not said that it had not been before.
+    # A state that lasts since 1995 may also have been before.
     return False if end is not None and not claimed.possibly.meets(extent.whole) else None
 
 

@@ -96,9 +96,9 @@ NOUNS = frozenset(
     "birth death founding formation dissolution release publication premiere ascent wedding marriage "
     "construction".split()
 )
-# Verbs that say nothing besides such a noun: `the first ascent of X was made`.
+# Verbs without a meaning of their own next to such a noun: `the first ascent of X was made`.
 LIGHT = frozenset([("made",), ("took", "place"), ("held",), ("happened",), ("occurred",), ("came",)])
-# Kinds that are unique, so that another date contradicts whatever else the sentences say.
+# Kinds that are unique, so that another date contradicts whatever else the sentences state.
 ONCE = frozenset(
     {
         WordKind.BIRTH,
@@ -120,9 +120,9 @@ congress meeting exhibition
 )
 # A showing before the release proper.
 SHOWINGS = frozenset("premiered premiere aired debuted shown".split())
-# Events that extend over years, so that another year contradicts only if the event is said to be the first.
+# Events that extend over years, so that another year contradicts only if the text calls the event the first.
 LASTING = frozenset("aired printed issued".split())
-# Stems of verbs for what lasts; `won between 1990 and 1995` is no state.
+# Stems of verbs for states; `won between 1990 and 1995` is not one.
 CONTINUING = frozenset(
     """
 oper live work teach reign rule govern run exist last edit manag coach lead command resid chair serv occupi stand
@@ -138,7 +138,7 @@ chancellor senator duke earl count director professor judge member sultan tsar r
 )
 # After these another person follows, whose death may be meant: `lived with Tom until his death`.
 OF_ANOTHER = frozenset("with to under for by beside alongside 's his her their".split())
-# Stems of words that count what happened.
+# Stems of words that count events.
 COUNTING = frozenset("twice thrice both two three four five six seven eight nine ten time occas season".split())
 # Words between `died` and its date that describe how or where; other words may mean that a role is played.
 CIRCUMSTANCES = frozenset(
@@ -186,7 +186,7 @@ hundred united red bed named titled entitled called based embed need speed seed 
 syndicated supposed
 """.split()
 )
-# Verbs that, with an object, do not say when their subject came out or was founded.
+# Verbs that, with an object, do not date their subject's release or founding.
 TRANSITIVE = frozenset(
     (word,)
     for word in """
@@ -203,7 +203,7 @@ INTRANSITIVE = frozenset(
 formed started began begins opened dissolved disbanded premiered aired debuted ended drowned sank sunk retired launched
 """.split()
 )
-# Only as passives do these say what happened to their subject: `signed for Chelsea`, `finished in 1990`.
+# Only as passives do these state events of their subject: `signed for Chelsea`, `finished in 1990`.
 PASSIVE_ONLY = frozenset(
     ("signed", "completed", "finished", "discovered", "invented", "recorded", "written", "composed", "drafted")
 )
@@ -232,7 +232,7 @@ NARROWING = frozenset(
     "soon immediately right well moments hours".split()
 )
 PORTIONS = frozenset("quarter quarters third thirds half tenth turn eve dawn rest score".split())
-# After a date these introduce what it is compared with.
+# After a date these introduce the words that it is compared with.
 ASIDES = frozenset("after before when while until with to following during since where upon amid".split())
 BORN = frozenset("born né née nee".split())
 AUXILIARIES = frozenset("is are was were be been being has have had do does did will would can could".split())
@@ -241,12 +241,12 @@ PASSIVES = frozenset("is are was were be been being got".split())
 COPULAS = frozenset("is are was were".split())
 RELATIVE_PRONOUNS = frozenset("who which that".split())
 PRONOUNS = frozenset("he she it they this these that who which".split())
-DEMONSTRATIVES = frozenset("this these that those".split())  # alone, or before a noun: `this film`
+DEMONSTRATIVES = frozenset("this these that those".split())  # as a pronoun, or before a noun: `this film`
 POSSESSIVES = frozenset("his her its their our my".split())
 CLAUSE_ENDS = frozenset(", ; ( ) : and but who which that while where when whose".split())
 # Words before a clause with a subject of its own.
 SUBORDINATORS = frozenset("after before until till since once because although though".split())
-# After a span these say that it went on: `from 1956 to 1964 and later`.
+# After a span these mean that it continued: `from 1956 to 1964 and later`.
 GOING_ON = frozenset("later beyond after afterwards again onwards".split())
 # Claims with these are left to the verifier: they deny, weaken or quantify the dated statement.
 UNCERTAIN = frozenset(

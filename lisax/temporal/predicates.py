@@ -119,7 +119,7 @@ class PredicateSentence:
         """The first predicate from a position on; with `known`, the first of a known kind."""
         for end in range(at + 1, len(self.words) + 1):
             if (found := self.predicate_ending(end, at)) and (found[0].kinds or not known):
-                # `came` in `came out` is not a predicate by itself.
+                # `came` in `came out` is not a predicate on its own.
                 for longer in range(min(end + LONGEST_PHRASE - 1, len(self.words)), end, -1):
                     more = self.predicate_ending(longer, at)
                     if more and more[1] <= found[1]:

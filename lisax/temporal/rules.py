@@ -30,10 +30,10 @@ COMPOSED = (Reading.OFFSET, Reading.RANGE, Reading.PART, Reading.DECADE, Reading
 def judge(claim: str, evidence: Sequence[TitledText], lookup: Lookup | None = None) -> Ruling | None:
     """The label that the dates give a claim, with its reasons; None if they decide nothing.
 
-    `evidence`: sentences with id, title and text, best first. `lookup` finds the first sentences of pages, which say
-    what `the film` and `the band` are, where the evidence lacks them. A claim is refuted if one of its dates is; it is
-    supported if all of them are, and the sentence with the date has every other word of the claim. Texts of more than
-    `LONGEST` characters and claims of more than `MOST_DATES` dates decide nothing.
+    `evidence`: sentences with id, title and text, best first. `lookup` finds the first sentences of pages, which define
+    `the film` and `the band`, if the evidence lacks them. A claim is refuted if one of its dates is; it is supported if
+    all of them are, and the sentence with the date has every other word of the claim. Texts of more than `LONGEST`
+    characters and claims of more than `MOST_DATES` dates decide nothing.
     """
     if len(claim) > LONGEST:
         return None
@@ -71,7 +71,7 @@ def _singly(event: Event) -> list[Event]:
 
 
 def _rule(sentence: EventSentence, event: Event, evidence: Sequence[Placed], besides: frozenset[str]) -> Ruling | None:
-    """The ruling on one event of a claim. `besides`: stems of its other events' verbs, which are judged by themselves."""
+    """The ruling on one event of a claim. `besides`: stems of its other events' verbs, which are judged separately."""
     side = Side(sentence, event.predicate, event.subject, event.said, event.first, event.complement, besides)
     if isinstance(event.date, Age):
         if side.predicate.words == "lived":  # `lived to be 90`

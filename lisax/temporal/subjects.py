@@ -227,7 +227,7 @@ class SubjectSentence(PredicateSentence):
 
 
 def subject_of(found: Sequence[Token]) -> EventSubject:
-    """Classifies a subject's words; a pronoun alone has neither names nor nouns."""
+    """Classifies a subject's words; a pronoun has neither names nor nouns."""
     words = tuple(token.word for token in found)
     names, nouns, relational = set(), set(), bool(words) and words[0] in POSSESSIVES
     for position, token in enumerate(found):

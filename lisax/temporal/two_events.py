@@ -33,7 +33,7 @@ def rule_age(side: Side, event: Event, found: Sequence[Aligned], evidence: Seque
     claimed: Age = event.date
     fits = claimed.youngest <= youngest and oldest <= claimed.oldest
     apart = max(claimed.youngest - oldest, youngest - claimed.oldest)
-    # Who is over eighty may be eighty.
+    # A person over eighty may be eighty.
     if not fits and (not side.predicate.kinds & ONCE or apart < (2 if claimed.oldest == OLDEST else 1)):
         return None  # or it may happen again: `won an Oscar at the age of 40`
     return _ruling(

@@ -1,6 +1,6 @@
 """Dates as they are written in English: months, dates within a text, and texts that are one date.
 
-`lisax.temporal` defines what a date says of an event, `lisax.adversary.dates` how else it can be written.
+`lisax.temporal` defines the meaning of a date for an event, `lisax.adversary.dates` how else it can be written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MONTH_NUMBERS = {
     short: number for number, name in enumerate(map(str.lower, MONTHS), start=1) for short in (name, name[:3])
 } | {"sept": 9}
 
-Date = tuple[int, int, int]  # year, month, day; 0 where it is missing
+Date = tuple[int, int, int]  # year, month, day; 0 if missing
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?"

@@ -1,4 +1,4 @@
-"""Stop words, with a list for each use: a word without meaning for an index may decide what a date refers to."""
+"""Stop words, with a list for each use: a word without meaning for an index may decide the reference of a date."""
 
 # Lucene's English stop words, which BM25 with an English analyser leaves out.
 INDEX_STOP_WORDS = frozenset(

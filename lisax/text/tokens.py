@@ -31,7 +31,7 @@ class Token:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a text. A hyphen beside a letter (`mid-1990s`, `twenty-first`) is not a token."""
+    """The tokens of a text. A hyphen next to a letter (`mid-1990s`, `twenty-first`) is not a token."""
     found = []
     for match in TOKEN.finditer(text):
         written, start, end = match.group(), match.start(), match.end()

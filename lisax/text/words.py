@@ -28,8 +28,8 @@ def word_spans(text: str) -> list[tuple[str, int, int]]:
 
 
 def shared_words(query: str, texts: Sequence[str]) -> list[float]:
-    """Of each text the words that it shares with the query, each counted as one over the number of texts that have it:
-    what all texts have tells none of them apart."""
+    """The words that each text shares with the query, each counted as one over the number of texts that have it: a word
+    of all texts distinguishes none of them."""
     asked = set(words(query))
     found = [asked.intersection(words(text)) for text in texts]
     counts = Counter(word for shared in found for word in shared)

@@ -21,8 +21,8 @@ def cache_tasks(
     overwrite: bool = False,
     options: Sequence[str] = (),
 ) -> dict[str, Path]:
-    """Caches tasks, those of mixtures too, in `out`; returns each one's folder. What is there already is kept,
-    unless `overwrite`. Each split is at least `min_shards` files. `options` are Beam's.
+    """Caches tasks, those of mixtures too, in `out`; returns each one's folder. Existing caches are kept, unless
+    `overwrite`. Each split is at least `min_shards` files. `options` are Beam's.
     """
     seqio = import_seqio()
     tasks = {

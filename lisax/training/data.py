@@ -67,11 +67,11 @@ def import_seqio() -> Any:
 
 
 def task_modules(module: str) -> list[str]:
-    """The modules that `MIXTURE_OR_TASK_MODULE = module` may mean, to be imported in this order until one registers
-    what is looked for.
+    """The modules that `MIXTURE_OR_TASK_MODULE = module` may mean, to be imported in this order until one registers the
+    name.
 
     `tasks` and `tasks.NAME` are LisaX's own, `lisax.tasks`, under the names that T5X knows them by. A package `tasks` of
-    the user's own keeps its name: what LisaX's does not have comes from there."""
+    the user's own keeps its name: names that LisaX's does not have come from there."""
     package, _, rest = module.partition(".")
     if package != "tasks":
         return [module]
@@ -80,7 +80,7 @@ def task_modules(module: str) -> list[str]:
     if rest:
         return [module]
     users = importlib.util.find_spec(package) or importlib.machinery.PathFinder.find_spec(package, [os.getcwd()])
-    # Found there may be this very folder, where a checkout is on the path, or one without __init__.py, which is no
+    # Found there may be this very folder, where a checkout is on the path, or one without __init__.py, which is not a
     # package that registers anything.
     others = users and users.origin and not TASKS.samefile(os.path.dirname(users.origin))
     return ["lisax.tasks", "tasks"] if others else ["lisax.tasks"]
@@ -126,13 +126,13 @@ def provider_of(config: DatasetConfig) -> Any:
         raise LisaxError(
             f"no seqio task or mixture is named '{name}'. "
             + (f"Did you mean {' or '.join(near)}?" if near else f"{len(known)} are registered.")
-            + ("" if config.module else " MIXTURE_OR_TASK_MODULE says which module registers it.")
+            + ("" if config.module else " MIXTURE_OR_TASK_MODULE names the module that registers it.")
         )
     return seqio.get_mixture_or_task(name)
 
 
 def check_dataset(config: DatasetConfig, vocab_size: int, name: str) -> None:
-    """Finds in a moment what would fail after minutes: lengths, split, cache, vocabulary against model."""
+    """Finds errors at once that would appear after minutes: lengths, split, cache, vocabulary against model."""
     provider = provider_of(config)
     if config.split not in provider.splits:
         raise LisaxError(
@@ -159,7 +159,7 @@ def check_dataset(config: DatasetConfig, vocab_size: int, name: str) -> None:
         if config.use_cached and not task.cache_dir:
             raise LisaxError(
                 f"USE_CACHED_TASKS is True, but '{task.name}' is not in the cache folders: cache it "
-                f"with `lisax cache tasks {task.name} --out=DIR` and say "
+                f"with `lisax cache tasks {task.name} --out=DIR` and give "
                 f"--seqio_additional_cache_dirs=DIR, or set USE_CACHED_TASKS=False"
             )
 
@@ -171,8 +171,8 @@ def vocabulary_file(config: DatasetConfig) -> str | None:
 
 
 def describe_vocabulary(config: DatasetConfig) -> dict[str, Any]:
-    """For `model.json`: {"kind", "pieces", "extra_ids"} and, of one with a file, the "file" beside a checkpoint and
-    its "sha256"."""
+    """The vocabulary's entry in `model.json`: {"kind", "pieces", "extra_ids"} and, if it has a file, the "file" next to
+    a checkpoint and its "sha256"."""
     vocabulary, path = _vocabulary(config), vocabulary_file(config)
     described = {
         "kind": KINDS[vocabulary_name(path)] if path else "bytes",
@@ -183,8 +183,8 @@ def describe_vocabulary(config: DatasetConfig) -> dict[str, Any]:
 
 
 def model_card(config: DatasetConfig) -> dict[str, Any]:
-    """What the task says of its texts for `model.json` (`task.model_card(lengths)`); of tasks whose texts differ,
-    and of tasks that say nothing, empty."""
+    """The task's description of its texts for `model.json` (`task.model_card(lengths)`); empty for tasks whose texts
+    differ, and for tasks without one."""
     subtasks = import_seqio().get_subtasks(provider_of(config))
     cards = [task.model_card(config.task_feature_lengths) for task in subtasks if hasattr(task, "model_card")]
     return cards[0] if len(cards) == len(subtasks) and all(card == cards[0] for card in cards) else {}
@@ -317,7 +317,7 @@ class Prefetched:
         item, error = self._queue.get()
         if error is None and item is not self._END:
             return item
-        self._queue.put((item, error))  # for whoever asks again: the thread has ended
+        self._queue.put((item, error))  # for later calls: the thread has ended
         if error is not None:
             raise error
         raise StopIteration

@@ -38,15 +38,15 @@ FORMATS = ("bundle", "stablehlo", "savedmodel", "onnx")
 
 
 def export_adapter(checkpoint: str | os.PathLike, out: str | os.PathLike) -> Path:
-    """Writes a checkpoint's adapter to the new folder `out`, with what is trained beside it, and no more of the model
-    that it stands beside than its name: see `interop.adapters`, which reads it as the whole model."""
+    """Writes a checkpoint's adapter to the new folder `out`, with the other trained parameters, and only the name of
+    its backbone: see `interop.adapters`, which reads it as the whole model."""
     source = open_checkpoint(checkpoint, alone=True)
     if source.card is None or source.card.get("adapter") is None:
         raise LisaxError(f"{source.folder} holds no adapter: leave --adapter out")
     lora_of(source)
     with new_folder(out) as folder:
         write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
-        (folder / SAFETENSORS).chmod(0o644)  # safetensors lets its owner alone read it
+        (folder / SAFETENSORS).chmod(0o644)  # safetensors lets only its owner read it
         write_json(folder / MODEL_JSON, dict(source.card))
     return place(out)
 
@@ -62,7 +62,7 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
     source, architecture = opened(checkpoint)
     if source.vocabulary is None:
         raise DataError(
-            "the checkpoint has no vocabulary beside it; `lisax checkpoint import --vocabulary FILE` "
+            "the checkpoint has no vocabulary next to it; `lisax checkpoint import --vocabulary FILE` "
             "writes it with one",
             path=source.folder / VOCABULARY_NAME,
         )
@@ -77,7 +77,7 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
         )
     with new_folder(out) as folder:
         write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
-        (folder / SAFETENSORS).chmod(0o644)  # safetensors lets its owner alone read it
+        (folder / SAFETENSORS).chmod(0o644)  # safetensors lets only its owner read it
         write_json(folder / MODEL_JSON, card)
         for name, path in (
             {vocabulary_name(source.vocabulary): source.vocabulary} | _own_files(card, source.folder)
@@ -88,7 +88,7 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
 
 
 def _own_files(card: dict[str, Any], folder: Path) -> dict[str, Path]:
-    """What training put beside the parameters and inference reads: `files` of `model.json`, by name."""
+    """The files of training next to the parameters that inference reads: `files` of `model.json`, by name."""
     names = card.get("files", [])
     if not isinstance(names, list) or not all(
         isinstance(name, str) and re.fullmatch(r"\w[\w.-]*", name) for name in names

@@ -2,8 +2,8 @@
 
 gin's state is global; here it lives only from parsing to the end of a run and is cleared on both sides.
 
-A gin file is code: it imports modules and calls what is registered. Nothing that comes from elsewhere, a bundle above
-all, is written into one but as a literal that was checked.
+A gin file is code: it imports modules and calls registered functions. Values from elsewhere, from a bundle above all,
+are written into one only as checked literals.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Where `models/t5_1_1_small.gin` and `runs/finetune.gin` are found, whatever the current folder is.
 # In a checkout `lisax/gin_configs` is a link to the folder at the top.
 GIN_CONFIGS = (Path(__file__).parents[1] / "gin_configs").resolve()
-# What stands before all files, so that runs/eval.gin and runs/infer.gin keep what the files before them say.
+# The text before all files, so that runs/eval.gin and runs/infer.gin keep the settings of the files before them.
 DEFAULTS = "MIXTURE_OR_TASK_MODULE = None\nTASK_FEATURE_LENGTHS = None\n"
 # Macros of T5X's files that are taken and not used.
 WITHOUT_EFFECT = {
@@ -52,7 +52,7 @@ STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 def rewrite_gin_flags(arguments: Sequence[str]) -> list[str]:
     """T5X's `--gin.NAME=value` as `--gin_bindings=NAME=value`, which is an option like any other.
 
-    A value that is no gin literal, macro or reference is a string: quotes may be left out."""
+    A value that is not a gin literal, macro or reference is a string: quotes may be left out."""
     rewritten = []
     for argument in arguments:
         name, separator, value = argument.removeprefix("--gin.").partition("=")
@@ -68,14 +68,15 @@ def _literal(value: str) -> str:
     try:
         ast.literal_eval(value)
     except (SyntaxError, ValueError):
-        # A list or dict may hold references that are no Python literals; gin reads those.
+        # A list or dict may hold references that are not Python literals; gin reads those.
         return value if value[:1] in "[({" else repr(value)
     return value
 
 
 @contextlib.contextmanager
 def searching(folders: Sequence[str | os.PathLike]) -> Iterator[None]:
-    """While it is open gin files are looked for in these folders too: those that a recipe names are read long after it."""
+    """While it is open gin files are looked for in these folders too: files that a recipe names are read long after
+    it."""
     token = _folders.set((*map(str, folders), *_folders.get()))
     try:
         yield
@@ -105,8 +106,8 @@ def parsed(
     required: bool = True,
     verb: str | None = None,
 ) -> Iterator[Any]:
-    """gin with the files and bindings read; with `required` it is an error if a macro still has to be given, of those
-    that the `verb` reads where one is named."""
+    """gin with the files and bindings read; with `required` it is an error if a macro still has to be given, of the
+    macros that the `verb` reads if one is named."""
     import gin
 
     register_configurables()
@@ -119,7 +120,7 @@ def parsed(
     try:
         for path in gin_files:
             find(path, search_paths)
-        # gin tells as errors where it looked for a file before it found it.
+        # gin logs as errors the places where it looked for a file before it found it.
         disabled = logging.root.manager.disable
         logging.disable(logging.ERROR)
         try:
@@ -138,7 +139,7 @@ def parsed(
 def model_class_of(gin_file: str | os.PathLike) -> type[Model]:
     """The architecture that a gin file's macro MODEL names, whatever else is still to be given."""
     with parsed([gin_file], required=False) as gin:
-        return gin.query_parameter("%MODEL").configurable.wrapped.__wrapped__  # what `register` was given
+        return gin.query_parameter("%MODEL").configurable.wrapped.__wrapped__  # the class given to `register`
 
 
 def run_gin(
@@ -148,7 +149,7 @@ def run_gin(
     search_paths: Sequence[str] = (),
     **fields: Any,
 ) -> Any:
-    """Trains as the gin files say; `fields` replace those of the `TrainConfig` (`evaluate`, `card`, `files`...).
+    """Trains by the gin files; `fields` replace those of the `TrainConfig` (`evaluate`, `card`, `files`...).
 
     Bindings are gin statements: `"TRAIN_STEPS = 100"`. Returns the `TrainResult`."""
     from lisax.training.train import train
@@ -208,17 +209,17 @@ def _task_module(gin_files: list[str], bindings: list[str], search_paths: Sequen
 
 
 def _bindings(gin: Any) -> dict[str, str]:
-    """What each name is bound to, in any scope, as text: `%MACRO`, or the last part of a configurable's name."""
+    """The value of each name, in any scope, as text: `%MACRO`, or the last part of a configurable's name."""
     bound: dict[str, str] = defaultdict(str)
-    # gin has no public way to list bindings; references stand in their texts as `%MACRO` and `@scope/module.Name()`.
+    # gin has no public way to list bindings; references are in their texts as `%MACRO` and `@scope/module.Name()`.
     for (scope, selector), values in gin.config._CONFIG.items():
         bound[f"%{scope}" if selector == "gin.macro" else selector.rpartition(".")[2]] += repr(values)
     return bound
 
 
 def _check_macros(gin: Any) -> None:
-    """Raises for a macro that nothing reads, unless a file of `gin_configs/` sets it for other runs; says which macros
-    of T5X change nothing here."""
+    """Raises for a macro that nothing reads, unless a file of `gin_configs/` sets it for other runs; logs the macros of
+    T5X that change nothing here."""
     bound = _bindings(gin)
     read = set(re.findall(r"%\w+", " ".join(bound.values())))
     unread = [name[1:] for name in bound if name.startswith("%") and name not in read and name != "%gin.REQUIRED"]
@@ -256,7 +257,7 @@ def _check_required(gin: Any, verb: str | None) -> None:
 
 @functools.cache
 def register_configurables() -> None:
-    """Names and fields that gin files may set: those of T5X where it has them."""
+    """Names and fields that gin files may set: those of T5X if it has them."""
     from lisax.devices import partitioning
     from lisax.models.decoding import Decoding
     from lisax.models.lora import Lora

@@ -1,7 +1,7 @@
 """`lisax eval` and `lisax infer`: a checkpoint on a seqio task; generated targets and likelihoods of given ones.
 
 Examples are read by a thread of their own, sorted by length in windows so that little of a batch is padding, and
-written window by window in their own order: an interrupted `lisax infer` goes on at the first unwritten window.
+written window by window in their own order: an interrupted `lisax infer` resumes at the first unwritten window.
 """
 
 from __future__ import annotations
@@ -114,8 +114,9 @@ class _Loaded:
 def infer(config: InferConfig) -> Path:
     """Writes `{task}-{mode}.jsonl` (with `-00000-of-00008` for shards) to `output_dir`; returns its path.
 
-    Lines are T5X's: {"inputs": {the pretokenized features}, "prediction": "…"} or {…, "score": -1.2}; with beams
-    "hypotheses" stand beside. A prediction of probabilities is {label: probability} where the task names its labels. The same call after an interruption goes on with what is written."""
+    Lines are T5X's: {"inputs": {the pretokenized features}, "prediction": "…"} or {…, "score": -1.2}; with beams also
+    "hypotheses". A prediction of probabilities is {label: probability} if the task names its labels. The same call
+    after an interruption resumes after the written lines."""
     loaded = _Loaded.of(config)
     shard = f"-{config.shard_id:05d}-of-{config.num_shards:05d}" if config.num_shards > 1 else ""
     path = place(config.output_dir) / f"{config.dataset.mixture_or_task_name}-{config.mode}.jsonl{shard}"
@@ -130,7 +131,7 @@ def infer(config: InferConfig) -> Path:
         nonlocal count
         count = done * loaded.run.window
         if done:
-            print(f"goes on after {count} lines of {path}", file=sys.stderr)
+            print(f"resumes after {count} lines of {path}", file=sys.stderr)
         numbered = enumerate(data.examples(loaded.dataset))
         mine = itertools.islice(numbered, config.shard_id, None, config.num_shards)
         with data.Prefetched(itertools.islice(mine, count, None), ahead=loaded.run.window) as examples:
@@ -214,7 +215,7 @@ def _target_text(row: dict, vocabulary: Any) -> str:
 
 
 def _readable(example: dict) -> dict[str, Any]:
-    """The pretokenized features of an example, or its token ids where it has none."""
+    """The pretokenized features of an example, or its token ids if it has none."""
     texts = {name: _plain(value) for name, value in example.items() if name.endswith("_pretokenized")}
     return texts or {"inputs": _plain(example["inputs"])}
 

@@ -1,4 +1,4 @@
-"""What a trained model of each kind does besides learning: predictions of a task, plans, and the program of its bundle.
+"""The uses of a trained model of each kind: predictions of a task, plans, and the program of its bundle.
 
 A kind's `Inference` is its half of `model_kinds.ModelKind`; `lisax infer`, `eval`, `plan` and `export` know no more.
 """
@@ -34,7 +34,7 @@ Numbered = tuple[int, dict]  # an example with its number in the task
 @dataclasses.dataclass(frozen=True)
 class TaskRun:
     """A model over a task: its parameters on the devices, TASK_FEATURE_LENGTHS, rows of a batch, and the vocabulary of
-    what it writes."""
+    its outputs."""
 
     model: Model
     loop: DeviceLoop
@@ -65,15 +65,15 @@ class Inference(Protocol):
         """Raises where `lisax eval` and `infer` have no use for such a model."""
 
     def predictions(self, run: TaskRun, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
-        """Of each window of examples, in order: {"prediction": …}, with more beside it."""
+        """Yields a list per window of examples, in order: {"prediction": …} with further fields."""
 
     def scores(self, run: TaskRun, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
-        """Of each window of examples, in order: {"score": log-likelihood of the targets}."""
+        """Yields a list per window of examples, in order: {"score": log-likelihood of the targets}."""
 
     def compiled(
         self, model: Model, what: str, lengths: Mapping[str, int], rows: int, partitioner: Partitioner, parameters: Any
     ) -> Any:
-        """The program "score" or "generate" compiled for shapes alone, for `lisax plan`."""
+        """The program "score" or "generate" compiled only for shapes, for `lisax plan`."""
 
     def exported(
         self, model: Model, parameters: Mapping[str, Any], text: Mapping[str, Any], vocabulary: Vocabulary
@@ -84,7 +84,7 @@ class Inference(Protocol):
 class TextToTextInference:
     """A T5's: it generates targets, or scores them; as a program it scores label words.
 
-    A prediction is the text; with beams "hypotheses" stand beside: [{"prediction", "score"}], best first."""
+    A prediction is the text; with beams also "hypotheses": [{"prediction", "score"}], best first."""
 
     needs: str | None = "words"
     scores_targets = True
@@ -173,10 +173,10 @@ def make_target_scorer(model: Model, partitioner: Partitioner) -> Callable[[Any,
 
 @dataclasses.dataclass(frozen=True)
 class ClaimInference:
-    """That of models that read several texts of a claim, by their scorer.
+    """The inference of models that read several texts of a claim, by their scorer.
 
-    `columns`: numbers that a task's targets have for each text. A prediction is the first of `fields`, the others
-    stand beside. `called` is the model in messages."""
+    `columns`: numbers that a task's targets have for each text. A prediction is the first of `fields`, the others are
+    further fields. `called` is the model in messages."""
 
     scorer: type[ClaimScorer]
     columns: int
@@ -222,7 +222,7 @@ class ClaimInference:
 
 
 class QuestionInference:
-    """That of dual encoders and readers, which answer no task: they are used over an index."""
+    """The inference of dual encoders and readers, which answer no task: they are used over an index."""
 
     needs: str | None = None
     scores_targets = False
@@ -240,17 +240,17 @@ class QuestionInference:
         self.check()
 
     def compiled(self, *_: Any) -> Any:
-        raise LisaxError("of dual encoders and readers training alone is planned: plan --program=train")
+        raise LisaxError("of dual encoders and readers only training is planned: plan --program=train")
 
     def exported(self, *_: Any) -> export.Exported:
         raise LisaxError("dual encoders and readers are not exported as programs")
 
 
 class EncoderInference(QuestionInference):
-    """That of an encoder alone, whose states what is built on it reads."""
+    """The inference of an encoder without a head, whose states the models on it read."""
 
     def check(self) -> None:
-        raise LisaxError("an encoder alone predicts nothing: give a model that is built on it")
+        raise LisaxError("an encoder without a head predicts nothing: give a model that is built on it")
 
     def compiled(self, *_: Any) -> Any:
         self.check()

@@ -1,5 +1,5 @@
-"""Every kind of model: its architecture, what it learns by, and how it is used once trained. To add one is to add it
-here; the architecture itself (`models.architectures`) brings its network."""
+"""Every kind of model: its architecture, its objective, and its inference. To add one is to add it here; the
+architecture itself (`models.architectures`) brings its network."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from lisax.training.objectives import (
 
 @dataclasses.dataclass(frozen=True)
 class ModelKind:
-    """`gin_module` is the module of its name in gin files, where that is not the architecture's `kind`."""
+    """`gin_module` is the module of its name in gin files, if it is not the architecture's `kind`."""
 
     config: type[Model]
     objective: Objective

@@ -1,4 +1,4 @@
-"""What models learn by: from parameters and a batch to losses and metrics. Everything here runs inside `jit`.
+"""The objectives of training: from parameters and a batch to losses and metrics. Everything here runs inside `jit`.
 
 An `Objective` is all that the training and evaluation steps know of a kind of model: see `model_kinds`.
 """
@@ -89,14 +89,14 @@ class Loss:
 
 
 class Objective(Protocol):
-    """What training asks of a kind of model. A target is what has a loss and a weight of its own."""
+    """The interface of a kind of model for training. A target has a loss and a weight of its own."""
 
     # Name of a metric -> the two of `sums` whose ratio it is.
     metrics: Mapping[str, tuple[str, str]]
     writes: bool  # targets are tokens; others' are classes or places
 
     def weights(self, model: Any, batch: Batch) -> Array:
-        """Float32 of any shape, one of each target of the batch; what the loss is normalised by."""
+        """Float32 of any shape, one of each target of the batch; the normaliser of the loss."""
 
     def __call__(
         self, model: Any, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
@@ -174,7 +174,7 @@ class Fusion:
         )
         probabilities = table_fusion.probabilities(model.objective, fused)
         truth, relevance = table_truth.truth(probabilities), table_truth.relevance(probabilities)
-        # Only a gold table says which verdict is right.
+        # Only a gold table determines the right verdict.
         gold = targets >= TRUE
         decided = jnp.any(gold, axis=-1)
         verdict = jnp.where(jnp.any(targets == TRUE, axis=-1), truth[:, 0] > truth[:, 1], truth[:, 0] < truth[:, 1])
@@ -216,7 +216,7 @@ class Pointer:
     `targets` are COLUMNS numbers of each, see `pointer_loss.gold_of`. A target of the loss is a row, one claim.
 
     Metrics are of the likeliest pointers step by step: `recall` is the share of claims with an evidence set for which
-    a whole one was pointed to, `score` that of all claims whose label is right, with such a set where it needs one."""
+    a whole one was pointed to, `score` that of all claims whose label is right, with such a set if it needs one."""
 
     metrics = {
         "loss": ("loss", "learned"),
@@ -289,7 +289,7 @@ class Pointer:
 
 class Contrast:
     """The dual encoder's: each question's positive passage among the passages of the whole batch, on all devices
-    (of a microbatch, where there are several). `targets` are the classes of `dual_encoder`, the positive first."""
+    (of a microbatch, if there are several). `targets` are the classes of `dual_encoder`, the positive first."""
 
     metrics = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
     writes = False
@@ -411,7 +411,7 @@ class Pointing:
         )
         spans, weights = targets.reshape(len(targets), -1, 2), self.weights(model, batch)
         best = jnp.argmax(logits, axis=1)  # [rows, 2]
-        # (0, 0) fills up the places and is no answer's, though a model may point there.
+        # (0, 0) fills up the places and is not an answer's, though a model may point there.
         right = jnp.any(jnp.all(spans == best[:, None], axis=-1) & jnp.any(spans > 0, axis=-1), axis=-1)
         return {
             name: jnp.sum(value).astype(jnp.float32)
@@ -436,7 +436,7 @@ class Pointing:
 
 
 class Untrained:
-    """That of an encoder alone, which learns under what is built on it."""
+    """The objective of an encoder without a head, which learns only under one."""
 
     metrics = {"loss": ("loss", "learned")}
     writes = False
@@ -455,7 +455,7 @@ class Untrained:
 
     def _nothing_to_learn(self) -> LisaxError:
         return LisaxError(
-            "an encoder alone has nothing to learn: give the gin file of a model that is built on it after its own, such "
+            "an encoder without a head has nothing to learn: give the gin file of a model that is built on it after its own, such "
             "as models/pair.gin"
         )
 

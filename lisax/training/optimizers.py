@@ -2,8 +2,8 @@
 
 An optimizer has `init(parameters) -> slots` and `update(...) -> (parameters, slots)`. Slots are a tree like
 the parameters' whose leaves are dicts of arrays, so that a checkpoint names them as T5X does:
-`encoder/layers_0/attention/query/kernel/v_row`. Of a parameter that stacks the layers of a scan, each layer is updated
-by itself; Adafactor's slots of it are shaped as T5X's logical factor rules shape them (`stacked_slots`).
+`encoder/layers_0/attention/query/kernel/v_row`. Each layer of a parameter that stacks the layers of a scan is updated
+separately; Adafactor's slots of it are shaped as T5X's logical factor rules shape them (`stacked_slots`).
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class Adafactor:
         )
 
     def _factored_axes(self, path: Sequence[str], shape: tuple[int, ...]) -> tuple[int, int] | None:
-        """The axes that `v_row` and `v_col` keep, or None where the second moment is kept whole.
+        """The axes that `v_row` and `v_col` keep, or None if the second moment is kept whole.
 
-        Of a matrix the smaller and the larger, if both are large; of stacked matrices, whatever their size, those that
-        T5X calls row and column."""
+        Of a matrix the smaller and the larger, if both are large; of stacked matrices, whatever their size, the axes
+        that T5X calls row and column."""
         if not self.factored or len(shape) < 2:
             return None
         if is_stacked(path):
@@ -108,7 +108,7 @@ class Adafactor:
             row, column = axes
             new["v_row"] = decay * slot["v_row"] + (1.0 - decay) * jnp.mean(squared, axis=column)
             new["v_col"] = decay * slot["v_col"] + (1.0 - decay) * jnp.mean(squared, axis=row)
-            kept = row - (column < row)  # where `row` stands once `column` is averaged away
+            kept = row - (column < row)  # the axis of `row` once `column` is averaged away
             rows = new["v_row"] / jnp.mean(new["v_row"], axis=kept, keepdims=True)
             update = gradient * (
                 jnp.expand_dims(jax.lax.rsqrt(rows), column) * jnp.expand_dims(jax.lax.rsqrt(new["v_col"]), row)
@@ -127,7 +127,7 @@ class Adafactor:
 
 @dataclasses.dataclass(frozen=True)
 class AdamW:
-    """optax's AdamW; slots `mu` and `nu` beside each parameter."""
+    """optax's AdamW; slots `mu` and `nu` per parameter."""
 
     beta1: float = 0.9
     beta2: float = 0.999

@@ -1,7 +1,7 @@
-"""When a run is to end before its last step: SIGTERM, Ctrl-C, or a machine of Google's that says that it will go.
+"""When a run is to end before its last step: SIGTERM, Ctrl-C, or the maintenance notice of a machine of Google's.
 
-A notice becomes SIGTERM to this process, and so does Ctrl-C to one of several processes: SIGTERM to any process is what
-JAX tells all of them (`hosts.asked_to_stop`)."""
+A notice becomes SIGTERM to this process, and so does Ctrl-C to one of several processes: JAX passes SIGTERM to any
+process on to all of them (`hosts.asked_to_stop`)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ import jax
 
 from lisax.devices import hosts
 
-TERMINATED = 128 + signal.SIGTERM  # the exit status of a run that SIGTERM stopped: what comes after it must not begin
+TERMINATED = 128 + signal.SIGTERM  # the exit status of a run that SIGTERM stopped: the next command must not begin
 POLL_SECONDS, ANSWER_SECONDS = 5, 5
-# A machine that is moved to another host while it runs says MIGRATE_ON_HOST_MAINTENANCE, and training goes on there.
+# A machine that is moved to another host while it runs reports MIGRATE_ON_HOST_MAINTENANCE, and training continues
+# there.
 ENDS = "TERMINATE_ON_HOST_MAINTENANCE"
-PRODUCT = Path("/sys/class/dmi/id/product_name")  # what the machine is, as its firmware tells Linux
+PRODUCT = Path("/sys/class/dmi/id/product_name")  # the kind of machine, from its firmware
 
 
 class Stopped(BaseException):
@@ -68,7 +69,7 @@ class Stopper:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """For work that cannot `check`: in it, a signal to the one process of a run raises `Stopped` where it arrives.
+        """A context for work that cannot `check`: in it, a signal to the one process of a run raises `Stopped` at once.
         Several processes finish it."""
         self.check()
         self._at_once = jax.process_count() == 1
@@ -88,7 +89,7 @@ class Stopper:
 
     def _listen(self, host: str) -> None:
         """A run that begins between the notice of a maintenance and its beginning trains until the machine sends SIGTERM:
-        that may be an hour, and whoever starts runs again would start it in vain all the while."""
+        that may be an hour, and a supervisor that restarts runs would start it in vain all the while."""
         known = _told(host, "maintenance-event")
         while not self._closed.is_set():
             event, preempted = _told(host, "maintenance-event"), _told(host, "preempted") == "TRUE"
@@ -101,7 +102,7 @@ class Stopper:
 
 
 def metadata_host() -> str | None:
-    """Where a machine of Google's learns what will become of it; None on others, which are asked nothing.
+    """The address of a Google machine's metadata server; None on others, which are not queried.
 
     GCE_METADATA_HOST replaces it, as in Google's own libraries."""
     if host := os.environ.get("GCE_METADATA_HOST"):
@@ -113,7 +114,7 @@ def metadata_host() -> str | None:
 
 
 def _told(host: str, name: str) -> str | None:
-    """A value of this machine's metadata; None where there is no answer."""
+    """A value of this machine's metadata; None if there is no answer."""
     request = urllib.request.Request(
         f"http://{host}/computeMetadata/v1/instance/{name}", headers={"Metadata-Flavor": "Google"}
     )

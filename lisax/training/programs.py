@@ -1,5 +1,5 @@
 """A scorer as a StableHLO program for other runtimes, for any batch and length: token ids -> logits of the label words,
-what table fusion returns for a claim's tables, or what a pointer points to among its candidates.
+the result of table fusion for a claim's tables, or the pointers to its candidates.
 
 It is lowered once for CPU, CUDA and TPU. Parameters are an input: as constants they would be stored a second time, and
 above 2 GiB not at all.

@@ -1,4 +1,4 @@
-"""Where a run starts: its own newest checkpoint, an initial checkpoint, or fresh parameters."""
+"""The start of a run: its own newest checkpoint, an initial checkpoint, or fresh parameters."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from lisax.weights.train_state import TrainState
 
 @dataclasses.dataclass
 class Start:
-    """Where a run begins: its state, the step it ends at, and the content of `model.json` but for the step.
+    """The beginning of a run: its state, the step it ends at, and the content of `model.json` but for the step.
 
-    With an adapter, the state has what is trained, and `kept` the backbone's parameters."""
+    With an adapter, the state has the trained parameters, and `kept` the backbone's parameters."""
 
     state: TrainState
     total_steps: int
@@ -73,9 +73,9 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
 def _begin_adapter(
     config: TrainConfig, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
 ) -> Start:
-    """Of an adapter beside the initial checkpoint, which is read whether the run is new or continues. Where the initial
-    checkpoint holds an adapter that is made in the same way, that one is trained further, with a fresh head where its own
-    tells other classes apart."""
+    """The start of an adapter on the initial checkpoint, which is read whether the run is new or continues. Where the
+    initial checkpoint holds an adapter that is made in the same way, that one is trained further, with a fresh head if
+    its own has other classes."""
     tell = (lambda _: None) if complete_steps(config.model_dir) else say
     earlier = _earlier_adapter(config)
     start = _from_initial(
@@ -110,7 +110,7 @@ def _earlier_adapter(config: TrainConfig) -> Checkpoint | None:
 
 
 def _beside(adapter: Checkpoint, config: TrainConfig) -> TrainConfig:
-    """`config` with the initial checkpoint that the adapter was trained beside."""
+    """`config` with the initial checkpoint that the adapter was trained on."""
     check_base(adapter, open_checkpoint(adapter.card["adapter"]["base"]))
     restore = dataclasses.replace(config.checkpoint.restore, path=adapter.card["adapter"]["base"])
     return dataclasses.replace(config, checkpoint=dataclasses.replace(config.checkpoint, restore=restore))
@@ -119,7 +119,7 @@ def _beside(adapter: Checkpoint, config: TrainConfig) -> TrainConfig:
 def _own(
     config: TrainConfig, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
 ) -> Start | None:
-    """Of the run's newest checkpoint; None where it has none."""
+    """Starts from the run's newest checkpoint; None if it has none."""
     state = restore_own(config.model_dir, expected, partitioner, say)
     if state is None:
         return None
@@ -128,7 +128,7 @@ def _own(
     new = _card(config, training["first_step"], training["slots_first_step"])
     if card.get("adapter") != new.get("adapter"):
         raise LisaxError(
-            f"{config.model_dir} was begun with the adapter {card.get('adapter')}, and is to go on with "
+            f"{config.model_dir} was begun with the adapter {card.get('adapter')}, and is to continue with "
             f"{new.get('adapter')}: continue with the same one, or choose another MODEL_DIR"
         )
     for name in ("data", "random_seed"):
@@ -149,7 +149,7 @@ def _from_initial(
     *,
     slots: bool = True,
 ) -> Start:
-    """Of the initial checkpoint. Without `slots` the state has none."""
+    """Starts from the initial checkpoint. Without `slots` the state has none."""
     folder, restore = initial_folder(config), config.checkpoint.restore
     optimizer = restore.restore_optimizer if slots else False
     state, with_slots = restore_initial(open_checkpoint(folder), expected, partitioner, optimizer=optimizer)
@@ -163,7 +163,7 @@ def _from_initial(
         copied = {name: {inner: state.parameters[part]} for name, (inner, part) in copies.items() if name in own}
         fresh = sorted(own - copied.keys())
         say(
-            f"{folder} has the backbone alone: "
+            f"{folder} has only the backbone: "
             + "; ".join(
                 [
                     *(f"{name} begins fresh" for name in fresh),
@@ -187,9 +187,9 @@ def _from_initial(
 
 def _own_card(config: TrainConfig, folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """`model.json` of the run's checkpoint. One that T5X wrote has none: it is made of the configuration, whose
-    parameters the checkpoint was seen to have, and put beside it, so that every verb can read it.
+    parameters the checkpoint was seen to have, and put next to it, so that every verb can read it.
 
-    T5X's second moments decay by the step since 0; where its data was is not known, so ours begins."""
+    T5X's second moments decay by the step since 0; the place of its data is not known, so ours begins."""
     foreign = not (folder / MODEL_JSON).is_file()
     hosts.wait_for_all("looked for model.json")
     if foreign:
@@ -200,7 +200,7 @@ def _own_card(config: TrainConfig, folder: Path, say: Callable[[str], None]) -> 
                     with atomic_write(folder / name, "wb") as file:
                         file.write(content)
             write_json(folder / MODEL_JSON, {**_card(config, step, 0), "step": step})
-        say(f"{folder} has no {MODEL_JSON}, as T5X leaves it: written from the configuration; the data begins anew")
+        say(f"{folder} has no {MODEL_JSON}, as T5X leaves it: written from the configuration; the data begins again")
     hosts.wait_for_all("wrote model.json")
     return read_card(folder)
 
@@ -211,8 +211,8 @@ def _initial(config: TrainConfig) -> TrainState:
 
 
 def _fresh(config: TrainConfig, partitioner: Partitioner) -> TrainState:
-    """On accelerators drawn where it is kept, in one program; on a CPU that takes longer to compile than the training
-    step of T5 small."""
+    """Drawn on accelerators in its place, in one program; on a CPU that takes longer to compile than the training step
+    of T5 small."""
     fresh = functools.partial(_initial, config)
     if jax.default_backend() == "cpu":
         return partitioner.place_state(fresh())
@@ -255,7 +255,7 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
 
 
 def _adapter_card(config: TrainConfig) -> dict[str, Any]:
-    """What has to be known to use the adapter: its own settings, and the model that it stands beside."""
+    """The fields needed to use the adapter: its own settings, and its backbone."""
     if (earlier := _earlier_adapter(config)) is not None:
         return dict(earlier.card["adapter"])
     path, folder = config.checkpoint.restore.path, initial_folder(config)

@@ -33,12 +33,12 @@ def make_train_step(
     normalize_each: bool = False,
     adapter: Lora | None = None,
 ) -> Callable:
-    """The compiled (state, batch) -> (state, metrics), or with an adapter, whose state is trained beside parameters that
-    are kept, (state, batch, kept) -> (state, metrics). The state given is donated: do not use it again.
+    """The compiled (state, batch) -> (state, metrics), or with an adapter, whose state is trained while other
+    parameters are kept, (state, batch, kept) -> (state, metrics). The state given is donated: do not use it again.
 
     `microbatches` and `normalize_each` are `Trainer.num_microbatches` and `Trainer.normalize_each_microbatch`.
 
-    Dropout depends on (seed, step) alone, so that a resumed run repeats it. Metrics are the objective's sums with
+    Dropout depends only on (seed, step), so that a resumed run repeats it. Metrics are the objective's sums with
     `learning_rate` and `gradient_norm`."""
     objective = kind_of(model).objective
 

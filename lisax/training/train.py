@@ -1,4 +1,4 @@
-"""The training loop: `train(config)` trains, evaluates, logs and saves, and continues what was interrupted."""
+"""The training loop: `train(config)` trains, evaluates, logs and saves, and continues an interrupted run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = ["TrainConfig", "TrainResult", "Trainer", "evaluate_batches", "train"]
 @dataclasses.dataclass(frozen=True)
 class TrainResult:
     step: int
-    parameters: Any  # on device, those of `step`, with adapters beside their kernels
+    parameters: Any  # on device, those of `step`, with adapters next to their kernels
     model_dir: Path
     metrics: dict[str, float]  # of the last evaluation
     latest: Path | None
@@ -55,7 +55,7 @@ class TrainResult:
 
     @property
     def checkpoint(self) -> Path | None:
-        """The checkpoint to use: the best where there is one, else the newest."""
+        """The checkpoint to use: the best if there is one, else the newest."""
         return self.best or self.latest
 
 
@@ -63,9 +63,9 @@ def train(config: TrainConfig) -> TrainResult:
     """Trains, or continues, until the last step; evaluates, logs and saves on the way.
 
     SIGTERM, a notice that this machine will go, and Ctrl-C save first, also in the middle of an evaluation, and then raise
-    SystemExit(143), a shell's status of what SIGTERM ended, and KeyboardInterrupt; of several processes one is enough to
-    stop all. The same call again continues, with the same losses and evaluations as if it had never stopped. A second
-    Ctrl-C does not wait. While another process trains in MODEL_DIR, an error."""
+    SystemExit(143), a shell's status after SIGTERM, and KeyboardInterrupt; of several processes one is enough to stop
+    all. The same call again continues, with the same losses and evaluations as if it had never stopped. A second Ctrl-C
+    does not wait. Raises an error while another process trains in MODEL_DIR."""
     started = time.perf_counter()
     partitioner = config.partitioner.over(jax.devices())
     check(config, partitioner)
@@ -74,6 +74,7 @@ def train(config: TrainConfig) -> TrainResult:
 
 
 def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> TrainResult:
+    # --- Start ----------------------------------------------------------------------------
     progress = Progress(0)
     run = begin(config, partitioner, progress.say)
     state, first_step, total = run.state, int(run.state.step), run.total_steps
@@ -94,6 +95,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
         f"{jax.default_backend()} device(s), steps {first_step} to {total}"
     )
 
+    # --- Step, data and logs --------------------------------------------------------------
     microbatches = config.trainer.num_microbatches or 1
     train_step = make_train_step(
         config.model,
@@ -107,7 +109,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
         partitioner=partitioner,
         adapter=config.adapter,
     )
-    # What the encoder says of a text does not change where it is not trained.
+    # The vector of a text does not change if the encoder is not trained.
     evaluator.kept = kept = kept_for(config.model, run.whole(state.parameters))
     source = config.train_data if callable(config.train_data) else data.train_source(config.train_data)
     files = side_files(config)
@@ -132,6 +134,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
         progress.say(f"step {step}  dev  " + "  ".join(f"{k} {v:.4f}" for k, v in metrics.items()))
         return metrics
 
+    # --- Loop -----------------------------------------------------------------------------
     skip = first_step - card["training"]["first_step"]
     try:
         with (
@@ -146,6 +149,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                     writer.add_metrics(step, metrics)
                 while step < total and not waiting.ended(step):
                     stopper.check()
+                    # --- Batch ------------------------------------------------------------
                     try:
                         batch = next(batches)
                     except StopIteration:
@@ -159,6 +163,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                         progress.say("compiling the training step, which can take minutes")
                         train_step = train_step.lower(state, placed, run.kept).compile()
                         hosts.wait_for_all("compiled")
+                    # --- Step -------------------------------------------------------------
                     state, step_metrics = train_step(state, placed, run.kept)
                     step, metrics = step + 1, {}
                     meter.add(step_metrics)
@@ -166,6 +171,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                         jax.block_until_ready(step_metrics)  # compilation is not part of the speed
                         progress.say(f"first step after {time.perf_counter() - started:.1f} s")
                         meter.run()
+                    # --- Log, evaluate, save ----------------------------------------------
                     if step % config.log_period == 0 or step == total:
                         flush()
                     due = _evaluates(config, step, total)
@@ -182,6 +188,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                 if step < total:
                     progress.say(f"ends at step {step} of {total}: not better since step {waiting.best_step}")
                 stopper.check()
+            # --- Stopped: save, and log where ---------------------------------------------
             except Stopped:
                 flush()
                 log.sync()
@@ -213,7 +220,7 @@ def _evaluates(config: TrainConfig, step: int, total: int) -> bool:
 
 
 class _Patience:
-    """Says when training has not become better for too long (early stopping)."""
+    """Detects that training has not become better for too long (early stopping)."""
 
     def __init__(self, config: TrainConfig):
         self._config, self._best, self.best_step = config, None, None

@@ -1,4 +1,4 @@
-"""What a training run is, and what can be known to be wrong with it before anything slow happens."""
+"""The configuration of a training run, and checks of it before anything slow happens."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Trainer:
     """How a step is taken. `num_microbatches` slices of a batch have their gradients summed.
 
     The sum is the gradient of the whole batch. With `normalize_each_microbatch` it is T5X's: each slice's loss is
-    divided by its own LOSS_NORMALIZING_FACTOR, that of its own target tokens where that is NUM_REAL_TARGET_TOKENS, so
-    that slices with few tokens weigh more and the sum is that of so many means."""
+    divided by its own LOSS_NORMALIZING_FACTOR, that of its own target tokens for NUM_REAL_TARGET_TOKENS, so that slices
+    with few tokens weigh more and the sum is a sum of means."""
 
     num_microbatches: int | None = None
     normalize_each_microbatch: bool = False
@@ -42,7 +42,7 @@ class TrainConfig:
     Steps are absolute, those of the initial checkpoint included, unless `relative_steps` is given instead.
     With an `adapter`, the backbone of the initial checkpoint stays as it is, and the adapter is trained and saved.
     `evaluate(parameters, step)` adds metrics of the caller's to those of `dev_data`; it must not keep the
-    parameters. `card` is written into `model.json`; `files` (name -> bytes) beside it.
+    parameters. `card` is written into `model.json`; `files` (name -> bytes) next to it.
     """
 
     model: Model

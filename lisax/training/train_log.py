@@ -1,4 +1,4 @@
-"""What a run tells: `train_log.jsonl`, TensorBoard scalars, a progress line."""
+"""The logs of a run: `train_log.jsonl`, TensorBoard scalars, a progress line."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ class TrainLog:
         except OSError as error:
             raise LisaxError(
                 f"{writing} could not be written: {error.strerror}. Check that the disk has room; "
-                "the checkpoints are whole, and the same command goes on from the newest"
+                "the checkpoints are whole, and the same command resumes from the newest"
             ) from error
 
         if time.monotonic() - self._sent > SENDING_SECONDS:
             self.sync()
 
     def sync(self) -> None:
-        """Sends what a bucket does not have yet; files on this machine are written already."""
+        """Sends the lines that a bucket does not have yet; files on this machine are written already."""
         if self._silent:
             return
         for file in (self._log, *self._events.values()):
@@ -100,7 +100,7 @@ class TrainLog:
         if self._silent:
             return
         for file in (self._log, *self._events.values()):
-            with contextlib.suppress(OSError):  # what could not be written has been told by `write`
+            with contextlib.suppress(OSError):  # `write` has reported the lines that could not be written
                 file.close()
 
 
@@ -124,7 +124,7 @@ class Meter:
     """Gathers metrics that are still on the device and turns them into scalars every few steps.
 
     The host waits for the device only in `flush`, and in `add` for the step before last: that much
-    run-ahead keeps the device busy and bounds what is queued."""
+    run-ahead keeps the device busy and bounds the queue."""
 
     def __init__(self, ratios: Mapping[str, tuple[str, str]]):
         self._ratios = ratios
@@ -155,7 +155,7 @@ class Meter:
 
     def flush(self, step: int) -> dict[str, float] | None:
         """Scalars of the steps since the last flush, the last of which is `step`; None if there were none.
-        Rates are left out where no step was timed.
+        Rates are left out if no step was timed.
 
         A loss that is not a number is an error."""
         if not self._pending:

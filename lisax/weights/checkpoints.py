@@ -1,10 +1,10 @@
 """Checkpoint folders: `MODEL_DIR/checkpoint_{step}/state`, T5X's Orbax layout, written in the background.
 
-Beside `state` stand `model.json` (architecture, vocabulary digest, what the caller adds), the vocabulary, the
-operative gin and `metrics.json`, so that a checkpoint folder is whole when copied alone. Orbax renames `state`
-into place when everything is on disk: a folder without it is the rest of an interrupted save. In a bucket nothing is
-renamed: there a checkpoint counts once `state` holds Orbax's `commit_success.txt`, which is written when all hosts have
-written all else, and removed first.
+Next to `state` are `model.json` (architecture, vocabulary digest, the caller's fields), the vocabulary, the operative
+gin and `metrics.json`, so that a checkpoint folder is whole when copied on its own. Orbax renames `state` into place
+when everything is on disk: a folder without it is the rest of an interrupted save. In a bucket nothing is renamed:
+there a checkpoint counts once `state` holds Orbax's `commit_success.txt`, which is written when all hosts have written
+all else, and removed first.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class SaveCheckpointConfig:
 
 @dataclasses.dataclass(frozen=True)
 class RestoreCheckpointConfig:
-    """What a fresh run starts from. A run that has checkpoints of its own continues those instead.
+    """The start of a fresh run. A run that has checkpoints of its own continues those instead.
 
     `path`: a checkpoint folder, or a MODEL_DIR whose best (else newest) checkpoint is meant; `mode="latest"`
     takes its newest. T5X's list of one path is that path, and its empty list none. The step continues from the checkpoint, as in T5X, unless `restore_step` is False.
-    `restore_optimizer`: None restores slots where they are present and fit."""
+    `restore_optimizer`: None restores slots if they are present and fit."""
 
     path: str | Sequence[str] | None = None
     mode: str = "specific"
@@ -118,7 +118,7 @@ def latest_checkpoint(model_dir: str | os.PathLike) -> Path | None:
 
 def best_checkpoint(model_dir: str | os.PathLike) -> Path | None:
     """The checkpoint that was chosen (`write_chosen`), or else the one best on the metric that training chose by, of
-    equals the earliest; None where no checkpoint has one."""
+    equals the earliest; None if no checkpoint has one."""
     if (chosen := _chosen(model_dir)) is not None:
         return chosen
     best, best_value = None, None
@@ -200,14 +200,14 @@ def read_card(path: str | os.PathLike) -> ModelCard:
 
 
 def write_fitted(model_dir: Path, fields: Mapping[str, Any]) -> None:
-    """Writes what was fitted for the best checkpoint of a MODEL_DIR once that was trained: fields of `model.json`, which
-    whoever reads that finds there, and which a bundle made of the checkpoint has."""
+    """Writes the values fitted for the best checkpoint of a MODEL_DIR after its training: fields of `model.json`, which
+    a bundle made of the checkpoint has too."""
     write_json(model_dir / FITTED, {"checkpoint": resolve_checkpoint(model_dir).name, **fields})
 
 
 def add_fitted(path: str | os.PathLike, fields: Mapping[str, Any]) -> Path:
-    """Adds what was fitted for the checkpoint or bundle that `path` means to what was fitted before; returns the file:
-    `FITTED` of a checkpoint's MODEL_DIR, a bundle's own `model.json`."""
+    """Adds values fitted for the checkpoint or bundle that `path` means to the earlier ones; returns the file: `FITTED`
+    of a checkpoint's MODEL_DIR, a bundle's own `model.json`."""
     folder = resolve_checkpoint(path)
     if kind_of(folder) is Kind.BUNDLE:
         file, found = folder / MODEL_JSON, read_object(folder / MODEL_JSON)
@@ -235,7 +235,7 @@ def _folders(model_dir: str | os.PathLike) -> list[tuple[int, Path]]:
 class CheckpointWriter:
     """Saves to MODEL_DIR in the background; a context manager that waits for the last save.
 
-    `card` is the content of `model.json` but for the step; `files` maps names to bytes put beside it."""
+    `card` is the content of `model.json` but for the step; `files` maps names to bytes put next to it."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class CheckpointWriter:
         self._config, self._card, self._files = config, card, files
         self._save_args = ocp.args.PyTreeSave
         self._orbax = ocp.AsyncCheckpointer(ocp.PyTreeCheckpointHandler())
-        self._folder = self._model_dir  # what is being saved
+        self._folder = self._model_dir  # the checkpoint that is being saved
         self._quiet = saving_quietly()
 
     def __enter__(self) -> CheckpointWriter:
@@ -261,7 +261,7 @@ class CheckpointWriter:
         try:
             self.wait()
         except LisaxError:
-            if kind is None:  # otherwise the error that ended the run is the one to tell
+            if kind is None:  # otherwise the error that ended the run is the one to report
                 raise
         finally:
             self._orbax.close()
@@ -346,7 +346,7 @@ def state_tree(state: TrainState) -> dict[str, Any]:
 
 
 def remove_incomplete(model_dir: str | os.PathLike, after: int | None) -> list[Path]:
-    """Removes what interrupted saves left, and all checkpoints after step `after` if one is given.
+    """Removes the rests of interrupted saves, and all checkpoints after step `after` if one is given.
 
     Those in T5X's native layout were not saved by us, and stay."""
     if not hosts.is_first():
@@ -371,7 +371,7 @@ def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """What `flatten` flattened: {"encoder/…/kernel": leaf} as nested dicts."""
+    """The inverse of `flatten`: {"encoder/…/kernel": leaf} as nested dicts."""
     tree: dict[str, Any] = {}
     for name, leaf in flat.items():
         *parents, last = name.split("/")

@@ -2,7 +2,7 @@
 
 The client keeps them in its cache (`HF_HOME`) and honours its settings: `HF_TOKEN`, `HF_ENDPOINT`, `HF_HUB_OFFLINE`.
 Only files that run no code are fetched. Weights whose sha256 the Hub publishes are checked once, when they arrive. Of a
-model whose weights are pickled alone, the safetensors are taken that the Hub's own converter has proposed for it
+model with only pickled weights, the safetensors are taken that the Hub's own converter has proposed for it
 (`refs/pr/N`), if they are of its present state.
 """
 
@@ -29,11 +29,11 @@ _REFERENCE = re.compile(r"hf:([\w.-]+/[\w.-]+)(?:@(?!/)(?!.*(?:\.\.|//))([\w./-]
 
 
 def get(reference: str, say: Callable[[str], None] | None = None) -> Path:
-    """The folder of a model of the Hub, complete; what is not in the cache is downloaded.
+    """The folder of a model of the Hub, complete; missing files are downloaded.
 
     LisaxError if the reference, the repository or its revision does not exist, it needs a token, it has no weights in
     safetensors, or the Hub cannot be reached and the cache has no whole copy. DataError if weights have another sha256
-    than the Hub says: then they are removed."""
+    than the Hub's: then they are removed."""
     match = _REFERENCE.fullmatch(reference)
     if match is None:
         raise LisaxError(f"'{reference}' names no model of the Hub: expected hf:OWNER/NAME or hf:OWNER/NAME@REVISION")
@@ -82,8 +82,8 @@ def _has_weights(folder: Path) -> bool:
 
 
 def _converted(repository: str, cache: Path) -> str | None:
-    """The revision with the weights that the Hub's converter proposes: one that is open and based on the newest commit, or,
-    where nobody can be asked, one that is in the cache. None where there is none."""
+    """The revision with the weights that the Hub's converter proposes: one that is open and based on the newest commit,
+    or, without a network, one that is in the cache. None if there is none."""
     from huggingface_hub import HfApi, errors
 
     api = HfApi()
@@ -104,12 +104,12 @@ def _converted(repository: str, cache: Path) -> str | None:
 
 
 def _fetched(reference: str, repository: str, revision: str, blobs: Path) -> Path:
-    """The folder of a revision; LisaxError where it cannot be had."""
+    """The folder of a revision; raises LisaxError if it cannot be fetched."""
     from huggingface_hub import constants, errors, snapshot_download
     from huggingface_hub.utils import tqdm
 
     class Bars(tqdm):
-        """On the stream that leaves their control characters as they are."""
+        """Prints on the stream that leaves control characters unchanged."""
 
         def __init__(self, *given, **named):
             super().__init__(*given, **{**named, "file": sys.__stderr__})
@@ -133,10 +133,10 @@ def _fetched(reference: str, repository: str, revision: str, blobs: Path) -> Pat
         if isinstance(error.__cause__, errors.HfHubHTTPError):
             why = f"the Hub answers: {str(error.__cause__).splitlines()[0]}"
         raise LisaxError(
-            f"{reference} is not whole in the cache, and {why}. Download it where there is a network, with "
+            f"{reference} is not whole in the cache, and {why}. Download it with a network, with "
             f"`lisax models get {reference}`, and copy {blobs.parent}"
         ) from None
-    except (errors.HTTPError, OSError) as error:  # HTTPError: what the client's own HTTP library raises too
+    except (errors.HTTPError, OSError) as error:  # HTTPError: the client's own HTTP library raises these too
         raise LisaxError(
             f"{reference} could not be fetched: {str(error).splitlines()[0]}. Run the same command again"
         ) from None
@@ -154,6 +154,6 @@ def _check(folder: Path, before: set[Path]) -> None:
             blob.unlink()
             path.unlink()
             raise DataError(
-                f"its sha256 is {found}, and the Hub says {blob.name}: it is removed, run the same command again",
+                f"its sha256 is {found}, and the Hub's is {blob.name}: it is removed, run the same command again",
                 path=path,
             )

@@ -1,4 +1,5 @@
-"""What the Hub, or a server in its place, answers to its client: read with bounds, and only what was looked at is passed on.
+"""Answers of the Hub, or of a server in its place, to its client: read with bounds, and only checked values are passed
+on.
 
 The client makes paths of its cache from ETags, commits and names of files, and trusts the shape of all JSON."""
 
@@ -24,7 +25,8 @@ _WAITS = ("retry-after", "ratelimit")  # headers by which a server chooses how l
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """While it is open, the client checks what it receives. Raises AnswerError for what cannot be of the Hub."""
+    """While it is open, the client checks the answers that it receives. Raises AnswerError for an answer that cannot be
+    the Hub's."""
     from huggingface_hub import set_client_factory
     from huggingface_hub.utils import _http
 
@@ -79,7 +81,7 @@ def _check_headers(response: Any, url: str) -> None:
 
 
 def _announced(response: Any, sizes: dict[str, int], url: str) -> Bounds:
-    """The bounds of a file's content, whose size the model's description says."""
+    """The bounds of a file's content, whose size is in the model's description."""
     size = sizes.get(re.sub(r".*?/resolve/[^/]+/", "", response.url.path), FILES.size)
     whole = "Content-Length" if response.status_code == 200 else ""
     found = response.headers.get("X-Linked-Size") or response.headers.get(whole, "0")
@@ -113,7 +115,7 @@ def _looked_at(content: bytes, path: str, url: str, sizes: dict[str, int]) -> by
 def _file(row: dict, url: str) -> dict:
     kind, path = _field(row, "type", str, url), _field(row, "path", str, url)
     if not path.isprintable() or "\\" in path or {"", ".", ".."} & set(path.split("/")):
-        raise AnswerError(f"{url} names a file {path[:80]!r}, which is no path in a repository")
+        raise AnswerError(f"{url} names a file {path[:80]!r}, which is not a path in a repository")
     oid = _hex(_field(row, "oid", str, url), url, "oid")
     found = {"type": "directory" if kind == "directory" else "file", "path": path, "oid": oid}
     found["size"] = _size(row, url)

@@ -39,11 +39,11 @@ from lisax.models.fields import (
 from lisax.weights.interop.kinds import MODEL_JSON, VOCABULARY_NAME, vocabulary_in
 from lisax.weights.pretrained import folder_of
 
-# In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name} with "decision",
+# In a MODEL_DIR: the values fitted on held-out data for one of its checkpoints, {"checkpoint": name} with "decision",
 # "fusion", "reranks", "calibration", "columns", "sentences" or "answers".
 FITTED = "fitted.json"
 TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
-# What is read of it, where it is there. Other fields are kept, and nothing is done with them.
+# The fields that are read, if present. Other fields are kept and not used.
 FIELDS: Kinds = {
     "text": {
         "family": Text(100),
@@ -67,7 +67,7 @@ FIELDS: Kinds = {
         "file": Text(255),
         "sha256": Text(64),
     },
-    # Of a checkpoint that holds an adapter; `base` is the model that it was trained beside, by name or path.
+    # The fields of an adapter; `base` is its backbone, by name or path.
     "adapter": {**LORA, "base": Text(4096), "base_sha256": Maybe(Text(64))},
     # Slots of a checkpoint whose step was not taken over are older than the run.
     "training": {"first_step": STEP, "slots_first_step": Whole(-(1 << 40), 1 << 40)},
@@ -93,18 +93,18 @@ FIELDS: Kinds = {
 
 @dataclasses.dataclass(frozen=True)
 class ModelCard(Mapping[str, Any]):
-    """What `model.json` in `folder` says of a checkpoint or a bundle: a mapping of its fields.
+    """The content of `model.json` in `folder`, of a checkpoint or a bundle: a mapping of its fields.
 
-    What is there is what it may be (`FIELDS`, and the architecture's own); nothing is promised to be there, see
-    `needed`. Fields that are not known here are kept."""
+    Known fields are checked (`FIELDS`, and the architecture's own); any may be missing, see `needed`; unknown ones are
+    kept."""
 
     folder: Path
     content: Mapping[str, Any]
 
     @classmethod
     def read(cls, folder: Path) -> ModelCard:
-        """Of a checkpoint folder or a bundle, with what was fitted for the checkpoint (`FITTED`); DataError names the
-        field at fault."""
+        """Reads the card of a checkpoint folder or a bundle, with the values fitted for the checkpoint (`FITTED`).
+        Raises DataError with the field at fault."""
         path = folder / MODEL_JSON
         if not path.exists():
             raise LisaxError(f"{folder} has no {MODEL_JSON}, so its architecture is not known")
@@ -147,7 +147,7 @@ class ModelCard(Mapping[str, Any]):
 
     @property
     def text(self) -> Mapping[str, Any]:
-        """What is said of the texts that the model reads; empty where nothing is."""
+        """The description of the texts that the model reads; empty if missing."""
         return self.content.get("text") or {}
 
     @property
@@ -178,11 +178,11 @@ class ModelCard(Mapping[str, Any]):
             return lambda example: encode_pairs(text_format, example, preset, max_tokens, vocabulary)
         return lambda example: encode_texts(text_format, example, preset, max_tokens, vocabulary.encode_input)
 
-    # --- What was fitted -------------------------------------------------------------------------
+    # --- Fitted values -------------------------------------------------------------------------
 
     @property
     def calibration(self) -> Calibration | None:
-        """The temperature of the model's label probabilities; None where none was fitted."""
+        """The temperature of the model's label probabilities; None if none was fitted."""
         if self.content.get("calibration") is None:
             return None
         temperature, fitted = *self.needed("calibration.temperature"), self.content["calibration"]
@@ -191,7 +191,7 @@ class ModelCard(Mapping[str, Any]):
     # --- Vocabulary ------------------------------------------------------------------------------
 
     def open_vocabulary(self) -> Vocabulary:
-        """The vocabulary beside the card; see `check_vocabulary`."""
+        """The vocabulary next to the card; see `check_vocabulary`."""
         own = vocabulary_in(self.folder)
         vocabulary = open_vocabulary(own or self._of_base() or self.folder / VOCABULARY_NAME)
         wanted = (self.content.get("vocabulary") or {}).get("sha256")
@@ -201,19 +201,19 @@ class ModelCard(Mapping[str, Any]):
         return vocabulary
 
     def _of_base(self) -> Path | None:
-        """The vocabulary of the model that an adapter stands beside."""
+        """The vocabulary of an adapter's backbone."""
         base = (self.content.get("adapter") or {}).get("base")
         return None if base is None else vocabulary_in(folder_of(base) or place(base))
 
     def check_vocabulary(self, size: int) -> None:
         """DataError where a vocabulary has more entries than the model has rows for."""
         (described,) = self.needed("architecture")
-        # Of a T5 of another size than the default it is said.
+        # A description has it only if it is not the default.
         rows = described.get("backbone", described).get("vocab_size", size)
         if size > rows:
             raise self.error(
                 "architecture.vocab_size",
-                f"the vocabulary beside it has {size:,} entries, the model {rows:,}: they do not belong together",
+                f"its vocabulary has {size:,} entries, the model {rows:,}: they do not belong together",
             )
 
 

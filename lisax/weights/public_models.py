@@ -1,7 +1,8 @@
 """Models that others have published: which job each does, and how it is run right.
 
-`MODELS` is the table that `lisax models list` prints. `Use` is what a T5 must be told to do its job: the prompt that it
-was trained on, the answers whose probability is its score, and the length of its inputs. Figures are the authors' own.
+`MODELS` is the table that `lisax models list` prints. `Use` has the settings that a T5 needs for its job: the prompt
+that it was trained on, the answers whose probability is its score, and the length of its inputs. Figures are the
+authors' own.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ class Use:
     """How a T5 does its job.
 
     `answers` are pieces as the vocabulary spells them (`▁true`), or texts under `Rule.ANSWERS`. Those of a ranker begin
-    with the one that says relevant; a checker's are as many as its `labels`. `max_tokens` with EOS. A document is read in
-    chunks of whole sentences of at most `chunk_words`, of which the one that supports the claim most counts; where the
-    model wants `one_sentence`, a claim of several is as well supported as the one that is supported least."""
+    with relevant; a checker's are one per label of `labels`. `max_tokens` with EOS. A document is read in chunks of
+    whole sentences of at most `chunk_words`, of which the chunk that supports the claim most counts; if the model wants
+    `one_sentence`, a claim of several has the support of its least supported sentence."""
 
     job: Job
     prompt: Prompt
@@ -56,7 +57,7 @@ class Use:
 
 
 SUPPORTS, REFUTES, NOT_ENOUGH_INFO = LABELS
-# Checkers that say supported or not: what they do not support may be refuted, too.
+# Checkers that answer supported or not: an unsupported claim may be refuted, too.
 TWO_WAY = (SUPPORTS, NOT_ENOUGH_INFO)
 
 MONOT5 = Use(Job.RANK, PROMPTS["monot5"], ("▁true", "▁false"))
@@ -249,7 +250,7 @@ def find(model: str | os.PathLike) -> Family | None:
 
 
 def facts(family: Family, whole: bool = False) -> str:
-    """What is known of a family, in a line of text; `whole`: with a line for its prompt and what its score is."""
+    """A family's description in a line of text; `whole`: with a line for its prompt and its score."""
     known = f"{family.name}: {family.job}; licence: {family.licence}" + (
         f"; {family.figures}" if family.figures else ""
     )
@@ -273,14 +274,14 @@ def use_of(model: str | os.PathLike) -> Use:
     if family is not None and family.use is not None:
         return family.use
     raise LisaxError(
-        f"{model} is a T5 as published, and its prompt is not known here (`lisax models list` names those that are). Say "
+        f"{model} is a T5 as published, and its prompt is not known here (`lisax models list` names the known ones). Say "
         "it with --prompt and --label-words, in Python with given_use: for example --prompt 'Query: {claim} Document: "
         "{text} Relevant:' --label-words true,false"
     )
 
 
 def given_use(prompt: str | None, words: Sequence[str], *, ranks: bool, max_tokens: int = 512) -> Use | None:
-    """How a T5 is used, as its user says; None where nothing is said.
+    """The use of a T5 by the user's options; None without any.
 
     `prompt` is the name of one of `prompts.PROMPTS`, or a template. `words` of a ranker: relevant, not relevant. Of a
     checker: supported and not supported, or three in the order of `LABELS`."""

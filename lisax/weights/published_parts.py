@@ -23,7 +23,7 @@ ORDER, LABELS, MAX_TOKENS = (1, 0), list(TABLE_PARTS.answer.classes.values()), 1
 
 def bundle_of(model: str | os.PathLike) -> Path:
     """The bundle of a published model of rows or columns, which is made of it the first time. It holds the same numbers,
-    with what LisaX must know of the texts."""
+    with the description of the texts that LisaX needs."""
     source = resolve_checkpoint(model)
     name = os.fspath(model).partition("@")[0].replace(":", "--").replace("/", "--")
     out = cache_folder() / "published" / f"{name}--{source.name}"

@@ -1,7 +1,7 @@
 """Reading checkpoints: parameters for inference, and whole states to continue from.
 
-Names and shapes are compared with what is expected before any array is read, so that a mistake is a sentence
-that names parameters and not a failure inside a model.
+Names and shapes are compared with the expected ones before any array is read, so that a mistake is a sentence that
+names parameters and not a failure inside a model.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def load_parameters(model: str | os.PathLike | ModelFolder) -> dict[str, Any]:
 def restore_own(
     model_dir: str | os.PathLike, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
 ) -> TrainState | None:
-    """The newest readable state in MODEL_DIR, or None where a run has not saved yet.
+    """The newest readable state in MODEL_DIR, or None if the run has not saved yet.
 
-    `expected`: shapes. A checkpoint that cannot be read is told and skipped; one of another model or optimizer
-    is an error. Checkpoints after the one taken, and rests of interrupted saves, are removed."""
+    `expected`: shapes. A checkpoint that cannot be read is reported and skipped; one of another model or optimizer is
+    an error. Checkpoints after the one taken, and rests of interrupted saves, are removed."""
     steps = complete_steps(model_dir)
     for step in reversed(steps):
         folder = checkpoint_folder(model_dir, step)
@@ -104,9 +104,9 @@ def restore_initial(
 ) -> tuple[TrainState, bool]:
     """State from another run's checkpoint, and whether its optimizer slots were taken.
 
-    Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit. Where a model
-    that is built on a backbone starts from that alone, the parameters are those that both have. A model
-    with a relative bias a layer may start from one whose layers share theirs."""
+    If they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit. Where a model that
+    is built on a backbone starts from only that, the parameters are the common ones. A model with a relative bias per
+    layer may start from one whose layers share theirs."""
     folder = checkpoint.folder
     if BACKBONE_PARTS.issuperset(map(part_of, checkpoint.parameters)):
         shared = {name: tree for name, tree in expected.parameters.items() if name in BACKBONE_PARTS}

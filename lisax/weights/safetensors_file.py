@@ -13,7 +13,7 @@ from lisax.errors import DataError, shown
 from lisax.files.json_file import MOST_BYTES, parse_object
 
 # Weights are numbers with fractions; the last three are of other programs' checkpoints, which the package reads. Whole
-# numbers may lie beside them, such as BERT's positions, and are never read.
+# numbers may be among them, such as BERT's positions, and are never read.
 FRACTIONS = {"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E5M2": 8}
 BITS = FRACTIONS | {"I64": 64, "I32": 32, "I16": 16, "I8": 8, "U8": 8, "BOOL": 8}
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
@@ -28,15 +28,15 @@ class Entry(NamedTuple):
 
 
 def header_of(path: Path) -> dict[str, Entry]:
-    """What the header says of each array: checked against the size of the file, so that arrays lie one after the other
-    and nothing else does. DataError where the file is not whole, or an array is none of weights."""
+    """The header's entry of each array: checked against the size of the file, so that arrays lie one after the other
+    and nothing else does. Raises DataError if the file is not whole, or an array is not of weights."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             if size < 8 or length > size - 8:
                 raise _damaged(path, f"its header has {length:,} bytes, the file {size:,}")
-            # One byte more than may be: `parse_object` says so.
+            # One byte more than allowed: `parse_object` reports it.
             header = parse_object(file.read(min(length, MOST_BYTES + 1)), path)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
@@ -47,7 +47,7 @@ def header_of(path: Path) -> dict[str, Entry]:
     for name, entry in sorted(entries.items(), key=lambda item: item[1][2:]):
         if entry.begin != end:
             raise _damaged(
-                path, f"'{name}' begins at byte {entry.begin:,} of the file, and what is before it ends at {end:,}"
+                path, f"'{name}' begins at byte {entry.begin:,} of the file, and the one before it ends at {end:,}"
             )
         end = entry.end
     if end != size:
@@ -57,7 +57,7 @@ def header_of(path: Path) -> dict[str, Entry]:
 
 def _entry(path: Path, name: str, described: Any, start: int) -> Entry:
     if not name.isprintable() or not name or len(name) > 500:
-        raise _damaged(path, f"{shown(name)} is no name of an array")
+        raise _damaged(path, f"{shown(name)} is not a name of an array")
     known = described if isinstance(described, dict) else {}
     dtype, shape, offsets = (known.get(field) for field in ("dtype", "shape", "data_offsets"))
     if not isinstance(dtype, str) or dtype not in BITS:
@@ -79,7 +79,7 @@ def _damaged(path: Path, message: str) -> DataError:
 
 
 def read(path: str | os.PathLike) -> dict[str, np.ndarray]:
-    """{name: read-only array}. Pages are read when they are touched. DataError where the file is not whole."""
+    """{name: read-only array}. Pages are read when they are touched. Raises DataError if the file is not whole."""
     path = Path(path)
     entries = header_of(path)
     data = np.memmap(path, np.uint8, "r")

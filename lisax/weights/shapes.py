@@ -39,7 +39,7 @@ def differences(expected: Any, found: Any) -> str:
 
 
 def _shape(leaf: Any) -> tuple[int, ...] | None:
-    """Of an array, of what stands for one, or as it is."""
+    """The shape of an array or ShapeDtypeStruct; a tuple is returned unchanged."""
     return leaf if isinstance(leaf, tuple) else None if not hasattr(leaf, "shape") else tuple(leaf.shape)
 
 

@@ -1,4 +1,4 @@
-"""Adapters over one backbone hold its arrays on the devices once, and so does whoever uses the backbone itself."""
+"""Adapters over one backbone hold its arrays on the devices once, together with the backbone itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from lisax.weights.interop.pieces import Checkpoint, shapes_of
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import AnyModel, load_model
 
-# What is on the devices now: (folder, when its files changed, parameter) -> array. An array goes when nobody uses it.
+# The arrays on the devices now: (folder, when its files changed, parameter) -> array. An array goes when it is not
+# used.
 _placed: WeakValueDictionary[tuple[str, tuple[int, ...], str], jax.Array] = WeakValueDictionary()
 
 
@@ -34,7 +35,7 @@ def load_beside(model: ModelFolder, kind: type[AnyModel]) -> tuple[AnyModel, dic
 
 
 def placed(checkpoint: Checkpoint, wanted: Callable[[str], bool]) -> dict:
-    """The parameters of a checkpoint with these names, nested, on all devices; those that are there are not read."""
+    """The parameters of a checkpoint with these names, nested, on all devices; arrays on the devices are not read."""
     folder = checkpoint.folder
     files = (folder / name for name in (SAFETENSORS, MODEL_JSON))
     version = tuple(file.stat().st_mtime_ns for file in files if file.is_file())

@@ -1,4 +1,4 @@
-"""What a training carries from step to step, and a checkpoint keeps."""
+"""The state that a training carries from step to step, and a checkpoint keeps."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ def check_fits(vocabulary: Vocabulary, backbone: Backbone, folder: Path) -> None
 
 
 def check_size(pieces: int, extra_ids: int, path: Path, backbone: Backbone, folder: Path) -> None:
-    """LisaxError where a vocabulary of so many pieces, sentinels among them, has more than the embedding has rows."""
+    """Raises LisaxError if a vocabulary of this number of pieces, sentinels among them, has more than the embedding has
+    rows."""
     if pieces > backbone.vocab_size:
         raise LisaxError(
             f"{path} has {pieces} pieces (with {extra_ids} sentinels), but the embedding of {folder} has "

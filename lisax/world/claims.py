@@ -1,7 +1,7 @@
 """Claims over the pages, their labels, and every set of sentences that decides them.
 
-`one_hop`: "Tarn has 5,000 dwellers". `two_hop`: "the author of X is a native of Tarn", decided by who the author is and
-where she was born. `joint`: "Y, the author of X, is a native of Tarn", two facts of which one false suffices to refute.
+`one_hop`: "Tarn has 5,000 dwellers". `two_hop`: "the author of X is a native of Tarn", decided by the author's identity
+and her birthplace. `joint`: "Y, the author of X, is a native of Tarn", two facts of which one false suffices to refute.
 `compare`: "X is older than Y", "X has more than 5,000 inhabitants".
 
 The facts that pages state are drawn before any text is written, and true and false objects come from the same
@@ -32,7 +32,7 @@ KEEP_JOINT = {Label.SUPPORTS: 1.0, Label.REFUTES: 9 / 11, Label.NOT_ENOUGH_INFO:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Form:
-    """The logical form of a claim: the facts it needs, and what it claims of them.
+    """The logical form of a claim: the facts it needs, and its statements on them.
 
     `steps`: (entity title, relation name), one for `one_hop`. For `two_hop` the second entity is the object of the
     first step, and `values` has the last object. A `joint` claim has a value for each step. A `compare` claim has one

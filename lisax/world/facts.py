@@ -1,6 +1,6 @@
 """The facts of the world, one neighbourhood of 48 entities at a time.
 
-Entity i belongs to neighbourhood i // 48, which is generated from (seed, neighbourhood) alone. Facts and the sentences
+Entity i belongs to neighbourhood i // 48, which is generated only from (seed, neighbourhood). Facts and the sentences
 that state them never leave a neighbourhood (towns elsewhere are only named), so its evidence sets can be listed
 completely without the rest of the world.
 """
@@ -98,7 +98,7 @@ def _mute(relations: int, rng: random.Random) -> set[int]:
 
 
 class Geography:
-    """What is needed to generate any neighbourhood of one world: its names, size and seed."""
+    """The settings to generate any neighbourhood of one world: its names, size and seed."""
 
     def __init__(self, pages: int, seed: int):
         self.pages, self.seed = pages, seed
@@ -143,7 +143,7 @@ class Geography:
         return target.mention, None, target
 
     def draw_town(self, subject: Entity, entities: list[Entity], rng: random.Random) -> tuple[str, Entity | None]:
-        """A town of the neighbourhood or, with equal probability, any town of the world (by name alone); never
+        """A town of the neighbourhood or, with equal probability, any town of the world (only by name); never
         `subject`."""
         towns = [town for town in entities[:TOWNS] if town is not subject]
         if rng.random() < 0.5:

@@ -1,4 +1,4 @@
-"""Every word that pages and claims can contain: what a tokenizer should know as whole pieces."""
+"""Every word that pages and claims can contain: a tokenizer should know each as one piece."""
 
 from __future__ import annotations
 

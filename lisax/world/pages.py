@@ -11,10 +11,10 @@ from lisax.world.phrases import COMPANIONS, FILLER_OF_KIND, FILLER_YEARS, FILLER
 
 MIN_SENTENCES, MAX_SENTENCES = 4, 9
 # A fact about another entity ("X was written by Y") is also stated on Y's page ("Y wrote X") with probability INVERSE,
-# and with ONLY_INVERSE on Y's page alone. A page has at most MAX_INVERSE of them.
+# and with ONLY_INVERSE only on Y's page. A page has at most MAX_INVERSE of them.
 INVERSE, ONLY_INVERSE, MAX_INVERSE = 0.8, 0.15, 4
-# With this probability a sentence calls its subject "the author of X", where that is a stated fact. The sentence then
-# states that fact too, and may alone decide a two-hop claim.
+# With this probability a sentence calls its subject "the author of X", if that is a stated fact. The sentence then
+# states that fact too, and may decide a two-hop claim without others.
 EPITHET = 0.3
 # Up to three sentences that decide nothing, each with this probability.
 FILLER = 0.5

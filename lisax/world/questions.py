@@ -26,7 +26,7 @@ def questions_of(
     """At most `count` questions about one fact of the page's subject, and one about two facts.
 
     `fact`: one fact, from sentences, cells of lists, or edges. `two_facts`: by way of another entity, for one page in
-    three; its evidence is sentences and edges of both, because no row or column states it by itself.
+    three; its evidence is sentences and edges of both, because no row or column states it whole.
     """
     facts = list(place.facts[page.entity.index].values())
     rng.shuffle(facts)

@@ -290,7 +290,7 @@ class TableClaimWriter:
         return [[fact for fact in facts if self._where(fact) == {table.id}] for facts in rows]
 
     def _compared_facts(self, table: WorldTable) -> list[Fact]:
-        """A column of numbers, drawn among those that can be compared; every listed kind has one."""
+        """A column of numbers, drawn among the comparable ones; every listed kind has one."""
         members = self._members(table)
         names = [name for name in table.header[1:] if self.place.facts[members[0].index][name].relation.more]
         name = self.rng.choice(names)

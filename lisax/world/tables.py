@@ -1,8 +1,8 @@
 """Tables and graphs over the same facts as the pages, and tables of series with facts of their own.
 
-A list ("Novels of Mara Velin", "Towns around Tarn") repeats facts of several pages, including those that no sentence
+A list ("Novels of Mara Velin", "Towns around Tarn") repeats facts of several pages, including facts that no sentence
 states. A series ("Seasons of Tarn United") has a row of numbers for each year. A page's graph has every fact of its
-subject. Labels of claims depend on pages alone; tables and graphs know more than the pages.
+subject. Labels of claims depend only on pages; tables and graphs know more than the pages.
 """
 
 from __future__ import annotations

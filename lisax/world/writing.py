@@ -76,7 +76,7 @@ def write(
     `compare`, `conjunction`; see `table_claims`). Questions are those of `questions`, at most `questions_per_page`
     about one fact, and of `table_questions`. With `aggregations_per_table` there are also that many of
     `table_aggregations` per table, and every question has its operation; other questions and their ids stay the same.
-    With `mixed_evidence` claims also have sets with edges and rows that state what sentences state, or that decide a
+    With `mixed_evidence` claims also have sets with edges and rows that state a sentence's fact, or that decide a
     table's claim (except for superlatives and counts, which need the whole table).
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and

@@ -104,7 +104,7 @@ def test_interruption_is_130(monkeypatch, capsys, tmp_path):
 
     monkeypatch.setattr("lisax.corpora.check.check", interrupted)
     assert cli.main(["data", "check", str(tmp_path)]) == 130
-    assert "interrupted; the same command goes on" in capsys.readouterr().err
+    assert "interrupted; the same command resumes" in capsys.readouterr().err
     monkeypatch.setattr("lisax.adversary.making.make_attacks", interrupted)
     assert cli.main(["attack", "make", "--claims", "c", "--out", "x"]) == 130
     assert "interrupted; the same command starts again" in capsys.readouterr().err

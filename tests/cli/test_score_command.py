@@ -125,7 +125,7 @@ def test_tables_troubles_name_the_file(files):
     for bad, message in (
         ({"sufficiency": "x"}, r"verdicts.jsonl:2: field 'sufficiency': expected int or float"),
         ({"predicted_evidence": [["A", 0]]}, r"verdicts.jsonl:2: field 'predicted_evidence\[0\]'"),
-        ({"evidence_scores": [1.0, 2.0]}, r"expected 1 scores, as many as evidence, found 2"),
+        ({"evidence_scores": [1.0, 2.0]}, r"expected 1 scores, one per piece of evidence, found 2"),
         ({"predicted_label": "MAYBE"}, r"field 'predicted_label'"),
     ):
         gold, verdicts = table_files(files, **bad)

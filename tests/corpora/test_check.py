@@ -58,7 +58,7 @@ def test_all_problems_are_collected(tmp_path):
         "/train.jsonl:2: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
         "/train.jsonl:3: field 'id': duplicate id '1', first on line 1",
         "/train.jsonl:4: field 'label': unknown label '?'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'; data "
-        "with other labels are registered with what they stand for, labels={'?': 'REFUTES'}, or None to leave such "
+        "with other labels are registered with their meaning, labels={'?': 'REFUTES'}, or None to leave such "
         "claims out",
         "/dev.jsonl:1: field 'id': claim '3' is among the claims in train too",
         "/wiki-pages.jsonl:3: field 'lines': the field is missing",

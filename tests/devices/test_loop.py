@@ -76,7 +76,7 @@ def test_what_is_too_long_and_what_is_no_number_is_told():
     loop = DeviceLoop(WEIGHTS | {"scale": np.array([np.nan], np.float32)}, source="weights.bin")
     with pytest.raises(LisaxError, match="an input of 17 tokens was given to a scorer of at most 16"):
         loop.all([[1] * 17], batches_of(1), triple, np.asarray)
-    with pytest.raises(DataError, match=r"weights\.bin: field 'scale': these weights hold values that are no numbers"):
+    with pytest.raises(DataError, match=r"weights\.bin: field 'scale': these weights hold values that are not numbers"):
         loop.check_finite(loop.all([[1]], batches_of(1), triple, np.asarray))
 
 

@@ -133,5 +133,5 @@ def test_unk_may_have_umt5s_id(tmp_path):
 def test_pieces_are_found_as_they_are_spelled(vocabulary):
     assert vocabulary.id_of("▁true") == vocabulary.piece_id("true")
     assert vocabulary.id_of("<extra_id_10>") == vocabulary.sentinel_id(10)
-    with pytest.raises(LisaxError, match="'▁nothing' is no piece"):
+    with pytest.raises(LisaxError, match="'▁nothing' is not a piece"):
         vocabulary.id_of("▁nothing")

@@ -247,7 +247,7 @@ def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, by_hand, t
     capfd.readouterr()
     decides(in_data=False)
     assert labels() <= {"SUPPORTS", "REFUTES"}
-    assert "no claim that has a table is NOT ENOUGH INFO; --threshold=9.0 is the one" in capfd.readouterr().err
+    assert "no claim that has a table is NOT ENOUGH INFO; --threshold=9.0 was chosen" in capfd.readouterr().err
 
 
 def test_a_bundle_in_python(finished, by_hand):

@@ -77,8 +77,8 @@ def sheet(tmp_path, monkeypatch):
         ("data: sample, weights", "data: simple, weights", ["field 'runs.paper.data'", "no data 'simple'"]),
         ("{command: run list5, data", "{data", ["field 'runs.paper'", "one of 'command' and 'script'"]),
         ("command: run list5,", "command: check,", ["field 'runs.paper.command'"]),
-        ("    what: pages", "   what: pages", [":13: this is no good YAML"]),
-        ("what: both", "what: both\n    what: twice", ["'what' stands twice"]),
+        ("    what: pages", "   what: pages", [":13: this is not valid YAML"]),
+        ("what: both", "what: both\n    what: twice", ["'what' occurs twice"]),
     ],
 )
 def test_an_error_names_file_row_and_field(sheet, before, after, told):

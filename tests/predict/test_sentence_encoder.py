@@ -53,7 +53,7 @@ def test_the_mean_of_the_tokens_at_length_1(folder):
 
 def test_a_vocabulary_that_is_missing_or_another_models_is_told(folder):
     (folder / "tokenizer.json").unlink()
-    with pytest.raises(DataError, match="tokenizer.json: no such file: the vocabulary belongs beside the weights"):
+    with pytest.raises(DataError, match="tokenizer.json: no such file: the vocabulary belongs next to the weights"):
         SentenceEncoder.open(folder)
     other = small_tokenizers.bpe if "bert" in (folder / "config.json").read_text().split("model_type")[1][:9] else None
     (other or small_tokenizers.wordpiece)(folder / "tokenizer.json")

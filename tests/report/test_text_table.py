@@ -28,7 +28,7 @@ Sentence selection     P@5     R@5   MAP@5
 ------------------------------------------
 BM25                 18.00   50.00   41.23
 
-* the variant that the report goes on with, by the paper or held-out claims; another may have higher figures here"""
+* the variant that the report continues with, by the paper or held-out claims; another may have higher figures here"""
     )
 
 

@@ -229,7 +229,7 @@ def test_a_build_goes_on_where_the_connection_broke(client_and_cluster, monkeypa
                 cluster.failures = [("_bulk", 0, False)] * elastic.TRIES
             yield document
 
-    with pytest.raises(LisaxError, match="cannot be reached.*goes on where it stopped"):
+    with pytest.raises(LisaxError, match="cannot be reached.*resumes"):
         ElasticIndex.build(client, "pages", documents(), made_from="here")
     assert len(cluster.indices["pages"]) == 3
     with pytest.raises(LisaxError, match="not filled to its end"):
@@ -255,7 +255,7 @@ def test_an_addition_goes_on_and_an_id_with_another_text_is_an_error(client_and_
         cluster.failures = [("_bulk", 0, False)] * elastic.TRIES
         yield more[2]
 
-    with pytest.raises(LisaxError, match="goes on where it stopped"):
+    with pytest.raises(LisaxError, match="resumes"):
         index.add(documents())
     cluster.failures = []
     index.add(more)
@@ -268,7 +268,7 @@ def test_a_cluster_that_stays_busy_keeps_what_it_has(client_and_cluster, monkeyp
     client, cluster = client_and_cluster
     monkeypatch.setattr(elastic, "BULK_DOCUMENTS", 3)
     cluster.busy = elastic.TRIES
-    with pytest.raises(LisaxError, match="too busy.*goes on where it stopped"):
+    with pytest.raises(LisaxError, match="too busy.*resumes"):
         ElasticIndex.build(client, "pages", DOCUMENTS)
     assert sorted(cluster.indices["pages"]) == ["a", "b", "c"]
     cluster.busy = 1

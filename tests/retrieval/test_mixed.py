@@ -122,7 +122,7 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
     assert run("--corpus", world, "--source", "pictures", "--out", index) == 2
     assert "'pictures' is not one of 'text', 'tables', 'graphs'" in capsys.readouterr().err
     assert run("--corpus", world, "--source", "text", "--verbalized", "any", "--out", index) == 2
-    assert "--source names text alone" in capsys.readouterr().err and not index.exists()
+    assert "--source names only text" in capsys.readouterr().err and not index.exists()
     assert run("--corpus", world, "--source", "text", "--out", index) == 0
     assert run("--corpus", world, "--source", "text", "--out", index, "--add") == 1
     assert "passages of 'text' already" in capsys.readouterr().err
@@ -136,7 +136,7 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
         assert "is an index of passages" in capsys.readouterr().err
     assert list(mixed.MixedIndex.open(index).sources) == [Source.TEXT]
     assert cli.main(["index", "documents", "--corpus", str(world), "--out", str(tmp_path / "pages")]) == 0
-    with pytest.raises(LisaxError, match="no index of passages"):
+    with pytest.raises(LisaxError, match="not an index of passages"):
         mixed.MixedIndex.open(tmp_path / "pages")
     (tmp_path / "claims.jsonl").write_text('{"id": "1", "claim": "goals"}\n')
     asked = ["--index", str(index), "--claims", str(tmp_path / "claims.jsonl"), "--out", str(tmp_path / "run.trec")]

@@ -87,7 +87,7 @@ def test_the_parts_of_a_verbalized_graph_lead_back_to_their_edges():
     assert [passage.unit_text(unit) for unit in passage.provenance] == [parts[0][1], *(text for _, text in parts)]
     assert passage.units_at(passage.text.index("5,000")) == ("g#e0", "g#e1")
     assert passage.unit_at(passage.text.index("Star")) == "g#e4"
-    with pytest.raises(DataError, match="'g' tells of more than its 4 edges"):
+    with pytest.raises(DataError, match="'g' has more than its 4 edges"):
         passages.of_verbalized_graph(graph, lambda unit: [*parts, (4, "And more.")])
 
 
@@ -112,7 +112,7 @@ def test_a_text_of_what_a_unit_was_is_refused():
         assert passages.texts_in_order([(1, {"id": "x", **row})], "made.jsonl")(unit) == [[0, row["text"]]]
     changed = dataclasses.replace(unit, pairs=(*unit.pairs[:1], ("founded", "3 May 1201")))
     for row in ({"text": text}, {"text": text, "digest": unit.digest}):
-        with pytest.raises(DataError, match="made.jsonl:7: 'x' is not what this text was written of"):
+        with pytest.raises(DataError, match="made.jsonl:7: 'x' is not the source of this text"):
             passages.texts_in_order([(7, {"id": "x", **row})], "made.jsonl")(changed)
 
 

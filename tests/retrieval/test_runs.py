@@ -101,7 +101,7 @@ def test_a_saturated_probability_stays_one_where_log_odds_are_taken(tmp_path):
 
 
 def test_a_score_that_is_no_number_is_refused(tmp_path):
-    with pytest.raises(LisaxError, match="'b' for query 'q' is no number"):
+    with pytest.raises(LisaxError, match="'b' for query 'q' is not a number"):
         write_run(tmp_path / "run", [Hit("q", "a", 1, 1.0), Hit("q", "b", 2, math.nan)], "t")
     assert list(tmp_path.iterdir()) == []
 

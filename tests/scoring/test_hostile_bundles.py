@@ -146,7 +146,7 @@ def test_weights_that_are_no_numbers_give_no_answer(copied, name, number):
     content[begin:] = struct.pack("<f", number) * ((len(content) - begin) // 4)
     path.write_bytes(content)
     model = hostile_bundles.load(folder)  # which does not read them
-    with pytest.raises(DataError, match="field '.*': these weights hold values that are no numbers") as told:
+    with pytest.raises(DataError, match="field '.*': these weights hold values that are not numbers") as told:
         hostile_bundles.use(model)
     assert str(folder) in str(told.value)
 

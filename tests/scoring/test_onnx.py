@@ -116,7 +116,7 @@ def test_weights_that_are_no_numbers_are_named():
     parameters = {name: np.array(array) for name, array in flatten(recorded.drawn(model)).items()}
     parameters["encoder/layers_1/mlp/wi/kernel"][0, 0] = np.nan
     with pytest.raises(
-        DataError, match="encoder/layers_1/mlp/wi/kernel.: these weights hold values that are no numbers"
+        DataError, match="encoder/layers_1/mlp/wi/kernel.: these weights hold values that are not numbers"
     ):
         OnnxPairs(model, parameters, max_tokens=24, source="here").probabilities([[2, 3]])
 

@@ -240,7 +240,7 @@ def test_the_start_says_what_is_indexed_and_gives_examples_that_can_be_asked(bro
     home = browser.get("/")
     found = words(shown(home))
     assert re.search(r"index \d+ pages?, \d+ tables? indexed 2\d{3}-\d\d-\d\d", found)
-    assert "Decides whether what was found supports or refutes a claim" in found and "no card that says" in found
+    assert "Decides whether the evidence found supports or refutes a claim" in found and "no card that says" in found
     links = re.findall(r'<a href="/(\?kind=[^"]+)"', home.text)
     assert links
     for link in links:
@@ -404,7 +404,7 @@ def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, pa
     assert not gathered.claims and not gathered.table_claims and not gathered.questions
     assert gathered.skipped == {
         "claims for which nothing was found": 2,
-        "questions of which no cell is said to be right": 1,
+        "questions without a cell marked as right": 1,
     }
 
 
@@ -414,7 +414,7 @@ def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, pa
         ({"say": "cell right", "row": "9", "column": "1"}, "4 rows and 4 columns"),
         ({"say": "cell right", "row": "x", "column": "1"}, "whole number"),
         ({"say": "table right", "table": "other"}, "not of this answer"),
-        ({"say": "verdict"}, "not said"),
+        ({"say": "verdict"}, "not named"),
     ],
 )
 def test_feedback_that_fits_nothing_is_refused(browser, page, fields, complaint):

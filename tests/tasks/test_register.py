@@ -256,7 +256,7 @@ def test_labels_mapped_anew_make_the_examples_anew(folder):
 
 @pytest.mark.parametrize("labels", [["DISPUTED"], {"DISPUTED": "MAYBE"}, {"DISPUTED": ["REFUTES"]}, {1: None}])
 def test_labels_that_stand_for_nothing_are_refused(folder, labels):
-    with pytest.raises(LisaxError, match="`labels` says for each name of a label which of 'SUPPORTS', .* found"):
+    with pytest.raises(LisaxError, match="`labels` maps each name of a label to one of 'SUPPORTS', .* found"):
         register("mine", folder=folder, vocabulary="bytes", labels=labels)
 
 

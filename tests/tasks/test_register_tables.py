@@ -192,7 +192,7 @@ def test_bad_tables_and_calls_are_named(folder, tmp_path):
     with pytest.raises(LisaxError, match="`claims` and `corpus`, or `claims` and `tables`"):
         register("mine", claims=claims, tables="t", corpus="p")
     with pytest.raises(
-        LisaxError, match="`evidence` is sentences, tables or cells and told of a folder only, found 'x'"
+        LisaxError, match="`evidence` must be 'sentences', 'tables' or 'cells', and only with `folder`, found 'x'"
     ):
         register("mine", folder=folder, evidence="x")
     (tmp_path / "pages").mkdir()

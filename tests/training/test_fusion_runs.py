@@ -71,7 +71,7 @@ def test_a_plain_t5_starts_encoder_and_embedding_and_the_head_is_fresh(tmp_path,
     result = train(config(tmp_path / "out", 8, trainer=frozen, checkpoint=_restoring(start)))
     said = capfd.readouterr().err
     assert (
-        "has the backbone alone: fusion begins fresh" in said
+        "has only the backbone: fusion begins fresh" in said
         and "starts at step 7" in said
         and "fresh optimizer" in said
     )

@@ -374,7 +374,7 @@ def test_infer_goes_on_after_kill_9_in_the_middle_of_a_file(trained, tmp_path, c
     gathering.write_bytes(gathering.read_bytes() + b'{"inputs": {"in')  # as a write that was cut leaves it
     capsys.readouterr()
     assert _main("infer", *flags("cut")) == 0
-    assert "goes on after" in capsys.readouterr().err
+    assert "resumes after" in capsys.readouterr().err
     assert file.read_bytes() == (tmp_path / "whole" / file.name).read_bytes()
     assert len(file.read_text().splitlines()) == 2000 and not gathering.exists()
 

@@ -30,9 +30,9 @@ def test_what_a_kind_does_not_do_is_told():
         questions.compiled()
     alone = kind_of(EncoderConfig())
     for told in (alone.inference.check, alone.inference.compiled, lambda: list(alone.inference.scores())):
-        with pytest.raises(LisaxError, match="an encoder alone predicts nothing"):
+        with pytest.raises(LisaxError, match="an encoder without a head predicts nothing"):
             told()
-    with pytest.raises(LisaxError, match="an encoder alone has nothing to learn: .* models/pair.gin"):
+    with pytest.raises(LisaxError, match="an encoder without a head has nothing to learn: .* models/pair.gin"):
         alone.objective.check(EncoderConfig(), None, {}, False)
     pair = kind_of(PairConfig(EncoderConfig())).inference
     for told in (

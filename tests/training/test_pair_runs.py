@@ -153,7 +153,7 @@ def test_it_begins_as_the_published_encoder(data, tmp_path, capfd, scanned):
     run_gin(
         FILES, [*bindings(tmp_path, **values), "AdamW.weight_decay = 0.0", f"EncoderConfig.scan_layers = {scanned}"]
     )
-    assert "has the backbone alone: pair begins fresh" in capfd.readouterr().err
+    assert "has only the backbone: pair begins fresh" in capfd.readouterr().err
     own, theirs = flatten(load_parameters(tmp_path)), flatten(load_parameters(data / "hf"))
     assert theirs.keys() - own.keys() == {"pooler/kernel", "pooler/bias"}
     for name in own.keys() & theirs.keys():

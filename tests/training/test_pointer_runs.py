@@ -84,7 +84,7 @@ def test_a_plain_t5_starts_encoder_and_embedding_and_stays_where_it_is_not_train
             ),
         )
     )
-    assert "has the backbone alone: pointer begins fresh" in capfd.readouterr().err
+    assert "has only the backbone: pointer begins fresh" in capfd.readouterr().err
     fresh = flatten(initialize(MODEL))
     for name, leaf in flatten(result.parameters).items():
         if name.startswith("pointer/"):

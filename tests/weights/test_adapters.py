@@ -203,7 +203,7 @@ def described(bundle, **fields):
 
 def test_a_base_that_is_not_there_is_told(alone):
     shutil.rmtree(alone.parent / "hf")
-    with pytest.raises(DataError, match="model.json: field 'adapter.base': .*is not there: "):
+    with pytest.raises(DataError, match="model.json: field 'adapter.base': .*is missing: "):
         load_parameters(alone)
 
 
@@ -212,7 +212,7 @@ def test_a_base_of_other_weights_is_told(alone):
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    with pytest.raises(DataError, match="trained beside weights with the sha256"):
+    with pytest.raises(DataError, match="trained on weights with the sha256"):
         load_parameters(alone)
 
 

@@ -1,8 +1,8 @@
 """Cross-validation of CLTR (section 4.2): every question is answered by models trained on the other folds.
 
 The index, the vocabulary, the warm-up and the model trained on the tables themselves are built once, from the tables
-and from what the first fold may see. Each fold is a run of its own in `folds/N`. Figures are computed over all
-questions together; their mean and deviation over folds are reported beside them.
+and from the first fold's training questions. Each fold is a run of its own in `folds/N`. Figures are computed over all
+questions together; their mean and deviation over folds are reported too.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class AggregationStages:
             count = write_examples(path, made)
             if not count:
                 raise LisaxError(
-                    f"{self._run.data.folder}: no question for '{role}' says its operation, which a model "
+                    f"{self._run.data.folder}: no question for '{role}' has its operation, which a model "
                     f"'{AGGREGATION}' learns from"
                 )
             say(f"  {count:,} headers for {role}")

@@ -1,5 +1,5 @@
-"""The stored scores of the questions' pools, and what is computed from them: runs of tables and of answer cells, and
-how much of the work could have been spared.
+"""The stored scores of the questions' pools, and the results computed from them: runs of tables and of answer cells,
+and the share of the work that could have been spared.
 
 Each line is a question: every pooled table with its scores under both reductions and its best cell; the ranked cells of
 the gold table; and the rows and columns of the first tables, for heatmaps.

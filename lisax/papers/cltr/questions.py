@@ -1,5 +1,5 @@
-"""The tables and questions of a run of CLTR: which are trained on, held out and reported, and what of the data is refused
-or left out."""
+"""The tables and questions of a run of CLTR: which are trained on, held out and reported, and which data are refused or
+left out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lisax.sampling import splits
 
 TRAIN_SPLITS = ("train", "e2e_train")
 REPORT_SPLITS = ("e2e_test", "e2e_dev", "test", "dev")  # the first that exists
-NO_CELL = "questions whose answer is no cell of a table, of which no row or column is learned"
+NO_CELL = "questions whose answer is not a cell of a table, of which no row or column is learned"
 MANY_CELLS = "questions that more cells answer than are learned from"
 NO_EVIDENCE = "questions of which no table of the corpus is known to answer them"
 NO_TABLE = "questions about tables that the corpus does not have"

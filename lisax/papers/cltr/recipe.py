@@ -45,7 +45,8 @@ class CltrRecipe(BackboneRecipe):
     train_questions: int | None = None
     validation_questions: int | None = None
     report_questions: int | None = None
-    # Questions answered by more cells are not learned from: most of these only happen to say the same. None: all are.
+    # Questions answered by more cells are not learned from: most of these only happen to have the same text. None: all
+    # are.
     answer_cells: int | None = None
     # How many of a question's gold tables are trained on. The paper's model sees no other table; rows of
     # `negative_tables` tables of BM25's pool can be added, and columns of `negative_columns`, which help where tables
@@ -54,10 +55,10 @@ class CltrRecipe(BackboneRecipe):
     negative_tables: int = 0
     negative_columns: int = 0
     negative_parts: int | None = None
-    # Beside these, the negative parts per table and kind that share most words with the question.
+    # In addition, the negative parts per table and kind that share most words with the question.
     hard_parts: int = 0
-    # For the retriever: tables beside the gold one of each question, that BM25 finds, and the tokens of a question; a table
-    # has twice as many.
+    # For the retriever: tables other than the gold one of each question, that BM25 finds, and the tokens of a question;
+    # a table has twice as many.
     retriever_negatives: int = 2
     question_tokens: int = 96
     own_questions: int = 15_000  # generated from the collection's tables, to train `own`
@@ -72,7 +73,7 @@ class CltrRecipe(BackboneRecipe):
         given = {*self.train, *self.models}
         if given - {RETRIEVER} and PARTS not in given and given - {AGGREGATION, OWN, RETRIEVER} != {ROWS, COLUMNS}:
             raise LisaxError(
-                f"CltrRecipe: a model for {', '.join(given)} alone finds no cell: give 'parts', or both "
+                f"CltrRecipe: a model for {', '.join(given)} without the other finds no cell: give 'parts', or both "
                 "'rows' and 'columns'"
             )
         if both := set(self.train) & set(self.models):

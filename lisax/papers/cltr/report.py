@@ -50,8 +50,7 @@ QUESTIONS_SHOWN = 40
 LIMITS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300)
 WITH_ONE_TABLE = (
     "S@k: the share of questions with a gold table among the first k. Where a question has one gold table, trec_eval's "
-    "P@5 is at most 20 %; what the paper gives as P@5 and P@10 of E2E_WTQ is more than that, and so can only be what "
-    "S@5 and S@10 are here."
+    "P@5 is at most 20 %; the paper's P@5 and P@10 of E2E_WTQ are more than that, and so can only be S@5 and S@10."
 )
 
 
@@ -205,7 +204,7 @@ def result_tables(found: Mapping) -> list[ResultTable]:
                     for name, measured in aggregated["by_operation"].items()
                 ),
                 "By the question's operation: is it the one predicted for the first table by its best cell, and is that "
-                "table's answer right, by what it says? A count, a sum, an average and an extreme are of the best cell's "
+                "table's answer right, by its text? A count, a sum, an average and an extreme are of the best cell's "
                 f"column in the rows whose probability reaches {aggregated['threshold']:.4f}.",
             )
         )
@@ -226,11 +225,11 @@ def _pruning(found: Mapping) -> dict:
     for order, curves in found.get("pruning", {}).items():
         points = {names[name]: [(point["cost"], point["same"]) for point in curve] for name, curve in curves.items()}
         if points:
-            made[f"What can be spared: {_name(order, found)}"] = charts.lines(
+            made[f"Work that can be spared: {_name(order, found)}"] = charts.lines(
                 points,
                 "share of the tokens read",
                 "same first five tables, %",
-                "Questions whose first five tables stay what they are, by the share of the whole pool's tokens read.",
+                "Questions whose first five tables stay the same, by the share of the whole pool's tokens read.",
                 as_percent=True,
             )
     return made

@@ -1,7 +1,8 @@
 """CLTR (Pan et al., ACL 2021): from a question and a collection of tables to the cells that answer it.
 
-BM25 pools tables as plain text, with a pretrained encoder's vectors where there is one. A model gives each of their rows
-and columns the probability that it contains the answer. A cell scores its row's times its column's probability, and a table scores its best cell (section 3).
+BM25 pools tables as plain text, with a pretrained encoder's vectors if one is given. A model gives each of their rows
+and columns the probability that it contains the answer. A cell scores its row's times its column's probability, and a
+table scores its best cell (section 3).
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class Cltr(QuestionPipeline):
         given = self.recipe.models.get(model)
         return super().model_dir(model) if given is None else Path(given)
 
-    # --- What stages read -------------------------------------------------------------------
+    # --- Inputs of stages -------------------------------------------------------------------
 
     @kept
     def answerer(self) -> TableAnswerer:
@@ -209,7 +210,7 @@ class Cltr(QuestionPipeline):
             add_vectors(self.index_folder, SentenceEncoder.open(self.recipe.backbone))
 
     def _fit_weight(self) -> None:
-        """Fits the weight of trained vectors beside BM25 to held-out questions, and stores it in the index."""
+        """Fits the weight of trained vectors against BM25 to held-out questions, and stores it in the index."""
         held = list(self.questions[VALIDATION].values())
         search = search_by_vectors(self.index_folder)
         weight, precisions = fusion.fit(
@@ -218,7 +219,7 @@ class Cltr(QuestionPipeline):
         keep_weight(self.index_folder, "tables", weight, len(held))
         say(
             f"  weight of vectors {weight:g}: mean average precision {100 * precisions[weight]:.1f} of {len(held):,} held-out "
-            f"questions; {100 * precisions[0.0]:.1f} by BM25 alone"
+            f"questions; {100 * precisions[0.0]:.1f} by BM25 only"
         )
 
     def search(self) -> table_text.Search:
@@ -296,8 +297,8 @@ class Cltr(QuestionPipeline):
 
     def stages_of_training(self) -> list[Stage]:
         """Training of all models and their examples: every row and column of the gold tables, and of retrieved ones
-        where the recipe says so. A model that others may start from comes first, trained on questions generated from
-        the tables."""
+        if the recipe says so. A model that others may start from comes first, trained on questions generated from the
+        tables."""
         train, headers = self.recipe.train, self.aggregation.example_files.values()
         own = Stage(
             name=OWN,

@@ -46,7 +46,7 @@ class PointerRecipe(BackboneRecipe, AttackRecipe):
     # paper, unless each claim adds `weak_sentences` further pairs without information (as in LisT5; ours here).
     labelling_window: Sequence[int] = (1, 10)
     weak_sentences: int = 0
-    # Defences, reported beside the joint model: the temporal step and, with 2 hops, pages that the first pages name.
+    # Defences, reported next to the joint model: the temporal step and, with 2 hops, pages that the first pages name.
     temporal: bool = True
     hops: int = 2
     k1: float = 0.6

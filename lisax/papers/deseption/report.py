@@ -167,7 +167,7 @@ def _tiles(figures: Mapping) -> list[tuple[str, Mapping]]:
 
 
 def _views(run: Deseption, best: str) -> list:
-    """Claims of every kind with the best variant's verdicts, each attacked claim beside its clean one."""
+    """Claims of every kind with the best variant's verdicts, each attacked claim after its clean one."""
     views = []
     for role in run.reported_roles:
         by_kind: dict[str | None, list] = {}

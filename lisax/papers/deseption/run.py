@@ -95,7 +95,7 @@ class Deseption(EncoderPipeline, PagePipeline):
             and (self.recipe.hops == 2 or variant.documents != "hops")
         }
 
-    # --- Files and what stages read ---------------------------------------------------------
+    # --- Files and inputs of stages ---------------------------------------------------------
 
     def pages_file(self, which: str, role: str) -> Path:
         """The run file of pages: `candidates`, `documents` (pointed to) or `hops`."""
@@ -111,8 +111,8 @@ class Deseption(EncoderPipeline, PagePipeline):
         return page and Passage(page_id, page.title, "")
 
     def sentence_candidates(self, role: str, pages: str = "documents") -> dict[str, list[str]]:
-        """Candidate sentences from each claim's documents: all first sentences before any second one. Of GOLD as many as
-        are pointed to, those of the smallest evidence set first."""
+        """Candidate sentences from each claim's documents: all first sentences before any second one. Of GOLD only the
+        number that is pointed to, those of the smallest evidence set first."""
         if pages == GOLD:
             ranked = self.sentence_candidates(role)
             return {i: self._with_evidence(claim, ranked.get(i, ())) for i, claim in self.claims_of(role).items()}

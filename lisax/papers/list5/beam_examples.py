@@ -1,7 +1,7 @@
 """Builds candidates and examples as Apache Beam pipelines, for corpora and machines beyond one process.
 
 Claims are processed independently, by the functions that `lisax run` uses; their numbers keep their order. Workers
-write parts of CLAIMS_PER_PART claims beside the result, and the caller joins them. The files are byte-identical to
+write parts of CLAIMS_PER_PART claims next to the result, and the caller joins them. The files are byte-identical to
 those of the in-process path, whatever the runner and its number of workers. All workers must see the same files.
 """
 

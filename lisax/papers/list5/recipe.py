@@ -14,7 +14,7 @@ from lisax.sampling import negatives
 from lisax.sampling.examples import LIST_LENGTH
 
 STARTS = ("pretrain", "base")  # models that others start from
-RERANK = "rerank"  # scores again what vectors and BM25 find best
+RERANK = "rerank"  # scores again the best results of vectors and BM25
 RANKERS = ("rank_entities", "rank", RERANK)
 METHODS = ("bm25", "titles", "both", "mediawiki")
 GIVEN = "given"  # the verdicts of a given labeller, which is not trained here
@@ -23,7 +23,7 @@ VECTORS = "vectors"  # selects sentences by a sentence encoder and BM25, without
 # Shares of claim kinds in the generated worlds that models are trained on. One hop dominates, as in FEVER: a ranker
 # that sees one sentence at a time cannot find the second page of a two-hop claim that does not name it.
 WORLD_SHARES = {"one_hop": 0.85, "two_hop": 0.04, "joint": 0.06, "compare": 0.05}
-# The same for claims over tables: micro models learn to look cells up, but hardly to compare, count or find the
+# The same for claims over tables: micro models learn to look cells up, but barely to compare, count or find the
 # greatest.
 TABLE_SHARES = {"lookup": 0.6, "conjunction": 0.25, "superlative": 0.05, "count": 0.05, "compare": 0.05}
 LISTWISE = ("label_listwise", "label_listwise_infused")
@@ -76,25 +76,26 @@ class Recipe(BackboneRecipe, AttackRecipe):
     weak_sentences: int = 0
     # Infused lists of each training claim, see `sampling.examples.infused`; None, as in the paper: one for each evidence set.
     infused_lists: int | None = None
-    # Sentences that the listwise labellers read of the five that are selected. If fewer, lists have one to so many of them
-    # in training, and in use a labeller reads the first, the first two and so on: its label is that of the mean.
+    # Sentences that the listwise labellers read of the five that are selected. If fewer, lists have one to that number
+    # of them in training, and in use a labeller reads the first, the first two and so on: its label is that of the
+    # mean.
     list_sentences: int = LIST_LENGTH
     # Train labellers on equally many examples of each label: of the more frequent labels, some are left out at random.
     balanced_labels: bool = False
-    # Keep all checkpoints of rankers and labellers, and take those that do best on held-out claims, by R@5 and FEVER
-    # score of the whole pipeline so far. Otherwise training chooses, by the accuracy on single examples.
+    # Keep all checkpoints of rankers and labellers, and take the best ones on held-out claims, by R@5 and FEVER score
+    # of the whole pipeline so far. Otherwise training chooses, by the accuracy on single examples.
     choose_checkpoints: bool = False
-    # A ranker that is reported beside those trained here: a name or folder that `--ranker` takes, such as
+    # A ranker that is reported next to those trained here: a name or folder that `--ranker` takes, such as
     # hf:castorini/monot5-3b-msmarco-10k.
     zero_shot: str | None = None
-    # A labeller that is reported beside those trained here: a checkpoint, or a name that `lisax check --model` takes, such
-    # as minilm-text.
+    # A labeller that is reported next to those trained here: a checkpoint, or a name that `lisax check --model` takes,
+    # such as minilm-text.
     labeller: str | None = None
     # Select sentences by the ranker and BM25 together, weighted on held-out claims; the paper selects by the ranker.
     fuse_bm25: bool = False
     # 2: also retrieve and select pages that the first pages and sentences name (DeSePtion, section 4).
     hops: int = 1
-    # Apply the temporal step after every verifier (DeSePtion, section 5.2): dates decide where they can.
+    # Apply the temporal step after every verifier (DeSePtion, section 5.2): dates decide if they can.
     temporal: bool = False
     label_seed: int | None = None  # seed of labellers and their examples, if different from `seed`
 
@@ -104,7 +105,7 @@ class Recipe(BackboneRecipe, AttackRecipe):
             raise LisaxError("Recipe.train must name a gin file for 'rank_entities', whose selection is labelled")
         if self.backbone is None and RERANK in self.train:
             raise LisaxError(
-                f"Recipe.train names '{RERANK}', which orders what a backbone's vectors find: name a backbone"
+                f"Recipe.train names '{RERANK}', which orders the results of a backbone's vectors: name a backbone"
             )
         if self.reranked < 1:
             raise LisaxError(f"Recipe.reranked must be at least 1, found {self.reranked}")
@@ -132,7 +133,7 @@ class Recipe(BackboneRecipe, AttackRecipe):
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The models whose checkpoints are chosen by what they do on held-out claims."""
+        """The models whose checkpoints are chosen by their figures on held-out claims."""
         return (*self.rankers, *self.labellers) if self.choose_checkpoints else ()
 
     @property

@@ -57,7 +57,7 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
     def selection_file(self, ranker: str, role: str) -> Path:
         return self.out / "runs" / f"{ranker}.{role}.trec"
 
-    # --- What stages read -------------------------------------------------------------------
+    # --- Inputs of stages -------------------------------------------------------------------
 
     def candidates(self, role: str) -> dict[str, list[str]]:
         return sampling.ranked_ids(read_run(self.candidates_file(role)))
@@ -129,8 +129,8 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
     # --- Selection --------------------------------------------------------------------------
 
     def stages_of_selection(self, role: str) -> list[Stage]:
-        """Candidate sentences, best first: by the ranker or, if the recipe says so, by ranker and BM25 together,
-        followed by a second hop. For reported claims by every ranker, and by BM25 alone."""
+        """Candidate sentences, best first: by the ranker or, if set in the recipe, by ranker and BM25 together,
+        followed by a second hop. For reported claims by every ranker, and by only BM25."""
         recipe, reported = self.recipe, role in self.reported_roles
         bm25 = Stage(
             name=f"select.bm25.{role}",

@@ -36,7 +36,7 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
     # The retrieval strategy that verification reads from, and the others that are reported.
     strategy: str = str(Strategy.ENTITY_CHAR_23)
     compared: Sequence[str] = ()
-    # The entities of a claim used for retrieval: "spans" of the claim alone, or "linked" against its gold table, as in
+    # The entities of a claim used for retrieval: only "spans" of the claim, or "linked" against its gold table, as in
     # the paper, which no system in use can do. Both are reported.
     entities: str = "spans"
     wording: str = "lemmatised"  # of TabFact's claims, as the paper has them; or as "written", as users write theirs
@@ -47,7 +47,7 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
     target_tokens: int = 2  # a label word and EOS, times the examples packed in a row
     train_claims: int | None = None  # training claims used; None: all
     # With a backbone: the share of true and false claims that `closed` is also trained on with a retrieved table that is
-    # not theirs, which does not say enough.
+    # not theirs, which is not enough to decide.
     wrong_tables: float = 0.0
     warm_up_pipeline: str = (
         "open_tables"  # the pipeline of that recipe; or "list5", which trains on matching claims with sentences
@@ -110,13 +110,13 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
 
     @property
     def closest_to_gold(self) -> str | None:
-        """The fusion model used on the gold table alone: the one with the fewest tables. A model with attention that
-        was always given several tables fails on a single one."""
+        """The fusion model used on only the gold table: the one with the fewest tables. A model with attention that was
+        always given several tables fails on a single one."""
         return min(self.fusion, key=depth_of, default=None)
 
 
 def depth_of(model: str) -> int:
-    """k, the number of tables that a model reads per claim; 0 for the claim alone."""
+    """k, the number of tables that a model reads per claim; 0 for only the claim."""
     if model in ("claim_only", "closed", "one"):
         return 0 if model == "claim_only" else 1
     return int(re.search(r"top(\d+)", model)[1])

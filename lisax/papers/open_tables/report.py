@@ -93,7 +93,7 @@ def _figures(run: OpenTables) -> dict:
     for model in (*recipe.train, *read_as_well):
         verdicts = {i: found.verdict for i, found in run.verdicts(model).items() if i in claims}
         # Claims without a gold table cannot be evaluated here: the rows "on the gold table" cover the others. Nor can
-        # fusion tell from a single table that it decides nothing.
+        # fusion detect that a single table decides nothing.
         if model == ORACLE:
             verdicts = {i: verdict for i, verdict in verdicts.items() if claims[i].label is not Label.NOT_ENOUGH_INFO}
         judged = {i: claims[i] for i in verdicts}
@@ -333,7 +333,7 @@ def _curve_chart(run: OpenTables, model: str) -> charts.Chart | None:
         {"by sufficiency": zip(curve.recall, curve.precision), "most frequent class": ((0, share), (1, share))},
         "recall",
         "precision, %",
-        "Precision by recall of telling that a table read decides the claim.",
+        "Precision by recall of detecting that a table read decides the claim.",
         y_range=(share, 1),
         as_percent=True,
     )

@@ -53,7 +53,7 @@ from lisax.weights.checkpoints import FITTED, write_fitted
 DEPTH = max(DEPTHS)
 ROLES = (TRAIN, VALIDATION, REPORT)
 NO_UNDECIDED = "no claim for train has the label NOT ENOUGH INFO, so that no model learns it"
-ORACLE = "oracle"  # a fusion model on the gold table alone
+ORACLE = "oracle"  # a fusion model on only the gold table
 RETRIEVED = "retrieved"  # the model `closed` on retrieved tables, one by one
 
 
@@ -66,7 +66,7 @@ class OpenTables(EncoderPipeline):
     world_settings = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
 
     def check_data(self) -> None:
-        """As for every paper; retrieval alone needs no more than one split, of claims with gold tables."""
+        """As for every paper; only retrieval needs no more than one split, of claims with gold tables."""
         splits = self.claim_splits
         if self.runner.until not in self._stages_of_retrieval or {"train"} < set(splits):
             super().check_data()
@@ -119,7 +119,7 @@ class OpenTables(EncoderPipeline):
     def main_run(self) -> Path:
         return self.run_file(self.recipe.strategy, self.recipe.entities, REPORT)
 
-    # --- What stages read -------------------------------------------------------------------
+    # --- Inputs of stages -------------------------------------------------------------------
 
     @functools.cached_property
     def tables(self) -> TableStore:
@@ -439,7 +439,7 @@ class OpenTables(EncoderPipeline):
 
     def decision(self, model: str) -> TableDecision | None:
         """The sufficiency threshold for NOT ENOUGH INFO: the most accurate one on the validation split, with its
-        precision there. None where every validation claim is decided."""
+        precision there. None if every validation claim is decided."""
         known = self.labelled(model, VALIDATION)
         missing, scores = ~self.decided(model, VALIDATION)[known], -self.sufficiency(model, VALIDATION)[known]
         if not missing.any():

@@ -23,8 +23,8 @@ DECIDED = (Label.SUPPORTS, Label.REFUTES)
 
 class MixedList5(List5):
     """LisT5 trained only on claims that are true or false: for a claim without enough information on the pages, the
-    tables and graphs may have it. NOT ENOUGH INFO is learned from irrelevant units that the ranker selects beside the
-    evidence."""
+    tables and graphs may have it. NOT ENOUGH INFO is learned from irrelevant units that the ranker selects in addition
+    to the evidence."""
 
     def __init__(self, data, out, recipe, *, index: Path, passages: int):
         super().__init__(data, out, recipe)

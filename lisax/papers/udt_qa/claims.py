@@ -159,7 +159,7 @@ class ClaimChecks:
         pages, the tables and graphs may have it."""
         data, split = self._run.data, self._run.reported_split
         of_pages = self._decided(data.claims(split)) if split in data.splits else {}
-        # Data with tables alone returns the same claims under both names.
+        # Data with only tables returns the same claims under both names.
         for claim, other in ((of_pages[i], self._of_tables[i]) for i in of_pages.keys() & self._of_tables.keys()):
             if claim != other:
                 raise DataError(
@@ -180,7 +180,7 @@ class ClaimChecks:
         return dict(itertools.islice(decided(claims).items(), self._run.recipe.checked_claims))
 
     def group(self, claim: Claim) -> str:
-        """The best of the groups of a claim's evidence sets: where its evidence can be found."""
+        """The best of the groups of a claim's evidence sets: the place of its evidence."""
         if claim.id in self._of_tables:
             return TABLES
         return min(map(self._group, claim.evidence_sets or claim.mixed_sets), key=GROUPS.index, default=UNNAMED)

@@ -21,13 +21,13 @@ class QuestionRecipe(BackboneRecipe, ClaimsRecipe):
     `train` maps a model to its gin file: `retriever` (trained against BM25's negatives), `retriever_second` (starting
     from it, against its own negatives), `reader_first` (trained on one passage per question that contains the answer;
     ours, for small models), and `reader` (starting from that, if there is one). Both readers point, or both generate.
-    Each model is trained for every index of `learned_from` and named after it: `reader_text`. An index has text alone
+    Each model is trained for every index of `learned_from` and named after it: `reader_text`. An index has only text
     ("text") or also tables and graphs, "raw" or "verbalized". Models trained on text answer from every index of
     `indexes` (the paper's hot-swap), others from their own index.
 
     `verbalizer`: MODEL_DIR or bundle of a trained verbalizer; None: the rule that replaces unfaithful verbalizations.
     `claims`: a LisT5 recipe (gin file) whose models check claims against every index; None: no claims. `warm_up`: a
-    LisT5 recipe. `validation_claims` and `report_claims` limit questions here. With a `backbone`, readers point, and where
+    LisT5 recipe. `validation_claims` and `report_claims` limit questions here. With a `backbone`, readers point, and if
     no `retriever` is trained, its own vectors of passages and questions are searched (zero-shot).
     """
 
@@ -79,7 +79,7 @@ class QuestionRecipe(BackboneRecipe, ClaimsRecipe):
             raise LisaxError(f"QuestionRecipe.method must be bm25, dense or fused, found '{self.method}'")
         if "retriever_second" in self.train and "retriever" not in self.train:
             raise LisaxError(
-                "QuestionRecipe.train names 'retriever_second', which goes on from 'retriever': name it too"
+                "QuestionRecipe.train names 'retriever_second', which starts from 'retriever': name it too"
             )
 
     def expanded(self) -> QuestionRecipe:

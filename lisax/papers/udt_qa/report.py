@@ -63,15 +63,15 @@ def _figures(run: UdtQa) -> dict:
 
 
 def _main(settings: Mapping[str, Mapping]) -> str:
-    """The setting whose figures stand at the top."""
+    """The setting whose figures are at the top."""
     return max(settings, key=lambda name: settings[name]["exact_match"])
 
 
 def _groups(
     questions: Mapping[str, Question], is_structure: Callable[[str], bool], is_kept: Callable[[str], bool]
 ) -> dict[str, list[str]]:
-    """Ids of questions by where their evidence is: in a sentence of a kept page; only in withheld pages (and perhaps in
-    tables and graphs); or only in tables and graphs."""
+    """Ids of questions by the place of their evidence: in a sentence of a kept page; only in withheld pages (and
+    perhaps in tables and graphs); or only in tables and graphs."""
     groups: dict[str, list[str]] = {AT_HAND: [], WITHHELD: [], TABLES: []}
     for i, question in questions.items():
         pages = [unit.rpartition("_")[0] for unit in question.evidence if not is_structure(unit)]
@@ -114,7 +114,7 @@ def _report(run: UdtQa, found: Mapping) -> Report:
         *reporting.difference_tables(found["differences"], lambda _, setting: _name(setting)),
     ]
     tiles = (
-        [("Exact match", settings[main]["exact_match"]), ("From text alone", settings["text/text"]["exact_match"])]
+        [("Exact match", settings[main]["exact_match"]), ("From text only", settings["text/text"]["exact_match"])]
         if "text/text" in settings
         else [("Exact match", settings[main]["exact_match"])]
     )
@@ -152,7 +152,7 @@ def _answers_table(run: UdtQa, found: Mapping) -> ResultTable:
         "Answers of models that learned from the index they answer from",
         ("R@20", "R@100", "EM"),
         (*rows, *MIXED_NQ),
-        "R@k: an answer stands in one of the first k passages; EM: exact match."
+        "R@k: an answer is in one of the first k passages; EM: exact match."
         + ("" if run.recipe.retrieved >= 100 else f" {run.recipe.retrieved} passages were retrieved."),
         "The paper's own figures, Natural Questions: for orientation, not measured here.",
     )
@@ -170,7 +170,7 @@ def _hot_swap_table(found: Mapping) -> list[ResultTable]:
         if len(rows) < 2
         else [
             ResultTable(
-                "Hot-swap: models that learned from text alone",
+                "Hot-swap: models that learned from text only",
                 ("EM",),
                 (*rows, *HOT_SWAP_NQ),
                 "Tables and graphs join the index after training; nothing is trained again.",
@@ -207,10 +207,10 @@ def _evidence_table(found: Mapping) -> list[ResultTable]:
     ]
     return [
         ResultTable(
-            "Exact match by where the evidence stands",
+            "Exact match by the place of the evidence",
             (*groups, "source named"),
             tuple(rows),
-            f"The text of {found['withheld_pages']:.0%} of the pages is withheld; tables: no page tells it. "
+            f"The text of {found['withheld_pages']:.0%} of the pages is withheld; tables: it is on no page. "
             "Source named: of right answers, those whose sentence, row or edge is the question's evidence.",
         )
     ]
@@ -232,7 +232,7 @@ def _claims_table(found: Mapping) -> list[ResultTable]:
             tuple(groups),
             tuple(rows),
             f"Right labels of claims that are true or false. The text of {share} of the pages is withheld: "
-            "of split claims one piece of evidence stands on a page, the other in tables and graphs alone. "
+            "of split claims one piece of evidence is on a page, the other only in tables and graphs. "
             "The checker is LisT5's; dates by rule: DeSePtion's temporal step after it.",
         )
     ]

@@ -207,8 +207,7 @@ class UdtQa(EncoderPipeline):
         return {unit.id for unit in itertools.chain(self.data.tables(), self.data.graphs())}
 
     def is_structure(self, unit: str) -> bool:
-        """Whether a unit is a table, a graph, or a part of one; its id alone does not distinguish it from a
-        sentence."""
+        """Whether a unit is a table, a graph, or a part of one; its id does not distinguish it from a sentence."""
         return unit in self.structures or ("#" in unit and unit.rpartition("#")[0] in self.structures)
 
     def _add(self, index: str, folder: Path) -> None:

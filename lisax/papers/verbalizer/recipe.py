@@ -13,7 +13,7 @@ from lisax.sampling.verbal_examples import STEMS, T_F, T_F_ID_T
 
 @dataclasses.dataclass(frozen=True)
 class VerbalizerRecipe(BaseRecipe):
-    """Defaults are the paper's where it gives them; `experiments/udt_qa/verbalizer_scratch.gin` is for small machines.
+    """Defaults are the paper's if it gives them; `experiments/udt_qa/verbalizer_scratch.gin` is for small machines.
 
     `train` maps a set of examples (`verbalize_t`, `verbalize_t_f`, `verbalize_t_f_id_t`) to the gin file of the model
     trained on it; T may be left out. `initial` maps a model to its starting point: another of them, or a checkpoint's

@@ -166,7 +166,7 @@ class VerbalizerTraining(Staged):
             self.model_dir(model), Choices(self.recipe.beam_size, max_pairs or self.recipe.max_pairs)
         )
 
-    # --- What stages read -------------------------------------------------------------------
+    # --- Inputs of stages -------------------------------------------------------------------
 
     @fact
     def target_files(self) -> Any:
@@ -213,7 +213,8 @@ class VerbalizerTraining(Staged):
     # --- Stages -----------------------------------------------------------------------------
 
     def _write_pairs(self) -> None:
-        """Writes T and T-F, the curve of what other thresholds would keep, and the words that any text may use."""
+        """Writes T and T-F, the curve of the shares that other thresholds would keep, and the words that any text may
+        use."""
         recipe = self.recipe
         examples = list(training_examples(self.records("train")))
         held = [example.to_row() for example in dev_examples(self.records("dev"))]

@@ -1,5 +1,5 @@
-"""Encoders of the BERT family, and what is scored on them, as graphs for onnxruntime: what `models/encoder.py`,
-`models/pair.py` and `models/dual_encoder.py` compute, of the same parameters, for any number and length of texts.
+"""Encoders of the BERT family, and the heads on them, as graphs for onnxruntime: the networks of `models/encoder.py`,
+`models/pair.py` and `models/dual_encoder.py`, with the same parameters, for any number and length of texts.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class EncoderGraph(ModelGraph):
         return self._node("Gather", states, self._graph.constant(0, "int64"), axis=1)
 
     def _pooled(self, states: str, query: np.ndarray | None) -> str:
-        """[texts, emb]: the mean of each text's tokens, or what a learned query [emb] attends to."""
+        """[texts, emb]: the mean of each text's tokens, or the output of attention with a learned query [emb]."""
         axis = self._graph.constant([1], "int64")
         valid = self._node("Cast", self._mask, to=FLOAT32)
         if query is None:

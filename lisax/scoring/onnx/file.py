@@ -25,7 +25,7 @@ Shape = Sequence[int | str]  # a name stands for a dimension that may have any s
 
 
 class Place(NamedTuple):
-    """Where an array's bytes are: in a file in the graph's folder."""
+    """The place of an array's bytes, in a file in the graph's folder."""
 
     file: str
     offset: int
@@ -41,7 +41,7 @@ class Graph:
     _constants: dict[str, bytes] = dataclasses.field(default_factory=dict)
 
     def weight(self, name: str, array: np.ndarray) -> str:
-        """Adds an array that is given to the runtime beside the graph."""
+        """Adds an array that is given to the runtime separately from the graph."""
         self.weights[name] = np.ascontiguousarray(array)
         return name
 
@@ -61,8 +61,8 @@ class Graph:
         domain: str = "",
         **attributes: Any,
     ) -> Any:
-        """Adds a node and returns the name of its output, a tuple of them where there are several; `names`: what they
-        are to be called. "" is an input that is left out."""
+        """Adds a node and returns the name of its output, a tuple of them if there are several; `names`: their names.
+        "" is an input that is left out."""
         names = tuple(names) or tuple(f"{operator}_{len(self._nodes)}_{i}" for i in range(outputs))
         fields = [_text(1, name) for name in inputs] + [_text(2, name) for name in names]
         fields += [_text(4, operator), *(_bytes(5, _attribute(*item)) for item in attributes.items())]

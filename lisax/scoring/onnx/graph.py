@@ -1,7 +1,7 @@
-"""What our graphs for onnxruntime have in common: a model's parameters as weights, and products with its matrices, in
+"""The common parts of our graphs for onnxruntime: a model's parameters as weights, and products with its matrices, in
 float32 or 8 bits.
 
-Operators of the domain com.microsoft do in one pass over a tensor what JAX leaves to XLA to fuse.
+Operators of the domain com.microsoft do in one pass over a tensor the steps that JAX leaves to XLA to fuse.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Parameters = Mapping[str, np.ndarray]  # float32, by their paths
 class ModelGraph:
     """A graph of tokens int32 [texts, length], filled with 0, -> float32 [texts, outputs], made of `parameters`.
 
-    `int8`: matrices and what they are multiplied with are rounded to 8 bits, each column and each token by a scale of its
-    own, so that a text's result does not depend on the texts beside it."""
+    `int8`: matrices and their factors are rounded to 8 bits, each column and each token by a scale of its own, so that
+    a text's result does not depend on other texts."""
 
     model: bytes  # the graph as onnxruntime reads it
 
@@ -40,7 +40,7 @@ class ModelGraph:
         self._mask = self._node("Min", TOKENS, self._one)  # int32 [texts, length], 0 of padding
 
     def _finish(self, result: str, outputs: int) -> None:
-        """Makes `model` of the nodes so far; `result` is what it returns."""
+        """Makes `model` of the nodes so far; `result` is its output."""
         self._node("Identity", result, names=(RESULT,))
         self._outputs = outputs
         self.model = self._proto({})
@@ -77,7 +77,7 @@ class ModelGraph:
         return self._node("Mul", self._fused("MatMulIntegerToFloat", quantized, kernel, *scales, zero), rows)
 
     def _quantized(self, x: str) -> tuple[str, str]:
-        """Each token's state as uint8, 128 for 0, and what it was divided by, of its size."""
+        """Each token's state as uint8, 128 for 0, and its divisor, of its size."""
         if x not in self._known:
             largest = self._node("ReduceMax", self._node("Abs", x), axes=[-1], keepdims=1)
             largest = self._node("Max", largest, self._graph.constant(LEAST_LENGTH, "float32"))

@@ -49,7 +49,7 @@ class OnnxTexts:
         # Threads that wait sleep: where others use the machine too, spinning would slow all of them.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3  # errors, which are raised too
-        # The arrays are used where they lie, and have to stay there as long as the session.
+        # The arrays are used in place, and have to stay as long as the session.
         self._weights = [ort.OrtValue.ortvalue_from_numpy(array) for array in graph.weights.values()]
         options.add_external_initializers(list(graph.weights), self._weights)
         self._session = ort.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
@@ -68,7 +68,7 @@ class OnnxTexts:
 
 
 def read_parameters(checkpoint: Checkpoint, model: Model) -> Parameters:
-    """Those parameters of a checkpoint that the model has."""
+    """The parameters of a checkpoint that the model has."""
     wanted = shapes_of_model(model).keys()
     return dict(checkpoint.read(piece for piece in checkpoint.parameters if piece.shapes.keys() <= wanted))
 

@@ -1,5 +1,5 @@
-"""T5s that score answers, as graphs for onnxruntime: what `models/t5.py` computes, of the same parameters, for any number
-and length of texts.
+"""T5s that score answers, as graphs for onnxruntime: the network of `models/t5.py`, with the same parameters, for any
+number and length of texts.
 
 The decoder only runs over answers that are known beforehand, a few tokens. So its queries are brought to the encoder's
 space rather than the encoder's states to theirs: the products with keys and values, a fifth of all elsewhere, are not
@@ -39,8 +39,8 @@ class T5Graph(ModelGraph):
         first_step: bool,
         int8: bool = False,
     ):
-        """`first_step`: an answer is one piece, and its score the logit at the first decoder step. Otherwise it is as many
-        as it has, with EOS, and its score their log-probability."""
+        """`first_step`: an answer is one piece, and its score the logit at the first decoder step. Otherwise it is all
+        its pieces, with EOS, and its score their log-probability."""
         super().__init__(parameters, int8=int8)
         self._config, self._answers = model, answers
         self._states = self._encoded()
@@ -131,7 +131,7 @@ class T5Graph(ModelGraph):
         return self._node("Unsqueeze", bias, self._axis(0))
 
     def _relative(self, name: str, relative: np.ndarray, *, bidirectional: bool) -> np.ndarray:
-        """The bias [heads, …] of keys that stand so far from their query."""
+        """The bias [heads, …] of keys at this distance from their query."""
         embedding = self._parameters[f"{name}/relpos_bias/rel_embedding"]
         return embedding[:, relative_position_bucket(relative, bidirectional=bidirectional)]
 

@@ -1,5 +1,5 @@
 """Checkpoints that hold a low-rank adapter: read as the whole model, with the adapter's products added to the matrices
-of the model that it was trained beside."""
+of its backbone."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from lisax.weights.interop.architecture import shapes_of_model
 from lisax.weights.interop.kinds import SAFETENSORS
 from lisax.weights.interop.pieces import Checkpoint, Piece, shapes_of
 
-MOST = 8  # adapters that may stand one on the other
+MOST = 8  # adapters that may be stacked
 
 
 def weights_digest(folder: Path) -> str | None:
-    """sha256, in hexadecimal, of a model's weights where they are one file; None of other layouts."""
+    """sha256, in hexadecimal, of a model's weights if they are one file; None for other layouts."""
     path = folder / SAFETENSORS
     if not path.is_file():
         return None
@@ -30,12 +30,12 @@ def weights_digest(folder: Path) -> str | None:
 
 
 def check_base(checkpoint: Checkpoint, base: Checkpoint) -> None:
-    """DataError where `base` has other weights than those that the adapter was trained beside."""
+    """Raises DataError if `base` has other weights than the adapter's backbone."""
     wanted = checkpoint.card["adapter"].get("base_sha256")
     if wanted is not None and weights_digest(base.folder) != wanted:
         raise checkpoint.card.error(
             "adapter.base",
-            f"the adapter was trained beside weights with the sha256 {wanted}, and those of {base.folder} are others",
+            f"the adapter was trained on weights with the sha256 {wanted}, and those of {base.folder} are others",
         )
 
 
@@ -65,7 +65,7 @@ def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
             )
         if (rank := shapes[pair[LORA_A][1]][1]) != lora.rank:
             raise own.card.error(
-                "adapter.rank", f"the card says {lora.rank}, and the weights for '{kernel}' have rank {rank}"
+                "adapter.rank", f"the card has {lora.rank}, and the weights for '{kernel}' have rank {rank}"
             )
 
     def adapted(piece: Piece) -> Piece:
@@ -83,7 +83,7 @@ def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
 
     whole = [piece for piece in own.parameters if not shapes.keys() & piece.shapes.keys()]
     trained = shapes_of(whole)
-    # What the model does not have, such as the pooler of its base, is left out.
+    # Parameters that the model does not have, such as the pooler of its base, are left out.
     wanted = shapes_of_model(own.architecture.replaced(scan_layers=False)).keys() - trained.keys()
     kept = [adapted(piece) for piece in base.parameters if piece.shapes.keys() <= wanted]
     card = dataclasses.replace(own.card, content={k: v for k, v in own.card.content.items() if k != "adapter"})

@@ -1,6 +1,6 @@
-"""What a T5 is made of, told from its parameters' shapes, and the shapes that an architecture has.
+"""The architecture of a T5, from its parameters' shapes, and the shapes that an architecture has.
 
-Those of T5 and of the BERT family, and of what is scored on the latter, are listed here, so that such a model is opened
+Those of T5 and of the BERT family, and of the scorers on the latter, are listed here, so that such a model is opened
 without JAX; of any other model the network is traced for them."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lisax.weights.interop.pieces import Shape
 def infer(shapes: Mapping[str, Shape], folder: object) -> T5Config:
     """The architecture of parameters in the unrolled tree.
 
-    Shapes do not tell activations: one matrix `wi` is taken as T5 1.0's ReLU, two as T5 1.1's gated GELU."""
+    Shapes do not determine activations: one matrix `wi` is taken as T5 1.0's ReLU, two as T5 1.1's gated GELU."""
 
     def shape(name: str, dimensions: int) -> Shape:
         found = shapes.get(name)
@@ -73,7 +73,7 @@ def shapes_of_model(config: Model) -> dict[str, Shape]:
     return {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(config)).items()}
 
 
-# What a T5 of the list is described by.
+# The fields that describe a T5 of the list.
 T5_FIELDS = (
     "vocab_size",
     "dtype",
@@ -194,7 +194,7 @@ def parameter_shapes(config: Model) -> dict:
 
 
 def _with_layers(tree: dict, layers: Mapping[str, int]) -> dict:
-    """The tree with as many of each stack's first layer as there are to be."""
+    """The tree with each stack's first layer repeated to the number of layers."""
     made = {}
     for name, part in tree.items():
         if name in layers and "layers_0" in part:

@@ -35,7 +35,7 @@ def open_classifier(folder: Path, order: Sequence[int]) -> Checkpoint:
         shape = list(arrays["classifier.weight"].shape)
         raise DataError(f"classifier.weight is {shape}, expected {len(order)} classes", path=folder / HF_CONFIG)
     if found.vocabulary is None:
-        raise DataError("no such file: the vocabulary belongs beside the weights", path=folder / TOKENIZER_NAME)
+        raise DataError("no such file: the vocabulary belongs next to the weights", path=folder / TOKENIZER_NAME)
     separator = TokenizerVocabulary(found.vocabulary).separator_id
     backbone = backbone.replaced(pooler=False, separator_id=separator)
 

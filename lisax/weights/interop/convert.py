@@ -41,7 +41,7 @@ def import_checkpoint(
 ) -> Path:
     """Writes `out/checkpoint_{step}` in our Orbax layout with `model.json`; returns it.
 
-    `architecture` is given where the source does not say it, or is not to be believed."""
+    `architecture` is given if the source does not have it, or has a wrong one."""
     checkpoint, architecture = opened(source, architecture)
     if vocabulary is not None:
         checkpoint = dataclasses.replace(checkpoint, vocabulary=fetched(vocabulary))
@@ -79,7 +79,7 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
 
 
 def opened(source: str | os.PathLike, architecture: Model | None = None) -> tuple[Checkpoint, Model]:
-    """The checkpoint with `architecture`, or else the one that the source itself or its shapes give.
+    """The checkpoint with `architecture`, or else the architecture that the source itself or its shapes give.
 
     Parameters that are not, name for name and shape for shape, those of that architecture are an error."""
     checkpoint = open_checkpoint(source)
@@ -126,7 +126,7 @@ def card_of(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any]:
 
 
 def _describe(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any] | None:
-    """What `model.json` says of the vocabulary file; one of more pieces than the embedding has rows is refused."""
+    """The entry of the vocabulary file in `model.json`; one of more pieces than the embedding has rows is refused."""
     if checkpoint.vocabulary is None:
         return None
     path, backbone = checkpoint.vocabulary, architecture.backbone
@@ -184,7 +184,8 @@ def _copy_beside(checkpoint: Checkpoint, folder: Path, names: Sequence[str]) -> 
 
 @contextlib.contextmanager
 def new_folder(out: str | os.PathLike) -> Iterator[Path]:
-    """A neighbour of `out` that becomes `out` when all is written. In a bucket what says that it is whole is sent last."""
+    """A neighbour of `out` that becomes `out` when all is written. In a bucket the file that marks it as whole is sent
+    last."""
     out = place(out)
     if exists(out):
         raise LisaxError(f"{out} is there already: give a folder that does not exist yet")

@@ -1,4 +1,4 @@
-"""What a checkpoint holds, as text for a terminal."""
+"""The content of a checkpoint, as text for a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def described(source: str) -> str:
     facts = {
         "checkpoint": checkpoint.folder,
         "kind": checkpoint.kind + (", layers stacked (scanned)" if checkpoint.scanned else ""),
-        "step": "not said" if checkpoint.step is None else checkpoint.step,
+        "step": "unknown" if checkpoint.step is None else checkpoint.step,
         "parameters": f"{count:,} in {len(shapes)} arrays",
         "vocabulary": ", ".join(
             filter(
@@ -27,7 +27,7 @@ def described(source: str) -> str:
                 (f"{known['kind']} of {known['pieces']} pieces" if known else "", str(checkpoint.vocabulary or "")),
             )
         )
-        or "none beside it",
+        or "none",
         "optimizer slots": f"{sum(map(math.prod, slots.values())):,} values: {', '.join(kinds)}" if slots else "none",
     }
     return "\n".join(

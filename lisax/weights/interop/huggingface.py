@@ -1,5 +1,5 @@
-"""Hugging Face folders: `config.json` and safetensors, whole or in shards. `model_type` says which family of models it
-is of; `huggingface_t5` and `huggingface_encoder` know their families' names and fields."""
+"""Hugging Face folders: `config.json` and safetensors, whole or in shards. `model_type` gives its family of models;
+`huggingface_t5` and `huggingface_encoder` know their families' names and fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lisax.weights.interop.kinds import HF_CONFIG, Kind
 from lisax.weights.interop.pieces import Array, Checkpoint, Piece, Stored, shapes_of
 from lisax.weights.interop.safetensors_files import stored_arrays, write_arrays
 
-# Of a class of architecture: what its family is called, its `MODEL_TYPES`, its file `VOCABULARY`, `reading` and `writing`.
+# For a class of architecture: its family's name, its `MODEL_TYPES`, its file `VOCABULARY`, `reading` and `writing`.
 FAMILIES: dict[type[Model], ModuleType] = {T5Config: huggingface_t5, EncoderConfig: huggingface_encoder}
 
 
@@ -33,7 +33,7 @@ def open_huggingface(folder: Path) -> Checkpoint:
     arrays = stored_arrays(folder)
     reading = family.reading(described, arrays, path)
     layers = sum(reading.architecture.stacks.values())
-    if not reading.architecture.shared_layers and layers > len(arrays):  # told before as many layers are laid out
+    if not reading.architecture.shared_layers and layers > len(arrays):  # checked before layers are laid out
         raise LisaxError(f"{folder} has {len(arrays)} arrays, too few for the {layers} layers of its {HF_CONFIG}")
     expected = {
         name: shape
@@ -111,7 +111,7 @@ def write_huggingface(folder: Path, checkpoint: Checkpoint, architecture: Model,
     if type(architecture) not in FAMILIES:
         raise LisaxError(
             f"{checkpoint.folder} is a {architecture.title}, built on a backbone: Hugging Face's layout has a place for "
-            "the backbone alone"
+            "only the backbone"
         )
     writing = FAMILIES[type(architecture)].writing(architecture)
 

@@ -1,4 +1,4 @@
-"""Hugging Face's BERT (of which MiniLM is one), RoBERTa and ALBERT, alone or under a head, which is left out.
+"""Hugging Face's BERT (of which MiniLM is one), RoBERTa and ALBERT; a head on them is left out.
 
 Their matrices are the transposes of ours. Padding, whose id is 1 in RoBERTa, is 0 here: the two rows of the embedding
 change places on the way in and out.
@@ -98,7 +98,7 @@ def hf_array(name: str, architecture: EncoderConfig) -> Array:
 
 
 def _swapped(array: np.ndarray, padding_id: int) -> np.ndarray:
-    """With the rows of padding and of 0 in each other's place."""
+    """Swaps the rows of padding and of 0."""
     if padding_id:
         array = array.copy()
         array[[0, padding_id]] = array[[padding_id, 0]]
@@ -128,7 +128,7 @@ def reading(described: Mapping[str, Any], arrays: Mapping[str, Stored], path: Pa
 
 
 def read_config(described: Mapping[str, Any], *, pooler: bool, path: Path) -> EncoderConfig:
-    """The architecture of a `config.json`; what our encoder cannot be is a DataError that names the field."""
+    """The architecture of a `config.json`; raises DataError with the field for models that our encoder cannot be."""
     family = MODEL_TYPES[described["model_type"]]
     field: Callable[..., Any] = functools.partial(config_field, described, path)
     for name, value in (
@@ -191,7 +191,7 @@ def writing(architecture: EncoderConfig) -> Writing:
 
 
 def _family(architecture: EncoderConfig) -> str:
-    """The member of the family that a model is; LisaxError where none is like it."""
+    """The member of the family that a model is; raises LisaxError if none fits."""
     factorised, offset = architecture.embedding_dim is not None, architecture.position_offset
     if factorised == architecture.shared_layers:
         if not offset:

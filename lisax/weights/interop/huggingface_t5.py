@@ -1,4 +1,4 @@
-"""Hugging Face's T5 1.0 and 1.1, mT5 and umT5, whole or the encoder alone (GTR), alone or within another model.
+"""Hugging Face's T5 1.0 and 1.1, mT5 and umT5, whole or only the encoder (GTR), on its own or within another model.
 
 Their matrices are the transposes of ours. `transformers` scales hidden states before tied logits (T5 1.0) and
 not before those of a matrix of their own (1.1); its files may also mix these, and then the matrix is made here.
@@ -33,7 +33,7 @@ UNUSED = (
     "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
 )
 RELATIVE_BIAS = "0.SelfAttention.relative_attention_bias.weight"
-# Ours for their `feed_forward_proj`; their "gelu" alone is the exact one, which T5 does not use.
+# Ours for their `feed_forward_proj`; their plain "gelu" is the exact one, which T5 does not use.
 ACTIVATIONS = {
     "relu": ("relu",),
     "gelu_new": ("gelu",),
@@ -117,7 +117,7 @@ def _equal(head: Stored, shared: Stored | None) -> bool:
 
 
 def read_config(described: Mapping[str, Any], *, tied: bool, path: Path) -> T5Config:
-    """The architecture of a `config.json`; what our T5 cannot be is an error that names the field."""
+    """The architecture of a `config.json`; raises an error with the field for models that our T5 cannot be."""
 
     field = functools.partial(config_field, described, path)
     for name, value in (

@@ -1,4 +1,4 @@
-"""Which kind of checkpoint a folder is, from the names of its files alone."""
+"""Which kind of checkpoint a folder is, only from the names of its files."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Kind(enum.StrEnum):
 
 
 def vocabulary_in(folder: Path) -> Path | None:
-    """The vocabulary's file of a checkpoint; None where there is none."""
+    """The vocabulary's file of a checkpoint; None if there is none."""
     return next((folder / name for name in (VOCABULARY_NAME, TOKENIZER_NAME) if (folder / name).is_file()), None)
 
 
 def vocabulary_name(path: str | os.PathLike) -> str:
-    """The name that a vocabulary's file has beside a checkpoint, given the file."""
+    """The name that a vocabulary's file has next to a checkpoint, given the file."""
     return TOKENIZER_NAME if Path(path).suffix == ".json" else VOCABULARY_NAME
 
 
@@ -44,7 +44,7 @@ def digest(path: str | os.PathLike) -> str:
 
 
 def kind_of(folder: Path) -> Kind | None:
-    """None where `folder` is no checkpoint; an error where it is one whose weights are pickled."""
+    """None if `folder` is not a checkpoint; raises an error if its weights are pickled."""
     if (folder / STATE_NAME).is_dir():
         return Kind.ORBAX
     if (folder / NATIVE_INDEX).is_file():

@@ -28,7 +28,7 @@ from lisax.weights.shapes import check_parameters
 
 
 def open_checkpoint(model: str | os.PathLike | ModelFolder, *, alone: bool = False, depth: int = 0) -> Checkpoint:
-    """The checkpoint of a model, with `model.json` and the vocabulary beside it where they are. One that holds an adapter is read as the whole model; with `alone`, as it is.
+    """Opens a model's checkpoint, with its `model.json` and vocabulary if they exist. One that holds an adapter is read as the whole model; with `alone`, as it is.
     `depth`: how many adapters stand on it."""
     model = ModelFolder.find(model)
     folder = model.folder
@@ -67,7 +67,7 @@ def open_whole(model: str | os.PathLike | ModelFolder, kind: type[Model]) -> Che
     checkpoint = open_checkpoint(model)
     architecture = checkpoint.architecture
     if type(architecture) is not kind:
-        raise LisaxError(f"{checkpoint.folder} is no {kind.title} by its model.json")
+        raise LisaxError(f"{checkpoint.folder} is not a {kind.title} by its model.json")
     check_parameters(shapes_of_model(architecture.for_inference()), shapes_of(checkpoint.parameters), checkpoint.folder)
     return checkpoint
 
@@ -77,7 +77,7 @@ def _with_base(checkpoint: Checkpoint, depth: int) -> Checkpoint:
     card = checkpoint.card
     (base,) = card.needed("adapter.base")
     if not is_named(base) and not exists(place(base)):
-        raise card.error("adapter.base", f"the model that the adapter was trained beside is not there: {base}")
+        raise card.error("adapter.base", f"the adapter's backbone is missing: {base}")
     if depth == MOST:
         raise card.error("adapter.base", f"expected at most {MOST} adapters, one on the other")
     found = open_checkpoint(base, depth=depth + 1)
@@ -101,5 +101,5 @@ def _check_names(folder: Path, names: list[str]) -> None:
     if twice or inner:
         raise LisaxError(
             f"{folder} has '{twice or inner}' "
-            + ("twice, by itself and among stacked layers" if twice else "inside another array")
+            + ("twice, as its own array and among stacked layers" if twice else "inside another array")
         )

@@ -33,7 +33,7 @@ class Stored:
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """What one stored array holds: one parameter (or slot), or one of each layer.
+    """The content of one stored array: one parameter (or slot), or one of each layer.
 
     `convert` takes the array as stored to the arrays of `shapes`; `stored_as` is its name in the file."""
 
@@ -50,8 +50,8 @@ def whole(name: str, stored: Stored) -> Piece:
 
 @dataclasses.dataclass(frozen=True)
 class Array:
-    """How another library stores one of our parameters: under which name, whether as the transpose, and what
-    brings its numbers (after transposing) to ours."""
+    """How another library stores one of our parameters: under which name, whether as the transpose, and the conversion
+    of its numbers (after transposing) to ours."""
 
     theirs: str
     transposed: bool = False
@@ -61,7 +61,7 @@ class Array:
 @dataclasses.dataclass(frozen=True)
 class Reading:
     """A model as its file describes it, how it stores each parameter, and which of its arrays no parameter needs.
-    `has_decoder`: false of a file with the encoder of a T5 alone."""
+    `has_decoder`: false of a file with only the encoder of a T5."""
 
     architecture: Backbone
     stored_as: Callable[[str], Array]
@@ -71,7 +71,8 @@ class Reading:
 
 @dataclasses.dataclass(frozen=True)
 class Writing:
-    """What a file says of a model, and how it stores each parameter (`Array.convert`: from ours, before transposing)."""
+    """A model's description in a file, and how it stores each parameter (`Array.convert`: from ours, before
+    transposing)."""
 
     described: Mapping[str, Any]
     stored_as: Callable[[str], Array]
@@ -81,7 +82,7 @@ class Writing:
 class Checkpoint:
     """`parameters` and `slots` have the names of the parameter tree, joined by `/`.
 
-    `architecture` is None where the source does not tell it (see `architecture.infer`)."""
+    `architecture` is None if the source does not have it (see `architecture.infer`)."""
 
     kind: Kind
     folder: Path
@@ -117,7 +118,7 @@ class Checkpoint:
                 if array.shape != piece.shapes[name]:
                     raise LisaxError(
                         f"'{piece.stored_as}' of {self.folder} is {list(array.shape)} on disk, but its "
-                        f"index says {list(piece.shapes[name])}: the checkpoint is damaged"
+                        f"index has {list(piece.shapes[name])}: the checkpoint is damaged"
                     )
                 yield name, array
 

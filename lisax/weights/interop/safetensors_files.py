@@ -35,7 +35,7 @@ def stored_arrays(folder: Path) -> dict[str, Stored]:
         arrays |= _of_file(folder / file)
     missing = sorted(set(named) - set(arrays))
     if missing:
-        raise DataError(f"'{missing[0]}' is not in '{named[missing[0]]}', where the index says it is", path=path)
+        raise DataError(f"'{missing[0]}' is not in '{named[missing[0]]}', where its index places it", path=path)
     return arrays
 
 
@@ -52,7 +52,7 @@ def _of_file(path: Path) -> dict[str, Stored]:
             entry = entries[name]
             found = np.fromfile(path, DTYPES[dtype], math.prod(entry.shape), offset=entry.begin)
             if found.size != math.prod(entry.shape):
-                raise DataError(f"'{name}' ends before its header says: the file was changed", path=path)
+                raise DataError(f"'{name}' is shorter than its header requires: the file was changed", path=path)
             return found.reshape(entry.shape)
         from safetensors import safe_open
 

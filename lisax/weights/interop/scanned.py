@@ -28,7 +28,7 @@ MIN_DIM_SIZE_TO_FACTOR = 128
 
 
 class _Stack(NamedTuple):
-    """Where the layers of a stack are in its arrays, and how many they are."""
+    """The axis of a stack's layers in its arrays, and their number."""
 
     axis: int
     layers: int
@@ -43,8 +43,8 @@ def unrolled(stored: Mapping[str, Stored], folder: object) -> tuple[tuple[Piece,
 def unrolled_slots(stored: Mapping[str, Stored], parameters: Mapping[str, Stored], folder: object) -> tuple[Piece, ...]:
     """The pieces of all optimizer slots, given the parameters as stored: named `{parameter}/{kind}`.
 
-    Adafactor's `v_row` and `v_col` of stacked matrices become those that T5X has of each layer's matrix, or its whole `v`
-    where that is too small to be factored. Where kernels have their heads apart no slots are taken."""
+    Adafactor's `v_row` and `v_col` of stacked matrices become T5X's of each layer's matrix, or its whole `v` if that is
+    too small to be factored. Where kernels have their heads apart no slots are taken."""
     stacks = _stacks(parameters, folder)
     if any(len(array.shape) > 3 for name, array in parameters.items() if _STACKED.fullmatch(name)):
         return ()
@@ -133,7 +133,7 @@ def _slots_of_layers(
         return pieces
     if axes is None or len(factors) < 2 or "v" not in kinds:
         raise _misshaped(parameter, "v_row", factors[0].shape, shape, folder)
-    # Where the row and the column stand beside the layers: they may come first.
+    # The places of the row and the column next to the layers: they may come first.
     row, column = (axis + (stack.axis <= axis) for axis in axes)
     for kind, array, away in zip(("v_row", "v_col"), factors, (column, row)):
         if array.shape != tuple(np.delete(shape, away)):
@@ -199,8 +199,8 @@ def _stacks(stored: Mapping[str, Stored], folder: object) -> dict[str, _Stack]:
 
 
 def _layer_axis(stored: Mapping[str, Stored], prefix: str, stack: str, folder: object) -> _Stack:
-    """Told from the scales, which are vectors but for the axis of layers. Layers of the BERT family, and adapters, nobody
-    else stacks."""
+    """Found by the scales, which are vectors but for the axis of layers. No other library stacks layers of the BERT
+    family, or adapters."""
 
     def of_layers(end: str) -> list[Shape]:
         return [
@@ -221,7 +221,7 @@ def _layer_axis(stored: Mapping[str, Stored], prefix: str, stack: str, folder: o
                 return _Stack(axis, scales[0][axis])
     raise LisaxError(
         f"the layers of {folder} are in one array (scanned), but which of its axes is that of layers "
-        f"cannot be told from '{prefix}{stack}/{stack}_norm/scale' and 'pre_mlp_layer_norm/scale'"
+        f"cannot be found from '{prefix}{stack}/{stack}_norm/scale' and 'pre_mlp_layer_norm/scale'"
     )
 
 

@@ -1,4 +1,4 @@
-"""What sentence-transformers writes beside an encoder: how its states become a text's vector."""
+"""The files that sentence-transformers adds to an encoder: how its states become a text's vector."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODES = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "first"}
 
 
 def pooling(folder: Path) -> str:
-    """`DualEncoderConfig.pooling` of a model; "mean" where nothing is said."""
+    """`DualEncoderConfig.pooling` of a model; "mean" by default."""
     path = folder / POOLING / HF_CONFIG
     described = read_object(path) if path.is_file() else {"pooling_mode_mean_tokens": True}
     chosen = [name for name, value in described.items() if name.startswith("pooling_mode_") and value is True]
@@ -27,7 +27,7 @@ def pooling(folder: Path) -> str:
 
 
 def dense(folder: Path, width: int) -> np.ndarray | None:
-    """The matrix float32 [width, out] that pooled states are multiplied by; None where there is none."""
+    """The matrix float32 [width, out] that pooled states are multiplied by; None if there is none."""
     path = folder / DENSE / HF_CONFIG
     if not path.is_file():
         return None

@@ -1,7 +1,7 @@
 """T5X's native layout: a msgpack index `checkpoint`, and a folder of zarr for each array of more than one element.
 
-The index says where arrays lie and how to open them. Only the place is taken from it, and only within the
-checkpoint's own folder; drivers are never those that the file names.
+The index gives the places of arrays and how to open them. Only the place is taken from it, and only within the
+checkpoint's own folder; drivers are never the file's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lisax.weights.interop.zarr_arrays import file_store, inside, read, write
 
 VERSION = 3
 READABLE_VERSIONS = (2, 3)
-# T5X's own names of a folder beside the index: the driver tells where it was written, not where it lies now.
+# T5X's own names of a folder next to the index: the driver has the place where it was written, not its place now.
 DRIVERS = ("file", "gfile", "gcs")
 
 
@@ -112,7 +112,7 @@ def write_native(folder: Path, checkpoint: Checkpoint) -> None:
     if checkpoint.slots:
         state["param_states"] = part(checkpoint.slots, "state.param_states")
     index = {"version": VERSION, "optimizer": {"target": part(checkpoint.parameters, "target"), "state": state}}
-    with atomic_write(folder / NATIVE_INDEX, "wb") as file:  # last: without it this is no checkpoint
+    with atomic_write(folder / NATIVE_INDEX, "wb") as file:  # last: without it this is not a checkpoint
         file.write(msgpack_serialize(index))
 
 

@@ -21,7 +21,7 @@ MIN_CONCURRENT_BYTES = 2**20
 
 
 def index_of(folder: Path) -> dict[str, Any]:
-    """The tree of array metadata (`.shape`, `.dtype`) of a checkpoint, from its index alone."""
+    """The tree of array metadata (`.shape`, `.dtype`) of a checkpoint, only from its index."""
     import orbax.checkpoint as ocp
 
     # The handler's, because a checkpointer's swallows errors.
@@ -67,7 +67,7 @@ def open_orbax(folder: Path) -> Checkpoint:
 
 
 def _leaves(tree: Any, path: tuple[str, ...] = ()):
-    """(path, leaf) of nested dicts; leaves without a shape are what Orbax keeps of empty nodes."""
+    """(path, leaf) of nested dicts; leaves without a shape are Orbax's form of empty nodes."""
     if isinstance(tree, dict):
         for name, child in tree.items():
             yield from _leaves(child, (*path, str(name)))

@@ -50,7 +50,7 @@ def write(folder: Path, array: np.ndarray) -> dict[str, Any]:
 
 
 def chunks_of(shape: tuple[int, ...], itemsize: int) -> list[int]:
-    """The longest axis is halved, where it halves evenly, until a chunk is at most 64 MiB."""
+    """Halves the longest axis, if it halves evenly, until a chunk is at most 64 MiB."""
     chunks = list(shape)
     while np.prod(chunks, dtype=np.int64) * itemsize > CHUNK_BYTES:
         even = [axis for axis, size in enumerate(chunks) if size % 2 == 0]
@@ -62,7 +62,7 @@ def chunks_of(shape: tuple[int, ...], itemsize: int) -> list[int]:
 
 def inside(folder: Path, path: Any) -> Path:
     """`folder / path`; an error unless `path` is relative and stays in `folder`, links followed."""
-    refused = f"an array of {folder} is said to lie at '{path}', outside the checkpoint: it is not read"
+    refused = f"an array of {folder} is declared to be at '{path}', outside the checkpoint: it is not read"
     if not isinstance(path, str) or not path or os.path.isabs(path) or "\0" in path:
         raise LisaxError(refused)
     if is_remote(folder):

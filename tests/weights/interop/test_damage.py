@@ -103,7 +103,7 @@ def _truncate(path):
         (lambda f: (f / "checkpoint").write_bytes(msgpack_serialize({"version": 1, "optimizer": {}})), "found 1"),
         (
             lambda f: _reindex(f, lambda e: e["embedding"]["metadata"].update(shape=[90, 24])),
-            r"is \[96, 24\] on disk, but its index says \[90, 24\]",
+            r"is \[96, 24\] on disk, but its index has \[90, 24\]",
         ),
     ],
 )

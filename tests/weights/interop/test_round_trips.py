@@ -99,7 +99,7 @@ def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
     _native(tmp_path / "first", config)
     export = ["export", "--model", str(tmp_path / "first"), "--out", str(tmp_path / "bundle")]
     assert cli.main(export) == 1
-    assert "has no vocabulary beside it" in capsys.readouterr().err and not (tmp_path / "bundle").exists()
+    assert "has no vocabulary next to it" in capsys.readouterr().err and not (tmp_path / "bundle").exists()
     vocabulary = small_vocabulary(tmp_path)
     made = [f"--out={tmp_path}/ours", f"--vocabulary={vocabulary}"]
     assert cli.main(["checkpoint", "import", f"{tmp_path}/first", *made]) == 0

@@ -105,5 +105,5 @@ def test_layers_that_cannot_be_told(tmp_path):
         load_parameters(_written(tmp_path, broken))
     del stacked["encoder/encoder_norm/scale"]
     (tmp_path / "other").mkdir()
-    with pytest.raises(LisaxError, match="which of its axes is that of layers cannot be told"):
+    with pytest.raises(LisaxError, match="which of its axes is that of layers cannot be found"):
         load_parameters(_written(tmp_path / "other", stacked))
