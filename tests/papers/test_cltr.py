@@ -253,7 +253,7 @@ def test_transfer_needs_no_training(finished, capsys):
     ours, theirs = (json.loads((path / "metrics.json").read_text()) for path in (other, folder / "out"))
     assert ours["retrieval"]["max"] == theirs["retrieval"]["max"] and ours["best"] == "max"
     assert main([*into(folder / "no", command)[:4], "--column-model=x"]) == 2
-    assert "--column-model belongs beside --model" in capsys.readouterr().err
+    assert "--column-model needs --model DIR" in capsys.readouterr().err
     assert main(["run", "list5", "--data", "x", "--folds", "3"]) == 2
     assert "No such option '--folds'" in capsys.readouterr().err
 
