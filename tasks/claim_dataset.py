@@ -253,7 +253,7 @@ def checked_claims(dataset: ClaimDataset, split: str) -> list[Claim]:
 
 
 def check_ids(dataset: ClaimDataset, claims: Mapping[str, list[Claim]]) -> None:
-    """What is retrieved for a claim is known by its id alone: no two claims may share one."""
+    """Retrieved evidence is known only by a claim's id: no two claims may share one."""
     seen: dict[str, tuple[str, str]] = {}
     for split, of_split in claims.items():
         for claim in of_split:

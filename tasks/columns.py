@@ -64,7 +64,7 @@ def add_lines(
 ) -> seqio.Task:
     """Registers the task `name` over the lines of `file_of(split)`, which `encode` turns into columns.
 
-    `before` are preprocessors that turn the file's lines into records where it does not hold records; `seen` makes of
+    `before` are preprocessors that turn the file's lines into records if it does not hold records; `seen` makes of
     an example what the `metrics` see."""
     return seqio.TaskRegistry.add(
         name,

@@ -45,7 +45,7 @@ def features(vocabulary: seqio.Vocabulary) -> dict[str, seqio.Feature]:
 
 
 def head_features(vocabulary: seqio.Vocabulary, classes: int) -> dict[str, seqio.Feature]:
-    """Those of a head on an encoder: inputs that end as they are, and numbers below `classes`."""
+    """The columns of a head on an encoder: inputs that end as they are, and numbers below `classes`."""
     return {
         "inputs": seqio.Feature(vocabulary, add_eos=False),
         "targets": seqio.Feature(seqio.PassThroughVocabulary(classes), add_eos=False),
@@ -64,8 +64,8 @@ def add(
 ) -> seqio.Task:
     """Registers the task `name` over `file_of(split)`, a file of example records of `text_format`.
 
-    `before` as in `add_lines`; `record` is the type of the records where it is not the format's own; `tables` is how
-    many of them a record has.
+    `before` as in `add_lines`; `record` is the type of the records if it is not the format's own; `tables` is how many
+    of them a record has.
     """
     if text_format is TABLE_PARTS:
         figures = [metrics.accuracy, metrics.part_scores]

@@ -57,8 +57,8 @@ def encode_pair(
     preset: presets.Preset | None,
     record: type[Record],
 ) -> Encoded:
-    """Inputs, both texts' ids with special tokens, and targets, one number: the class and FIRST. Beside them are the
-    class's name, the claim's id, and both texts."""
+    """Inputs, both texts' ids with special tokens, and targets, one number: the class and FIRST. Also the class's name,
+    the claim's id, and both texts."""
     plain, wording, classes = vocabulary.plain, preset or chosen_preset(), text_format.answer.classes
     max_tokens = lengths.get("inputs")
 

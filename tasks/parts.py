@@ -37,8 +37,8 @@ def add_both(
     *,
     add: Callable[..., seqio.Task] = example_tasks.add,
 ) -> dict[str, str]:
-    """Registers `{name}_rows`, `{name}_columns` and the mixture `{name}_parts` of as many examples of each; `add` is
-    that of `example_tasks`, or of `pairs`. Returns {variant: name}."""
+    """Registers `{name}_rows`, `{name}_columns` and the mixture `{name}_parts` of equal numbers of examples of each;
+    `add` is that of `example_tasks`, or of `pairs`. Returns {variant: name}."""
     names = {variant: f"{name}_{variant}" for variant in VARIANTS}
     for variant, kind in KINDS.items():
         add(names[variant], TABLE_PARTS, file_of(kind), options)

@@ -66,9 +66,9 @@ def encode_candidates(
     text_format: Format,
     preset: Preset | None,
 ) -> Encoded:
-    """Inputs [k * L] and targets [k * COLUMNS], with ids and texts beside.
+    """Inputs [k * L] and targets [k * COLUMNS], with ids and texts.
 
-    The candidates' tokens, each with its special tokens and filled with 0 to L, are end to end, as do their numbers
+    The candidates' tokens, each with its special tokens and filled with 0 to L, are end to end, as are their numbers
     (see `formats.pointing`); both are 0 where a claim has fewer than k candidates. An example with more is an error.
 
     `inputs_pretokenized` has a line a candidate, `targets_pretokenized` the gold places; `candidate_ids` are joined by

@@ -51,7 +51,7 @@ def add(
 ) -> seqio.Task:
     """Registers the task `name` over a file of question examples; `passages`: of a reader's question."""
     vocabulary = options.vocabulary or (default_vocabulary() if kind is READ else encoder_vocabulary())
-    # Classes and places are no pieces; of places the size says nothing, they are bounded by the inputs' length.
+    # Classes and places are not pieces; the size does not limit places, they are bounded by the inputs' length.
     features = head_features(vocabulary, POSITIVE + 1)
     if kind is READ:
         features["targets"] = features["inputs"]

@@ -66,8 +66,8 @@ from .vocabularies import ByteVocabulary, Pieces, SentencePieces, encoder_of, tr
 
 log = logging.getLogger(__name__)
 
-# What decides claims -> the module that reads and checks them (`read`), writes their example files (`build`), names the
-# files of each variant of task (`STEMS`), and registers these (`add`).
+# The kind of evidence -> the module that reads and checks them (`read`), writes their example files (`build`), names
+# the files of each variant of task (`STEMS`), and registers these (`add`).
 DATA: Mapping[str, ModuleType] = {"sentences": sentence_data, "tables": table_data, "cells": part_data}
 TRAINED_PIECES = 8000
 MANIFEST = "dataset.json"
@@ -243,7 +243,7 @@ def register(
 
 
 def register_dataset(dataset: ClaimDataset) -> Registered:
-    """As `register`."""
+    """Registers a dataset; see `register`."""
     name, data = dataset.name, DATA[dataset.kind]
     tasks = {variant: f"{name}_{variant}" for variant in data.STEMS}
     taken = sorted({*tasks.values(), f"{name}_span_corruption"} & _known_tasks())

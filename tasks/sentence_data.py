@@ -73,7 +73,7 @@ def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Cou
 
 
 def texts(dataset: ClaimDataset, claims: Iterable[Claim]) -> Iterator[str]:
-    """What a vocabulary is trained on."""
+    """The training texts of a vocabulary."""
     yield from (claim.text for claim in claims)
     for page in dataset.read_pages():
         yield f"{page.title} . {page.text}"

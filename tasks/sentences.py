@@ -21,7 +21,7 @@ TASKS = {
     "label_listwise_infused": LABEL_LISTWISE,
     "claim_only": CLAIM_ONLY,
 }
-# Single sentences that BM25 found, gold or not: what a model learns labels from before there is a ranker.
+# Single sentences that BM25 found, gold or not: a model learns labels from these before there is a ranker.
 CANDIDATES = "label_candidates"
 
 

@@ -55,8 +55,8 @@ def add_text(
     variant: str | None = None,
     add: Callable[..., seqio.Task] = example_tasks.add,
 ) -> seqio.Task:
-    """Registers the task `name` of a `variant`, a key of `TEXT_TASKS` (None: the one that the name ends in), over a file
-    of table examples; `add` is that of `example_tasks`, or of `pairs`."""
+    """Registers the task `name` of a `variant`, a key of `TEXT_TASKS` (None: the end of the name), over a file of table
+    examples; `add` is that of `example_tasks`, or of `pairs`."""
     tables = next(number for key, number in TABLES_READ.items() if (variant or name).endswith(key))
     return add(name, TABLES if tables else CLAIM_ONLY, file_of, options, tables=tables, record=TableExample)
 
@@ -84,7 +84,7 @@ def add_fusion(name: str, file_of: FileOf, options: Options = Options()) -> seqi
 def encode_fusion(
     vocabulary: seqio.Vocabulary, lengths: Mapping[str, int], *, task: str, preset: Preset | None
 ) -> Encoded:
-    """Inputs [k * L] and targets [k], with ids and texts beside.
+    """Inputs [k * L] and targets [k], with ids and texts.
 
     The tables' tokens, each with its special tokens and filled with 0 to L, are end to end; a target is the table's
     `TableClass`, 0 with no tokens where a claim has fewer than k tables. k is the length of the targets and k * L that

@@ -251,4 +251,4 @@ def _system() -> Any:
     import fsspec
 
     _epath()
-    return fsspec.filesystem("gcs", finalize_on_close=True)  # the one that epath uses
+    return fsspec.filesystem("gcs", finalize_on_close=True)  # the client of epath

@@ -16,7 +16,7 @@ LOCK = ".lock"  # as of an index (`retrieval/folder.py`); the system releases it
 @contextlib.contextmanager
 def alone_in(folder: str | os.PathLike) -> Iterator[None]:
     """Makes the folder if it is missing. Raises an error if another process is in it. A folder in a bucket has no lock:
-    one run a folder is up to the user."""
+    the user keeps to one run per folder."""
     folder = place(folder)
     if is_remote(folder):
         yield

@@ -48,7 +48,7 @@ def open_model(model: str | os.PathLike | ModelFolder, use: Use | None = None) -
     if found.kind is Kind.HUGGINGFACE:
         return PromptModel.open(found, use)
     if use is not None:
-        raise LisaxError(f"{found.name} says itself which inputs it reads: leave the prompt and its label words out")
+        raise LisaxError(f"{found.name} has its own input format: leave the prompt and its label words out")
     if found.format is not None and found.format.answer in (SPANS, WRITTEN, VECTORS):
         raise LisaxError(
             f"{found.folder} is a model of the format '{found.format}', which checks no claims: `lisax index vectors` "

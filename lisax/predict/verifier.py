@@ -410,7 +410,7 @@ def tell_open(model: Model, decision: TableDecision | None) -> None:
         chosen = (
             "none was chosen on dev for this model"
             if (fitted := TableDecision.of(model.card)) is None
-            else (f"--threshold={fitted.threshold!r} is the one that was chosen on dev, and that the page uses")
+            else (f"--threshold={fitted.threshold!r} was chosen on dev, and the page uses it")
         )
         say(f"  without a threshold of sufficiency no claim that has a table is NOT ENOUGH INFO; {chosen}")
 

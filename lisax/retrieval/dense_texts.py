@@ -1,4 +1,4 @@
-"""What is encoded of each kind of index: passages, the sentences of pages, and tables.
+"""The texts of each kind of index that are encoded: passages, the sentences of pages, and tables.
 
 A record that search returns has one text (a passage, a table) or several (a page: its sentences, each with the page's
 title). Texts are counted in the order of the store; a record's are next to each other.
@@ -24,7 +24,7 @@ TABLE_CHARACTERS = 2048  # of a table that are encoded: more than an encoder of 
 
 
 class Text(NamedTuple):
-    """A text with the title that it stands under."""
+    """A text with its title."""
 
     title: str
     text: str
@@ -93,12 +93,12 @@ def text_of_passage(passage: Passage) -> Text:
 
 
 def text_of_table(table: Table) -> Text:
-    """Row by row the cells that are not empty, each after its header, up to about `TABLE_CHARACTERS`; the header alone
+    """Row by row the cells that are not empty, each after its header, up to about `TABLE_CHARACTERS`; only the header
     of a table without rows.
 
-    One vector a table: with the best of several, each of other rows, the mean average precision of WikiTableQuestions'
-    tables is lower (`e2e_train`: 68.7 for 69.7), and with the header once instead of before each cell as well (69.7 for
-    70.5)."""
+    One vector per table: with the best of several, each of other rows, the mean average precision of
+    WikiTableQuestions' tables is lower (`e2e_train`: 68.7 for 69.7), and with the header once instead of before each
+    cell as well (69.7 for 70.5)."""
     lines, length = [], 0
     for row in table.rows:
         lines.append(

@@ -6,7 +6,7 @@ Lookup is a binary search followed by a comparison of the strings themselves. Nu
 streams to disk and keeps 8 bytes per string in memory, 8 more for a table.
 
 Not sqlite3, whose lookups take three times as long; LMDB's take 0.6 to 0.8 times as long, but its keys end at 511 bytes
-and its files are an eighth larger; pyarrow's are no faster, and it is 168 MiB.
+and its files are an eighth larger; pyarrow's are not faster, and it is 168 MiB.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def open_pairs(model: ModelFolder, *, max_tokens: int, backend: str | None = Non
 
 
 def open_dual_encoder(model: ModelFolder, *, max_tokens: int, backend: str | None = None) -> EncodesTexts:
-    """As `open_pairs`, the encoder of a checkpoint that was trained as one."""
+    """Opens the encoder of a checkpoint that was trained as one, as `open_pairs`."""
     checkpoint = open_whole(model, DualEncoderConfig)
     if (backend := backend_for(checkpoint.architecture, backend)) == JAX:
         from lisax.scoring.passages import VectorEncoder

@@ -23,7 +23,7 @@ _placed: WeakValueDictionary[tuple[str, tuple[int, ...], str], jax.Array] = Weak
 
 
 def load_beside(model: ModelFolder, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
-    """As `restore.load_model`; of an adapter the parameters are its own, beside the shared ones of its base."""
+    """Reads like `restore.load_model`; an adapter's parameters are its own and the shared ones of its base."""
     own = open_checkpoint(model, alone=True)
     if own.card is None or own.card.get("adapter") is None:
         return load_model(model, kind)

@@ -1,9 +1,9 @@
 """The relations of each kind of entity, and the phrases that state them: `relations.tsv` and `fillers.tsv`, read once.
 
 A phrase is a verb phrase with `{o}` for the object, so that every sentence and every claim is "subject + phrase". Pages
-use `page` phrases and claims use `claim` phrases: they share few words, so that word overlap alone seldom finds the
-evidence. `inverse` phrases state the same fact from the object's side, with `{s}` for its subject. In the files ` | `
-separates phrases.
+use `page` phrases and claims use `claim` phrases: they share few words, so that word overlap seldom finds the evidence.
+`inverse` phrases state the same fact from the object's side, with `{s}` for its subject. In the files ` | ` separates
+phrases.
 
 Every relation is functional (one object per subject), so a different object refutes. Years are in disjoint eras (people
 are born before anything is founded, and works come last), so that one year never decides a claim about another.

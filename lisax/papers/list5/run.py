@@ -232,7 +232,7 @@ class List5(SelectionPipeline):
     # --- Training ---------------------------------------------------------------------------
 
     def _training(self, model: str, examples: str) -> list[Stage]:
-        """The stage that trains a model and, if the recipe says so, the one that chooses its checkpoint."""
+        """The stage that trains a model and, if set in the recipe, the stage that chooses its checkpoint."""
         training = self.training(model, after=[examples])
         if model not in self.recipe.chosen:
             return [training]
@@ -273,7 +273,7 @@ class List5(SelectionPipeline):
         return "recall@5", sum(found.values()) / max(1, len(found))
 
     def _fever_score_of(self, selector: str, model: str, checkpoint: Path) -> tuple[str, float]:
-        """The FEVER score of a labeller's checkpoint on held-out claims; of a pointwise one, where any sentence decides."""
+        """The FEVER score of a labeller's checkpoint on held-out claims; of a pointwise one, with `any_decides`."""
         run = read_run(self.selection_file(selector, VALIDATION))
         claims = {i: claim for i, claim in self.claims_of(VALIDATION).items() if i in run and claim.label is not None}
         verifier, sentences = Verifier.open(checkpoint), self._sentences_of(model)

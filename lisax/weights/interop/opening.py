@@ -33,7 +33,7 @@ def open_checkpoint(model: str | os.PathLike | ModelFolder, *, alone: bool = Fal
     model = ModelFolder.find(model)
     folder = model.folder
     if is_remote(folder) and model.kind in (Kind.HUGGINGFACE, Kind.BUNDLE):
-        folder = fetched(folder)  # safetensors are read where they lie in memory
+        folder = fetched(folder)  # safetensors are read in place in memory
     readers = {
         Kind.ORBAX: open_orbax,
         Kind.NATIVE: open_native,
