@@ -24,6 +24,7 @@ include_patterns = [
     "CONTRIBUTING.md",
     "docs/**.md",
     "benchmarks/RESULTS.md",
+    "benchmarks/notes/*.md",
     "lisax/**/MODEL_CARD.md",
     "lisax/*/README.md",
     "tasks/README.md",

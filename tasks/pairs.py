@@ -15,7 +15,8 @@ from lisax.formats.parts import TABLE_PARTS
 from lisax.models.pair import FIRST
 
 from . import locations, metrics
-from .example_tasks import TEXT, TOKENS, Encoded, Options, Row, add_lines, chosen_preset, head_features, parsed
+from .columns import TEXT, TOKENS, Encoded, Row, add_lines, parsed
+from .example_tasks import Options, chosen_preset, head_features
 from .vocabularies import Pieces, encoder_vocabulary
 
 

@@ -22,7 +22,8 @@ from lisax.formats.presets import Preset
 from lisax.formats.ranking import RANK
 
 from . import example_tasks, metrics
-from .example_tasks import TEXT, Encoded, Options, Row, add_lines, head_features
+from .columns import TEXT, Encoded, Row, add_lines, kept_by_line, parsed, side_by_side
+from .example_tasks import Options, head_features
 from .locations import FileOf, examples
 from .vocabularies import encoder_vocabulary
 
@@ -82,9 +83,9 @@ def encode_candidates(
         )
     encode = example_tasks.each_encoder_of(vocabulary, preset, text_format)
 
-    @example_tasks.kept_by_line
+    @kept_by_line
     def one(line: bytes) -> Row:
-        example = example_tasks.parsed(line, PointerExample, task)
+        example = parsed(line, PointerExample, task)
         count = len(example.candidates)
         if count > k:
             raise LisaxError(
@@ -95,7 +96,7 @@ def encode_candidates(
         if count:
             targets[:count] = pointer_targets(count, example.label, example.pointers, example.sets)
         return {
-            "inputs": example_tasks.side_by_side([text.ids for text in texts], k, tokens // k),
+            "inputs": side_by_side([text.ids for text in texts], k, tokens // k),
             "targets": targets.reshape(-1),
             "inputs_pretokenized": "\n".join(text.text for text in texts),
             "targets_pretokenized": " ".join(map(str, example.pointers)),

@@ -19,6 +19,7 @@ from lisax.errors import LisaxError
 from lisax.formats.vocabulary import EOS_ID, EXTRA_IDS
 
 from . import example_tasks, locations
+from .columns import LineSource, flat, ragged
 from .vocabularies import default_vocabulary, encoder_of
 
 NOISE_DENSITY = 0.15
@@ -110,11 +111,11 @@ def span_corruption(
         rows = [tokens[start : start + length] for start in range(0, len(tokens), length)]
         # A rest of one token cannot be divided into text and noise.
         rows = [row for row in rows if len(row) > 1]
-        return example_tasks.flat(rows)
+        return flat(rows)
 
     def join(batch):
         tokens, lengths = tf.numpy_function(stretches, [batch["line"]], [tf.int32, tf.int64])
-        return {"tokens": example_tasks.ragged(tokens, lengths)}
+        return {"tokens": ragged(tokens, lengths)}
 
     @seqio.map_over_dataset(num_seeds=1)
     def add_noise(row, seed):
@@ -138,7 +139,7 @@ def add(
     """Registers span corruption over files of {"text"} lines."""
     return seqio.TaskRegistry.add(
         name,
-        source=example_tasks.LineSource(name, file_of, splits),
+        source=LineSource(name, file_of, splits),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(span_corruption, task=name)],
         output_features=example_tasks.features(vocabulary or default_vocabulary()),
         metric_fns=[],

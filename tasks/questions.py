@@ -22,8 +22,8 @@ from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.models.dual_encoder import NEGATIVE, POSITIVE, question_room
 from lisax.sampling.question_examples import DEPTHS
 
-from . import example_tasks
-from .example_tasks import TEXT, Encoded, Options, Row, add_lines, head_features
+from .columns import TEXT, Encoded, Row, add_lines, parsed
+from .example_tasks import Options, head_features
 from .locations import FileOf, examples
 from .vocabularies import default_vocabulary, encoder_vocabulary, plain_of
 
@@ -124,7 +124,7 @@ def encode_question(vocabulary: seqio.Vocabulary, lengths: Mapping[str, int], *,
         raise LisaxError(f"task '{task}' reads with a SentencePiece vocabulary or a tokenizer.json, not with bytes")
 
     def one(line: bytes) -> Row:
-        example = example_tasks.parsed(line, QuestionExample, task)
+        example = parsed(line, QuestionExample, task)
         inputs, targets = row_of(example, plain, lengths)
         return {
             "inputs": inputs,

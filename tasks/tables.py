@@ -24,7 +24,8 @@ from lisax.formats.tables import TABLE_FUSION, TABLES, TableClass, TableExample,
 from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS, file_name
 
 from . import example_tasks, metrics, pairs
-from .example_tasks import TEXT, Encoded, Options, Row, add_lines, head_features
+from .columns import TEXT, Encoded, Row, add_lines, kept_by_line, parsed, side_by_side
+from .example_tasks import Options, head_features
 from .locations import FileOf, examples
 from .vocabularies import encoder_vocabulary
 
@@ -99,9 +100,9 @@ def encode_fusion(
         )
     encode = example_tasks.each_encoder_of(vocabulary, preset, TABLE_FUSION)
 
-    @example_tasks.kept_by_line
+    @kept_by_line
     def one(line: bytes) -> Row:
-        example = example_tasks.parsed(line, TableExample, task)
+        example = parsed(line, TableExample, task)
         if len(example.tables) > k:
             raise LisaxError(
                 f"task '{task}': claim '{example.claim_id}' has {len(example.tables)} tables, "
@@ -111,7 +112,7 @@ def encode_fusion(
         classes, texts = table_classes(example.label, example.gold), encode(example, tokens // k)
         targets[: len(classes)], gold[: len(classes)] = classes, example.gold
         return {
-            "inputs": example_tasks.side_by_side([text.ids for text in texts], k, tokens // k),
+            "inputs": side_by_side([text.ids for text in texts], k, tokens // k),
             "targets": targets,
             "gold": gold,
             "dropped_rows": sum(text.dropped_rows for text in texts),

@@ -22,7 +22,8 @@ from lisax.metrics.text import bleu
 from lisax.sampling.verbal_examples import STEMS
 
 from . import example_tasks, locations
-from .example_tasks import TEXT, TOKENS, Encoded, Options, Row, add_lines
+from .columns import TEXT, TOKENS, Encoded, Row, add_lines, parsed
+from .example_tasks import Options
 from .vocabularies import default_vocabulary, encoder_of, is_bytes
 
 
@@ -65,7 +66,7 @@ def encode_unit(
     )
 
     def one(line: bytes) -> Row | None:
-        example = example_tasks.parsed(line, VerbalExample, task)
+        example = parsed(line, VerbalExample, task)
         inputs, targets = encoder.inputs(example.triples), encoder.targets(example.text)
         if any(len(ids) >= lengths.get(name, len(ids) + 1) for name, ids in (("inputs", inputs), ("targets", targets))):
             return None

@@ -21,6 +21,11 @@ class KnownWorld:
         return [fact for unit in units for fact in self.facts[unit]]
 
 
+def told(fact) -> tuple:
+    """(subject title, relation, text, number, target title)"""
+    return fact.subject.title, fact.relation.name, fact.text, fact.number, fact.target and fact.target.title
+
+
 def make(pages: int = 400, seed: int = 5, claims_per_page: int = 4) -> KnownWorld:
     facts, claims, forms, documents = {}, {}, {}, {}
     for geography, place, written in neighbourhoods(pages, seed):
@@ -28,16 +33,7 @@ def make(pages: int = 400, seed: int = 5, claims_per_page: int = 4) -> KnownWorl
             document = page.document()
             documents[document.id] = document
             for number, (_, stated) in enumerate(page.sentences):
-                facts[f"{document.id}_{number}"] = [
-                    (
-                        fact.subject.title,
-                        fact.relation.name,
-                        fact.text,
-                        fact.number,
-                        None if fact.target is None else fact.target.title,
-                    )
-                    for fact in stated
-                ]
+                facts[f"{document.id}_{number}"] = list(map(told, stated))
         writer = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"))
         for page in written:
             for stated in writer.claims(page.entity, claims_per_page):

@@ -119,9 +119,9 @@ def test_files_of_an_earlier_run_are_not_left_among_those_of_this_one(folder, tm
 def test_an_index_serves_as_corpus(folder, tmp_path):
     PageStore.build(open_folder(folder / "world").documents(), tmp_path / "index")
     attack(
-        f"--claims={folder / 'world' / 'claims.dev.jsonl'}",
-        f"--corpus={tmp_path / 'index'}",
-        f"--out={tmp_path / 'out'}",
+        f"--claims={folder}/world/claims.dev.jsonl",
+        f"--corpus={tmp_path}/index",
+        f"--out={tmp_path}/out",
         "--without-pages",
     )
     assert (tmp_path / "out" / "claims.dev.jsonl").read_bytes() == (folder / "plain" / "claims.dev.jsonl").read_bytes()
@@ -163,11 +163,7 @@ def test_a_model_that_never_errs_is_told(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims: CorpusLexicon(corpus, claims))
     with pytest.raises(LisaxError, match=r"of [\d,]+ claims that the model gets right .* errs on 0"):
         attack(
-            f"--claims={folder / 'world'}",
-            "--split=dev",
-            f"--out={tmp_path / 'out'}",
-            "--kind=lexical",
-            f"--model={tmp_path}",
+            f"--claims={folder}/world", "--split=dev", f"--out={tmp_path}/out", "--kind=lexical", f"--model={tmp_path}"
         )
     assert not any((tmp_path / "out").glob("*"))
 

@@ -44,7 +44,7 @@ def retrieve(*words):
 def asked(data, *more):
     """The words of a search of `data`'s index for its claims."""
     claims = data / "data" / "claims.dev.jsonl"
-    return ["documents", f"--index={data / 'index'}", f"--claims={claims}", f"--out={data / 'run.trec'}", *more]
+    return ["documents", f"--index={data}/index", f"--claims={claims}", f"--out={data}/run.trec", *more]
 
 
 def test_index_then_retrieve_then_nothing_to_do(data, capsys):
@@ -148,9 +148,9 @@ def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
     assert index("check", tmp_path / "index") == 0
     words = (
         "cells",
-        f"--index={tmp_path / 'index'}",
-        f"--claims={tmp_path / 'data' / 'table_claims.dev.jsonl'}",
-        f"--out={tmp_path / 'run.trec'}",
+        f"--index={tmp_path}/index",
+        f"--claims={tmp_path}/data/table_claims.dev.jsonl",
+        f"--out={tmp_path}/run.trec",
         "--k",
         2,
     )

@@ -58,10 +58,10 @@ def lisax(*arguments):
 def test_candidates(folder, tmp_path):
     lisax(
         "candidates",
-        f"--run={folder / 'documents.trec'}",
-        f"--index={folder / 'index'}",
+        f"--run={folder}/documents.trec",
+        f"--index={folder}/index",
         "--limit=60",
-        f"--out={tmp_path / 'run.trec'}",
+        f"--out={tmp_path}/run.trec",
         OPTIONS,
     )
     assert (tmp_path / "run.trec").read_bytes() == (folder / "candidates.trec").read_bytes()
@@ -76,13 +76,13 @@ def test_examples(folder, tmp_path, split, monkeypatch, capsys):
     monkeypatch.setattr(beam_examples, "CLAIMS_PER_PART", 7)
     lisax(
         "examples",
-        f"--data={folder / 'world'}",
+        f"--data={folder}/world",
         f"--split={split}",
-        f"--candidates={folder / 'candidates.trec'}",
-        f"--reranked={folder / 'reranked.trec'}",
-        f"--index={folder / 'index'}",
+        f"--candidates={folder}/candidates.trec",
+        f"--reranked={folder}/reranked.trec",
+        f"--index={folder}/index",
         "--seed=5",
-        f"--out={tmp_path / 'beam'}",
+        f"--out={tmp_path}/beam",
         OPTIONS,
     )
     candidates, reranked = (

@@ -60,15 +60,14 @@ def finished(tmp_path_factory):
     world.write(folder / "world", 200, 0, aggregations_per_table=1)
     (folder / "parts.gin").write_text(STEPS)
     (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
-    command = [
-        "run",
-        "cltr",
-        f"--data={folder / 'world'}",
-        f"--out={folder / 'out'}",
-        f"--gin_file={folder / 'recipe.gin'}",
-    ]
+    command = ["run", "cltr", f"--data={folder}/world", f"--out={folder}/out", f"--gin_file={folder}/recipe.gin"]
     assert main(command) == 0
     return folder, command
+
+
+def into(out, command):
+    """The command with another folder for its run."""
+    return [*command[:3], f"--out={out}", *command[4:]]
 
 
 def test_figures_are_trec_evals_of_the_saved_runs(finished):
@@ -243,9 +242,9 @@ def test_transfer_needs_no_training(finished, capsys):
     command = [
         "run",
         "cltr",
-        f"--data={folder / 'world'}",
+        f"--data={folder}/world",
         f"--out={other}",
-        f"--model={folder / 'out' / 'models' / 'parts'}",
+        f"--model={folder}/out/models/parts",
         "--gin.CltrRecipe.pool=6",
         "--gin.CltrRecipe.report_questions=10",
     ]
@@ -253,8 +252,8 @@ def test_transfer_needs_no_training(finished, capsys):
     assert not (other / "models").exists()
     ours, theirs = (json.loads((path / "metrics.json").read_text()) for path in (other, folder / "out"))
     assert ours["retrieval"]["max"] == theirs["retrieval"]["max"] and ours["best"] == "max"
-    assert main([*command[:5], str(folder / "no"), "--column-model", "x"]) == 2
-    assert "--column-model belongs beside --model" in capsys.readouterr().err
+    assert main([*into(folder / "no", command)[:4], "--column-model=x"]) == 2
+    assert "--column-model needs --model DIR" in capsys.readouterr().err
     assert main(["run", "list5", "--data", "x", "--folds", "3"]) == 2
     assert "No such option '--folds'" in capsys.readouterr().err
 
@@ -275,7 +274,7 @@ def test_a_given_model_is_not_written_to_and_nothing_is_reranked_a_second_time(f
     command = [
         "run",
         "cltr",
-        f"--data={folder / 'world'}",
+        f"--data={folder}/world",
         f"--out={other}",
         f"--model={mine}",
         "--gin.CltrRecipe.pool=6",
@@ -331,9 +330,9 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     command = [
         "run",
         "cltr",
-        f"--data={folder / 'world'}",
+        f"--data={folder}/world",
         f"--out={out}",
-        f"--model={folder / 'out' / 'models' / 'parts'}",
+        f"--model={folder}/out/models/parts",
         f"--aggregation-model={head}",
         "--gin.CltrRecipe.pool=6",
         "--gin.CltrRecipe.report_questions=10",
@@ -363,30 +362,20 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
                 assert text == str(sum(np.array(rows) >= 0.6)) == str(len(one["cells"]))
     assert "Operations" in (out / "report.html").read_text(encoding="utf-8")
     capfd.readouterr()
+    predictions = out / "predictions" / "answers.test.jsonl"
     assert (
-        main(
-            [
-                "score",
-                "answers",
-                f"--gold={folder / 'world' / 'questions.test.jsonl'}",
-                f"--predictions={out / 'predictions' / 'answers.test.jsonl'}",
-            ]
-        )
-        == 0
+        main(["score", "answers", f"--gold={folder}/world/questions.test.jsonl", f"--predictions={predictions}"]) == 0
     )
     assert main(command) == 0
     assert "[aggregate] done before" in capfd.readouterr().err
-    assert main([*command[:6], "--aggregation-model", str(head)]) == 2
+    assert main([*command[:4], f"--aggregation-model={head}"]) == 2
 
 
 def test_what_a_head_learns_from(finished):
     folder, command = finished
     out = folder / "learned"
     train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/micro.gin'}}"
-    assert (
-        main([*command[:4], "--out", str(out), *command[6:], f"--gin.CltrRecipe.train={train}", "--until", "examples"])
-        == 0
-    )
+    assert main([*into(out, command), f"--gin.CltrRecipe.train={train}", "--until=examples"]) == 0
     asked = {question.id: question for question in open_folder(folder / "world").questions("train")}
     headers = list(read_examples(out / "examples" / "operations.train.jsonl", OperationExample))
     assert len(headers) == 60 and sum(bool(asked[one.claim_id].operands) for one in headers) == 30
@@ -406,18 +395,8 @@ def test_a_head_is_trained_and_its_threshold_fitted(finished):
     out = folder / "trained"
     (folder / "aggregation.gin").write_text(STEPS.replace("parts_world", "aggregation"))
     train = f"{{'parts': '{folder}/parts.gin', 'aggregation': '{folder}/aggregation.gin'}}"
-    assert (
-        main(
-            [
-                *command[:4],
-                f"--out={out}",
-                *command[6:],
-                f"--gin.CltrRecipe.train={train}",
-                "--gin.CltrRecipe.initial={'aggregation': 'parts'}",
-            ]
-        )
-        == 0
-    )
+    models = [f"--gin.CltrRecipe.train={train}", "--gin.CltrRecipe.initial={'aggregation': 'parts'}"]
+    assert main([*into(out, command), *models]) == 0
     found = json.loads((out / "metrics.json").read_text())
     aggregated = found["aggregation"]
     assert 0 <= aggregated["threshold"] <= 1 and aggregated["by_operation"]["all"]["questions"] == 19
@@ -431,10 +410,7 @@ def test_a_head_is_trained_and_its_threshold_fitted(finished):
 def test_cross_validation_asks_every_question_once(finished):
     folder, command = finished
     out = folder / "folds"
-    assert (
-        main([*command[:4], "--out", str(out), *command[6:], "--folds", "2", "--gin.CltrRecipe.report_questions=5"])
-        == 0
-    )
+    assert main([*into(out, command), "--folds=2", "--gin.CltrRecipe.report_questions=5"]) == 0
     found = json.loads((out / "metrics.json").read_text())
     asked = [set(read_qrels(out / "folds" / str(i) / "runs" / "tables.test.qrels")) for i in range(2)]
     assert not asked[0] & asked[1] and found["questions"] == 10 == len(asked[0] | asked[1])

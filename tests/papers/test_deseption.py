@@ -184,7 +184,7 @@ def test_eval_and_infer_read_the_task(finished, monkeypatch):
         "--gin_file=models/t5_1_1_micro.gin",
         "--gin_file=models/evidence_pointer.gin",
         "--gin.BATCH_SIZE=8",
-        f"--gin.CHECKPOINT_PATH={folder / 'out/models/evidence'}",
+        f"--gin.CHECKPOINT_PATH={folder}/out/models/evidence",
         "--gin.MIXTURE_OR_TASK_MODULE=tasks",
         "--gin.MIXTURE_OR_TASK_NAME=pointer_sentences",
         "--gin.TASK_FEATURE_LENGTHS={'inputs': 480, 'targets': 80}",
@@ -196,10 +196,10 @@ def test_eval_and_infer_read_the_task(finished, monkeypatch):
         "--gin.PointerConfig.beam_size=2",
         "--gin.PointerConfig.steps=3",
     ]
-    assert main(["eval", *flags, "--gin_file=runs/eval.gin", f"--gin.EVAL_OUTPUT_DIR={folder / 'eval'}"]) == 0
+    assert main(["eval", *flags, "--gin_file=runs/eval.gin", f"--gin.EVAL_OUTPUT_DIR={folder}/eval"]) == 0
     metrics = json.loads((folder / "eval/pointer_sentences-dev.json").read_text())["metrics"]
     assert metrics.keys() == {"loss", "recall", "accuracy", "score", "pointed_recall"}
-    assert main(["infer", *flags, "--gin_file=runs/infer.gin", f"--gin.INFER_OUTPUT_DIR={folder / 'infer'}"]) == 0
+    assert main(["infer", *flags, "--gin_file=runs/infer.gin", f"--gin.INFER_OUTPUT_DIR={folder}/infer"]) == 0
     rows = [json.loads(line) for line in (folder / "infer/pointer_sentences-predict.jsonl").read_text().splitlines()]
     assert len(rows) == 10 and all(len(row["prediction"]) == 3 and len(row["labels"]) == 3 for row in rows)
 

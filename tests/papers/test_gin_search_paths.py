@@ -39,9 +39,9 @@ def run(tmp_path, monkeypatch):
         return main(
             [
                 *command,
-                f"--out={tmp_path / 'out'}",
+                f"--out={tmp_path}/out",
                 "--gin_file=recipe.gin",
-                f"--gin_search_paths={tmp_path / 'other'},{tmp_path / 'mine'}",
+                f"--gin_search_paths={tmp_path}/other,{tmp_path}/mine",
                 *more,
             ]
         )
@@ -60,7 +60,7 @@ def test_a_missing_file_is_refused_at_the_start(run, tmp_path, capsys, command, 
     )
     data = []
     if command[1] in ("list5", "verbalizer"):  # others would generate a world
-        data = [f"--data={tmp_path / 'world'}", *([f"--tables={tmp_path}"] if command[1] == "verbalizer" else [])]
+        data = [f"--data={tmp_path}/world", *([f"--tables={tmp_path}"] if command[1] == "verbalizer" else [])]
         world.write(tmp_path / "world", 60, 0)
     assert run(command, *data) == 1
     error = capsys.readouterr().err
@@ -98,5 +98,5 @@ def test_files_of_models_and_of_the_warm_up_are_found(run, tmp_path, monkeypatch
     )
     (mine / "warm.gin").write_text(f"{recipe}Recipe.warm_up = None\n")
     (mine / "recipe.gin").write_text(f"{recipe}Recipe.warm_up = 'warm.gin'\n")
-    assert run(["run", "list5"], f"--data={tmp_path / 'world'}", "--until=train.rank_entities") == 0
+    assert run(["run", "list5"], f"--data={tmp_path}/world", "--until=train.rank_entities") == 0
     assert trained == {"warm_up/models/rank_entities": 24, "models/rank_entities": 24}

@@ -86,16 +86,8 @@ def out(folder) -> Path:
 
 def command(folder: Path, out: Path, *more: str) -> list[str]:
     return [
-        sys.executable,
-        "-P",
-        "-m",
-        "lisax",
-        "run",
-        "list5",
-        f"--data={folder / 'world'}",
-        f"--out={out}",
-        f"--gin_file={folder / 'recipe.gin'}",
-        *more,
+        *(sys.executable, "-P", "-m", "lisax", "run", "list5"),
+        *(f"--data={folder}/world", f"--out={out}", f"--gin_file={folder}/recipe.gin", *more),
     ]
 
 
@@ -258,47 +250,14 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
     index = ["--claims", claims, "--index", str(out / "index")]
     for model in ("rank_entities", "label_listwise_infused"):
         assert cli.main(["export", "--model", str(out / "models" / model), "--out", str(tmp_path / model)]) == 0
-    run, predictions = tmp_path / "run.trec", tmp_path / "predictions.jsonl"
-    assert (
-        cli.main(
-            [
-                "rerank",
-                f"--model={tmp_path / 'rank_entities'}",
-                *index,
-                f"--out={run}",
-                f"--run={out / 'runs/candidates.test.trec'}",
-            ]
-        )
-        == 0
-    )
+    run, predictions, dated = (tmp_path / name for name in ("run.trec", "predictions.jsonl", "dated.jsonl"))
+    rerank = ["rerank", f"--model={tmp_path}/rank_entities", *index, f"--run={out}/runs/candidates.test.trec"]
+    assert cli.main([*rerank, f"--out={run}"]) == 0
     assert run.read_bytes() == (out / "runs/rank_entities.test.trec").read_bytes()
-    assert (
-        cli.main(
-            [
-                "verify",
-                f"--model={tmp_path / 'label_listwise_infused'}",
-                *index,
-                f"--run={out / 'runs/fused.test.trec'}",
-                f"--out={predictions}",
-            ]
-        )
-        == 0
-    )
+    verify = ["verify", f"--model={tmp_path}/label_listwise_infused", *index, f"--run={out}/runs/fused.test.trec"]
+    assert cli.main([*verify, f"--out={predictions}"]) == 0
     assert predictions.read_bytes() == (out / "predictions/infused.jsonl").read_bytes()
-    dated = tmp_path / "dated.jsonl"
-    assert (
-        cli.main(
-            [
-                "verify",
-                f"--model={tmp_path / 'label_listwise_infused'}",
-                *index,
-                f"--run={out / 'runs/fused.test.trec'}",
-                f"--out={dated}",
-                "--temporal",
-            ]
-        )
-        == 0
-    )
+    assert cli.main([*verify, f"--out={dated}", "--temporal"]) == 0
     both = list(zip(read_predictions(predictions), read_predictions(dated), strict=True))
     assert any(after.temporal for _, after in both)
     for before, after in both:

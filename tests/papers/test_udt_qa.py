@@ -50,7 +50,7 @@ def run(tmp_path_factory):
     for name, file in (("retriever", "retriever_micro.gin"), ("reader", "span_reader_micro.gin")):
         (folder / f"{name}.gin").write_text(GIN.format(file=file), encoding="utf-8")
     (folder / "recipe.gin").write_text(RECIPE.format(d=folder), encoding="utf-8")
-    arguments = ["run", "udt-qa", "--pages=120", f"--out={folder / 'out'}", f"--gin_file={folder / 'recipe.gin'}"]
+    arguments = ["run", "udt-qa", "--pages=120", f"--out={folder}/out", f"--gin_file={folder}/recipe.gin"]
     assert cli.main(arguments) == 0
     return folder / "out", arguments
 
@@ -130,10 +130,10 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
     questions.write_text("".join((out / "world" / "questions.dev.jsonl").read_text().splitlines(True)[:3]))
     arguments = [
         "answer",
-        f"--index={out / 'index' / 'text'}",
-        f"--reader={out / 'models' / 'reader_text'}",
+        f"--index={out}/index/text",
+        f"--reader={out}/models/reader_text",
         f"--questions={questions}",
-        f"--out={tmp_path / 'answers.jsonl'}",
+        f"--out={tmp_path}/answers.jsonl",
     ]
     retriever = ["--retriever", str(out / "models" / "retriever_second_text")]
     for more in ([], [*retriever, "--method", "dense"], retriever):
@@ -145,10 +145,7 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
         assert cli.main(["export", "--model", str(out / "models" / name), "--out", str(tmp_path / name)]) == 0
     before = (tmp_path / "answers.jsonl").read_text()
     assert (
-        cli.main(
-            [*arguments, f"--reader={tmp_path / 'reader_text'}", f"--retriever={tmp_path / 'retriever_second_text'}"]
-        )
-        == 0
+        cli.main([*arguments, f"--reader={tmp_path}/reader_text", f"--retriever={tmp_path}/retriever_second_text"]) == 0
     )
     assert (tmp_path / "answers.jsonl").read_text() == before
     with pytest.raises(LisaxError, match="'retrieve', which checks no claims"):

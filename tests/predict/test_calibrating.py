@@ -103,7 +103,7 @@ def test_verify_fits_a_temperature_of_tables(bundles, tmp_path):
     )
     both = ["--index", str(cells.folder), "--claims", str(tmp_path / "claims.jsonl")]
     assert main(["retrieve", "cells", *both, "--out", str(tmp_path / "run")]) == 0
-    verify = ["verify", *both, f"--run={tmp_path / 'run'}", f"--model={model}", f"--out={tmp_path / 'p.jsonl'}"]
+    verify = ["verify", *both, f"--run={tmp_path}/run", f"--model={model}", f"--out={tmp_path}/p.jsonl"]
     assert main([*verify, "--calibrate"]) == 0
     assert ModelCard.read(model).calibration.claims == 2
 

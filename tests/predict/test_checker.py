@@ -242,7 +242,7 @@ def test_verdicts_are_those_of_retrieve_rerank_and_verify(pages, bundles, verifi
         "verify": ["--model", str(bundles[verifier]), "--run", str(tmp_path / "rerank"), "--temporal"],
     }
     for verb, options in steps.items():
-        given = [f"--index={pages.folder}", f"--claims={tmp_path / 'claims.jsonl'}", f"--out={tmp_path / verb}"]
+        given = [f"--index={pages.folder}", f"--claims={tmp_path}/claims.jsonl", f"--out={tmp_path / verb}"]
         assert main([verb, *options, *given]) == 0
     wanted = list(read_predictions(tmp_path / "verify"))
     checker = Checker(pages, bundles["ranker"], bundles[verifier], temporal=True)

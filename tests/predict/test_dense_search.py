@@ -221,19 +221,8 @@ def test_the_verbs(tmp_path, model, capsys):
         runs[weight] = out.read_text()
     assert len(set(runs.values())) == 3
     out = str(tmp_path / "sentences.trec")
-    assert (
-        cli.main(
-            [
-                "rerank",
-                "--model=bm25",
-                f"--index={index}",
-                f"--claims={claims}",
-                f"--run={tmp_path / '3.trec'}",
-                f"--out={out}",
-            ]
-        )
-        == 0
-    )
+    words = ["rerank", "--model=bm25", f"--index={index}", f"--claims={claims}"]
+    assert cli.main([*words, f"--run={tmp_path}/3.trec", f"--out={out}"]) == 0
     assert len(Path(out).read_text().splitlines()) == 4
     assert cli.main(["index", "check", str(index)]) == 0
 

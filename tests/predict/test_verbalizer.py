@@ -220,12 +220,7 @@ def test_a_file_beside_its_tables_goes_on(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("name\n" + "".join(f"Town {i}\n" for i in range(5)))
     verbalizer = saying("x")
     monkeypatch.setattr(Verbalizer, "open", lambda *_: verbalizer)
-    command = [
-        "verbalize",
-        f"--model={tmp_path / 'none'}",
-        f"--tables={tmp_path}",
-        f"--out={tmp_path / 'sentences.jsonl'}",
-    ]
+    command = ["verbalize", f"--model={tmp_path}/none", f"--tables={tmp_path}", f"--out={tmp_path}/sentences.jsonl"]
     (tmp_path / "none").mkdir()
     read, calls = verbalizer.verbalize, []
 
@@ -332,9 +327,9 @@ def of_towns(tmp_path):
         "verbalizer",
         f"--data={data}",
         f"--tables={tables}",
-        f"--out={tmp_path / 'out'}",
+        f"--out={tmp_path}/out",
         f"--report={data}",
-        f"--gin_file={tmp_path / 'recipe.gin'}",
+        f"--gin_file={tmp_path}/recipe.gin",
     ]
 
 
@@ -384,20 +379,8 @@ def test_iterate_and_verbalize(tmp_path, capsys):
         and (bundle / PLAIN_WORDS).is_file()
     )
     again = tmp_path / "again.jsonl"
-    assert (
-        main(
-            [
-                "verbalize",
-                f"--model={bundle}",
-                f"--out={again}",
-                "--beams=2",
-                f"--tables={tables}",
-                "--pairs=2",
-                "--no-check",
-            ]
-        )
-        == 0
-    )
+    words = ["verbalize", f"--model={bundle}", f"--out={again}", "--beams=2"]
+    assert main([*words, f"--tables={tables}", "--pairs=2", "--no-check"]) == 0
     assert len(list(read_verbalized(again))) == 30
 
 
@@ -413,19 +396,8 @@ def test_data_that_cannot_be_reported_is_told_before_anything_is_trained(tmp_pat
         (tmp_path / name).mkdir()
         (tmp_path / name / f"dart-v1-{split}.json").write_text("[]")
     (tmp_path / "tables.jsonl").write_text("")
-    assert (
-        main(
-            [
-                "run",
-                "verbalizer",
-                f"--data={tmp_path / 'data'}",
-                f"--report={tmp_path / 'other'}",
-                f"--tables={tmp_path / 'tables.jsonl'}",
-                f"--out={tmp_path / 'out'}",
-            ]
-        )
-        == 1
-    )
+    words = ["run", "verbalizer", f"--data={tmp_path}/data", f"--report={tmp_path}/other"]
+    assert main([*words, f"--tables={tmp_path}/tables.jsonl", f"--out={tmp_path}/out"]) == 1
     assert "needs texts for dev, found test" in capsys.readouterr().err
 
 

@@ -196,13 +196,7 @@ def test_what_people_say_is_for_the_owner_alone(tmp_path):
 
 
 def test_feedback_export(made, tmp_path, capsys):
-    arguments = [
-        "feedback",
-        "export",
-        f"--index={made[1]}",
-        f"--state={tmp_path / 'state'}",
-        f"--out={tmp_path / 'out'}",
-    ]
+    arguments = ["feedback", "export", f"--index={made[1]}", f"--state={tmp_path}/state", f"--out={tmp_path}/out"]
     assert main(arguments) == 1 and "no feedback" in capsys.readouterr().err
     store = Store(tmp_path / "state")
     scores = {"tables": [{"id": "people-0", "retrieval": 1.0, "rows": [0.5] * 4, "columns": [0.5] * 4}]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import seqio
+from read_tasks import read
 
 import lisax.tasks.pointer
 from lisax.errors import LisaxError
@@ -46,11 +47,6 @@ def folder(tmp_path_factory):
 def data(folder, monkeypatch):
     monkeypatch.setenv("LISAX_DATA", str(folder))
     monkeypatch.delenv("LISAX_VOCABULARY", raising=False)
-
-
-def read(name, lengths):
-    task = seqio.get_mixture_or_task(name)
-    return list(task.get_dataset(lengths, split="train", shuffle=False, seed=0).as_numpy_iterator())
 
 
 def test_texts_are_those_of_the_pairs_that_come_first():

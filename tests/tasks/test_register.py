@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import seqio
+from read_tasks import train_a_step
 
 import lisax
 from lisax.errors import DataError, LisaxError
@@ -96,18 +97,7 @@ def test_a_folder_gives_every_task(folder, tmp_path):
 def test_a_model_trained_on_a_registered_dataset_answers_from_its_bundle(folder, tmp_path, variant):
     mine = register("mine", folder=folder, vocabulary=tmp_path / "spiece.model")
     mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")
-    run_gin(
-        [tmp_path / "mine.gin"],
-        bindings_of(
-            {
-                "MODEL_DIR": str(tmp_path / "model"),
-                "INITIAL_CHECKPOINT_PATH": None,
-                "TRAIN_STEPS": 1,
-                "BATCH_SIZE": 8,
-                "TASK_FEATURE_LENGTHS": {"inputs": 64, "targets": 2},
-            }
-        ),
-    )
+    train_a_step(tmp_path, {"inputs": 64, "targets": 2})
     model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
     assert model.model.max_tokens == 64
     if variant == "rank":

@@ -8,6 +8,7 @@ import pytest
 import seqio
 import small_encoder
 import test_register_questions
+from read_tasks import read
 from test_register import CLAIMS, PAGES
 from test_register_tables import CLAIMS as TABLE_CLAIMS
 from test_register_tables import TABLES
@@ -52,11 +53,6 @@ def table_folder(tmp_path):
     write_json_lines(folder / "tables.jsonl", TABLES)
     write_json_lines(folder / "claims.train.jsonl", TABLE_CLAIMS)
     return folder
-
-
-def read(name, lengths, split="train"):
-    task = seqio.get_mixture_or_task(name)
-    return list(task.get_dataset(lengths, split=split, shuffle=False, seed=0).as_numpy_iterator())
 
 
 def test_a_folder_gives_every_task_but_span_corruption(folder, encoder):

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import seqio
+from read_tasks import train_a_step
 
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import write_json_lines
@@ -17,7 +18,6 @@ from lisax.records import Table
 from lisax.sampling import part_examples
 from lisax.tasks.register import register, register_file
 from lisax.training.export import export
-from lisax.training.gin_files import bindings_of, run_gin
 
 pytestmark = pytest.mark.usefixtures("forget")
 
@@ -96,18 +96,7 @@ def test_a_model_trained_on_them_scores_parts_from_its_bundle(folder, tmp_path):
     mine.write_gin(tmp_path / "mine.gin", model="t5_1_1_micro")
     text = (tmp_path / "mine.gin").read_text()
     assert "MIXTURE_OR_TASK_NAME = 'mine_parts'" in text and "24 training examples" in text
-    run_gin(
-        [tmp_path / "mine.gin"],
-        bindings_of(
-            {
-                "MODEL_DIR": str(tmp_path / "model"),
-                "INITIAL_CHECKPOINT_PATH": None,
-                "TRAIN_STEPS": 1,
-                "BATCH_SIZE": 8,
-                "TASK_FEATURE_LENGTHS": {"inputs": 64, "targets": 2},
-            }
-        ),
-    )
+    train_a_step(tmp_path, {"inputs": 64, "targets": 2})
     model = Model.open(export(tmp_path / "model", tmp_path / "bundle"))
     assert (model.format, model.max_tokens) == (TABLE_PARTS, 64)
     table = Table("T", "Tirol", ("year", "coach"), (("1901", "Anna"), ("1902", "")))

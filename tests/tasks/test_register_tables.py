@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import seqio
+from read_tasks import read, train_a_step
 
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import write_json_lines
@@ -19,7 +20,6 @@ from lisax.sampling import table_examples
 from lisax.tasks import table_data
 from lisax.tasks.register import register, register_file
 from lisax.training.export import export
-from lisax.training.gin_files import bindings_of, run_gin
 
 pytestmark = pytest.mark.usefixtures("forget")
 
@@ -54,11 +54,6 @@ def folder(tmp_path):
     return folder
 
 
-def read(name, lengths, split="train"):
-    task = seqio.get_mixture_or_task(name)
-    return list(task.get_dataset(lengths, split=split, shuffle=False, seed=0).as_numpy_iterator())
-
-
 def test_a_folder_gives_every_task_over_tables(folder):
     mine = register("mine", folder=folder, vocabulary="train")
     assert mine.tasks == {variant: f"mine_{variant}" for variant in table_data.STEMS}
@@ -88,18 +83,7 @@ def test_a_folder_gives_every_task_over_tables(folder):
 def test_a_model_trained_on_registered_tables_answers_from_its_bundle(folder, tmp_path, variant, lengths):
     mine = register("mine", folder=folder, vocabulary="train")
     mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")
-    run_gin(
-        [tmp_path / "mine.gin"],
-        bindings_of(
-            {
-                "MODEL_DIR": str(tmp_path / "model"),
-                "INITIAL_CHECKPOINT_PATH": None,
-                "TRAIN_STEPS": 1,
-                "BATCH_SIZE": 8,
-                "TASK_FEATURE_LENGTHS": lengths,
-            }
-        ),
-    )
+    train_a_step(tmp_path, lengths)
     model = Model.open(export(tmp_path / "model", tmp_path / "bundle"))
     assert model.max_tokens == 96 and model.depth == (1 if variant == "tables_one" else 3)
     view = TableView("T1", "Seasons of Varn United", ("year", "goals"), (("1901", "41"),))

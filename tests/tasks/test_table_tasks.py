@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import seqio
 import small_tokenizers
+from read_tasks import read
 
 import lisax.tasks.tables
 from lisax.formats.examples import write_examples
@@ -60,11 +61,6 @@ def folder(tmp_path_factory):
 def data(folder, monkeypatch):
     monkeypatch.setenv("LISAX_DATA", str(folder))
     monkeypatch.delenv("LISAX_VOCABULARY", raising=False)
-
-
-def read(name, lengths):
-    task = seqio.get_mixture_or_task(name)
-    return list(task.get_dataset(lengths, split="train", shuffle=False, seed=0).as_numpy_iterator())
 
 
 @pytest.mark.parametrize("name", lisax.tasks.tables.TEXT_TASKS)

@@ -4,11 +4,10 @@ The gold table alone does not show whether the claim is true: it has to see the 
 """
 
 import numpy as np
+from memory_task import config_of
 
 from lisax.models.architectures import FusionConfig, T5Config
-from lisax.training.objectives import Loss
 from lisax.training.train import TrainConfig
-from lisax.weights.checkpoints import CheckpointConfig, SaveCheckpointConfig
 
 TABLES, LENGTH = 3, 6
 T5 = T5Config(
@@ -34,24 +33,5 @@ def batch_of(seed: int, rows: int = 16) -> dict[str, np.ndarray]:
     }
 
 
-def source(skip: int):
-    while True:
-        yield batch_of(skip)
-        skip += 1
-
-
-def dev():
-    return [batch_of(10_000, rows=256)]
-
-
 def config(model_dir, total_steps: int, **fields) -> TrainConfig:
-    fields = {
-        "model": MODEL,
-        "train_data": source,
-        "dev_data": dev,
-        "eval_period": 1000,
-        "log_period": 1,
-        "loss": Loss(z_loss=0.0),
-        "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=100)),
-    } | fields
-    return TrainConfig(model_dir=str(model_dir), total_steps=total_steps, **fields)
+    return config_of(batch_of, 256, model_dir, total_steps, **{"model": MODEL} | fields)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from lisax.models.architectures import T5Config
+from lisax.training.objectives import Loss
 from lisax.training.train import TrainConfig
 from lisax.weights.checkpoints import CheckpointConfig, SaveCheckpointConfig
 
@@ -30,10 +31,16 @@ def batch_of(seed: int, rows: int = 8) -> dict[str, np.ndarray]:
     }
 
 
-def source(skip: int):
-    while True:
-        yield batch_of(skip)
-        skip += 1
+def source_of(batch_of):
+    def source(skip: int):
+        while True:
+            yield batch_of(skip)
+            skip += 1
+
+    return source
+
+
+source = source_of(batch_of)
 
 
 def dev():
@@ -50,3 +57,14 @@ def config(model_dir, total_steps: int | None, *, save: SaveCheckpointConfig | N
         "checkpoint": CheckpointConfig(save or SaveCheckpointConfig(period=3)),
     } | fields
     return TrainConfig(model_dir=str(model_dir), total_steps=total_steps, **fields)
+
+
+def config_of(batch_of, dev_rows: int, model_dir, total_steps: int, **fields) -> TrainConfig:
+    """The configuration of another task, whose dev data is one batch."""
+    fields = {
+        "train_data": source_of(batch_of),
+        "dev_data": lambda: [batch_of(10_000, rows=dev_rows)],
+        "eval_period": 1000,
+        "loss": Loss(z_loss=0.0),
+    } | fields
+    return config(model_dir, total_steps, save=SaveCheckpointConfig(period=100), **fields)

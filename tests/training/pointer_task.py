@@ -2,12 +2,11 @@
 word is the label. Claims without information have neither."""
 
 import numpy as np
+from memory_task import config_of
 
 from lisax.models.architectures import PointerConfig, T5Config
 from lisax.models.pointer_loss import COLUMNS
-from lisax.training.objectives import Loss
 from lisax.training.train import TrainConfig
-from lisax.weights.checkpoints import CheckpointConfig, SaveCheckpointConfig
 
 CANDIDATES, LENGTH = 4, 5
 T5 = T5Config(
@@ -40,24 +39,5 @@ def batch_of(seed: int, rows: int = 16) -> dict[str, np.ndarray]:
     }
 
 
-def source(skip: int):
-    while True:
-        yield batch_of(skip)
-        skip += 1
-
-
-def dev():
-    return [batch_of(10_000, rows=64)]
-
-
 def config(model_dir, total_steps: int, **fields) -> TrainConfig:
-    fields = {
-        "model": MODEL,
-        "train_data": source,
-        "dev_data": dev,
-        "eval_period": 1000,
-        "log_period": 1,
-        "loss": Loss(z_loss=0.0),
-        "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=100)),
-    } | fields
-    return TrainConfig(model_dir=str(model_dir), total_steps=total_steps, **fields)
+    return config_of(batch_of, 64, model_dir, total_steps, **{"model": MODEL} | fields)

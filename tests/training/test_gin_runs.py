@@ -35,8 +35,6 @@ from lisax.training.gin_files import (
     run_gin,
 )
 from lisax.training.train_log import read_train_log
-from lisax.weights.interop.convert import export_checkpoint
-from lisax.weights.interop.kinds import Kind
 
 LENGTHS = {"inputs": 12, "targets": 6}
 TINY = {
@@ -330,24 +328,6 @@ def test_infer(trained, tmp_path, mode):
         part = (tmp_path / "first_word-score.jsonl-00001-of-00003").read_text().splitlines()
         scores = [row["score"] for row in rows[1::3]]
         assert [json.loads(line)["score"] for line in part] == pytest.approx(scores, rel=1e-4)
-
-
-@pytest.mark.parametrize("kind", ["huggingface", "t5x-native"])
-def test_infer_from_other_layouts(trained, tmp_path, kind):
-    """The scores of a checkpoint are those of what it was exported to, byte for byte."""
-    export_checkpoint(trained.model_dir, tmp_path / "exported", Kind(kind))
-    for name, checkpoint in (("ours", trained.model_dir), ("theirs", tmp_path / "exported")):
-        flags = [
-            "--gin_file=models/t5_1_1_tiny.gin",
-            "--gin_file=runs/infer.gin",
-            f"--gin.CHECKPOINT_PATH={checkpoint}",
-            "--gin.infer.mode=score",
-            f"--gin.INFER_OUTPUT_DIR={tmp_path / name}",
-            *(f"--gin.{key}={value}" for key, value in TINY.items()),
-        ]
-        assert _main("infer", *flags) == 0
-    ours, theirs = ((tmp_path / name / "first_word-score.jsonl").read_bytes() for name in ("ours", "theirs"))
-    assert ours == theirs
 
 
 def _infer_flags(trained, out, **values):

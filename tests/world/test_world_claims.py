@@ -12,6 +12,7 @@ from lisax.world.facts import KINDS, SIZE
 from lisax.world.phrases import PROFESSIONS, RELATIONS
 from lisax.world.tables import edges_of, tables_of
 from lisax.world.writing import neighbourhoods
+from tests.adversary.known_world import decide, told
 
 PAGES = 500  # the last neighbourhood is cut
 
@@ -23,46 +24,13 @@ def world():
     for geography, place, pages in neighbourhoods(PAGES, seed=11):
         for page in pages:
             for number, (_text, facts) in enumerate(page.sentences):
-                sentences[f"{page.entity.page}_{number}"] = [
-                    (
-                        fact.subject.title,
-                        fact.relation.name,
-                        fact.text,
-                        fact.number,
-                        None if fact.target is None else fact.target.title,
-                    )
-                    for fact in facts
-                ]
+                sentences[f"{page.entity.page}_{number}"] = list(map(told, facts))
         for facts in place.facts:
             true |= {(fact.subject.title, fact.relation.name): fact.text for fact in facts.values()}
         writer = ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"))
         for page in pages:
             stated += writer.claims(page.entity, 6)
     return sentences, stated, true
-
-
-def decide(form, known):
-    """The label that a set of stated facts gives to a logical form, or None where it does not decide it."""
-    objects = {(subject, relation): (text, number, target) for subject, relation, text, number, target in known}
-    if form.operator == "=" and len(form.values) == 2:
-        truths = [objects[step][0] == value for step, value in zip(form.steps, form.values) if step in objects]
-        return Label.REFUTES if False in truths else Label.SUPPORTS if len(truths) == 2 else None
-    if form.operator == "=":
-        (subject, relation), *rest = form.steps
-        if (subject, relation) not in objects:
-            return None
-        text, _, target = objects[subject, relation]
-        for _, relation in rest:
-            if (target, relation) not in objects:
-                return None
-            text, _, target = objects[target, relation]
-        return Label.SUPPORTS if (text,) == form.values else Label.REFUTES
-    if any(step not in objects for step in form.steps):
-        return None
-    numbers = [objects[step][1] for step in form.steps]
-    right = form.values[0] if form.values else numbers[1]
-    holds = numbers[0] > right if form.operator == ">" else numbers[0] < right
-    return Label.SUPPORTS if holds else Label.REFUTES
 
 
 def test_oracle_agrees(world):
@@ -96,21 +64,12 @@ def test_edges_and_rows_stand_in_for_sentences_and_change_no_claim():
         known = collections.defaultdict(list)
         for facts in place.facts:
             for fact in facts.values():
-                stated = (
-                    fact.subject.title,
-                    fact.relation.name,
-                    fact.text,
-                    fact.number,
-                    fact.target and fact.target.title,
-                )
                 for table in tables:
                     for cell in table.cells.get(id(fact), ()):
-                        known[cell.rpartition("c")[0]].append(stated)
+                        known[cell.rpartition("c")[0]].append(told(fact))
         for page in pages:
             for fact, edge in edges_of(place, page):
-                known[edge].append(
-                    (fact.subject.title, fact.relation.name, fact.text, fact.number, fact.target and fact.target.title)
-                )
+                known[edge].append(told(fact))
         writers = [
             ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"), tables=given)
             for given in (None, tables)

@@ -39,12 +39,8 @@ def test_native_to_ours_and_back(tmp_path, name, capsys):
     parameters = random_parameters(MODELS[name])
     assert cli.main(["checkpoint", "import", str(tmp_path / "first"), "--out", str(tmp_path / "ours")]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "ours" / "checkpoint_7")
-    assert (
-        cli.main(
-            ["checkpoint", "export", str(tmp_path / "ours"), "--out", str(tmp_path / "again"), "--format", "t5x-native"]
-        )
-        == 0
-    )
+    again = [f"--out={tmp_path}/again", "--format=t5x-native"]
+    assert cli.main(["checkpoint", "export", f"{tmp_path}/ours", *again]) == 0
     for path in (native, tmp_path / "ours", tmp_path / "again"):
         checkpoint = open_checkpoint(path)
         assert checkpoint.step == 7
@@ -59,10 +55,8 @@ def test_native_to_ours_and_back(tmp_path, name, capsys):
 def test_ours_to_hugging_face_and_back(tmp_path, name):
     _native(tmp_path / "first", MODELS[name])
     for source, out, kind in (("first", "theirs", "huggingface"), ("theirs", "back", "t5x-orbax")):
-        assert (
-            cli.main(["checkpoint", "export", str(tmp_path / source), "--out", str(tmp_path / out), "--format", kind])
-            == 0
-        )
+        made = [f"--out={tmp_path / out}", f"--format={kind}"]
+        assert cli.main(["checkpoint", "export", f"{tmp_path / source}", *made]) == 0
     for path in ("theirs", "back"):
         _assert_same(flatten(load_parameters(tmp_path / path)), random_parameters(MODELS[name]))
     assert read_card(tmp_path / "back")["architecture"]["mlp_activations"] == list(MODELS[name].mlp_activations)
@@ -90,13 +84,8 @@ def test_show(tmp_path, capsys):
 
 def test_architecture_of_a_gin_file(tmp_path, capsys):
     _native(tmp_path / "first", T5_1_1)
-    import_ = [
-        "checkpoint",
-        "import",
-        str(tmp_path / "first"),
-        f"--out={tmp_path / 'ours'}",
-        "--gin_file=models/t5_1_1_tiny.gin",
-    ]
+    import_ = ["checkpoint", "import", f"{tmp_path}/first", f"--out={tmp_path}/ours"]
+    import_ += ["--gin_file=models/t5_1_1_tiny.gin"]
     assert cli.main(import_) == 1
     assert "are not those of the model" in capsys.readouterr().err and not (tmp_path / "ours").exists()
     fields = ("vocab_size", "emb_dim", "num_heads", "head_dim", "mlp_dim", "num_encoder_layers", "num_decoder_layers")
@@ -112,24 +101,10 @@ def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
     assert cli.main(export) == 1
     assert "has no vocabulary next to it" in capsys.readouterr().err and not (tmp_path / "bundle").exists()
     vocabulary = small_vocabulary(tmp_path)
-    assert (
-        cli.main(
-            [
-                "checkpoint",
-                "import",
-                str(tmp_path / "first"),
-                f"--out={tmp_path / 'ours'}",
-                f"--vocabulary={vocabulary}",
-            ]
-        )
-        == 0
-    )
-    assert (
-        cli.main(
-            ["checkpoint", "export", str(tmp_path / "ours"), f"--out={tmp_path / 'theirs'}", "--format=huggingface"]
-        )
-        == 0
-    )
+    made = [f"--out={tmp_path}/ours", f"--vocabulary={vocabulary}"]
+    assert cli.main(["checkpoint", "import", f"{tmp_path}/first", *made]) == 0
+    theirs = [f"--out={tmp_path}/theirs", "--format=huggingface"]
+    assert cli.main(["checkpoint", "export", f"{tmp_path}/ours", *theirs]) == 0
     export[2] = str(tmp_path / "theirs")
     assert cli.main(export) == 0
     card = read_card(tmp_path / "bundle")
