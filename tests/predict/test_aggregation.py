@@ -102,7 +102,7 @@ def test_what_is_right():
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({"train": {"aggregation": "a.gin"}}, "a model for aggregation alone finds no cell"),
+        ({"train": {"aggregation": "a.gin"}}, "a model for aggregation without the other finds no cell"),
         ({"train": {"rows": "a.gin", "aggregation": "a.gin"}}, "finds no cell"),
         ({"aggregation_threshold": 2.0}, "must lie between 0 and 1, found 2.0"),
     ],

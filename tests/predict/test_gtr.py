@@ -54,7 +54,7 @@ def test_vectors_are_the_references(folder):
 
 def test_it_is_a_ranker_by_vectors_and_no_monot5(folder):
     assert is_encoder(folder) and isinstance(Ranker.open(folder), VectorRanker)
-    with pytest.raises(LisaxError, match="has the encoder of a T5 alone"):
+    with pytest.raises(LisaxError, match="has only the encoder of a T5"):
         PromptModel.open(folder, MONOT5)
 
 

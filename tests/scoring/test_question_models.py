@@ -117,7 +117,7 @@ def test_a_dual_encoder_learns_which_passage_has_the_questions_word(tmp_path):
     questions = encoder.questions([[int(token) for token in row if token] for row in texts.questions])
     passages = encoder.passages([list(map(int, row[0])) for row in texts.passages])
     assert (np.argmax(questions @ passages.T, axis=1) == np.arange(ROWS)).mean() > 0.8
-    with pytest.raises(LisaxError, match="no pointing reader"):
+    with pytest.raises(LisaxError, match="is not a pointing reader"):
         SpanScorer.open(ModelFolder.find(tmp_path), max_tokens=8)
     again = train(config(tmp_path, DUAL, dual_batch, 300))
     np.testing.assert_array_equal(

@@ -181,7 +181,7 @@ def test_checkpoints_are_shown_converted_and_scored(whole, tmp_path, capsys):
         found = FusionScorer.open(ModelFolder.find(path), texts=TABLES, max_tokens=LENGTH).probabilities(claims)
         np.testing.assert_array_equal(found.probabilities, expected.probabilities)
     _t5_checkpoint(tmp_path / "t5")
-    with pytest.raises(LisaxError, match="is no table fusion"):
+    with pytest.raises(LisaxError, match="is not a table fusion"):
         FusionScorer.open(ModelFolder.find(tmp_path / "t5"), texts=TABLES, max_tokens=LENGTH)
     assert cli.main([*export, "--format=huggingface", f"--out={tmp_path}/hf"]) == 1
     assert "is a table fusion, built on a backbone" in capsys.readouterr().err and not (tmp_path / "hf").exists()

@@ -80,7 +80,7 @@ def test_of_pickled_weights_the_hubs_own_conversion_is_taken(get, server):
         ("hf:owner/pickled", "has no weights in safetensors"),
         ("hf:owner/converted@v1", "has no weights in safetensors"),
         ("hf:owner/stale", "has no weights in safetensors"),
-        ("hf:owner/wrong", "the Hub says"),
+        ("hf:owner/wrong", "the Hub's is"),
     ],
 )
 def test_what_cannot_be_had_is_told(get, tmp_path, reference, said):

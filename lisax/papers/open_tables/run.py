@@ -386,7 +386,7 @@ class OpenTables(EncoderPipeline):
         )
         if closest_to_gold:
             gold = self.examples(CLOSED, REPORT)
-            self._write(ORACLE, gold, *judged(scorer.scores(gold).probabilities, None, None, calibration))
+            self._write(ORACLE, gold, *judged(scorer.probabilities(gold).probabilities, None, None, calibration))
 
     def _write(
         self,
