@@ -116,8 +116,8 @@ def columns(
 
 
 def kept_by_line(encode: Callable[[bytes], Row]) -> Callable[[bytes], Row]:
-    """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: what is
-    trained on vectors that are known reads a small set again and again, faster than Python writes its texts."""
+    """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: what
+    is trained on vectors that are known reads a small set again and again, faster than Python writes its texts."""
     found: dict[bytes, Row] = {}
 
     def of(line: bytes) -> Row:

@@ -171,8 +171,8 @@ def wording_of(
 def each_encoder_of(
     vocabulary: seqio.Vocabulary, preset: presets.Preset | None, text_format: Format
 ) -> Callable[[Any, int], list[each.Encoded]]:
-    """(example, most tokens of an input) -> the inputs of a format that has several for an example: pairs of texts where
-    the vocabulary is that of an encoder of two segments."""
+    """(example, most tokens of an input) -> the inputs of a format that has several for an example: pairs of texts
+    where the vocabulary is that of an encoder of two segments."""
     wording, ids_of = wording_of(vocabulary, preset, text_format)
     if reads_pairs(vocabulary):
         plain = vocabulary.plain

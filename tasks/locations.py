@@ -1,7 +1,8 @@
 """Where the tasks' files are: from gin (`lisax_locations.data = ...`) or else from the environment.
 
-Both may be in a bucket, of which the files that are read are copied. `LISAX_DATA` is a folder with `examples/*.jsonl` as `lisax run list5` writes them; `LISAX_VOCABULARY` is a
-SentencePiece model or a `tokenizer.json`, by default `spiece.model` in that folder, or `tokenizer.json`. Nothing is looked for before a task is read.
+Both may be in a bucket, of which the files that are read are copied. `LISAX_DATA` is a folder with `examples/*.jsonl`
+as `lisax run list5` writes them; `LISAX_VOCABULARY` is a SentencePiece model or a `tokenizer.json`, by default
+`spiece.model` in that folder, or `tokenizer.json`. Nothing is looked for before a task is read.
 """
 
 from __future__ import annotations

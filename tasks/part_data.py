@@ -1,4 +1,5 @@
-"""The example files and tasks of a user's questions over tables, for `lisax.tasks.register`: rows and columns of the answering tables.
+"""The example files and tasks of a user's questions over tables, for `lisax.tasks.register`: rows and columns of the
+answering tables.
 
 A question's evidence names the cells that answer it, or a table; then its answers, which are text, are looked for in
 the table's cells (`lisax.corpora.answer_cells`). A question whose answer is not a cell is left out, and counted. Tables

@@ -1,8 +1,9 @@
 """CLTR's tasks over `examples/parts_{rows,columns}.{split}.jsonl` in the data folder (`sampling.part_examples`).
 
 `cltr_rows` and `cltr_columns` ask of a row and of a column whether it holds the answer; `cltr_parts` is both, for the
-one model that scores both; `cltr_pair_rows` and so on are the same for pair scorers. `cltr_aggregation` asks of the header, in `examples/operations.{split}.jsonl`, which
-operation makes the answer of cells (`sampling.operation_examples`).
+one model that scores both; `cltr_pair_rows` and so on are the same for pair scorers. `cltr_aggregation` asks of the
+header, in `examples/operations.{split}.jsonl`, which operation makes the answer of cells
+(`sampling.operation_examples`).
 """
 
 from __future__ import annotations

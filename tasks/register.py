@@ -31,12 +31,14 @@ evidence is one table's id with tables.jsonl or a folder `tables/`; or the files
 They give mine_tables_closed, mine_tables_one, mine_tables_top3 (5, 10), mine_tables_fusion_top1 (3, 5, 10) and
 mine_tables_claim_only, see `lisax.tasks.tables`. `evidence="tables"` chooses them in a folder that has both kinds.
 
-Questions over tables give mine_rows, mine_columns and both as the mixture mine_parts, see `lisax.tasks.parts`: a folder of
-WikiTableQuestions', WikiSQL's, TabMCQ's or NQ-tables' layout, or questions.*.jsonl with tables.jsonl or `tables/`; or
+Questions over tables give mine_rows, mine_columns and both as the mixture mine_parts, see `lisax.tasks.parts`: a folder
+of WikiTableQuestions', WikiSQL's, TabMCQ's or NQ-tables' layout, or questions.*.jsonl with tables.jsonl or `tables/`;
+or
 
     register("mine", questions={"train": "train.jsonl", "dev": "dev.jsonl"}, tables="tables.jsonl", vocabulary="train")
 
-A question's evidence are the cells that answer it (`T7#r0c2`), or its table (`T7`), in which its answers are looked for.
+A question's evidence are the cells that answer it (`T7#r0c2`), or its table (`T7`), in which its answers are looked
+for.
 """
 
 from __future__ import annotations
@@ -88,8 +90,8 @@ class Registered:
         """Writes a gin file that fine-tunes on one of the tasks, and next to it the JSON file that it names. Of T5 the
         whole model is trained, of an encoder an adapter.
 
-        Without a variant: label_listwise_infused, or of claims over tables tables_top5 (tables_closed on an encoder), of
-        questions parts. `model` is a file of `gin_configs/models`, by default t5_1_1_small or minilm.
+        Without a variant: label_listwise_infused, or of claims over tables tables_top5 (tables_closed on an encoder),
+        of questions parts. `model` is a file of `gin_configs/models`, by default t5_1_1_small or minilm.
         """
         data = DATA[self.dataset.kind]
         variant = variant or data.DEFAULTS[self.on_encoder]

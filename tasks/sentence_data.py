@@ -1,4 +1,5 @@
-"""The example files and tasks of a user's claims over sentences, for `lisax.tasks.register`: candidates, passages, lists.
+"""The example files and tasks of a user's claims over sentences, for `lisax.tasks.register`: candidates, passages,
+lists.
 
 Without the user's own run, a claim's own `candidates` are taken, or else BM25 finds sentences.
 """

@@ -1,4 +1,5 @@
-"""The example files and tasks of a user's claims over tables, for `lisax.tasks.register`: retrieval, columns, gold tables.
+"""The example files and tasks of a user's claims over tables, for `lisax.tasks.register`: retrieval, columns, gold
+tables.
 
 Without the user's own run, tables are found by entity-to-cell retrieval with only the spans of the claim, as if no gold
 table were known. The same index weighs the columns that a claim keeps of a table.

@@ -1,5 +1,5 @@
-"""Conjunction attacks: two claims about one subject are joined, dropping the second subject; labels follow "and". Of two
-claims that are both refuted, or both undecided, either would do, so that they are not joined."""
+"""Conjunction attacks: two claims about one subject are joined, dropping the second subject; labels follow "and". Of
+two claims that are both refuted, or both undecided, either would do, so that they are not joined."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 The effect on the label: a synonym keeps it; a hypernym weakens the claim, which keeps a supported label; a hyponym
 strengthens it, which keeps a refuted label; an antonym of a word that the evidence has turns a supported claim into a
-refuted one. Under a negation only synonyms are safe. The synonyms of any resource are sometimes wrong, so this kind needs
-review, as the authors did.
+refuted one. Under a negation only synonyms are safe. The synonyms of any resource are sometimes wrong, so this kind
+needs review, as the authors did.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Words and phrases that can replace one another: from the corpus, and from WordNet if its data is installed. Words that
-exclude each other are in `opposites`.
+"""Words and phrases that can replace one another: from the corpus, and from WordNet if its data is installed. Words
+that exclude each other are in `opposites`.
 
 These relations are extracted from the corpus, each with a reason that can be checked:
 

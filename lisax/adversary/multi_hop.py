@@ -219,8 +219,8 @@ class MultiHop:
         return [claim.text[one.start : one.end] for one in self._corpus.names_in(claim.text) if one != named]
 
     def _described(self, page: str, rng: random.Random, subjects: Sequence[str]) -> _Said | None:
-        """A noun phrase, with or without a relative clause. It does not mention the claim's `subjects`, since it would add
-        to the claim."""
+        """A noun phrase, with or without a relative clause. It does not mention the claim's `subjects`, since it would
+        add to the claim."""
         about = self._corpus.about(page)
         if about.description is None or any(subject in about.description.text for subject in subjects):
             return None

@@ -31,7 +31,8 @@ def pages_beside(attacks: Path, corpus: Path | None = None) -> AttackCorpus | No
 def review(attacks: Path, decisions: Path, corpus: Path | None = None) -> None:
     """Asks until every attack is decided; Ctrl-C and the end of the input end it and lose nothing.
 
-    `corpus` has the text of the evidence; without one its ids are shown. Raises `LisaxError` if both files are the same."""
+    `corpus` has the text of the evidence; without one its ids are shown. Raises `LisaxError` if both files are the
+    same."""
     if attacks.resolve() == decisions.resolve():
         raise LisaxError("--out must be another file than --attacks")
     rows, pages = read_attacks(attacks), pages_beside(attacks, corpus)

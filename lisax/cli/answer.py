@@ -43,8 +43,8 @@ def answer(
     ] = False,
     k: Annotated[Count, Option("Passages retrieved per question.")] = 100,
 ) -> None:
-    """Answer questions from an index of passages, each with the sentence, row or edge that contains the answer, or from the
-    cells of an index of tables.
+    """Answer questions from an index of passages, each with the sentence, row or edge that contains the answer, or from
+    the cells of an index of tables.
 
     lisax answer --index INDEX --reader READER --questions questions.jsonl --out answers.jsonl
     """

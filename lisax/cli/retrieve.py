@@ -54,7 +54,8 @@ def documents(
     cluster: Cluster = None,
     weight: Weight = None,
 ) -> None:
-    """Retrieve pages for claims by BM25 (with vectors, where the index has them) and titles; prints recall if the claims have evidence.
+    """Retrieve pages for claims by BM25 (with vectors, where the index has them) and titles; prints recall if the
+    claims have evidence.
 
     lisax retrieve documents --index INDEX --claims claims.jsonl --out documents.trec
     """
@@ -128,7 +129,8 @@ def tables(
     cluster: Cluster = None,
     weight: Weight = None,
 ) -> None:
-    """Retrieve tables for questions by BM25, with vectors where the index has them; prints hits if the questions have answer cells.
+    """Retrieve tables for questions by BM25, with vectors where the index has them; prints hits if the questions have
+    answer cells.
 
     lisax retrieve tables --index INDEX --questions questions.dev.jsonl --out tables.trec
     """
@@ -162,7 +164,8 @@ def mixed(
     k: Annotated[Count, Option("Passages retrieved per claim.")] = 100,
     weight: Weight = None,
 ) -> None:
-    """Retrieve passages of text, tables and graphs for claims by BM25, with vectors where the index has them; the ids name their source.
+    """Retrieve passages of text, tables and graphs for claims by BM25, with vectors where the index has them; the ids
+    name their source.
 
     lisax retrieve mixed --index INDEX --claims claims.jsonl --out passages.trec
     """

@@ -222,8 +222,8 @@ def read_predictions(path, watch: Watch | None = None) -> Iterator[Prediction]:
 
 
 def parse_prediction(row: Row) -> Prediction:
-    """A verdict. Of one that names all its evidence in `evidence_units` (`Verdict.to_dict`) the sentences count, which are
-    all that FEVER knows."""
+    """A verdict. Of one that names all its evidence in `evidence_units` (`Verdict.to_dict`) the sentences count, which
+    are all that FEVER knows."""
     claim_id, _ = row.id()
     given, units = row.get("predicted_evidence", list), row.strings("evidence_units", [])
     scores = row.get("evidence_scores", list, [])

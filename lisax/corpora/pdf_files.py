@@ -19,8 +19,8 @@ _HYPHEN = re.compile(r"(\w)[-\u00ad]\n(?=[a-z\u00df-\u024f])")  # a word that co
 
 
 def read_page(path: Path, name: str, watch: Watch) -> Document:
-    """The PDF as one page; `name` is its path within the corpus. Raises DataError for a file without text, such as one of
-    scanned pages, and LisaxError without pypdf."""
+    """The PDF as one page; `name` is its path within the corpus. Raises DataError for a file without text, such as one
+    of scanned pages, and LisaxError without pypdf."""
     title, texts = _read(path, watch)
     page = check_id(titles.page_id(name.removesuffix(path.suffix)), path=path)
     blocks = (titles.one_line(_HYPHEN.sub(r"\1", text)) for text in texts)

@@ -74,7 +74,8 @@ def ending_together() -> Iterator[None]:
 
 
 def _leave(watcher: threading.Thread) -> None:
-    """Waits for the thread, whose last meeting may lack the other processes: JAX's end, which is otherwise later, ends it.
+    """Waits for the thread, whose last meeting may lack the other processes: JAX's end, which is otherwise later, ends
+    it.
 
     A thread that returns from a native call while Python finalizes aborts the process."""
     import jax

@@ -55,8 +55,8 @@ class DeviceLoop:
         """The results of each window of examples, in their order.
 
         `batches(window)` gives (indices in the window, arrays), of whose rows the first len(indices) count;
-        `run(parameters, arrays)` starts a batch on the devices and `fetch` waits for the results of its rows. A batch is
-        fetched only when the next one is under way, in the same window or the next."""
+        `run(parameters, arrays)` starts a batch on the devices and `fetch` waits for the results of its rows. A batch
+        is fetched only when the next one is under way, in the same window or the next."""
 
         def placed(window: Sequence[Any]) -> Iterator[tuple[np.ndarray, dict[str, jax.Array]]]:
             for rows, batch in batches(window):

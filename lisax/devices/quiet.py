@@ -27,8 +27,8 @@ def stderr_closed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def saving_quietly() -> Iterator[None]:
-    """Orbax logs a save that fails with a traceback for every thread, before it raises the error; and tensorstore prints
-    one for every array whose event loop has ended by then, also long after the save."""
+    """Orbax logs a save that fails with a traceback for every thread, before it raises the error; and tensorstore
+    prints one for every array whose event loop has ended by then, also long after the save."""
     _drop_late_callbacks()
     logger = logging.getLogger("absl")
     level = logger.level

@@ -338,7 +338,8 @@ def _has_digit(word: str) -> bool:
 
 
 def render(triples: Triples) -> str:
-    """A plain rendering that holds everything as it is written: `LeBron James: the league is NBA; the team is Lakers.`"""
+    """A plain rendering that holds everything as it is written: `LeBron James: the league is NBA; the team is
+    Lakers.`"""
     said = (f"the {name} is {value}" if name else value for name, value in triples.pairs)
     text = squeeze(": ".join(filter(None, (triples.title, "; ".join(said)))))
     return text if text.endswith((".", "!", "?")) else f"{text}."

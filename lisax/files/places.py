@@ -93,7 +93,8 @@ def absolute(path: Path) -> Path:
 
 
 def cache_folder() -> Path:
-    """The folder of files that can be fetched or built again: $LISAX_CACHE, or `lisax` in $XDG_CACHE_HOME or ~/.cache."""
+    """The folder of files that can be fetched or built again: $LISAX_CACHE, or `lisax` in $XDG_CACHE_HOME or
+    ~/.cache."""
     if os.environ.get("LISAX_CACHE"):
         return Path(os.environ["LISAX_CACHE"])
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))

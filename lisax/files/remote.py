@@ -1,5 +1,5 @@
-"""Answers of other servers, which may be anything: bounded in time, size and depth. `reading.get_field` takes them apart by
-type."""
+"""Answers of other servers, which may be anything: bounded in time, size and depth. `reading.get_field` takes them
+apart by type."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def within(seconds: float, work: Callable[[], Found], url: str) -> Found:
 
 
 def parse(content: bytes, url: str):
-    """The JSON value that an answer is. Raises DataError for text that is none, and for one of too many values or levels."""
+    """The JSON value that an answer is. Raises DataError for text that is none, and for one of too many values or
+    levels."""
     return parse_json(content.decode("utf-8", "replace"), path=url)
 
 

@@ -152,8 +152,8 @@ class Format:
         preset, max_tokens, words of the answer, tables or candidates, whether inputs are pairs}}.
 
         `max_tokens`: of an input, with its special tokens; of table fusion, of the claim with one table, and of a
-        pointer with one candidate. `depth`: how many tables or candidates are read for a claim. `pairs`: each is read by
-        `pair_of_each`."""
+        pointer with one candidate. `depth`: how many tables or candidates are read for a claim. `pairs`: each is read
+        by `pair_of_each`."""
         card: dict[str, Any] = {"family": self.name, "preset": preset.name, "max_tokens": max_tokens}
         if self.has_label_words:
             card["words"] = list(self.words(preset))

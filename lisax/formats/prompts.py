@@ -1,8 +1,8 @@
 """The inputs that published T5 models were trained on, as templates, and how whole inputs are shortened.
 
-A template's slots are `{claim}`, `{text}` and, where two texts are compared, `{other}`. `</s>` in a template is the token
-that ends a text, which Hugging Face's tokenizers make of it; in a claim or a text it is text. `tests/formats` has the
-string and the ids of each prompt with T5's vocabulary.
+A template's slots are `{claim}`, `{text}` and, where two texts are compared, `{other}`. `</s>` in a template is the
+token that ends a text, which Hugging Face's tokenizers make of it; in a claim or a text it is text. `tests/formats` has
+the string and the ids of each prompt with T5's vocabulary.
 """
 
 from __future__ import annotations

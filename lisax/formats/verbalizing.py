@@ -80,8 +80,8 @@ class Encoder:
         return squeeze(" ".join([PREFIXES[self.preset], *title, *pairs]))
 
     def split(self, triples: Triples, max_tokens: int, max_pairs: int | None = None) -> list[tuple[int, Triples]]:
-        """`triples` in pieces of at most `max_tokens` tokens with EOS and `max_pairs` pairs, in reading order; each with
-        the number of the pair, counted from 0, with which it begins or continues.
+        """`triples` in pieces of at most `max_tokens` tokens with EOS and `max_pairs` pairs, in reading order; each
+        with the number of the pair, counted from 0, with which it begins or continues.
 
         The title, which each piece repeats, is cut to half of the room, and a name to half of the rest.
         """

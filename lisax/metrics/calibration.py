@@ -91,8 +91,8 @@ def binned(pairs: Iterable[tuple[float, bool]], bins: int = BINS) -> list[dict]:
 def risk_coverage(claims: Mapping[str, Claim], verdicts: Mapping[str, Prediction], points: int = POINTS) -> list[dict]:
     """{"coverage", "count", "min_confidence", "accuracy"} of the surest verdicts, at equal steps of coverage up to 1.
 
-    `min_confidence` is the least confidence among the `count` verdicts that are kept. Verdicts without probabilities, or
-    overridden, are left out, as in `reliability`."""
+    `min_confidence` is the least confidence among the `count` verdicts that are kept. Verdicts without probabilities,
+    or overridden, are left out, as in `reliability`."""
     confidences = sorted((confidence for confidence, _ in _confidences(claims, verdicts)), reverse=True)
     accuracies, total = _accuracies(claims, verdicts), len(confidences)
     counts = sorted({-(-total * i // points) for i in range(1, points + 1)}) if total else []

@@ -169,8 +169,8 @@ class T5Config(Backbone, title="T5"):
     dropout_rate: float = field(Number(0, 1), 0.0)
     # T5 1.0 reads logits from the scaled embedding; 1.1 has its own matrix.
     logits_via_embedding: bool = field(Truth(), False)
-    # Each layer has a relative position bias of its own (umT5, and all that T5X's scalable_t5 trains); T5's layers share
-    # one a stack.
+    # Each layer has a relative position bias of its own (umT5, and all that T5X's scalable_t5 trains); T5's layers
+    # share one a stack.
     relative_bias_per_layer: bool = field(Truth(), False)
     # Softmax logits in float32 whatever `dtype` is.
     float32_attention_logits: bool = field(Truth(), False)
@@ -374,8 +374,8 @@ class PointerConfig(OnBackbone, kind="evidence_pointer", title="evidence pointer
     # False: the encoder, fine-tuned on single pairs before, stays as it is, as in the paper.
     train_encoder: bool = field(Truth(), True)
     pooling: str = field(POOLING, "attention")
-    # lambda_2 of equation 7: pointers are also drawn, and rewarded by the FEVER score so far (the paper's baseline, with
-    # the relation "set"). 0: not at all.
+    # lambda_2 of equation 7: pointers are also drawn, and rewarded by the FEVER score so far (the paper's baseline,
+    # with the relation "set"). 0: not at all.
     reward_weight: float = field(Number(0, 1e6), 0.0)
 
     def __post_init__(self):

@@ -1,4 +1,5 @@
-"""The parts of T5's attention: projections without biases, relative position buckets, keys and values kept while decoding.
+"""The parts of T5's attention: projections without biases, relative position buckets, keys and values kept while
+decoding.
 
 Dimensions in comments: `length` is the query side, `keys` the attended side, `kv` is heads * head_dim.
 """

@@ -77,8 +77,8 @@ class EvidencePointer(nn.Module):
         vectors: Array | None = None,
         enable_dropout: bool = False,
     ) -> tuple[Pointed, Pointed] | tuple[Pointed, Pointed, Drawn]:
-        """(along the gold pointers, along the model's own) of tokens int32 [rows, k, length]; with a reward, in training,
-        also along pointers that are drawn.
+        """(along the gold pointers, along the model's own) of tokens int32 [rows, k, length]; with a reward, in
+        training, also along pointers that are drawn.
 
         `gold` int32 [rows, steps] are numbers of candidates from 1, and 0 where the model points freely. All texts of
         all rows are one batch of the encoder, or it is left out if their `vectors` are given, float32 [rows, k, emb]
@@ -145,8 +145,8 @@ class PointerHead(nn.Module):
         return Memory(vectors, self.keys(vectors), self.pointer_keys(vectors), present)
 
     def draw(self, memory: Memory, key: Array) -> Drawn:
-        """Pointers drawn from their distributions, for the policy gradient. The critic sees the states of the policy and
-        does not change them."""
+        """Pointers drawn from their distributions, for the policy gradient. The critic sees the states of the policy
+        and does not change them."""
         rows, candidates, _ = memory.vectors.shape
         noise = jax.random.gumbel(key, (rows, 1, self.config.steps, candidates))
         pointed, (read, states) = self.follow(memory, jnp.zeros((rows, 1, self.config.steps), jnp.int32), noise)

@@ -63,9 +63,9 @@ def label_loss(labels: Array, pointers: Array, gold: Gold) -> Array:
 
 
 def reward_loss(drawn: Drawn, gold: Gold) -> Array:
-    """L(rl) of equation 7, float32 [rows]: REINFORCE with a critic (advantage actor-critic, as Chen and Bansal 2018 have
-    it), the mean over steps. A step's reward is the FEVER score of the candidates pointed to up to it, labelled by the
-    model; 0 of claims without a label."""
+    """L(rl) of equation 7, float32 [rows]: REINFORCE with a critic (advantage actor-critic, as Chen and Bansal 2018
+    have it), the mean over steps. A step's reward is the FEVER score of the candidates pointed to up to it, labelled by
+    the model; 0 of claims without a label."""
     pointers, (steps,) = drawn.pointed.pointers, drawn.pointed.pointers.shape[1:]
     there = (pointers >= 0) & (gold.label >= 0)[:, None]
     right = jnp.argmax(drawn.labels, axis=-1) == gold.label[:, None]  # [rows, steps]

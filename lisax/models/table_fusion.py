@@ -121,8 +121,8 @@ def probabilities(objective: str, fused: Fused) -> Array:
 def example_loss(objective: str, log_probabilities: Array, targets: Array) -> Array:
     """Loss float32 [rows] of `targets` int32 [rows, k], classes of tables; see `example_weights` for rows without.
 
-    Joint: -log p(gold table, truth). Reranking: -log p(gold table). Uniform: -log of the mean over tables of p(truth | table). Ternary: the mean
-    over tables of -log p(class of the table)."""
+    Joint: -log p(gold table, truth). Reranking: -log p(gold table). Uniform: -log of the mean over tables of p(truth |
+    table). Ternary: the mean over tables of -log p(class of the table)."""
     if objective == "ternary":
         there = targets != NO_TABLE  # [rows, k]
         place = jnp.maximum(targets - IRRELEVANT, 0)[..., None]  # [rows, k, 1]

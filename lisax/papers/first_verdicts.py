@@ -16,8 +16,8 @@ CLAIMS_PER_LABEL = 2
 
 
 def first_verdicts(run: List5, model: Path | None = None) -> None:
-    """Indexes the corpus, and prints the verdicts on the first reported claims of each label, by `model` or, without one,
-    by the shipped checker; if its encoder cannot be fetched, prints the reason and does no more."""
+    """Indexes the corpus, and prints the verdicts on the first reported claims of each label, by `model` or, without
+    one, by the shipped checker; if its encoder cannot be fetched, prints the reason and does no more."""
     run.make("index")
     claims = [
         claim

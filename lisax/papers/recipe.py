@@ -58,7 +58,8 @@ class BaseRecipe:
     """The settings of one paper's run. Defaults are the paper's.
 
     `train` maps a model to its gin file, or to a pair of that and further bindings; models that it does not name are
-    neither trained nor reported. `initial` maps a model to its starting point: another model of the run, `warm_up/MODEL`, or a checkpoint's path.
+    neither trained nor reported. `initial` maps a model to its starting point: another model of the run,
+    `warm_up/MODEL`, or a checkpoint's path.
     """
 
     train: dict[str, GinOfModel] = dataclasses.field(default_factory=dict, metadata=GIN_FILE)
@@ -67,8 +68,8 @@ class BaseRecipe:
     # A SentencePiece model; None: train one of `vocabulary_size` pieces on the corpus.
     vocabulary: str | None = dataclasses.field(default=None, metadata=VOCABULARY)
     vocabulary_size: int = 32_000
-    # Share of the training split held out for choosing checkpoints and for temperatures, if there is no validation split:
-    # by 'source', a page or table with all claims on it (`sampling.splits`), or by 'id', whatever it is of.
+    # Share of the training split held out for choosing checkpoints and for temperatures, if there is no validation
+    # split: by 'source', a page or table with all claims on it (`sampling.splits`), or by 'id', whatever it is of.
     validation_share: float = 0.05
     validation_by: str = "source"
     seed: int = 0
@@ -146,8 +147,8 @@ class WarmUpRecipe(BaseRecipe):
 
 @dataclasses.dataclass(frozen=True)
 class BackboneRecipe(WarmUpRecipe):
-    """Adds a pretrained encoder (a name that `lisax models list` shows, hf:OWNER/NAME@REVISION, a folder) on which every
-    model is built, in the place of T5. Models that answer in words as T5 are pair scorers then."""
+    """Adds a pretrained encoder (a name that `lisax models list` shows, hf:OWNER/NAME@REVISION, a folder) on which
+    every model is built, in the place of T5. Models that answer in words as T5 are pair scorers then."""
 
     backbone: str | None = None
 

@@ -87,8 +87,8 @@ def calibration_tables(found: Mapping[str, Mapping[str, Any]], names: Mapping[st
 
 def differences(compared: Mapping[str, tuple[str | None, Mapping[str, Scores]]]) -> dict[str, dict[str, Any]]:
     """{measure: {"against": the variant that the report shows, "variants": {other: `Difference` of its scores from
-    those}}}, by the paired bootstrap. `compared` has that variant and the scores of all of them by measure; measures with
-    nothing to compare are left out."""
+    those}}}, by the paired bootstrap. `compared` has that variant and the scores of all of them by measure; measures
+    with nothing to compare are left out."""
     return {
         measure: {
             "against": shown,

@@ -2,8 +2,8 @@
 it.
 
 A sheet is one such file: `data` and `runs` by name, and `rows`. A row's figures are of up to three starts: `nothing`
-(random weights, or no model at all), `minilm` (the pretrained encoder), and `larger` (weights that the paper has and that
-were not at hand). All figures are in percent.
+(random weights, or no model at all), `minilm` (the pretrained encoder), and `larger` (weights that the paper has and
+that were not at hand). All figures are in percent.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Run(_Part):
 class Found(_Part):
     """Results of a run: `figures` by measure, means where the run has several `seeds`; none: it was not measured.
 
-    `tolerance`: how far another run may be from them, in points. `spread`: the standard deviation over the seeds. `keys`
-    replace those of the row's measures. `note`: remarks on these figures."""
+    `tolerance`: how far another run may be from them, in points. `spread`: the standard deviation over the seeds.
+    `keys` replace those of the row's measures. `note`: remarks on these figures."""
 
     run: Name
     figures: dict[Text, Figure] = {}
@@ -72,8 +72,8 @@ class Found(_Part):
 
 
 class Row(_Part):
-    """A row of the matrix. `measures`: the key in the run's metrics.json (`variants.infused.fever_score`) of each measure,
-    by the measure's name; `published`: the paper's figures, if it has this row."""
+    """A row of the matrix. `measures`: the key in the run's metrics.json (`variants.infused.fever_score`) of each
+    measure, by the measure's name; `published`: the paper's figures, if it has this row."""
 
     name: Name
     table: Text

@@ -71,8 +71,8 @@ def run_paper(
     """Runs the stages of a paper and prints its tables.
 
     `recipe`: the recipe of the paper's folder to use if the settings name none (default: `scratch`; for a generated
-    world `world`). `folds`: number of folds for cross-validation (CLTR only). `first` is called with the run before its stages
-    run."""
+    world `world`). `folds`: number of folds for cross-validation (CLTR only). `first` is called with the run before its
+    stages run."""
     module, class_name, folder = PAPERS[name]
     recipe = recipe or ("world" if isinstance(data, WorldSettings) else "scratch")
     gin_files = list(settings.gin_files) or [f"{folder}/{recipe}.gin"]

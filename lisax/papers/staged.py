@@ -22,7 +22,8 @@ from lisax.papers.stages import Stage, StageRunner
 
 @dataclasses.dataclass(frozen=True)
 class Planned:
-    """A stage with its state (`done`, `to do`, `begun`, or `again: …` with the changes) and the settings it has read."""
+    """A stage with its state (`done`, `to do`, `begun`, or `again: …` with the changes) and the settings it has
+    read."""
 
     stage: Stage
     state: str

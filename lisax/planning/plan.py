@@ -263,7 +263,8 @@ def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Mod
 
 
 def least_memory(config: TrainConfig, partitioner: Partitioner) -> int:
-    """Bytes of a device that training needs whatever its batch: the state and, of microbatches, the sums of gradients."""
+    """Bytes of a device that training needs whatever its batch: the state and, of microbatches, the sums of
+    gradients."""
     state, kept = _state_shapes(config, "train")
     sums = state.parameters if (config.trainer.num_microbatches or 1) > 1 else {}
     return sum(bytes_on_device(tree, partitioner.state(tree)) for tree in (state, kept, sums))

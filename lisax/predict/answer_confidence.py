@@ -82,8 +82,8 @@ def features(cells: Cells) -> np.ndarray:
 
 
 def fit(asked: Iterable[Asked]) -> AnswerConfidence | None:
-    """Fits the weights on questions' answers and whether each is right; then the threshold with the greatest F1 of right
-    best answers among all that are given. None unless some best answers are right and some are not."""
+    """Fits the weights on questions' answers and whether each is right; then the threshold with the greatest F1 of
+    right best answers among all that are given. None unless some best answers are right and some are not."""
     asked = [(cells, right) for cells, right in asked if len(cells.scores)]
     first = [values[0] for _, values in asked]
     if not any(first) or all(first):
@@ -100,7 +100,8 @@ def figures(fitted: AnswerConfidence, asked: Iterable[Asked], unanswerable: Iter
 
     `kept_right`: the share of right answers that are given; `answered`: the share of questions that are answered;
     `precision`: the share of the answers given that are right; `refused_without_table`: the share of questions without
-    their gold table that get no answer; `expected_error`: the expected calibration error over both kinds of questions."""
+    their gold table that get no answer; `expected_error`: the expected calibration error over both kinds of
+    questions."""
     pairs, others = (
         [(float(fitted.probabilities(cells)[0]), values[0]) for cells, values in some if len(cells.scores)]
         for some in (asked, unanswerable)

@@ -71,8 +71,8 @@ class Answerer(Protocol):
         A reader needs an index of `lisax index mixed`; it reads passages found by BM25 or, with a `retriever`, by BM25
         and vectors. A model of rows and columns (CLTR) needs an index of `lisax index tables` and answers from cells.
         `columns` is a separate model for columns; `aggregation` is a model that chooses operations (a count, a sum).
-        `min_confidence`: where the likeliest answer has a lower probability, the answer is `no answer here` (default: as
-        fitted for a model of rows, else none).
+        `min_confidence`: where the likeliest answer has a lower probability, the answer is `no answer here` (default:
+        as fitted for a model of rows, else none).
 
         Raises LisaxError if the model answers no questions, or does not fit the index or the other models."""
         check_confidence(min_confidence)

@@ -61,7 +61,8 @@ def _is_read(verdict: Prediction) -> bool:
 def recalibrated(
     verdicts: Mapping[str, Prediction], calibration: Calibration, labels: Sequence[Label] = LABELS
 ) -> dict[str, Prediction]:
-    """Verdicts of an `uncalibrated` labeller with the probabilities that its temperature, of `labels`, makes of them."""
+    """Verdicts of an `uncalibrated` labeller with the probabilities that its temperature, of `labels`, makes of
+    them."""
     return {i: _changed(verdict, calibration.apply, len(labels)) for i, verdict in verdicts.items()}
 
 
@@ -98,8 +99,8 @@ def figures(
 
 
 def calibrate_file(model: Path, verifier: Verifier, asked: Iterable[Claim], predictions: Path) -> Calibration:
-    """Fits the temperature of `model` on the predictions that its `uncalibrated` verifier wrote on the claims `asked`, and
-    stores it with the model."""
+    """Fits the temperature of `model` on the predictions that its `uncalibrated` verifier wrote on the claims `asked`,
+    and stores it with the model."""
     claims = labelled_claims(asked)
     if verifier.reads == "tables":
         verdicts = {found.verdict.claim_id: found.verdict for found in table_predictions.read_predictions(predictions)}

@@ -186,8 +186,8 @@ def ask(
     answers: int = 5,
     min_confidence: float | None = None,
 ) -> list[Answer]:
-    """Answers one question. A corpus is indexed in the kind that the model reads; the shipped one of tables (None) searches
-    them by vectors too."""
+    """Answers one question. A corpus is indexed in the kind that the model reads; the shipped one of tables (None)
+    searches them by vectors too."""
     from lisax.predict.answerer import Answerer
 
     question = " ".join(question.split())

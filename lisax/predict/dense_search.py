@@ -25,7 +25,8 @@ class DenseSearch:
     """`search` has the contract of BM25's: up to k (record id, score) for each text, best first.
 
     Records that BM25 or the vectors propose are scored by both (`retrieval.fusion`); a page's cosine is its best
-    sentence's. `exact`: search the vectors themselves, not their inverted file or graph; cosines are exact in any case."""
+    sentence's. `exact`: search the vectors themselves, not their inverted file or graph; cosines are exact in any
+    case."""
 
     def __init__(
         self, vectors: DenseIndex, encoder: Encodes, words: Search, *, weight: float = WEIGHT, exact: bool = True

@@ -159,9 +159,9 @@ def answer_file(
     approximate: bool = False,
     k: int = 100,
 ) -> dict[str, float] | None:
-    """Answers questions from `k` passages each of a mixed index, or from the cells of an index of tables, with a model of
-    rows and columns or, without one, with the shipped one. Of a reader `method` is bm25 or, with a retriever, dense or
-    fused.
+    """Answers questions from `k` passages each of a mixed index, or from the cells of an index of tables, with a model
+    of rows and columns or, without one, with the shipped one. Of a reader `method` is bm25 or, with a retriever, dense
+    or fused.
 
     Returns exact match over the questions with known answers (`open_qa.answered`), or None if no answers are known.
     """

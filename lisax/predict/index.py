@@ -78,8 +78,8 @@ class Index(Protocol):
 
     @staticmethod
     def open(folder: str | os.PathLike) -> Index:
-        """Opens an index folder that `Index.build` or `lisax index documents|mixed|cells|tables` wrote. Raises DataError
-        for any other folder, and for a damaged index."""
+        """Opens an index folder that `Index.build` or `lisax index documents|mixed|cells|tables` wrote. Raises
+        DataError for any other folder, and for a damaged index."""
         return open_index(folder)
 
     @staticmethod

@@ -18,8 +18,8 @@ from lisax.weights.public_models import Job, Use
 
 
 def find_model(model: str | os.PathLike | ModelFolder) -> ModelFolder:
-    """The model that a user names. A published model of table rows or columns is found as the bundle that is made of it.
-    Raises DataError if there is no such folder or name."""
+    """The model that a user names. A published model of table rows or columns is found as the bundle that is made of
+    it. Raises DataError if there is no such folder or name."""
     if isinstance(model, ModelFolder):
         return model
     if not is_remote(model) and not os.path.isdir(model) and not is_named(model):

@@ -55,8 +55,8 @@ class PassageIndex(Index):
         return found and Evidence(unit, found.text, found.title, place_of(unit), score)
 
     def retrieve(self, claims: Sequence[Claim], passages: int) -> dict[str, list[str]]:
-        """Units of the first `passages` passages that BM25, with vectors where the index has them, finds for each claim,
-        in their order."""
+        """Units of the first `passages` passages that BM25, with vectors where the index has them, finds for each
+        claim, in their order."""
         found = (self.index if self.dense is None else self.dense).search([claim.text for claim in claims], passages)
         return {claim.id: self.of_passages(hit for hit, _ in hits) for claim, hits in zip(claims, found, strict=True)}
 

@@ -74,8 +74,8 @@ class PromptModel:
         return cls(T5Scoring(checkpoint), vocabulary, use, path)
 
     def score(self, inputs: Sequence[tuple[str, ...]], progress: Progress | None = None) -> np.ndarray:
-        """float32 [inputs, answers]: the share of each answer, or under `Rule.LOGIT` its logit. An input is a claim with
-        its text, or with the two texts that are compared."""
+        """float32 [inputs, answers]: the share of each answer, or under `Rule.LOGIT` its logit. An input is a claim
+        with its text, or with the two texts that are compared."""
         tokens = [
             self.use.prompt.ids(*one, vocabulary=self.vocabulary, max_tokens=self.use.max_tokens) for one in inputs
         ]

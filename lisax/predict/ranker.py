@@ -121,8 +121,8 @@ def ranker_of(model: Model | PromptModel, source: str | os.PathLike = "this mode
 
 
 class SentenceRanker(Ranker):
-    """monoT5 (LisT5, section 3.2) or a pair scorer: scores a sentence by its probability of relevance. Equal scores keep
-    their order."""
+    """monoT5 (LisT5, section 3.2) or a pair scorer: scores a sentence by its probability of relevance. Equal scores
+    keep their order."""
 
     def __init__(self, model: Model | PromptModel):
         self.model, self.tag = model, str(model.format)
@@ -159,8 +159,9 @@ class SentenceRanker(Ranker):
 class Reranking:
     """How a trained ranker scores the best of another one again; the field `reranks` of its `model.json`.
 
-    `first`: the other ranker, `"bm25"` or a sentence encoder, as `Ranker.open` takes them. `depth`: how many of its best.
-    `weights`: of the log-odds of relevance, the other score as a share of the claim's best, and 1 (`score_fusion`)."""
+    `first`: the other ranker, `"bm25"` or a sentence encoder, as `Ranker.open` takes them. `depth`: how many of its
+    best. `weights`: of the log-odds of relevance, the other score as a share of the claim's best, and 1
+    (`score_fusion`)."""
 
     first: str
     depth: int
@@ -213,9 +214,9 @@ def _features(evidence: Sequence[Evidence], probabilities: Sequence[float]) -> n
 
 
 class PairwiseRanker(Ranker):
-    """duoT5 (Pradeep et al. 2021): of the `top` that another ranker finds best, each is compared with each of the others,
-    in both orders. The score is the mean probability of being the better one; lower evidence keeps its order, with
-    scores below 0."""
+    """duoT5 (Pradeep et al. 2021): of the `top` that another ranker finds best, each is compared with each of the
+    others, in both orders. The score is the mean probability of being the better one; lower evidence keeps its order,
+    with scores below 0."""
 
     def __init__(self, model: PromptModel, first: Ranker | None = None, top: int = 10):
         """`first` orders the evidence; None: `Bm25Ranker`."""

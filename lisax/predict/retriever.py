@@ -73,9 +73,9 @@ _OPEN: weakref.WeakValueDictionary[tuple, Encodes] = weakref.WeakValueDictionary
 
 
 def open_encoder(model: str | os.PathLike | ModelFolder) -> Encodes:
-    """A sentence encoder, given as a name that `lisax models list` shows, as hf:OWNER/NAME@REVISION or as a Hugging Face
-    folder; or a trained dual encoder. One that is still in use is shared: each has its weights in memory, and a page opens
-    one for each index. Raises LisaxError for any other model."""
+    """A sentence encoder, given as a name that `lisax models list` shows, as hf:OWNER/NAME@REVISION or as a Hugging
+    Face folder; or a trained dual encoder. One that is still in use is shared: each has its weights in memory, and a
+    page opens one for each index. Raises LisaxError for any other model."""
     found = ModelFolder.find(model)
     key = found.address, os.environ.get(VARIABLE), str(fingerprint(found.folder))
     if (encoder := _OPEN.get(key)) is None:

@@ -40,9 +40,9 @@ ROUNDING = 1e-6  # rounding error allowed for a mean
 class TableScores:
     """Probabilities of relevance of a table's rows and columns, float32 [rows] and [columns]; 0 for empty ones.
 
-    `retrieval` is the table's score in the pool, BM25's or that of BM25 and vectors. `relevance` is the probability that combines it with the best
-    cell; None if tables are ordered only by their cells. `confidence` is the probability that the best cell answers the
-    question; None if none was fitted (`answer_confidence`)."""
+    `retrieval` is the table's score in the pool, BM25's or that of BM25 and vectors. `relevance` is the probability
+    that combines it with the best cell; None if tables are ordered only by their cells. `confidence` is the probability
+    that the best cell answers the question; None if none was fitted (`answer_confidence`)."""
 
     table: Table
     retrieval: float
@@ -117,8 +117,8 @@ class TableAnswerer:
         cls, index: str | os.PathLike, bundle: str | os.PathLike, column_bundle: str | os.PathLike | None = None
     ) -> TableAnswerer:
         """Opens the answerer. `index` is a folder that `lisax index tables` built; a bundle holds a model of the format
-        `table_parts`, and may also be a MODEL_DIR. Tables are found as when the weights of the model of rows were fitted:
-        by BM25, or by BM25 and vectors, which the index must have."""
+        `table_parts`, and may also be a MODEL_DIR. Tables are found as when the weights of the model of rows were
+        fitted: by BM25, or by BM25 and vectors, which the index must have."""
         columns = None if column_bundle is None else open_model(column_bundle)
         return cls.of(Path(index), TableStore.open(index), open_model(bundle), columns)
 

@@ -33,7 +33,8 @@ class TableDecision(NamedTuple):
 
 
 def sufficiency(model: Model, examples: Sequence[TableExample], probabilities: np.ndarray) -> np.ndarray:
-    """How certain it is that one of a claim's tables decides it: float [claims] from [claims, k, classes], more is surer.
+    """How certain it is that one of a claim's tables decides it: float [claims] from [claims, k, classes], more is
+    surer.
 
     These are the paper's two estimators; the joint one is undefined for a claim with a single table."""
     counts = np.array([len(example.tables) for example in examples], int)

@@ -32,12 +32,12 @@ SHOWN_ROWS = 20  # shown of a table
 class Evidence:
     """One unit of evidence: a sentence, a table's row, a graph's edge, or a whole table.
 
-    `unit` is its id, and `source` the title of its page, table or graph. `place` is its position in the source for people
-    (`sentence 1`, `row 3`), counted from 1; ids count from 0. Empty for a whole table. `score` comes from the last
-    step that ranked it: the search, a ranker (a probability of relevance), or an evidence pointer; None if nothing did.
-    `page` is the page's id as its corpus writes it; `table` is the part of a table that a model reads; `similarity` is
-    the cosine of the claim's vector with its own, if it was found in an index with vectors. Of a live wiki, `url` is
-    the page's address and `revision_url` that of the revision that was read.
+    `unit` is its id, and `source` the title of its page, table or graph. `place` is its position in the source for
+    people (`sentence 1`, `row 3`), counted from 1; ids count from 0. Empty for a whole table. `score` comes from the
+    last step that ranked it: the search, a ranker (a probability of relevance), or an evidence pointer; None if nothing
+    did. `page` is the page's id as its corpus writes it; `table` is the part of a table that a model reads;
+    `similarity` is the cosine of the claim's vector with its own, if it was found in an index with vectors. Of a live
+    wiki, `url` is the page's address and `revision_url` that of the revision that was read.
 
     >>> Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 1", 0.98)
     Evidence(unit='Vova_Brugard_0', text='Vova Brugard was born in Torimoor.', source='Vova Brugard', place='sentence 1', score=0.98)
@@ -64,8 +64,8 @@ class Evidence:
 
     @property
     def pair(self) -> tuple[str, int | None]:
-        """The page, table or graph and the number of the sentence, row or edge in it, from 0; None of a whole table, and of
-        a unit without a number."""
+        """The page, table or graph and the number of the sentence, row or edge in it, from 0; None of a whole table,
+        and of a unit without a number."""
         if self.table is not None:
             return self.unit, None
         for mark in ("#r", "#e", "_"):
@@ -129,8 +129,8 @@ class Verdict:
 
     @property
     def deciding(self) -> str | None:
-        """The unit of evidence that decided: the one whose dates a rule compared, else `decided_by`, else the first, which
-        is the best. None if nothing decides."""
+        """The unit of evidence that decided: the one whose dates a rule compared, else `decided_by`, else the first,
+        which is the best. None if nothing decides."""
         if self.label is Label.NOT_ENOUGH_INFO or not self.evidence:
             return None
         units = [one.unit for one in self.evidence]
@@ -217,8 +217,8 @@ class Verdict:
         return own | fever.prediction_row(made, lambda page: pages.get(page, page))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the `submission` plus the claim, the reason and the texts of the evidence; of joined verdicts also
-        the unit that decides, and each source's verdict.
+        """Plain data: the `submission` plus the claim, the reason and the texts of the evidence; of joined verdicts
+        also the unit that decides, and each source's verdict.
 
         `predicted_evidence` (`Evidence.pair`), `evidence_units` and `evidence_scores` name the same units in the same
         order, whatever they are; a unit that nothing scored has None."""

@@ -286,7 +286,8 @@ class PointerVerifier(Verifier):
 
 
 class TableVerifier(Verifier):
-    """Table fusion, a labeller that reads tables as one text, or a pair scorer that reads each on its own (`one_by_one`).
+    """Table fusion, a labeller that reads tables as one text, or a pair scorer that reads each on its own
+    (`one_by_one`).
 
     `decision`: the sufficiency at which table fusion returns NOT ENOUGH INFO. None: never for a claim that has a table.
     `columns`: how many it was trained to read of a table; None if its checkpoint does not record it."""
@@ -320,8 +321,8 @@ class TableVerifier(Verifier):
 
 
 def table_shares(model: Model, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
-    """The shares of the labels of claims with their tables, float64 [claims, 3]. A pair scorer of one table reads each on
-    its own; then any table can decide (`any_decides`), and without tables there is not enough information."""
+    """The shares of the labels of claims with their tables, float64 [claims, 3]. A pair scorer of one table reads each
+    on its own; then any table can decide (`any_decides`), and without tables there is not enough information."""
     if not model.pairs or model.depth > 1:
         return model.probabilities(examples, progress).astype(np.float64)
     single = [
@@ -451,8 +452,8 @@ def verify_run(
     temporal: bool = False,
     min_confidence: float | None = None,
 ) -> Iterator[Verdict]:
-    """Yields verdicts on claims from a run of already ranked units, logging progress now and then. `min_confidence`: see
-    `abstain`; `temporal`: see `judge_dates`, whose rules come last."""
+    """Yields verdicts on claims from a run of already ranked units, logging progress now and then. `min_confidence`:
+    see `abstain`; `temporal`: see `judge_dates`, whose rules come last."""
     claims = list(claims)
     evidence = [index.evidence(run.get(claim.id, ()), verifier.depth, claim.text) for claim in claims]
     with counting(sum(map(verifier.inputs, evidence)), "inputs") as advance:

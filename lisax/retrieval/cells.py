@@ -239,8 +239,8 @@ class CellIndex:
         return scores, found, sizes
 
     def columns(self, table: Table, entities: Sequence[str], count: int = 3) -> tuple[int, ...]:
-        """The `count` best columns of a table, in table order; among equals the first. A table of one row keeps all: its
-        cells are different facts on one subject, whose names a claim repeats, not the facts.
+        """The `count` best columns of a table, in table order; among equals the first. A table of one row keeps all:
+        its cells are different facts on one subject, whose names a claim repeats, not the facts.
 
         A column is scored like a table of its own cells and header (ours: the paper keeps the columns "in which cells
         received the highest retrieval scores").

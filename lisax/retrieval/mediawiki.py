@@ -1,6 +1,7 @@
 """Searches a live MediaWiki politely: one request at a time, spaced, identified, retried, cached on disk.
 
-A wiki is asked for a claim's entities (`entity_queries`), not for the claim: its search wants pages that contain all words.
+A wiki is asked for a claim's entities (`entity_queries`), not for the claim: its search wants pages that contain all
+words.
 
 The cache is an SQLite file. A request that was answered is not sent again (unless the answer is older than
 `max_age_seconds`), so an interrupted retrieval resumes and a complete one can be repeated offline.

@@ -31,8 +31,8 @@ def grid_search(
     k: int,
     folder: str | os.PathLike,
 ) -> list[Tried]:
-    """Every pair, best first: by recall among the first `k` pages, of equals by that among the first 10, then 1, and then
-    in the order given.
+    """Every pair, best first: by recall among the first `k` pages, of equals by that among the first 10, then 1, and
+    then in the order given.
 
     The text is indexed once, in `folder`; each pair takes the time of rescoring and of searching for the claims. Raises
     LisaxError if no claim has evidence."""

@@ -111,8 +111,8 @@ def _next(score: np.float32) -> np.float32:
 
 
 def as_found(hits: Sequence[Hit]) -> list[Hit]:
-    """A query's hits, best first, with the equal scores that `strictly_falling` raised equal again. Scores that a float32
-    step separates count as equal."""
+    """A query's hits, best first, with the equal scores that `strictly_falling` raised equal again. Scores that a
+    float32 step separates count as equal."""
     made, below, saved = list(hits), -math.inf, np.float32(-np.inf)
     for i in reversed(range(len(hits))):
         score = np.float32(hits[i].score)

@@ -120,9 +120,9 @@ class Said(NamedTuple):
 def by_words(
     claim: str, hits: Sequence[tuple[str, float]], k: int, said: Callable[[str], Said]
 ) -> list[tuple[str, float]]:
-    """The first `k` hits, best first: those with equal scores by the number of distinct words that the table shares with
-    the claim, then by the table's size, the smallest first, then as they were. Only tables among equals are read, if
-    one of these can be among the first `ORDERED`."""
+    """The first `k` hits, best first: those with equal scores by the number of distinct words that the table shares
+    with the claim, then by the table's size, the smallest first, then as they were. Only tables among equals are read,
+    if one of these can be among the first `ORDERED`."""
     ordered: list[tuple[str, float]] = []
     wanted: Set[str] | None = None
     for _, group in itertools.groupby(hits, key=lambda hit: hit[1]):

@@ -172,9 +172,9 @@ def infused(
     """One example per gold evidence set: the first `length` reranked sentences, infused with that set.
 
     `lists` (ours) instead makes that many examples of every claim, each infused with one of its sets, drawn; a share
-    `VARIED` of them in another order, and with some sentences left out that are not of the set. A share `FOREIGN` are of
-    the first sentences from pages without any gold evidence, which are not enough: sentences on another subject decide
-    nothing. A share `UNTITLED` have no titles. Where `length` is less than five, each list is of one to `length`
+    `VARIED` of them in another order, and with some sentences left out that are not of the set. A share `FOREIGN` are
+    of the first sentences from pages without any gold evidence, which are not enough: sentences on another subject
+    decide nothing. A share `UNTITLED` have no titles. Where `length` is less than five, each list is of one to `length`
     sentences, and as long as its set needs. A claim without reranked sentences is trained on its gold set; without
     either it is skipped.
     """

@@ -87,8 +87,8 @@ def examples(
     tables are counted in `skipped`.
 
     Each table gives the parts with an answer, of the others the `hard_parts` that share most with the question, and
-    `negative_parts` drawn from the rest (None: all, as in the paper). The draw depends only on the seed, the question and
-    the kind.
+    `negative_parts` drawn from the rest (None: all, as in the paper). The draw depends only on the seed, the question
+    and the kind.
     """
     skipped = Counter() if skipped is None else skipped
     for question, retrieved in questions:
@@ -109,8 +109,8 @@ def examples(
 
 
 def _thinned(parts: Sequence[PartExample], negatives: int, hard: int, rng: random.Random) -> list[PartExample]:
-    """All positive parts, the `hard` others that share most words with the question, and `negatives` sampled ones of the
-    rest, in their order."""
+    """All positive parts, the `hard` others that share most words with the question, and `negatives` sampled ones of
+    the rest, in their order."""
     others = [i for i, part in enumerate(parts) if not part.label]
     kept = set()
     if hard and others:

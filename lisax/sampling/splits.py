@@ -1,4 +1,5 @@
-"""Which claims or questions of a training split are held out: pages and tables with all that is claimed or asked of them.
+"""Which claims or questions of a training split are held out: pages and tables with all that is claimed or asked of
+them.
 
 Claims on one page are often variants of each other, one true and one false. A model that has learned from one of them
 is biased on its siblings, so that claims on pages that it knows predict little for claims on others: of FEVER's sample
@@ -42,8 +43,8 @@ def held_out(items: Iterable[Claim | Question], share: float, by: str = SOURCE) 
 
 
 def sources(items: Iterable[Claim | Question]) -> Iterator[tuple[Claim | Question, str]]:
-    """Each with the page, table or graph of its first evidence. One without evidence belongs to the page with the longest
-    name in its text, and otherwise to itself."""
+    """Each with the page, table or graph of its first evidence. One without evidence belongs to the page with the
+    longest name in its text, and otherwise to itself."""
     items = list(items)
     known = {item.id: source_of(units[0]) for item in items if (units := _evidence(item))}
     names: dict[tuple[str, ...], Counter] = {}

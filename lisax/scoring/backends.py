@@ -101,7 +101,8 @@ def backend_for(model: Model, given: str | None = None) -> str:
 
 
 def open_pairs(model: ModelFolder, *, max_tokens: int, backend: str | None = None) -> ScoresPairs:
-    """The pair scorer of a checkpoint or a bundle. `max_tokens`: of the longest pair; a longer one is an error. `backend`: see `backend_for`."""
+    """The pair scorer of a checkpoint or a bundle. `max_tokens`: of the longest pair; a longer one is an error.
+    `backend`: see `backend_for`."""
     checkpoint = open_whole(model, PairConfig)
     if (backend := backend_for(checkpoint.architecture, backend)) == JAX:
         from lisax.scoring.pairs import PairScoring
@@ -164,8 +165,8 @@ class T5Scoring:
         return cls(open_whole(model, T5Config), backend=backend)
 
     def labels(self, pieces: Sequence[int], max_tokens: int) -> ScoresLabels:
-        """A scorer of label words, given by their vocabulary ids. `max_tokens`: of the longest input; a longer one is an
-        error."""
+        """A scorer of label words, given by their vocabulary ids. `max_tokens`: of the longest input; a longer one is
+        an error."""
         if self._backend == JAX:
             from lisax.scoring.labels import LabelScorer
 

@@ -2,8 +2,8 @@
 
 A question is answered by tables with a probability for each row and column, or, for an index of passages, by answers
 with their sources, as in `lisax answer`. A claim gets a verdict from text, from tables, or from both, which are joined
-(`predict.joining`); for an index of passages one verdict from text, tables and graphs together, as in `lisax rerank` and
-`lisax verify`. A search finds evidence without any trained model.
+(`predict.joining`); for an index of passages one verdict from text, tables and graphs together, as in `lisax rerank`
+and `lisax verify`. A search finds evidence without any trained model.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ Example = tuple[str, str, str]
 
 
 def serve_demo(data: Path | None, pages: int, seed: int, out: Path, port: int) -> None:
-    """Indexes the pages and tables of `data`, or of a generated world, in `out`/page, and serves them with the models that
-    ship and a few of the claims and questions as examples. Existing indexes are kept."""
+    """Indexes the pages and tables of `data`, or of a generated world, in `out`/page, and serves them with the models
+    that ship and a few of the claims and questions as examples. Existing indexes are kept."""
     folder = out / "page"
     index = folder / "indexes" / (data.resolve().name if data else "encyclopedia")
     made = {"data": str(data and data.resolve()), "pages": pages, "seed": seed}

@@ -63,8 +63,8 @@ class Export:
     skipped: collections.Counter = dataclasses.field(default_factory=collections.Counter)
 
     def divided(self) -> tuple[Export, Export]:
-        """(to learn from, held out): about every fifth entry is held out, the same ones each time; tables and pages are in
-        both."""
+        """(to learn from, held out): about every fifth entry is held out, the same ones each time; tables and pages are
+        in both."""
 
         def part(is_held: bool) -> Export:
             own = {

@@ -1,5 +1,5 @@
-"""How many of the held-out entries of feedback a model gets right: measured before and after a training, in a process of its
-own (`python -m lisax.serve.held_out ROLE FOLDER BEFORE AFTER OUT`), which writes {"count", "before", "after"}.
+"""How many of the held-out entries of feedback a model gets right: measured before and after a training, in a process
+of its own (`python -m lisax.serve.held_out ROLE FOLDER BEFORE AFTER OUT`), which writes {"count", "before", "after"}.
 
 The role determines what is right: for questions the best cell of the tables that answer them is marked as right; for a
 ranker its first sentence is marked as deciding; a labeller and a table verifier give the label of the feedback, from

@@ -39,8 +39,8 @@ INDEX, PASSAGES = "index", "passages"  # folders of an upload: of its tables, an
 @dataclasses.dataclass(frozen=True, slots=True)
 class ServedCorpus:
     """A corpus of the page. `id` names it in addresses and files; `components` are those of its indexes; `notes` are
-    warnings about an upload, and `digest` is that of the upload. `passages`: the index of passages of an upload, which is
-    a folder of its own."""
+    warnings about an upload, and `digest` is that of the upload. `passages`: the index of passages of an upload, which
+    is a folder of its own."""
 
     id: str
     name: str
@@ -163,7 +163,8 @@ class Library:
             return uploads.read(files, scratch, self.limits)
 
     def _index(self, found: Upload, folder: Path) -> None:
-        """Indexes tables as a whole, for questions and models of tables, and all as passages, for models of sentences."""
+        """Indexes tables as a whole, for questions and models of tables, and all as passages, for models of
+        sentences."""
         from lisax.retrieval import mixed, passages, table_text, tables
 
         if found.tables:

@@ -136,8 +136,8 @@ class SourceVerdict(Model):
 class Verdict(Model):
     """A claim's label with its evidence, best first, as `lisax check --json` prints it, with FEVER's fields.
 
-    The three lists `predicted_evidence`, `evidence_units` and `evidence_scores` have an entry per unit of `evidence`, in
-    its order."""
+    The three lists `predicted_evidence`, `evidence_units` and `evidence_scores` have an entry per unit of `evidence`,
+    in its order."""
 
     claim: str
     id: int | str | None = None
@@ -240,8 +240,8 @@ def _check_cells(cells: int, most: int) -> None:
 
 
 class GivenTable(Model):
-    """A table as it would be read from a CSV file: short rows are padded with empty cells, and columns past the end of the
-    header have no name."""
+    """A table as it would be read from a CSV file: short rows are padded with empty cells, and columns past the end of
+    the header have no name."""
 
     title: Title = ""
     header: Annotated[list[Cell], Field(min_length=1, max_length=LIMITS.table.columns)]

@@ -1,4 +1,5 @@
-"""Starts the page and the API: opens models and indexes, listens, prints the address, serves until Ctrl-C or SIGTERM."""
+"""Starts the page and the API: opens models and indexes, listens, prints the address, serves until Ctrl-C or
+SIGTERM."""
 
 from __future__ import annotations
 
@@ -150,8 +151,8 @@ def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
 
 
 def together(limits: Limits) -> int:
-    """How many claims the models that are open compute in one call. On a CPU JAX gains nothing by it, and makes people wait
-    while it compiles a program for each size; where all models run in onnxruntime, it has not been imported."""
+    """How many claims the models that are open compute in one call. On a CPU JAX gains nothing by it, and makes people
+    wait while it compiles a program for each size; where all models run in onnxruntime, it has not been imported."""
     from lisax.devices.platforms import accelerated
 
     return limits.together if "jax" not in sys.modules or accelerated() else 1

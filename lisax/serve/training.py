@@ -1,10 +1,10 @@
 """Retrains models from feedback: runs `lisax train`, then `lisax export`, as separate processes, one training at a
 time.
 
-Each training has a folder: `data/` (see `export`), `held_out/` (the share of it that is not trained on), `run.gin` (so that
-the command can be repeated by hand), `model/`, `log.txt`, and at the end `bundle/` and `held_out.json`, with the number
-of held-out entries that the model got right before and after. Its state is in `training.json`, so that a reload or a
-restart loses nothing.
+Each training has a folder: `data/` (see `export`), `held_out/` (the share of it that is not trained on), `run.gin` (so
+that the command can be repeated by hand), `model/`, `log.txt`, and at the end `bundle/` and `held_out.json`, with the
+number of held-out entries that the model got right before and after. Its state is in `training.json`, so that a reload
+or a restart loses nothing.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ INTERRUPTED = (130, 143, -signal.SIGINT, -signal.SIGTERM)
 
 @dataclasses.dataclass
 class Run:
-    """One training, as stored in `training.json`; `step` and `loss` are read from its log, and from `held_out.json` of how
-    many held-out entries, `count`, the model got right `before` and `after`."""
+    """One training, as stored in `training.json`; `step` and `loss` are read from its log, and from `held_out.json` of
+    how many held-out entries, `count`, the model got right `before` and `after`."""
 
     number: int
     role: str

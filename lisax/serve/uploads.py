@@ -128,8 +128,8 @@ def main() -> int:
 
 
 def parse(names: Mapping[str, str], limits: Limits, begin: Callable[[str], None] = lambda path: None) -> Upload:
-    """The pages and tables of the files at the paths `names`, which has the user's names for them, read here. `begin` is
-    called with each path before it is read. Raises as `read` does."""
+    """The pages and tables of the files at the paths `names`, which has the user's names for them, read here. `begin`
+    is called with each path before it is read. Raises as `read` does."""
     return _Reading(names, limits).read(begin)
 
 

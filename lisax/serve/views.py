@@ -157,8 +157,8 @@ class VerdictShown:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClaimShown:
-    """The verdict on a claim, joined from those of its `sources`; the one of them that decides is `decisive`. `share` is
-    the probability of its label, None if unknown; `deciding` is the unit that decides, None if there is none.
+    """The verdict on a claim, joined from those of its `sources`; the one of them that decides is `decisive`. `share`
+    is the probability of its label, None if unknown; `deciding` is the unit that decides, None if there is none.
     `measured`: on which claims the share was measured, and the expectation for others; None if it was not. `conflict`
     names the sources that disagree. `is_of_several`: the model read several units together, of which the deciding unit
     was ranked first."""

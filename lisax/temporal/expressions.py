@@ -147,7 +147,8 @@ class Duration(Expression):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Age(Expression):
-    """Years from `youngest` to `oldest`: `at the age of 30`, `aged 30`, `in her seventies`, `before he turned thirty`."""
+    """Years from `youngest` to `oldest`: `at the age of 30`, `aged 30`, `in her seventies`, `before he turned
+    thirty`."""
 
     youngest: int
     oldest: int

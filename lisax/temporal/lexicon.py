@@ -207,8 +207,8 @@ formed started began begins opened dissolved disbanded premiered aired debuted e
 PASSIVE_ONLY = frozenset(
     ("signed", "completed", "finished", "discovered", "invented", "recorded", "written", "composed", "drafted")
 )
-# `began filming` is about filming. `appeared in 1990` is a release; `appeared in a film` or `debuted as Hamlet` is not. `lived in 1850`
-# is about a life, `lived in Osk in 1850` is not.
+# `began filming` is about filming. `appeared in 1990` is a release; `appeared in a film` or `debuted as Hamlet` is not.
+# `lived in 1850` is about a life, `lived in Osk in 1850` is not.
 BEGINNINGS = frozenset([("began",), ("begins",), ("started",)])
 TO_THE_DATE = frozenset([("appeared",), ("debuted",), ("lived",)])
 PREPOSITIONS = frozenset(

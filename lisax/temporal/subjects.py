@@ -108,7 +108,8 @@ class SubjectSentence(PredicateSentence):
         words = [self.words[place] for place in described]
         foreign = OTHERS | PREPOSITIONS - ({"by"} if WordKind.RELEASE in kinds else set())
         if after_comma and not kinds & LIVES:
-            # `is a church in X, built in 1588`, `is a maker of cars, founded in 1911`; but `is a part of X, founded in 1911`
+            # `is a church in X, built in 1588`, `is a maker of cars, founded in 1911`; but `is a part of X, founded in
+            # 1911`
             last = max((place for place in described if self.words[place] in PREPOSITIONS), default=None)
             of_noun = not any(self.tokens[place].capital for place in range(last or first, first))
             foreign -= PLACES | {"by"} | ({"of", "for"} if of_noun else set())

@@ -70,8 +70,8 @@ def task_modules(module: str) -> list[str]:
     """The modules that `MIXTURE_OR_TASK_MODULE = module` may mean, to be imported in this order until one registers the
     name.
 
-    `tasks` and `tasks.NAME` are LisaX's own, `lisax.tasks`, under the names that T5X knows them by. A package `tasks` of
-    the user's own keeps its name: names that LisaX's does not have come from there."""
+    `tasks` and `tasks.NAME` are LisaX's own, `lisax.tasks`, under the names that T5X knows them by. A package `tasks`
+    of the user's own keeps its name: names that LisaX's does not have come from there."""
     package, _, rest = module.partition(".")
     if package != "tasks":
         return [module]

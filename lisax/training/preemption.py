@@ -35,8 +35,8 @@ class Stopped(BaseException):
 class Stopper:
     """While it is open, SIGTERM and the first SIGINT only set `asked`, and `check` raises `Stopped` from then on.
 
-    Outside the main thread Python delivers no signals, and nothing is installed. Of several processes, JAX hears SIGTERM
-    for all."""
+    Outside the main thread Python delivers no signals, and nothing is installed. Of several processes, JAX hears
+    SIGTERM for all."""
 
     def __init__(self):
         self.asked: signal.Signals | None = None
@@ -59,8 +59,8 @@ class Stopper:
             signal.signal(number, handler)
 
     def check(self) -> None:
-        """Raises `Stopped` where the run is to stop here. Every process must ask equally often: then all of them stop at
-        the same question."""
+        """Raises `Stopped` where the run is to stop here. Every process must ask equally often: then all of them stop
+        at the same question."""
         if jax.process_count() > 1 and hosts.asked_to_stop():
             self.asked = self.asked or signal.SIGTERM
             raise Stopped
@@ -88,8 +88,8 @@ class Stopper:
             raise Stopped
 
     def _listen(self, host: str) -> None:
-        """A run that begins between the notice of a maintenance and its beginning trains until the machine sends SIGTERM:
-        that may be an hour, and a supervisor that restarts runs would start it in vain all the while."""
+        """A run that begins between the notice of a maintenance and its beginning trains until the machine sends
+        SIGTERM: that may be an hour, and a supervisor that restarts runs would start it in vain all the while."""
         known = _told(host, "maintenance-event")
         while not self._closed.is_set():
             event, preempted = _told(host, "maintenance-event"), _told(host, "preempted") == "TRUE"

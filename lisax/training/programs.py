@@ -41,8 +41,8 @@ def export_scorer(config: Any, parameters: Mapping[str, Any], pieces: Sequence[i
 
 
 def export_claim_scorer(outputs: Callable, model: Any, parameters: Mapping[str, Any], texts: int) -> export.Exported:
-    """(parameters, tokens int32 [batch, texts, length]) -> `outputs(model, parameters, tokens)`, float32 arrays: those of
-    a `scoring.claims.ClaimScorer`."""
+    """(parameters, tokens int32 [batch, texts, length]) -> `outputs(model, parameters, tokens)`, float32 arrays: those
+    of a `scoring.claims.ClaimScorer`."""
 
     def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array, ...]:
         return outputs(model, nested(parameters), tokens)

@@ -62,10 +62,10 @@ class TrainResult:
 def train(config: TrainConfig) -> TrainResult:
     """Trains, or continues, until the last step; evaluates, logs and saves on the way.
 
-    SIGTERM, a notice that this machine will go, and Ctrl-C save first, also in the middle of an evaluation, and then raise
-    SystemExit(143), a shell's status after SIGTERM, and KeyboardInterrupt; of several processes one is enough to stop
-    all. The same call again continues, with the same losses and evaluations as if it had never stopped. A second Ctrl-C
-    does not wait. Raises an error while another process trains in MODEL_DIR."""
+    SIGTERM, a notice that this machine will go, and Ctrl-C save first, also in the middle of an evaluation, and then
+    raise SystemExit(143), a shell's status after SIGTERM, and KeyboardInterrupt; of several processes one is enough to
+    stop all. The same call again continues, with the same losses and evaluations as if it had never stopped. A second
+    Ctrl-C does not wait. Raises an error while another process trains in MODEL_DIR."""
     started = time.perf_counter()
     partitioner = config.partitioner.over(jax.devices())
     check(config, partitioner)
@@ -308,8 +308,8 @@ def evaluate_batches(
     ratios: Mapping[str, tuple[str, str]],
     between: Callable[[], None] = lambda: None,
 ) -> dict[str, float]:
-    """The metrics of an objective, `ratios` of its sums, over all batches. `between` is called before each batch, and no
-    more than two run ahead of it: it may end the evaluation by an exception."""
+    """The metrics of an objective, `ratios` of its sums, over all batches. `between` is called before each batch, and
+    no more than two run ahead of it: it may end the evaluation by an exception."""
     pending = []
     for batch in batches:
         between()

@@ -62,9 +62,9 @@ class SaveCheckpointConfig:
 class RestoreCheckpointConfig:
     """The start of a fresh run. A run that has checkpoints of its own continues those instead.
 
-    `path`: a checkpoint folder, or a MODEL_DIR whose best (else newest) checkpoint is meant; `mode="latest"`
-    takes its newest. T5X's list of one path is that path, and its empty list none. The step continues from the checkpoint, as in T5X, unless `restore_step` is False.
-    `restore_optimizer`: None restores slots if they are present and fit."""
+    `path`: a checkpoint folder, or a MODEL_DIR whose best (else newest) checkpoint is meant; `mode="latest"` takes its
+    newest. T5X's list of one path is that path, and its empty list none. The step continues from the checkpoint, as in
+    T5X, unless `restore_step` is False. `restore_optimizer`: None restores slots if they are present and fit."""
 
     path: str | Sequence[str] | None = None
     mode: str = "specific"

@@ -22,8 +22,8 @@ ORDER, LABELS, MAX_TOKENS = (1, 0), list(TABLE_PARTS.answer.classes.values()), 1
 
 
 def bundle_of(model: str | os.PathLike) -> Path:
-    """The bundle of a published model of rows or columns, which is made of it the first time. It holds the same numbers,
-    with the description of the texts that LisaX needs."""
+    """The bundle of a published model of rows or columns, which is made of it the first time. It holds the same
+    numbers, with the description of the texts that LisaX needs."""
     source = resolve_checkpoint(model)
     name = os.fspath(model).partition("@")[0].replace(":", "--").replace("/", "--")
     out = cache_folder() / "published" / f"{name}--{source.name}"

@@ -92,8 +92,8 @@ PROFESSIONS = (
     + ("general",) * 2
     + ("climber",) * 2
 )
-# Of each kind: what a page calls it, how it introduces a sentence about the subject's companion ("Her brother Joren Velin
-# ..." of a person), and whose fillers it has.
+# Of each kind: what a page calls it, how it introduces a sentence about the subject's companion ("Her brother Joren
+# Velin ..." of a person), and whose fillers it has.
 _KINDS = """town; town; The nearby town; town
 river; river; The nearby; place
 mountain; mountain; The neighbouring peak; place

@@ -21,9 +21,9 @@ class CltrRecipe(BackboneRecipe):
     `train` maps a model to its gin file. `parts` scores both rows and columns; `rows` and `columns` are the paper's two
     models; `aggregation` is the optional head for operations (`operations.py`); `own` is a model that the others may
     start from, trained on questions generated from the collection's own tables (`sampling/own_questions.py`). `models`
-    are trained models (checkpoints or bundles) that are only used, as in zero-shot transfer. With a `backbone`, tables are
-    found by its vectors and BM25, and no head for operations is trained; `retriever` (ours) trains these vectors first, on
-    questions with their tables.
+    are trained models (checkpoints or bundles) that are only used, as in zero-shot transfer. With a `backbone`, tables
+    are found by its vectors and BM25, and no head for operations is trained; `retriever` (ours) trains these vectors
+    first, on questions with their tables.
     """
 
     gin_module: ClassVar[str] = "cltr"

@@ -115,8 +115,8 @@ class Cltr(QuestionPipeline):
 
     @property
     def stored_weights(self) -> np.ndarray | None:
-        """The weights that are stored with the model: where cells have no weight, users who ask for cells are better off
-        without weights."""
+        """The weights that are stored with the model: where cells have no weight, users who ask for cells are better
+        off without weights."""
         return self.fusion_weights if self.fusion_weights[0] > 0 else None
 
     def asked(self, role: str) -> tuple[list[Asked], list[Asked]]:
@@ -133,7 +133,8 @@ class Cltr(QuestionPipeline):
 
     @kept
     def answer_confidence(self) -> AnswerConfidence | None:
-        """The probability that a best cell is right, fitted on held-out questions with and without their gold tables."""
+        """The probability that a best cell is right, fitted on held-out questions with and without their gold
+        tables."""
         return answer_confidence.fit(itertools.chain(*self.asked(VALIDATION)))
 
     def pruning(self, limits: Sequence[int]) -> dict[str, dict]:

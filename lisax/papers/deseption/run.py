@@ -42,8 +42,8 @@ class Variant:
     """A row of the report: one of the paper's ablations, or a defence.
 
     `documents`: which pages are read: those pointed to ("documents"), the first of the "candidates", or ("hops", ours)
-    those pointed to and pages that their sentences name. Of "gold" five sentences are read, those of the evidence and the
-    first others (the paper's oracle)."""
+    those pointed to and pages that their sentences name. Of "gold" five sentences are read, those of the evidence and
+    the first others (the paper's oracle)."""
 
     model: str
     documents: str = "documents"
@@ -329,8 +329,8 @@ class Deseption(EncoderPipeline, PagePipeline):
     # --- Verdicts ---------------------------------------------------------------------------
 
     def stages_of_verdicts(self) -> list[Stage]:
-        """A temperature for each model that labels claims, fitted on held-out ones, and verdicts of every variant on the
-        reported claims and their attacked versions."""
+        """A temperature for each model that labels claims, fitted on held-out ones, and verdicts of every variant on
+        the reported claims and their attacked versions."""
         stages = [
             Stage(
                 name=f"calibrate.{model}",

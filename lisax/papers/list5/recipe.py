@@ -33,7 +33,8 @@ LABELLERS = ("claim_only", "label_pointwise", *LISTWISE)
 @dataclasses.dataclass(frozen=True)
 class Recipe(BackboneRecipe, AttackRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/list5/scratch.gin`. With a `backbone`, its
-    vectors and BM25 select sentences, and a trained ranker is not needed; `rerank` is one that orders the best of them again.
+    vectors and BM25 select sentences, and a trained ranker is not needed; `rerank` is one that orders the best of them
+    again.
 
     Two models of `train` only serve as starting points: `pretrain` is trained on span corruption; `base` on ranking and
     labelling single sentences at once, both against sentences retrieved by BM25.
@@ -47,9 +48,9 @@ class Recipe(BackboneRecipe, AttackRecipe):
     list_max_tokens: int = 512  # inputs of listwise models
     claim_max_tokens: int = 512  # inputs of the claim-only model
     target_tokens: int = 2  # targets in training: a word and EOS, times the examples packed in a row
-    # Document retrieval: LisT5 expands 150 documents to 200 sentences. The paper alternates BM25 with a search of the live
-    # Wikipedia ("mediawiki", which asks the api.php at `wiki` for each claim's entities); "both" alternates BM25 with a
-    # search of the corpus's own titles, which needs no network.
+    # Document retrieval: LisT5 expands 150 documents to 200 sentences. The paper alternates BM25 with a search of the
+    # live Wikipedia ("mediawiki", which asks the api.php at `wiki` for each claim's entities); "both" alternates BM25
+    # with a search of the corpus's own titles, which needs no network.
     method: str = "both"
     wiki: str = WIKIPEDIA
     k1: float = 0.6
@@ -74,7 +75,8 @@ class Recipe(BackboneRecipe, AttackRecipe):
     training_entities: str = "titles"
     # Sentences of the window that each claim adds to the pointwise labeller's examples as NOINFO; the paper adds none.
     weak_sentences: int = 0
-    # Infused lists of each training claim, see `sampling.examples.infused`; None, as in the paper: one for each evidence set.
+    # Infused lists of each training claim, see `sampling.examples.infused`; None, as in the paper: one for each
+    # evidence set.
     infused_lists: int | None = None
     # Sentences that the listwise labellers read of the five that are selected. If fewer, lists have one to that number
     # of them in training, and in use a labeller reads the first, the first two and so on: its label is that of the

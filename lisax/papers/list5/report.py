@@ -75,8 +75,8 @@ def finish(run: List5) -> str:
 
 
 def finish_early(run: List5) -> str:
-    """For a run that stopped before its end: writes recall of pages and the majority's score to `metrics.json`, unless that
-    has a whole run's, and returns them as a table for a terminal. Empty if nothing is retrieved yet."""
+    """For a run that stopped before its end: writes recall of pages and the majority's score to `metrics.json`, unless
+    that has a whole run's, and returns them as a table for a terminal. Empty if nothing is retrieved yet."""
     if not run.documents_file(REPORT).exists():
         return ""
     claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
@@ -167,8 +167,8 @@ def _read_of(hits: Iterable[Hit], lookup: Lookup) -> list[str]:
 
 
 def best_variant(evaluated: Mapping[str, Mapping]) -> str | None:
-    """The variant that the report shows: listwise infused, as in the paper; without it, pointwise by any sentence, or the
-    given one."""
+    """The variant that the report shows: listwise infused, as in the paper; without it, pointwise by any sentence, or
+    the given one."""
     return next((variant for variant in ("infused", "any", GIVEN) if variant in evaluated), None)
 
 

@@ -303,8 +303,8 @@ class List5(SelectionPipeline):
     # --- Verdicts ---------------------------------------------------------------------------
 
     def stages_of_verdicts(self) -> list[Stage]:
-        """A temperature for each labeller, fitted on held-out claims, and verdicts of every variant whose models the recipe
-        trains."""
+        """A temperature for each labeller, fitted on held-out claims, and verdicts of every variant whose models the
+        recipe trains."""
         selector = self.recipe.selector
         calibrations = [
             Stage(

@@ -1,7 +1,7 @@
 """LisT5's evidence: documents (section 3.1), their sentences, and the sentences that are selected of them (3.2).
 
-BM25 and a title search find documents. Their sentences are ordered by trained rankers, with BM25 where a recipe fuses the
-two, by vectors, or by a published model, and may be followed by those of a second hop.
+BM25 and a title search find documents. Their sentences are ordered by trained rankers, with BM25 where a recipe fuses
+the two, by vectors, or by a published model, and may be followed by those of a second hop.
 """
 
 from __future__ import annotations

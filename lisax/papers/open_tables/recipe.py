@@ -22,9 +22,10 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/open_tables/scratch.gin`.
 
     `train` maps a model to its gin file. Text-to-text models: `claim_only`; `closed`, on the gold table; `one`, `top3`,
-    `top5`, `top10`, on the first retrieved. Table fusion: `joint_top5`, `reranking_top5`, `ternary_top5`, `uniform_top5`,
-    each also as `…_no_attention`, with 1, 3, 5 or 10 tables. `report_claims` limits reported verification; retrieval is
-    reported for all claims. With a `backbone`, `closed` reads retrieved tables too, one by one.
+    `top5`, `top10`, on the first retrieved. Table fusion: `joint_top5`, `reranking_top5`, `ternary_top5`,
+    `uniform_top5`, each also as `…_no_attention`, with 1, 3, 5 or 10 tables. `report_claims` limits reported
+    verification; retrieval is reported for all claims. With a `backbone`, `closed` reads retrieved tables too, one by
+    one.
     """
 
     gin_module: ClassVar[str] = "open_tables"
@@ -46,8 +47,8 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
     claim_max_tokens: int = 128  # the claim alone
     target_tokens: int = 2  # a label word and EOS, times the examples packed in a row
     train_claims: int | None = None  # training claims used; None: all
-    # With a backbone: the share of true and false claims that `closed` is also trained on with a retrieved table that is
-    # not theirs, which is not enough to decide.
+    # With a backbone: the share of true and false claims that `closed` is also trained on with a retrieved table that
+    # is not theirs, which is not enough to decide.
     wrong_tables: float = 0.0
     warm_up_pipeline: str = (
         "open_tables"  # the pipeline of that recipe; or "list5", which trains on matching claims with sentences
@@ -101,8 +102,8 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
 
     @property
     def main(self) -> str | None:
-        """The model that the report shows: with a backbone `closed`; the joint one with attention and most tables, or else
-        any other."""
+        """The model that the report shows: with a backbone `closed`; the joint one with attention and most tables, or
+        else any other."""
         if self.reads_singly:
             return "closed"
         joint = [name for name in self.fusion if name.startswith("joint") and not name.endswith("attention")]

@@ -1,4 +1,5 @@
-"""LisT5's ranker and labellers, trained on the sentences, rows and edges of one index instead of a corpus's sentences."""
+"""LisT5's ranker and labellers, trained on the sentences, rows and edges of one index instead of a corpus's
+sentences."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Graphs in ONNX's format, written as bytes: the few fields of its protobuf that a graph of tensors needs.
 
-Weights are not in the bytes. The graph names them, with their shapes. The runtime takes the arrays as they lie in memory,
-or from the `Place` in a file that the graph gives.
+Weights are not in the bytes. The graph names them, with their shapes. The runtime takes the arrays as they lie in
+memory, or from the `Place` in a file that the graph gives.
 """
 
 from __future__ import annotations

@@ -160,8 +160,8 @@ class T5Graph(ModelGraph):
         return self._node("ReduceSum", picked, self._axis(1), keepdims=1)
 
     def _decoded(self, inputs: Sequence[int]) -> str:
-        """Hidden states [texts, inputs, emb] of a decoder that is given these, ready for the product with the vocabulary.
-        As far as these do not depend on texts they are those of one."""
+        """Hidden states [texts, inputs, emb] of a decoder that is given these, ready for the product with the
+        vocabulary. As far as these do not depend on texts they are those of one."""
         config, stack = self._config, "decoder"
         x = self._graph.weight(f"inputs {inputs}", self._parameters["token_embedder/embedding"][None, list(inputs)])
         for i in range(config.num_decoder_layers):

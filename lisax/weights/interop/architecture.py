@@ -96,8 +96,8 @@ T5_FIELDS = (
 
 
 def is_listed(config: Model) -> bool:
-    """Whether its parameters are listed here: it is a T5, or has the BERT family's backbone, and has nothing on it that is
-    not known here, such as a field that a kind of model was given since."""
+    """Whether its parameters are listed here: it is a T5, or has the BERT family's backbone, and has nothing on it that
+    is not known here, such as a field that a kind of model was given since."""
     if type(config) is T5Config:
         return config == T5Config(**{name: getattr(config, name) for name in T5_FIELDS})
     backbone = config.backbone

@@ -28,12 +28,12 @@ from lisax.weights.shapes import check_parameters
 
 
 def open_checkpoint(model: str | os.PathLike | ModelFolder, *, alone: bool = False, depth: int = 0) -> Checkpoint:
-    """Opens a model's checkpoint, with its `model.json` and vocabulary if they exist. One that holds an adapter is read as the whole model; with `alone`, as it is.
-    `depth`: how many adapters stand on it."""
+    """Opens a model's checkpoint, with its `model.json` and vocabulary if they exist. An adapter is read as the whole
+    model; with `alone`, as it is stored. `depth`: the number of adapters on top of it."""
     model = ModelFolder.find(model)
     folder = model.folder
     if is_remote(folder) and model.kind in (Kind.HUGGINGFACE, Kind.BUNDLE):
-        folder = fetched(folder)  # safetensors are read in place in memory
+        folder = fetched(folder)  # safetensors are memory-mapped
     readers = {
         Kind.ORBAX: open_orbax,
         Kind.NATIVE: open_native,
@@ -67,7 +67,8 @@ def open_whole(model: str | os.PathLike | ModelFolder, kind: type[Model]) -> Che
     checkpoint = open_checkpoint(model)
     architecture = checkpoint.architecture
     if type(architecture) is not kind:
-        raise LisaxError(f"{checkpoint.folder} is not a {kind.title} by its model.json")
+        article = "an" if kind.title[0] in "aeiou" else "a"
+        raise LisaxError(f"{checkpoint.folder} is not {article} {kind.title} by its model.json")
     check_parameters(shapes_of_model(architecture.for_inference()), shapes_of(checkpoint.parameters), checkpoint.folder)
     return checkpoint
 
