@@ -97,11 +97,11 @@ def __dir__() -> list[str]:
 
 
 def load(model: str, index: str | None = None) -> Ranker | Verifier | Answerer | Verbalizer:
-    """Opens a model as what it is by its card: a Ranker, a Verifier, a Verbalizer, or with the folder of an `index` an
+    """Opens a model by its card: as a Ranker, a Verifier, a Verbalizer, or with the folder of an `index` an
     Answerer.
 
     `model` is a checkpoint or a bundle, or a name that `lisax models list` shows. It may come from an untrusted source:
-    a `LisaxError` says what is wrong with it. Weights that are not numbers are reported with the first score.
+    a `LisaxError` names the fault. Weights that are not numbers are reported with the first score.
 
     >>> import lisax
     >>> verdict = lisax.load(lisax.example_model()).verify(

@@ -1,7 +1,8 @@
-"""Tasks over lines of text files: a line is a JSON record, of which one function makes the columns of an example.
+"""Tasks over lines of text files: each line is a JSON record, and one function turns it into the columns of
+an example.
 
-The cache holds records, not tokens: what a record becomes depends on the lengths, the preset and the
-vocabulary of a run, which are known only when the task is read.
+The cache holds records, not tokens: the columns depend on the lengths, the preset and the vocabulary of a run, which
+are known only when the task is read.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ CALL_SIZE = 32
 # Encoded records with several texts that are kept: some 10 kB each.
 KEPT_LINES = 10_000
 
-# What a column holds: tokens of any number, a text, or numbers of one shape.
+# The values of a column: tokens of any number, a text, or numbers of one shape.
 TOKENS, TEXT = tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.string)
 Row = Mapping[str, Any]  # column -> value
-Encoded = tuple[Callable[[bytes], Row | None], Mapping[str, tf.TensorSpec]]  # line -> row, and what is in its columns
-# (the vocabulary of the inputs, TASK_FEATURE_LENGTHS) -> how lines are encoded.
+Encoded = tuple[Callable[[bytes], Row | None], Mapping[str, tf.TensorSpec]]  # line -> row, and its columns
+# (the vocabulary of the inputs, TASK_FEATURE_LENGTHS) -> the encoding of lines
 Encode = Callable[[seqio.Vocabulary, Mapping[str, int]], Encoded]
 
 
@@ -64,8 +65,8 @@ def add_lines(
 ) -> seqio.Task:
     """Registers the task `name` over the lines of `file_of(split)`, which `encode` turns into columns.
 
-    `before` are preprocessors that turn the file's lines into records if it does not hold records; `seen` makes of
-    an example what the `metrics` see."""
+    `before` are preprocessors that turn the file's lines into records if it does not hold records; `seen`
+    turns an example into the input of the `metrics`."""
     return seqio.TaskRegistry.add(
         name,
         source=LineSource(name, file_of, splits),
@@ -83,7 +84,7 @@ def columns(
     *,
     encode: Encode,
 ) -> tf.data.Dataset:
-    """{"line": JSON record} -> the columns that `encode` makes of a line, in order; of some lines it makes none."""
+    """{"line": JSON record} -> the columns of each line by `encode`, in order; lines without columns are left out."""
     one, spec = encode(output_features["inputs"].vocabulary, dict(sequence_length or {}))
 
     def many(lines: np.ndarray) -> list[np.ndarray]:
@@ -116,8 +117,8 @@ def columns(
 
 
 def kept_by_line(encode: Callable[[bytes], Row]) -> Callable[[bytes], Row]:
-    """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: what
-    is trained on vectors that are known reads a small set again and again, faster than Python writes its texts."""
+    """`encode`, which makes texts and tokens of a record, but only once of each of the first `KEPT_LINES` lines: a
+    model trained on known vectors reads a small set again and again, faster than Python writes its texts."""
     found: dict[bytes, Row] = {}
 
     def of(line: bytes) -> Row:

@@ -27,7 +27,7 @@ QUICK_COMPILATION = (
     "--xla_backend_optimization_level=0",
     "--xla_llvm_disable_expensive_passes=true",
     "--xla_cpu_parallel_codegen_split_count=1",
-    # jaxlib 0.11 ended a process that has it.
+    # A flag unknown to jaxlib, as this one from 0.11 on, ends the process.
     *(["--xla_cpu_use_fusion_emitters=false"] if importlib.metadata.version("jaxlib") < "0.11" else []),
 )
 

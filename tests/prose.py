@@ -86,7 +86,7 @@ def counts() -> dict[str, int]:
 def main(arguments: list[str]) -> None:
     if arguments == ["--write"]:
         head = RECORDED.read_text(encoding="utf-8").partition("\n[hits]\n")[0]
-        lines = "".join(f"{room} = {count}\n" for room, count in counts().items())
+        lines = "".join(f"{room} = {min(count, MOST.get(room, count))}\n" for room, count in counts().items())
         RECORDED.write_text(f"{head}\n[hits]\n{lines}", encoding="utf-8")
         return
     for room, files in rooms().items():

@@ -30,7 +30,8 @@ from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
 from lisax.sampling import examples as sampling
 from lisax.sampling.files import hashed_share
-from lisax.weights.checkpoints import read_card, write_fitted
+from lisax.weights.checkpoints import write_fitted
+from lisax.weights.model_folder import ModelFolder
 
 ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the attacked versions of the reported claims
 
@@ -208,7 +209,7 @@ class PagePipeline(Pipeline):
         self, claims: Mapping[str, Claim], variant: str, model: str, aggregate: str | None = None
     ) -> dict | None:
         """`calibrating.figures` of a variant's verdicts on the reported claims; None if no temperature was applied."""
-        fitted = read_card(self.model_dir(model)).calibration
+        fitted = ModelFolder.find(self.model_dir(model)).card.calibration
         if fitted is None or fitted.aggregate != aggregate:
             return None
         made = self.verdicts(variant, REPORT)

@@ -1,8 +1,8 @@
 """Records the settings that a stage's work reads.
 
-A setting that a stage's digest lacked could change, and the stage would still count as done. So nobody lists the
-settings of a stage: the work reads the recipe through `View`, and cached properties of the run through `kept` and
-`fact`, each of which reports what is read.
+A setting missing from a stage's digest could change, and the stage would still count as done. So the settings of a
+stage are not listed by hand: its work reads the recipe through `View`, and cached properties of the run through `kept`
+and `fact`, and each reports the settings it reads.
 """
 
 from __future__ import annotations

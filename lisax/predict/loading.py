@@ -1,4 +1,4 @@
-"""Opens a model as what it is by its card."""
+"""Opens a model as the Ranker, Verifier, Answerer or Verbalizer of its card."""
 
 from __future__ import annotations
 

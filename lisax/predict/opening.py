@@ -28,7 +28,7 @@ def find_model(model: str | os.PathLike | ModelFolder) -> ModelFolder:
     if found.family is not None and found.family.job is Job.PARTS:
         from lisax.weights.published_parts import bundle_of
 
-        return ModelFolder(found.name, bundle_of(found.name), Kind.BUNDLE)
+        return ModelFolder(found.name, bundle_of(found), Kind.BUNDLE)
     return found.here()
 
 

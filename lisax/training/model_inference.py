@@ -1,4 +1,4 @@
-"""The uses of a trained model of each kind: predictions of a task, plans, and the program of its bundle.
+"""The uses of a trained model of each kind: predictions of a task, plans, and its exported program.
 
 A kind's `Inference` is its half of `model_kinds.ModelKind`; `lisax infer`, `eval`, `plan` and `export` know no more.
 """
@@ -243,7 +243,7 @@ class QuestionInference:
         raise LisaxError("of dual encoders and readers only training is planned: plan --program=train")
 
     def exported(self, *_: Any) -> export.Exported:
-        raise LisaxError("dual encoders and readers are not exported as programs")
+        raise LisaxError("a dual encoder is exported as ONNX only, and a reader as no program")
 
 
 class EncoderInference(QuestionInference):

@@ -15,7 +15,7 @@ from lisax.training.data import import_seqio
 def save(exported: export.Exported, parameters: Mapping[str, np.ndarray], folder: Path) -> None:
     """Writes the SavedModel with the signature `serving_default`: `tokens` int32 [batch, length], zero where padded
     -> `probabilities` and `logits`, float32 [batch, words]; of table fusion `tokens` [batch, tables, length] ->
-    `probabilities` and `attention`, see `program`. TensorFlow 2.21 or later runs it, without JAX."""
+    `probabilities` and `attention`, see `programs`. TensorFlow 2.21 or later runs it, without JAX."""
     import_seqio()  # TensorFlow, kept quiet and off the accelerators
     import tensorflow as tf
     from tensorflow.compiler.tf2xla.python import xla  # the op that jax2tf writes, too

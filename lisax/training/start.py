@@ -28,13 +28,13 @@ from lisax.weights.checkpoints import (
     complete_steps,
     flatten,
     native_checkpoints,
-    read_card,
     remove_incomplete,
 )
 from lisax.weights.interop.adapters import check_base, lora_of, weights_digest
 from lisax.weights.interop.kinds import vocabulary_name
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import Checkpoint, shapes_of
+from lisax.weights.model_card import ModelCard
 from lisax.weights.pretrained import is_named
 from lisax.weights.restore import part_of, restore_initial, restore_own
 from lisax.weights.train_state import TrainState
@@ -103,7 +103,7 @@ def _begin_adapter(
 def _earlier_adapter(config: TrainConfig) -> Checkpoint | None:
     """The adapter in the initial checkpoint, if it is made as that of the run is; another is part of the backbone."""
     folder = initial_folder(config)
-    if not (folder / MODEL_JSON).is_file() or read_card(folder).get("adapter") is None:
+    if not (folder / MODEL_JSON).is_file() or ModelCard.read(folder).get("adapter") is None:
         return None
     checkpoint = open_checkpoint(folder, alone=True)
     return checkpoint if lora_of(checkpoint) == config.adapter else None
@@ -176,7 +176,7 @@ def _from_initial(
     step = int(state.step) if restore.restore_step else 0
     slots_first_step = step
     if with_slots:
-        known = read_card(folder) if (folder / MODEL_JSON).is_file() else {}
+        known = ModelCard.read(folder) if (folder / MODEL_JSON).is_file() else {}
         slots_first_step = known.get("training", {}).get("slots_first_step", 0) - int(state.step) + step
     if slots and not with_slots:
         state = state._replace(slots=jax.jit(config.optimizer.init)(state.parameters))
@@ -202,7 +202,7 @@ def _own_card(config: TrainConfig, folder: Path, say: Callable[[str], None]) -> 
             write_json(folder / MODEL_JSON, {**_card(config, step, 0), "step": step})
         say(f"{folder} has no {MODEL_JSON}, as T5X leaves it: written from the configuration; the data begins again")
     hosts.wait_for_all("wrote model.json")
-    return read_card(folder)
+    return ModelCard.read(folder)
 
 
 def _initial(config: TrainConfig) -> TrainState:

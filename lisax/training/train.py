@@ -35,9 +35,9 @@ from lisax.weights.checkpoints import (
     checkpoint_folder,
     latest_checkpoint,
     parameter_count,
-    read_card,
     read_metrics,
 )
+from lisax.weights.model_card import ModelCard
 from lisax.weights.train_state import TrainState
 
 __all__ = ["TrainConfig", "TrainResult", "Trainer", "evaluate_batches", "train"]
@@ -228,7 +228,7 @@ class _Patience:
         if config.patience is not None and folder is not None:
             self.hear(
                 {config.checkpoint.save.best_metric: read_metrics(folder)["best"]["value"]},
-                read_card(folder)["step"],
+                ModelCard.read(folder)["step"],
             )
 
     def hear(self, metrics: Mapping[str, float], step: int) -> None:

@@ -16,8 +16,9 @@ from lisax.training.model_kinds import kind_of
 from lisax.training.objectives import Loss
 from lisax.training.optimizers import Adafactor, Optimizer
 from lisax.training.schedules import Schedule
-from lisax.weights.checkpoints import MODEL_JSON, CheckpointConfig, latest_checkpoint, read_card, resolve_checkpoint
+from lisax.weights.checkpoints import MODEL_JSON, CheckpointConfig, latest_checkpoint, resolve_checkpoint
 from lisax.weights.interop.kinds import vocabulary_name
+from lisax.weights.model_card import ModelCard
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +143,7 @@ def initial_folder(config: TrainConfig) -> Path:
     restore = config.checkpoint.restore
     folder = resolve_checkpoint(restore.path, restore.mode)
     if (folder / MODEL_JSON).is_file() and isinstance(config.train_data, data.DatasetConfig):
-        known = (read_card(folder).get("vocabulary") or {}).get("sha256")
+        known = (ModelCard.read(folder).get("vocabulary") or {}).get("sha256")
         used = data.vocabulary_file(config.train_data)
         if known and used and known != data.digest(used):
             raise LisaxError(

@@ -27,7 +27,7 @@ from lisax.files.json_file import read_object
 from lisax.files.places import COMMIT_NAME, absolute, exists, is_remote, place, remove_tree
 from lisax.files.writing import atomic_write, write_json
 from lisax.weights.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, Kind, kind_of
-from lisax.weights.model_card import FITTED, ModelCard
+from lisax.weights.model_card import FITTED
 from lisax.weights.pretrained import folder_of
 
 if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
@@ -192,11 +192,6 @@ def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
             f"model.safetensors"
         )
     return found
-
-
-def read_card(path: str | os.PathLike) -> ModelCard:
-    """`model.json` of the checkpoint that `path` means."""
-    return ModelCard.read(resolve_checkpoint(path))
 
 
 def write_fitted(model_dir: Path, fields: Mapping[str, Any]) -> None:

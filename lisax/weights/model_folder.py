@@ -28,12 +28,12 @@ class ModelFolder:
     kind: Kind
 
     @classmethod
-    def find(cls, model: str | os.PathLike | ModelFolder, mode: str = "specific") -> ModelFolder:
-        """Finds a checkpoint of any layout, a bundle, or in a MODEL_DIR the best checkpoint (`mode="newest"`: the
-        newest); fetches a model given by name that is not here yet. Raises LisaxError if there is none."""
+    def find(cls, model: str | os.PathLike | ModelFolder) -> ModelFolder:
+        """Finds a checkpoint of any layout, a bundle, or in a MODEL_DIR its best checkpoint, else its newest; fetches a
+        model given by name that is not here yet. Raises LisaxError if there is none."""
         if isinstance(model, ModelFolder):
             return model
-        folder = resolve_checkpoint(model, mode)
+        folder = resolve_checkpoint(model)
         return cls(os.fspath(model), folder, kind_of(folder))
 
     def __str__(self) -> str:

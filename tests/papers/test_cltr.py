@@ -27,7 +27,8 @@ from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.table_answers import TableAnswerer
 from lisax.records import Operation, Question, is_cell, split_cell_id
 from lisax.retrieval.runs import read_qrels, read_run
-from lisax.weights.checkpoints import read_card, resolve_checkpoint
+from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.model_folder import ModelFolder
 
 RECIPE = """
 include 'experiments/cltr/world_micro.gin'
@@ -495,13 +496,13 @@ def test_a_model_that_was_damaged_and_trained_again_keeps_its_weights(finished, 
     assert main(command) == 0  # whatever other tests have taken from it is made again
     capfd.readouterr()
     fitted, model = folder / "out" / "models" / "parts" / "fitted.json", folder / "out" / "models" / "parts"
-    before, written = read_card(resolve_checkpoint(model)), fitted.stat().st_mtime_ns
+    before, written = ModelFolder.find(resolve_checkpoint(model)).card, fitted.stat().st_mtime_ns
     assert "fusion" in before
     (resolve_checkpoint(model) / "state" / "_METADATA").unlink()
     assert main(command) == 0
     said = capfd.readouterr().err
     assert "[train.parts] is made again" in said and "[answer] done before" in said
-    assert read_card(resolve_checkpoint(model)) == before and fitted.stat().st_mtime_ns == written
+    assert ModelFolder.find(resolve_checkpoint(model)).card == before and fitted.stat().st_mtime_ns == written
 
 
 @pytest.mark.slow

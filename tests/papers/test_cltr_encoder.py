@@ -22,7 +22,7 @@ from lisax.predict.table_answers import TableAnswerer
 from lisax.records import Hit, is_cell
 from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_run
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 
 RECIPE = """
 CltrRecipe.backbone = '{encoder}'
@@ -55,7 +55,7 @@ def run(folder) -> Cltr:
 
 
 def test_a_run_leaves_an_adapter_with_weights_for_tables_found_by_vectors(run, folder):
-    card = read_card(run.model_dir("parts"))
+    card = ModelFolder.find(run.model_dir("parts")).card
     assert card["adapter"]["base"] == str(folder / "encoder")
     assert card["text"]["family"] == "table_parts" and card["text"]["labels"] == ["relevant", "not relevant"]
     assert card["retrieval"] == "vectors"

@@ -18,7 +18,7 @@ from lisax.predict.retriever import Retriever
 from lisax.retrieval.dense import source_of_vectors, weight_of
 from lisax.retrieval.runs import read_run
 from lisax.sampling.splits import source_of
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 
 RECIPE = """
 CltrRecipe.backbone = '{encoder}'
@@ -63,7 +63,7 @@ def test_no_table_is_both_learned_from_and_held_out(run):
 
 def test_tables_are_found_by_the_trained_vectors_with_a_fitted_weight(run):
     model = run.model_dir(RETRIEVER)
-    assert read_card(model)["text"]["max_tokens"] == 48 and "adapter" in read_card(model)
+    assert ModelFolder.find(model).card["text"]["max_tokens"] == 48 and "adapter" in ModelFolder.find(model).card
     retriever = Retriever.open(model)
     assert retriever.cosines and source_of_vectors(run.index_folder, "tables") == str(model)
     search = DenseSearch.open(run.index_folder, only="tables")

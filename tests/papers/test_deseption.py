@@ -19,7 +19,7 @@ from lisax.papers.over_pages import _of_every_kind
 from lisax.predict.verdicts import Evidence
 from lisax.records import LABELS
 from lisax.retrieval.runs import read_run
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 
 RECIPE = """
 PointerRecipe.train = {{
@@ -93,7 +93,7 @@ def test_figures_of_every_part(finished):
     assert found["variants"].keys() == VARIANTS.keys() - {"reinforced"} and found["best_variant"] == "joint_temporal"
     assert found["retrieval"]["test"]["candidates"] > 0.5
     assert found["calibration"].keys() == found["variants"].keys()
-    fitted = read_card(folder / "out" / "models" / "evidence").calibration
+    fitted = ModelFolder.find(folder / "out" / "models" / "evidence").card.calibration
     assert found["calibration"]["joint"]["temperature"] == fitted.temperature and fitted.claims > 0
     for role in ("test", "attacked"):
         recalls = found["retrieval"][role]

@@ -13,7 +13,7 @@ from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.deseption.report import finish
 from lisax.papers.deseption.run import Deseption
 from lisax.predict.verifier import Verifier
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 
 RECIPE = """
 PointerRecipe.backbone = '{encoder}'
@@ -52,7 +52,7 @@ def test_a_run_leaves_adapters_with_pointers_verdicts_and_figures(run, folder):
     figures = json.loads((run.out / "metrics.json").read_text())
     assert set(figures["variants"]) == {"joint", "joint_temporal", "joint_without_ranking"}
     for name in ("documents", "evidence"):
-        card = read_card(run.model_dir(name))
+        card = ModelFolder.find(run.model_dir(name)).card
         assert card["adapter"]["base"] == str(folder / "encoder") and card["vocabulary"]["file"] == "tokenizer.json"
     verdicts = [json.loads(line) for line in run.predictions_of("joint", "test").read_text().splitlines()]
     assert len(verdicts) == 12 and all(sum(one["label_probabilities"].values()) == pytest.approx(1) for one in verdicts)

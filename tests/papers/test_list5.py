@@ -24,7 +24,7 @@ from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import VARIANTS, List5
 from lisax.records import LABELS
 from lisax.retrieval.runs import read_run
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 
 MODEL = """
 include 'experiments/list5/micro.gin'
@@ -111,7 +111,7 @@ def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
     assert {"infused", "any", "bm25", "bm25_any"} <= figures["calibration"].keys() <= figures["variants"].keys()
     assert not {"max", "sum", "first"} & figures["calibration"].keys()
     for variant, found in figures["calibration"].items():
-        fitted = read_card(out / "models" / VARIANTS[variant][0]).calibration
+        fitted = ModelFolder.find(out / "models" / VARIANTS[variant][0]).card.calibration
         assert (found["temperature"], found["claims"]) == (fitted.temperature, fitted.claims) and fitted.claims > 0
         own = figures["variants"][variant]["calibration"]
         assert found["after"] == {name: own[name] for name in ("expected_error", "brier")} != found["before"]

@@ -19,7 +19,7 @@ from lisax.predict.ranker import Ranker
 from lisax.predict.verifier import Verifier
 from lisax.retrieval.runs import read_run
 from lisax.training.export import export_adapter
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 
 RECIPE = """
 Recipe.backbone = '{encoder}'
@@ -54,7 +54,7 @@ def test_a_run_leaves_adapters_verdicts_and_figures(run, folder):
         "infused_without_entities",
     }
     assert set(figures["selection"]) == {"bm25", "vectors", "rank"}
-    card = read_card(run.model_dir("label_listwise_infused"))
+    card = ModelFolder.find(run.model_dir("label_listwise_infused")).card
     assert card["adapter"]["base"] == str(folder / "encoder") and card.calibration.claims > 0
     assert card["sentences"] == 2  # of the five that are selected, in verdicts too
     verifier = Verifier.open(run.model_dir("label_listwise_infused"))

@@ -23,7 +23,8 @@ from lisax.predict.table_decision import TableDecision
 from lisax.predict.verifier import judged, table_verdicts
 from lisax.records import Label
 from lisax.retrieval.runs import read_run
-from lisax.weights.checkpoints import read_card, resolve_checkpoint
+from lisax.weights.checkpoints import resolve_checkpoint
+from lisax.weights.model_folder import ModelFolder
 
 RECIPE = """
 include 'experiments/open_tables/world_micro.gin'
@@ -80,7 +81,7 @@ def test_figures_of_every_part(finished):
     assert set(found["retrieval"]) == {"entity-char-2-3", "query-word"}
     assert set(found["calibration"]) == {"claim_only", "closed", "top3", "joint_top3", "ternary_top3"}
     for model, figures in found["calibration"].items():
-        fitted = read_card(folder / "out" / "models" / model).calibration
+        fitted = ModelFolder.find(folder / "out" / "models" / model).card.calibration
         assert (figures["temperature"], figures["claims"]) == (fitted.temperature, fitted.claims) and fitted.claims > 0
     against = found["differences"]["accuracy"]
     assert against["against"] == "joint_top3" and against["variants"].keys() == set(found["models"]) - {"joint_top3"}

@@ -24,7 +24,7 @@ from lisax.records import Label
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import read_run
 from lisax.retrieval.tables import build_index
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 
 RECIPE = """
 TableRecipe.backbone = '{encoder}'
@@ -56,14 +56,14 @@ def test_a_run_leaves_adapters_and_verdicts_on_given_and_on_found_tables(run, fo
         set(figures["models"]) == {"claim_only", "closed", "joint_top3", ORACLE, RETRIEVED}
         and figures["best_model"] == "closed"
     )
-    card = read_card(run.model_dir("closed"))
+    card = ModelFolder.find(run.model_dir("closed")).card
     assert card["adapter"]["base"] == str(folder / "encoder") and card.calibration.claims == 12
     assert (card["text"]["family"], card["text"]["tables"]) == ("tables", 1)
     assert "labels of each of 3 tables" in (run.out / "report.html").read_text()
 
 
 def test_table_fusion_is_an_adapter_with_a_head(run, folder):
-    card = read_card(run.model_dir("joint_top3"))
+    card = ModelFolder.find(run.model_dir("joint_top3")).card
     assert card["adapter"]["base"] == str(folder / "encoder") and card["vocabulary"]["file"] == "tokenizer.json"
     model, examples = Model.open(run.model_dir("joint_top3")), run.examples("tables_top3", REPORT)
     expected = run.scores("joint_top3", REPORT)["probabilities"]

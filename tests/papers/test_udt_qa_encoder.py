@@ -15,7 +15,7 @@ from lisax.papers.udt_qa.report import finish
 from lisax.papers.udt_qa.run import UdtQa
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.retrieval.dense import DenseIndex
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 
 RECIPE = """
 QuestionRecipe.backbone = '{encoder}'
@@ -58,7 +58,7 @@ def test_a_run_leaves_adapters_answers_and_figures(trained, folder):
     run, figures = trained
     assert set(figures["settings"]["text/text"]["retrieval"]) == {"bm25", "dense", "fused"}
     for name in ("retriever_text", "retriever_second_text", "reader_text"):
-        card = read_card(run.model_dir(name))
+        card = ModelFolder.find(run.model_dir(name)).card
         assert card["vocabulary"]["file"] == "tokenizer.json" and card["adapter"]["base"] == str(folder / "encoder")
     assert any(row["found"] for row in run.answers("text", "text"))
 

@@ -7,7 +7,7 @@ import pytest
 import lisax
 from lisax import shipped
 from lisax.errors import LisaxError
-from lisax.records import LABELS, Table
+from lisax.records import LABELS, Label, Table
 from lisax.retrieval.table_text import build_index
 from lisax.weights.pretrained import MODELS
 
@@ -23,8 +23,11 @@ def test_a_labeller_verifies(bundles, kind):
 
 
 def test_the_example_model_says_what_its_verifier_says():
-    model, claim = lisax.example_model(), "Tarn has 300 residents."
-    assert lisax.load(model).verify(claim, SENTENCES) == lisax.Verifier.open(model).verify(claim, SENTENCES)
+    model, claim = lisax.example_model(), "Torimoor has 12,000 residents."
+    evidence = ["Torimoor is home to 39,000 people.", "It rains in Ode."]
+    verdict = lisax.load(model).verify(claim, evidence)
+    assert verdict == lisax.Verifier.open(model).verify(claim, evidence)
+    assert verdict.label is Label.REFUTES and verdict.probabilities[Label.REFUTES] == pytest.approx(0.979, abs=1e-3)
 
 
 def test_table_fusion_verifies_tables(bundles):

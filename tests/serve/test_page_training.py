@@ -33,7 +33,7 @@ from lisax.serve.export import Export
 from lisax.serve.models import LABELLER, PARTS, TABLE_VERIFIER
 from lisax.serve.training import DONE, FAILED, RUNNING, STOPPED, Run, Training
 from lisax.training.gin_files import parsed
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 
 # What stands in for `lisax`: it notes its arguments, and ends when it is told to, after it has saved; but a second
 # Ctrl-C ends it at once.
@@ -187,7 +187,7 @@ def test_what_was_fitted_goes_with_the_new_model(tmp_path):
     (tmp_path / "model/checkpoint_20/state").mkdir(parents=True)
     write_json(tmp_path / "model/checkpoint_20/model.json", {"step": 20})
     training._keep_fitted(base, tmp_path / "model")
-    found = read_card(tmp_path / "model/checkpoint_20")
+    found = ModelFolder.find(tmp_path / "model/checkpoint_20").card
     kept["calibration"]["claims"] = 0  # it was not fitted for this one
     assert {name: found[name] for name in kept} == kept and found["step"] == 20 and "text" not in found
 
@@ -485,7 +485,7 @@ def refuted(documents: dict[str, Document]) -> Export:
 @pytest.mark.slow
 def test_a_labeller_learns_from_feedback(tmp_path):
     bundle = label_bundle(tmp_path, 4)
-    write_json(bundle / "model.json", {**read_card(bundle), "fusion": [0.5, 3.0, -1.0]})
+    write_json(bundle / "model.json", {**ModelFolder.find(bundle).card, "fusion": [0.5, 3.0, -1.0]})
     documents = {page.id: page for page in pages(tables(2))}
     trainings = Training(tmp_path / "training")
     run = trainings.start(LABELLER, bundle, refuted(documents), 20)
@@ -500,7 +500,7 @@ def test_a_labeller_learns_from_feedback(tmp_path):
         for path in (bundle, trainings.bundle(run))
     )
     assert after[Label.REFUTES] > before[Label.REFUTES]
-    assert read_card(trainings.bundle(run))["fusion"] == [0.5, 3.0, -1.0]
+    assert ModelFolder.find(trainings.bundle(run)).card["fusion"] == [0.5, 3.0, -1.0]
 
 
 @pytest.mark.slow
@@ -525,7 +525,7 @@ def test_a_pair_scorer_learns_from_feedback(tmp_path, adapter):
         for path in (bundle, trainings.bundle(run))
     )
     assert after.probabilities[Label.REFUTES] > before.probabilities[Label.REFUTES]
-    card = read_card(trainings.bundle(run))
+    card = ModelFolder.find(trainings.bundle(run)).card
     assert card["calibration"] == {**fitted["calibration"], "claims": 0} and ("adapter" in card) == adapter
     assert card.get("sentences") == read.get("sentences")
     assert (trainings.bundle(run) / "tokenizer.json").is_file() != adapter

@@ -25,7 +25,7 @@ from lisax.tasks.register import register, register_file
 from lisax.training import gin_files
 from lisax.training.export import export_adapter
 from lisax.training.gin_files import bindings_of, run_gin
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.pretrained import MODELS
 
 pytestmark = pytest.mark.usefixtures("forget")
@@ -127,7 +127,7 @@ def test_an_adapter_is_trained_exported_and_trained_further(folder, encoder, tmp
         model.card["text"]["labels"] == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
         and str(model.format) == "label_listwise"
     )
-    assert read_card(tmp_path / "second").content["adapter"]["base"] == str(encoder)  # one adapter, not two
+    assert ModelFolder.find(tmp_path / "second").card.content["adapter"]["base"] == str(encoder)  # one adapter, not two
     ranker = open_model(trained("rank", first, "third"))
     assert ranker.card["text"]["labels"] == ["relevant", "not relevant"]
 

@@ -28,7 +28,6 @@ from lisax.weights.checkpoints import (
     RestoreCheckpointConfig,
     SaveCheckpointConfig,
     flatten,
-    read_card,
 )
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
@@ -47,7 +46,7 @@ def test_a_run_logs_its_metrics_and_describes_itself(whole):
     assert set(whole.metrics) == {"loss", "accuracy", "table_accuracy"}
     logged = [row for row in read_train_log(whole.model_dir) if row["kind"] == "train"]
     assert {"table_accuracy", "learning_rate", "tokens_per_second"} <= set(logged[-1])
-    card = read_card(whole.model_dir)
+    card = ModelFolder.find(whole.model_dir).card
     assert card["architecture"]["kind"] == "table_fusion"
     assert from_description(card["architecture"]) == MODEL
 

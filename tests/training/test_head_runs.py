@@ -24,7 +24,7 @@ from lisax.retrieval.dense_texts import Text
 from lisax.retrieval.passages import Passage as Unit
 from lisax.training.gin_files import bindings_of, configured, run_gin
 from lisax.training.inference import infer
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_model
 
 LABELS, ROOM, STEPS = list(Label), 48, 6
@@ -94,7 +94,7 @@ def trained(data, out, head, task, lengths, **values):
     )
     files = ["models/minilm.gin", f"models/{head}.gin"]
     result = run_gin([*files, "runs/finetune_encoder.gin"], [*of_task, *of_training])
-    assert np.isfinite(result.metrics["loss"]) and read_card(out)["vocabulary"]["file"] == "tokenizer.json"
+    assert np.isfinite(result.metrics["loss"]) and ModelFolder.find(out).card["vocabulary"]["file"] == "tokenizer.json"
     return files, of_task
 
 
@@ -123,7 +123,7 @@ def test_table_fusion(data, tmp_path):
     ends = [int(np.count_nonzero(row)) for row in inputs]
     assert [row[0] for row in inputs] == [2] * 3 and [row[end - 1] for row, end in zip(inputs, ends)] == [3] * 3
     assert [np.count_nonzero(row == 3) for row in inputs] == [2] * 3 and max(ends) == ROOM
-    assert read_card(tmp_path / "model")["text"]["pairs"] is True
+    assert ModelFolder.find(tmp_path / "model").card["text"]["pairs"] is True
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import small_tokenizers
 from checkpoint_files import in_memory
 
 from lisax import cli
+from lisax.devices.batching import padded
 from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage, read_examples, write_examples
 from lisax.formats.vocabulary import train_vocabulary
@@ -19,9 +20,10 @@ from lisax.predict.model import Model
 from lisax.records import Label
 from lisax.training.gin_files import bindings_of, configured, run_gin
 from lisax.training.inference import evaluate, infer
-from lisax.weights.checkpoints import flatten, read_card
+from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.architecture import shapes_of_model
 from lisax.weights.interop.huggingface import write_huggingface
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 LABELS = list(Label)
@@ -111,7 +113,7 @@ def trained(data, tmp_path_factory):
 
 def test_it_learns(trained):
     assert set(trained.metrics) == {"loss", "accuracy"} and trained.metrics["accuracy"] > 0.9
-    card = read_card(trained.model_dir)
+    card = ModelFolder.find(trained.model_dir).card
     assert card["architecture"]["kind"] == "pair" and card["architecture"]["backbone"]["kind"] == "encoder"
     assert card["text"]["labels"] == [label.value for label in LABELS] and card["text"]["family"] == "label_listwise"
     assert card["vocabulary"]["file"] == "tokenizer.json"
@@ -172,17 +174,26 @@ def test_on_a_t5(data, tmp_path, monkeypatch):
     assert model.vocabulary.path.name == "spiece.model"
 
 
-def test_export_keeps_the_tokenizer(trained, data, tmp_path):
-    assert cli.main(["export", "--model", str(trained.model_dir), "--out", str(tmp_path / "bundle")]) == 0
-    assert sorted(path.name for path in (tmp_path / "bundle").iterdir()) == [
-        "model.json",
-        "model.safetensors",
-        "tokenizer.json",
-    ]
-    some = examples(1, 5)
-    np.testing.assert_allclose(
-        Model.open(tmp_path / "bundle").probabilities(some), Model.open(trained.model_dir).probabilities(some)
-    )
+def test_export_keeps_the_tokenizer_and_writes_a_graph_for_onnxruntime(trained, data, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+    out = ["--out", str(tmp_path / "bundle"), "--format", "onnx"]
+    assert cli.main(["export", "--model", str(trained.model_dir), *out]) == 0
+    bundle = ["model.json", "model.safetensors", "scorer.onnx", "scorer.onnx.data", "tokenizer.json"]
+    assert sorted(path.name for path in (tmp_path / "bundle").iterdir()) == bundle
+    some, model = examples(1, 5), Model.open(trained.model_dir, backend="jax")
+    expected = model.probabilities(some)
+    np.testing.assert_allclose(Model.open(tmp_path / "bundle", backend="jax").probabilities(some), expected)
+    pairs = (model.format.pair(example, preset=model.preset) for example in some)
+    ids = [model.vocabulary.encode_pair(*pair, model.max_tokens).ids for pair in pairs]
+    session = onnxruntime.InferenceSession(tmp_path / "bundle/scorer.onnx", providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {"tokens": padded(ids, len(ids), max(map(len, ids)))})
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_a_pair_scorer_has_no_stablehlo_program(trained, tmp_path, capsys):
+    out = ["--out", str(tmp_path / "bundle"), "--format", "stablehlo"]
+    assert cli.main(["export", "--model", str(trained.model_dir), *out]) == 1
+    assert "a pair scorer is exported as ONNX only" in capsys.readouterr().err and not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("program", ["train", "score"])

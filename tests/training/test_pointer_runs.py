@@ -23,7 +23,6 @@ from lisax.weights.checkpoints import (
     RestoreCheckpointConfig,
     SaveCheckpointConfig,
     flatten,
-    read_card,
 )
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.train_state import TrainState
@@ -48,7 +47,7 @@ def test_a_toy_task_is_learned(learned):
     assert (
         learned.metrics["loss"] < 0.1 and min(learned.metrics[name] for name in ("recall", "accuracy", "score")) > 0.95
     )
-    assert from_description(read_card(learned.model_dir)["architecture"]) == MODEL
+    assert from_description(ModelFolder.find(learned.model_dir).card["architecture"]) == MODEL
 
 
 def test_training_ends_when_it_does_not_become_better(tmp_path, capfd):

@@ -36,10 +36,10 @@ from lisax.weights.checkpoints import (
     RestoreCheckpointConfig,
     SaveCheckpointConfig,
     flatten,
-    read_card,
 )
 from lisax.weights.interop.convert import opened
 from lisax.weights.interop.pieces import shapes_of
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 from lisax.weights.train_state import TrainState
 
@@ -141,7 +141,7 @@ def test_the_bundle_scores_the_same(run, tmp_path):
     _, model = run
     expected = relevance(model)
     assert cli.main(["export", "--model", str(model), "--out", str(tmp_path / "bundle")]) == 0
-    assert read_card(tmp_path / "bundle")["architecture"]["scan_layers"] is False
+    assert ModelFolder.find(tmp_path / "bundle").card["architecture"]["scan_layers"] is False
     np.testing.assert_allclose(relevance(tmp_path / "bundle"), expected, atol=1e-5)
 
 
@@ -161,10 +161,10 @@ def test_training_goes_on_in_the_folder_of_a_run_without_model_json(tmp_path, ca
             path.unlink()
     assert train(config(tmp_path / "theirs", 4, **fields)).step == 4
     assert "has no model.json, as T5X leaves it" in capfd.readouterr().err
-    assert read_card(checkpoint)["step"] == 3
+    assert ModelFolder.find(checkpoint).card["step"] == 3
     assert (
-        read_card(checkpoint)["training"] | {"first_step": 3, "slots_first_step": 0}
-        == read_card(checkpoint)["training"]
+        ModelFolder.find(checkpoint).card["training"] | {"first_step": 3, "slots_first_step": 0}
+        == ModelFolder.find(checkpoint).card["training"]
     )
     assert load_parameters(checkpoint).keys() == {"token_embedder", "encoder", "decoder"}
     with pytest.raises(Exception, match="are not those of the model"):

@@ -23,11 +23,11 @@ from lisax.weights.checkpoints import (
     best_checkpoint,
     complete_steps,
     flatten,
-    read_card,
     read_metrics,
     resolve_checkpoint,
     write_chosen,
 )
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 HERE = Path(__file__).parent
@@ -52,7 +52,7 @@ def test_a_run_learns_logs_and_saves(whole):
     assert set(whole.metrics) == {"loss", "accuracy", "sequence_accuracy"}
     assert whole.best is None and whole.checkpoint == whole.latest
     assert list((whole.model_dir / "train").glob("events.out.tfevents.*"))
-    card = read_card(whole.model_dir)
+    card = ModelFolder.find(whole.model_dir).card
     assert card["step"] == 10 and card["architecture"]["emb_dim"] == 16
     assert card["optimizer"]["name"] == "Adafactor"
     assert "examples_per_second" not in read_train_log(whole.model_dir)[0]  # the step that was compiled
@@ -130,7 +130,7 @@ def test_initial_checkpoint_gives_step_and_slots(whole, tmp_path, capfd):
     result = train(config(tmp_path, 12, checkpoint=_restoring(whole.model_dir)))
     assert "starts at step 10" in capfd.readouterr().err
     assert [step for step, _ in curve(tmp_path)] == [11, 12]
-    assert read_card(result.latest)["training"]["slots_first_step"] == 0
+    assert ModelFolder.find(result.latest).card["training"]["slots_first_step"] == 0
     # Its own checkpoint is continued, not the initial one; the data goes on from where this run began it.
     train(config(tmp_path, 13, checkpoint=_restoring("/nowhere")))
     again = tmp_path / "again"
@@ -142,14 +142,14 @@ def test_initial_checkpoint_with_fresh_slots_and_relative_steps(whole, tmp_path)
     restore = _restoring(whole.latest / "state", restore_optimizer=False)
     result = train(config(tmp_path, None, relative_steps=2, checkpoint=restore))
     assert result.step == 12
-    assert read_card(tmp_path)["training"]["slots_first_step"] == 10
+    assert ModelFolder.find(tmp_path).card["training"]["slots_first_step"] == 10
 
 
 def test_initial_checkpoint_as_step_zero(whole, tmp_path):
     restore = _restoring(whole.latest, restore_step=False, restore_optimizer=False)
     result = train(config(tmp_path, 2, checkpoint=restore))
     assert result.step == 2
-    assert read_card(tmp_path)["training"]["slots_first_step"] == 0
+    assert ModelFolder.find(tmp_path).card["training"]["slots_first_step"] == 0
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,10 @@ from lisax.records import Label
 from lisax.scoring.backends import JAX
 from lisax.training.gin_files import configured, run_gin
 from lisax.weights import sharing
-from lisax.weights.checkpoints import flatten, read_card
+from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import shapes_of
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 from tests.training import test_pair_runs as pair_runs
 from tests.training.test_pair_runs import FILES, bindings, examples
@@ -59,7 +60,7 @@ def test_it_is_saved_alone(trained, data):
     assert {name.rpartition("/")[2] for name in saved} == {"lora_a", "lora_b", "kernel", "bias"}
     assert saved["encoder/layers_1/mlp/wi/lora_a"] == (32, 4) and saved["encoder/layers_1/mlp/wi/lora_b"] == (4, 48)
     assert "token_embedder/embedding" not in saved
-    described = read_card(trained.model_dir)["adapter"]
+    described = ModelFolder.find(trained.model_dir).card["adapter"]
     assert (described["rank"], described["base"]) == (4, str(data / "hf")) and len(described["base_sha256"]) == 64
 
 
@@ -123,11 +124,13 @@ def test_another_training_starts_from_it(trained, data, tmp_path):
     one, other = flatten(load_parameters(trained.model_dir)), flatten(load_parameters(on_top.model_dir))
     for name in one:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
-    described, first = read_card(on_top.model_dir), read_card(trained.model_dir)
+    described, first = ModelFolder.find(on_top.model_dir).card, ModelFolder.find(trained.model_dir).card
     assert described["adapter"] == first["adapter"]  # it is that adapter, further trained, and not one beside it
     assert described["training"]["first_step"] == first["step"]
     ranked_otherwise = train(tmp_path / "third", data, "lora.Lora.rank = 2", **values, LEARNING_RATE=0.0)
-    assert read_card(ranked_otherwise.model_dir)["adapter"]["base"] == str(open_checkpoint(trained.model_dir).folder)
+    assert ModelFolder.find(ranked_otherwise.model_dir).card["adapter"]["base"] == str(
+        open_checkpoint(trained.model_dir).folder
+    )
     other = flatten(load_parameters(ranked_otherwise.model_dir))
     for name in one:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)

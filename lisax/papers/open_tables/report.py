@@ -27,7 +27,7 @@ from lisax.report.text_table import text_table
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import as_found, read_run
 from lisax.sampling import table_examples
-from lisax.weights.checkpoints import read_card
+from lisax.weights.model_folder import ModelFolder
 
 CLAIMS_SHOWN, ROWS_SHOWN, MARKED_ROWS = 400, 30, 2
 STRATEGIES = {
@@ -117,7 +117,7 @@ def _figures(run: OpenTables) -> dict:
 
 def _calibration(run: OpenTables, model: str, claims: Mapping[str, Claim]) -> dict:
     """`calibrating.figures` of a model's verdicts."""
-    fitted = read_card(run.model_dir(model)).calibration
+    fitted = ModelFolder.find(run.model_dir(model)).card.calibration
     made = {i: found.verdict for i, found in run.verdicts(model).items()}
     plain = calibrating.before(made, fitted, LABELS[:2] if is_fusion(model) else LABELS)
     return calibrating.figures(fitted, claims, plain, made)

@@ -8,11 +8,12 @@ import pytest
 from checkpoint_files import T5_1_0, T5_1_1, in_memory, random_parameters, slots_of, small_vocabulary
 
 from lisax import cli
-from lisax.weights.checkpoints import flatten, read_card
+from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.safetensors_files import stored_arrays
 from lisax.weights.interop.t5x_native import write_native
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 MODELS = {"t5_1_1": T5_1_1, "t5_1_0": T5_1_0}
@@ -46,7 +47,7 @@ def test_native_to_ours_and_back(tmp_path, name, capsys):
         assert checkpoint.step == 7
         _assert_same(dict(checkpoint.read(checkpoint.parameters)), parameters)
         _assert_same(dict(checkpoint.read(checkpoint.slots)), slots_of(parameters))
-    card = read_card(tmp_path / "ours")
+    card = ModelFolder.find(tmp_path / "ours").card
     assert card["architecture"]["num_encoder_layers"] == 3 and card["step"] == 7
     assert card["architecture"]["logits_via_embedding"] == MODELS[name].logits_via_embedding
 
@@ -59,7 +60,9 @@ def test_ours_to_hugging_face_and_back(tmp_path, name):
         assert cli.main(["checkpoint", "export", f"{tmp_path / source}", *made]) == 0
     for path in ("theirs", "back"):
         _assert_same(flatten(load_parameters(tmp_path / path)), random_parameters(MODELS[name]))
-    assert read_card(tmp_path / "back")["architecture"]["mlp_activations"] == list(MODELS[name].mlp_activations)
+    assert ModelFolder.find(tmp_path / "back").card["architecture"]["mlp_activations"] == list(
+        MODELS[name].mlp_activations
+    )
 
 
 def test_shards(tmp_path):
@@ -91,7 +94,7 @@ def test_architecture_of_a_gin_file(tmp_path, capsys):
     fields = ("vocab_size", "emb_dim", "num_heads", "head_dim", "mlp_dim", "num_encoder_layers", "num_decoder_layers")
     bindings = [flag for name in fields for flag in ("--gin_bindings", f"T5Config.{name} = {getattr(T5_1_1, name)}")]
     assert cli.main([*import_, *bindings, "--gin_bindings", "T5Config.mlp_activations = ('silu', 'linear')"]) == 0
-    assert read_card(tmp_path / "ours")["architecture"]["mlp_activations"] == ["silu", "linear"]
+    assert ModelFolder.find(tmp_path / "ours").card["architecture"]["mlp_activations"] == ["silu", "linear"]
 
 
 def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
@@ -107,11 +110,11 @@ def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
     assert cli.main(["checkpoint", "export", f"{tmp_path}/ours", *theirs]) == 0
     export[2] = str(tmp_path / "theirs")
     assert cli.main(export) == 0
-    card = read_card(tmp_path / "bundle")
+    card = ModelFolder.find(tmp_path / "bundle").card
     _assert_same(flatten(load_parameters(tmp_path / "bundle")), random_parameters(config))
     assert (tmp_path / "bundle" / "spiece.model").read_bytes() == vocabulary.read_bytes()
     assert card["architecture"]["vocab_size"] == 160
-    assert card["vocabulary"] == read_card(tmp_path / "ours")["vocabulary"]
+    assert card["vocabulary"] == ModelFolder.find(tmp_path / "ours").card["vocabulary"]
 
 
 def test_nothing_is_overwritten(tmp_path, capsys):
