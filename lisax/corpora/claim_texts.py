@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from lisax.corpora.dataset import SPLITS, Dataset
-from lisax.corpora.page_files import split_sentences
 from lisax.corpora.reading import (
     LABEL_NAMES,
     Row,
@@ -36,6 +35,7 @@ from lisax.documents.csv_tables import rows_of
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
 from lisax.records import Claim, Document, Label, Sentence
+from lisax.text.sentences import split_sentences
 
 Record = TypeVar("Record")
 

@@ -27,18 +27,11 @@ from lisax.errors import DataError
 from lisax.files.reading import read_file
 from lisax.records import Document, Sentence, check_id
 from lisax.text import titles
+from lisax.text.sentences import paragraphs, split_sentences
 
 TEXT, MARKDOWN, HTML = {".txt"}, {".md", ".markdown"}, table_files.HTML
 LARGEST = 1 << 24  # bytes of a page
 
-# A full stop after these does not end a sentence.
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"'“‘])(?:[A-Z]|e\.g|i\.e|U\.S|U\.K|(?i:mr|mrs|ms|dr|prof|st|mt|ft|sr|jr|lt|col|gen|capt|rev|hon|vs|no|"
-    r"vol|pp|ca|approx))\.$"
-)
-_LONGEST = len(" approx.") + 1  # one more than the longest, so that `^` is the start of the sentence
-# Possessive, and only where a run of marks begins: nothing is looked at twice.
-_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s++[\"'“‘(\[]*+[A-Z0-9\u00c0-\u024f])")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _QUOTED = re.compile(r"^\s*>\s?")
@@ -128,47 +121,11 @@ def read_page(path: Path, name: str, watch: Watch) -> Document:
             ) from None
         if guessed is not None:
             watch.warn(f"pages that are not UTF-8 (read as {guessed})", path)
-        title, blocks = _read_markdown(text) if suffix in MARKDOWN else ("", _paragraphs(text.splitlines()))
+        title, blocks = _read_markdown(text) if suffix in MARKDOWN else ("", paragraphs(text.splitlines()))
     page = check_id(titles.page_id(name.removesuffix(path.suffix)), path=path)
     sentences = [sentence for block in blocks for sentence in split_sentences(titles.one_line(block))]
     title = titles.one_line(title) or titles.one_line(path.stem.replace("_", " "))
     return Document(page, title, tuple(Sentence(page, number, text) for number, text in enumerate(sentences)))
-
-
-def split_sentences(text: str) -> list[str]:
-    """The sentences of a paragraph, in order.
-
-    >>> split_sentences("Dr. Velin was born in Tarn. She sang.")
-    ['Dr. Velin was born in Tarn.', 'She sang.']
-    """
-    found, start = [], 0
-    for match in _END.finditer(text):
-        if match[0] == "." and _ABBREVIATION.search(text[max(start, match.end() - _LONGEST) : match.end()]):
-            continue
-        found.append(text[start : match.end()].strip())
-        start = match.end()
-    return [sentence for sentence in (*found, text[start:].strip()) if sentence]
-
-
-def split_paragraphs(text: str) -> list[str]:
-    """The sentences of a text whose paragraphs are separated by blank lines, in order.
-
-    >>> split_paragraphs("Velin was born\\nin Tarn. She sang.\\n\\nHer sister too")
-    ['Velin was born in Tarn.', 'She sang.', 'Her sister too']
-    """
-    blocks = _paragraphs(text.splitlines())
-    return [sentence for block in blocks for sentence in split_sentences(titles.one_line(block))]
-
-
-def _paragraphs(lines: list[str]) -> Iterator[str]:
-    """Runs of lines between blank lines."""
-    block: list[str] = []
-    for line in [*lines, ""]:
-        if line.strip():
-            block.append(line)
-        elif block:
-            yield "\n".join(block)
-            block = []
 
 
 def _read_markdown(text: str) -> tuple[str, list[str]]:

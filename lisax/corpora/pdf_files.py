@@ -7,11 +7,11 @@ import re
 import time
 from pathlib import Path
 
-from lisax.corpora.page_files import split_sentences
 from lisax.corpora.reading import Watch
 from lisax.errors import DataError, LisaxError
 from lisax.records import Document, Sentence, check_id
 from lisax.text import titles
+from lisax.text.sentences import split_sentences
 
 SECONDS = 30  # of the processor, after which no further page of a file is begun
 PAGES, CHARACTERS = 1_000, 4 << 20

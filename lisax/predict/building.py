@@ -26,6 +26,7 @@ from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import DenseIndex
 from lisax.retrieval.folder import VERSION, open_component, read_components
 from lisax.text import titles
+from lisax.text.sentences import split_sentences
 
 KINDS = ("documents", "mixed", "cells", "tables")
 RECORDS = Path("records")  # the file name in errors about records
@@ -245,7 +246,7 @@ def _record(record: Any, number: int) -> Document | Table | Graph:
     if "text" not in row:
         raise read.error("text", "expected `text` or `sentences` (a page), `rows` (a table) or `edges` (a graph)")
     page, original = read.id()
-    sentences = page_files.split_sentences(titles.one_line(read.get("text", str)))
+    sentences = split_sentences(titles.one_line(read.get("text", str)))
     title = titles.one_line(read.get("title", str, "")) or titles.id_to_title(page)
     made = tuple(Sentence(page, place, text) for place, text in enumerate(sentences))
     return Document(page, title, made, original_id=None if original == page else str(original))

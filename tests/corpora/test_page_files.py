@@ -18,22 +18,6 @@ def texts(page):
     return [sentence.text for sentence in page.sentences]
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("Tarn is a town. It has an inn.", ["Tarn is a town.", "It has an inn."]),
-        ("Dr. J. Velin left the U.S. in 1950. She sang!", ["Dr. J. Velin left the U.S. in 1950.", "She sang!"]),
-        ('She said "No." Then she left. 3 came.', ['She said "No."', "Then she left.", "3 came."]),
-        ("It is 3.5 m wide, e.g. Here it is.", ["It is 3.5 m wide, e.g. Here it is."]),
-        ("a list, i.e. one. two", ["a list, i.e. one. two"]),
-        ("What? Élan came.", ["What?", "Élan came."]),
-        ("", []),
-    ],
-)
-def test_sentences(text, sentences):
-    assert page_files.split_sentences(text) == sentences
-
-
 def test_text_markdown_and_html(tmp_path):
     (tmp_path / "towns").mkdir()
     (tmp_path / "towns" / "Old Tarn.txt").write_text(
