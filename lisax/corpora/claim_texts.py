@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from lisax.corpora.csv_tables import rows_of
 from lisax.corpora.dataset import SPLITS, Dataset
 from lisax.corpora.reading import (
     LABEL_NAMES,
@@ -32,6 +31,7 @@ from lisax.corpora.reading import (
     told,
     unique_documents,
 )
+from lisax.documents.csv_tables import rows_of
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
 from lisax.records import Claim, Document, Label, Sentence

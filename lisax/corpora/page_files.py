@@ -18,13 +18,15 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
-from lisax.corpora import encodings, html_tables, table_files, titles
+from lisax.corpora import table_files
 from lisax.corpora.dataset import TableDataset
-from lisax.corpora.grid import Place
 from lisax.corpora.reading import Watch, told, unique_documents
+from lisax.documents import encodings, html_tables
+from lisax.documents.grid import Place
 from lisax.errors import DataError
 from lisax.files.reading import read_file
 from lisax.records import Document, Sentence, check_id
+from lisax.text import titles
 from lisax.text.sentences import paragraphs, split_sentences
 
 TEXT, MARKDOWN, HTML = {".txt"}, {".md", ".markdown"}, table_files.HTML

@@ -7,10 +7,10 @@ import re
 import time
 from pathlib import Path
 
-from lisax.corpora import titles
 from lisax.corpora.reading import Watch
 from lisax.errors import DataError, LisaxError
 from lisax.records import Document, Sentence, check_id
+from lisax.text import titles
 from lisax.text.sentences import split_sentences
 
 SECONDS = 30  # of the processor, after which no further page of a file is begun

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from lisax.corpora import titles
 from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
 from lisax.files.writing import write_json_lines
 from lisax.records import Claim, Document, Graph, Operation, Question, Sentence, Table, is_cell
+from lisax.text import titles
 
 
 def _own(record_id: str, original: int | str) -> int | str | None:

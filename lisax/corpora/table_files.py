@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import csv_tables, html_tables
 from lisax.corpora.dataset import TableDataset
-from lisax.corpora.grid import LIMITS, Place, TableLimits
 from lisax.corpora.reading import Watch, told, unique_documents
+from lisax.documents import csv_tables, html_tables
+from lisax.documents.grid import LIMITS, Place, TableLimits
 from lisax.errors import DataError
 from lisax.records import Table
 

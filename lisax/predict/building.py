@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lisax import __version__
-from lisax.corpora import fever, open_folder, page_files, plain, table_files, titles
-from lisax.corpora.csv_tables import read_table
-from lisax.corpora.grid import Place
+from lisax.corpora import fever, open_folder, page_files, plain, table_files
 from lisax.corpora.reading import Row, Watch
+from lisax.documents.csv_tables import read_table
+from lisax.documents.grid import Place
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import cache_folder
 from lisax.files.reading import read_json_lines
@@ -25,6 +25,7 @@ from lisax.retrieval import documents, mixed, table_text, tables
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import DenseIndex
 from lisax.retrieval.folder import VERSION, open_component, read_components
+from lisax.text import titles
 from lisax.text.sentences import split_sentences
 
 KINDS = ("documents", "mixed", "cells", "tables")

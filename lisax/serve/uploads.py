@@ -20,14 +20,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lisax.corpora import csv_tables, html_tables, page_files, pdf_files, plain, titles
-from lisax.corpora.grid import Place, TableLimits
+from lisax.corpora import page_files, pdf_files, plain
 from lisax.corpora.page_files import MARKDOWN, TEXT
 from lisax.corpora.reading import Watch
 from lisax.corpora.table_files import CSV, HTML
+from lisax.documents import csv_tables, html_tables
+from lisax.documents.grid import Place, TableLimits
 from lisax.errors import DataError, LisaxError
 from lisax.records import Document, Table
 from lisax.serve.limits import Limits
+from lisax.text import titles
 
 PDF = frozenset({".pdf"})
 TAKEN = sorted(CSV | HTML | TEXT | MARKDOWN | PDF)

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.corpora import csv_tables, html_tables, open_folder
+from lisax.corpora import open_folder
 from lisax.corpora.check import check
-from lisax.corpora.grid import Place, TableLimits
 from lisax.corpora.reading import Watch
 from lisax.corpora.table_files import TableFolder
+from lisax.documents import csv_tables, html_tables
+from lisax.documents.grid import Place, TableLimits
 from lisax.errors import DataError
 from lisax.records import Table
 

@@ -10,7 +10,7 @@ import pytest
 from markup import Page as Markup
 from small_page import Browser, open_page, shown, words
 
-from lisax.corpora.grid import make_table
+from lisax.documents.grid import make_table
 from lisax.errors import DataError, LisaxError
 from lisax.records import Table
 from lisax.retrieval import table_text
@@ -266,7 +266,7 @@ def test_files_may_take_longer_than_answers(tmp_path, index, made, monkeypatch):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp037"])
 def test_a_page_of_too_many_cells_is_not_even_parsed(tmp_path, monkeypatch, encoding):
-    monkeypatch.setattr("lisax.corpora.html_tables.parse", lambda *_: pytest.fail("parsed"))
+    monkeypatch.setattr("lisax.documents.html_tables.parse", lambda *_: pytest.fail("parsed"))
     for text in ("<TABLE><td>" * 2_001, "<table>" + "<Td>" * 500_001):
         content = (b"<meta charset=cp037>" if encoding == "cp037" else b"") + text.encode(encoding)
         (tmp_path / "0.html").write_bytes(content)
@@ -278,7 +278,7 @@ def test_small_pages_cannot_claim_much(tmp_path, monkeypatch):
     """Tables are counted as they come, and a page's title, which they all have, is cut."""
     made = []
     monkeypatch.setattr(
-        "lisax.corpora.html_tables.make_table",
+        "lisax.documents.html_tables.make_table",
         lambda *given, **named: made.append(make_table(*given, **named)) or made[-1],
     )
 

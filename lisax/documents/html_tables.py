@@ -18,8 +18,8 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-from lisax.corpora.encodings import guess, marked
-from lisax.corpora.grid import LIMITS, Place, join_names, make_table
+from lisax.documents.encodings import guess, marked
+from lisax.documents.grid import LIMITS, Place, join_names, make_table
 from lisax.files.reading import read_file
 from lisax.records import Table
 

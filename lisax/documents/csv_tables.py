@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lisax.corpora import encodings
-from lisax.corpora.grid import Place, make_table, within_limits
+from lisax.documents import encodings
+from lisax.documents.grid import Place, make_table, within_limits
 from lisax.errors import DataError
 from lisax.records import Table
 

@@ -1,0 +1,1 @@
+"""Files of every type as documents: blocks of text and tables, each with its place."""
