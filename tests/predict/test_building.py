@@ -45,7 +45,7 @@ def test_a_damaged_index_in_the_cache_is_built_again(tmp_path):
     pages = write_pages(tmp_path / "pages")
     first = build_index(pages)
     next(
-        path for path in first.folder.rglob("*") if path.is_file() and path.name != "meta.json" and path.stat().st_size
+        path for path in first.folder.rglob("*") if path.is_file() and path.suffix != ".json" and path.stat().st_size
     ).unlink()
     assert not build_index(pages).reused and build_index(pages).reused
 
@@ -82,11 +82,11 @@ def test_another_process_may_be_faster(tmp_path, monkeypatch):
     ("records", "kind", "units"),
     [
         ([PAGE], "documents", {"Tarn_0", "Tarn_1"}),
-        ([TABLE], "mixed", {"t#r0"}),
+        ([TABLE], "whole", {"t#r0"}),
         ([GRAPH], "mixed", {"g#e0"}),
-        ([PAGE, TABLE, GRAPH], "mixed", {"Tarn_0", "Tarn_1", "t#r0", "g#e0"}),
+        ([PAGE, TABLE, GRAPH], "whole", {"Tarn_0", "Tarn_1", "t#r0", "g#e0"}),
         ([{"title": "Tarn town", "text": "Tarn is a town. It has an inn."}], "documents", {"Tarn_town_0", "Tarn_town_1"}),
-        ([Document("P", "Tarn", (Sentence("P", 0, "Tarn is."),)), Table("t", "", ("a",), (("Tarn",),))], "mixed", {"P_0", "t#r0"}),
+        ([Document("P", "Tarn", (Sentence("P", 0, "Tarn is."),)), Table("t", "", ("a",), (("Tarn",),))], "whole", {"P_0", "t#r0"}),
         ([Graph("g", "Tarn", (("is", "a town"),))], "mixed", {"g#e0"}),
         (iter([PAGE]), "documents", {"Tarn_0", "Tarn_1"}),
     ],
@@ -151,7 +151,7 @@ def test_a_folder_of_ones_own_choice(tmp_path):
         ("odd.jsonl", None, "odd.jsonl:1: not valid JSON"),
         ([], None, "nothing to index: the list of records has no page"),
         ([PAGE], "cells", "has no table"),
-        ([PAGE], "other", "expected an index kind of documents, mixed"),
+        ([PAGE], "other", "expected an index kind of documents, whole, mixed"),
         ([{"title": "x"}], None, "records:1: field 'text'"),
         ([PAGE, {"id": "b", "sentences": [1]}], None, r"records:2: field 'sentences\[0\]'"),
         ([{**TABLE, "rows": [["a"]]}], None, r"records:1: field 'rows\[0\]': expected 2 cells"),
