@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +20,12 @@ from lisax.errors import DataError, LisaxError
 from lisax.files.places import cache_folder
 from lisax.files.reading import read_json_lines
 from lisax.records import Document, Graph, Sentence, Table
-from lisax.retrieval import documents, mixed, table_text, tables
+from lisax.retrieval import documents, mixed, table_store, table_text, tables
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import DenseIndex
 from lisax.retrieval.folder import VERSION, open_component, read_components
 from lisax.text import titles
+from lisax.text.languages import AUTO, ENGLISH, check_language, detect
 from lisax.text.sentences import split_sentences
 
 KINDS = ("documents", "mixed", "cells", "tables")
@@ -66,6 +67,7 @@ def build_index(
     out: str | os.PathLike | None = None,
     kind: str | None = None,
     vectors: str | os.PathLike | None = None,
+    language: str = ENGLISH,
 ) -> Built:
     """See `Index.build`. Raises LisaxError where the corpus is empty, or has nothing that the kind indexes."""
     if kind is not None and kind not in KINDS:
@@ -73,12 +75,12 @@ def build_index(
     corpus = open_corpus(source)
     kind = kind or corpus.default_kind
     if vectors is None:
-        return _built(corpus, kind, out)
+        return _built(corpus, kind, out, language)
     if kind == "cells":
         raise LisaxError("an index of cells has no vectors: leave them out, or choose another kind")
     from lisax.predict.retriever import add_vectors, open_encoder
 
-    built = _built(corpus, kind, out, os.fspath(vectors))
+    built = _built(corpus, kind, out, language, os.fspath(vectors))
     if out is not None or not _has_vectors(built.folder):
         add_vectors(built.folder, open_encoder(vectors))
     return built
@@ -92,19 +94,22 @@ def _has_vectors(folder: Path) -> bool:
     return True
 
 
-def _built(corpus: Corpus, kind: str, out: str | os.PathLike | None, *vectors: str) -> Built:
+def _built(corpus: Corpus, kind: str, out: str | os.PathLike | None, language: str, *vectors: str) -> Built:
     """The index of a corpus, without vectors if it is new. In the cache, indexes with other `vectors` are separate."""
+    language = detect(_texts(corpus)) if language == AUTO else check_language(language)
     if out is not None:
-        _build(corpus, kind, Path(out), *vectors)
+        _build(corpus, kind, Path(out), language, *vectors)
         return Built(Path(out), kind, False)
-    settings = json.dumps([__version__, VERSION, kind, *vectors])
+    settings = json.dumps(
+        [__version__, VERSION, kind, *vectors, *([] if language == ENGLISH else [{"language": language}])]
+    )
     digest = hashlib.sha256(f"{settings}{corpus.digest()}".encode()).hexdigest()
     folder = cache_folder() / "indexes" / f"{kind}-{digest[:20]}"
     if _is_whole(folder):
         return Built(folder, kind, True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".building-", dir=folder.parent) as scratch:
-        _build(corpus, kind, Path(scratch) / "index", *vectors)
+        _build(corpus, kind, Path(scratch) / "index", language, *vectors)
         shutil.rmtree(folder, ignore_errors=True)  # a damaged index
         try:
             (Path(scratch) / "index").rename(folder)
@@ -123,19 +128,26 @@ def _is_whole(folder: Path) -> bool:
     return True
 
 
-def _build(corpus: Corpus, kind: str, out: Path, *vectors: str) -> None:
+def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -> None:
     what = {"documents": "page", "cells": "table", "tables": "table", "mixed": "page, table or graph"}[kind]
     streams = {"documents": [corpus.documents], "mixed": [corpus.documents, corpus.tables, corpus.graphs]}
     if not any(_any(read()) for read in streams.get(kind, [corpus.tables])):
         raise LisaxError(f"there is nothing to index: {corpus.name} has no {what}")
     if kind == "documents":
-        documents.build_index(corpus.documents(), out)
+        documents.build_index(corpus.documents(), out, language=language)
     elif kind == "cells":
         tables.build_index(corpus.tables(), out, tables.Strategy.ENTITY_CHAR_23)
     elif kind == "tables":
-        table_text.build_index(corpus.tables(), out, **(table_text.BESIDE_VECTORS if vectors else {}))
+        settings = table_text.BESIDE_VECTORS if vectors else {}
+        table_text.build_index(corpus.tables(), out, language=language, **settings)
     else:
-        mixed.build_index(passages_of(corpus), out)
+        mixed.build_index(passages_of(corpus), out, language=language)
+
+
+def _texts(corpus: Corpus) -> Iterator[str]:
+    """The texts that are to be indexed, one at a time."""
+    yield from map(documents.indexed_text, corpus.documents())
+    yield from map(table_store.indexed_text, corpus.tables())
 
 
 def _any(records: Iterable[Any]) -> bool:

@@ -89,6 +89,7 @@ class Index(Protocol):
         *,
         kind: str | None = None,
         vectors: str | os.PathLike | None = None,
+        language: str = "english",
     ) -> Index:
         """Builds an index of a corpus and opens it.
 
@@ -104,11 +105,14 @@ class Index(Protocol):
         `vectors`: a model that encodes the indexed texts, so that they are searched by BM25 and vectors together:
         `minilm`, hf:OWNER/NAME@REVISION, or the folder of an encoder. An interrupted encoding resumes.
 
+        `language`: the language whose words are stemmed, such as `german`; `auto` detects the language of the
+        first texts. The index keeps it. An index of cells does not stem.
+
         Raises LisaxError, or DataError with file and line, for an empty or invalid corpus and for one that has nothing
         that the kind indexes."""
         from lisax.predict.building import build_index
 
-        return open_index(build_index(source, out, kind, vectors).folder)
+        return open_index(build_index(source, out, kind, vectors, language).folder)
 
 
 def open_index(folder: str | os.PathLike) -> Index:

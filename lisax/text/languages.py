@@ -21,7 +21,7 @@ ENGLISH, AUTO = "english", "auto"
 _OLDER = {"porter", "dutch_porter"}  # earlier stemmers of languages that have another one
 # The article or pronoun before an apostrophe: `l'homme`, `dell'arte`.
 _ELISION = re.compile(
-    r"(?:[ldjmnstc]|qu|lorsqu|puisqu|quoiqu|un|all|dall|dell|nell|sull|quest|gl)['’](?=\w{2})", re.IGNORECASE
+    r"\A(?:[ldjmnstc]|qu|lorsqu|puisqu|quoiqu|un|all|dall|dell|nell|sull|quest|gl)['’](?=\w{2})", re.IGNORECASE
 )
 _ELIDING = {"french", "italian", "catalan"}
 # Frequent words that few other languages have, and that English does not have.
