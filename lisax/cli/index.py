@@ -7,8 +7,10 @@ lisax index mixed --corpus DIR --out INDEX --vectors minilm
 
 from __future__ import annotations
 
+import itertools
 import time
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import click
 
@@ -21,6 +23,14 @@ K1 = Annotated[float | None, Option("BM25's k1.", default="0.6")]
 B = Annotated[float | None, Option("BM25's b.", default="0.5")]
 TablesK1 = Annotated[float | None, Option("BM25's k1.", default="1.2, with --vectors 0.3")]
 TablesB = Annotated[float | None, Option("BM25's b.", default="0.75, with --vectors 0.9")]
+Language = Annotated[
+    str | None,
+    Option(
+        "Language whose words are stemmed, such as german; auto detects the language of the first texts.",
+        "NAME",
+        default="english",
+    ),
+]
 Source = Literal["text", "tables", "graphs"]
 Vectors = Annotated[
     Local | None,
@@ -41,6 +51,7 @@ def build(
     *,
     out: Out,
     vectors: Vectors = None,
+    language: Language = None,
     strict: Strict = False,
 ) -> None:
     """Index the text and the tables of documents, for claims and questions.
@@ -50,7 +61,7 @@ def build(
     from lisax.predict.building import build_index
 
     started = time.monotonic()
-    _tell_files(build_index(corpus, out, vectors=vectors, strict=strict), started)
+    _tell_files(build_index(corpus, out, vectors=vectors, language=language or "english", strict=strict), started)
 
 
 def add(
@@ -80,6 +91,7 @@ def documents(
     ] = None,
     k1: K1 = None,
     b: B = None,
+    language: Language = None,
     add: Annotated[bool, Option("Add the corpus's documents to all existing parts of the index.")] = False,
     vectors: Vectors = None,
 ) -> None:
@@ -95,7 +107,7 @@ def documents(
         raise click.UsageError("--add adds to all parts that the index has: leave --only out")
     if vectors is not None and only is not None:
         raise click.UsageError("--vectors encodes the pages: leave --only out")
-    settings, encoder = _bm25_settings(k1, b, add), _encoder(vectors, out, add)
+    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
     pages, started = counted(open_folder(corpus).documents(), "documents"), time.monotonic()
     if add:
         index = add_documents(pages, out)
@@ -111,6 +123,7 @@ def tables(
     out: Out,
     k1: TablesK1 = None,
     b: TablesB = None,
+    language: Language = None,
     add: Annotated[bool, Option("Add the corpus's tables to the index.")] = False,
     vectors: Vectors = None,
 ) -> None:
@@ -122,7 +135,8 @@ def tables(
     from lisax.progress import counted
     from lisax.retrieval.table_text import BESIDE_VECTORS, build_index
 
-    settings, encoder, started = _bm25_settings(k1, b, add), _encoder(vectors, out, add), time.monotonic()
+    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
+    started = time.monotonic()
     if vectors is not None and not add:
         settings = BESIDE_VECTORS | settings
     index = build_index(counted(open_folder(corpus).tables(), "tables"), out, add=add, **settings)
@@ -172,6 +186,7 @@ def mixed(
     ] = None,
     k1: K1 = None,
     b: B = None,
+    language: Language = None,
     add: Annotated[bool, Option("Add the corpus's sources to the index.")] = False,
     vectors: Vectors = None,
 ) -> None:
@@ -183,7 +198,8 @@ def mixed(
     from lisax.retrieval.corpus_passages import SOURCES, passages_of
     from lisax.retrieval.mixed import add_sources, build_index
 
-    settings, encoder, started = _bm25_settings(k1, b, add), _encoder(vectors, out, add), time.monotonic()
+    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
+    started = time.monotonic()
     sources = passages_of(open_folder(corpus), [name for name in SOURCES if name in source] or None, verbalized)
     if verbalized is not None and sources.keys() <= {SOURCES["text"]}:
         raise click.UsageError(
@@ -301,6 +317,27 @@ def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, fl
     if add and given:
         raise click.UsageError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
     return given
+
+
+def _settings(corpus: Path, add: bool, k1: float | None, b: float | None, language: str | None) -> dict[str, Any]:
+    """The settings of a new index that were given, by name. Raises UsageError for any with `add`."""
+    settings = _bm25_settings(k1, b, add)
+    if language is None:
+        return settings
+    if add:
+        raise click.UsageError("an index keeps the language that it was built with: leave --language out with --add")
+    from lisax.corpora import open_folder
+    from lisax.retrieval import documents, table_store
+    from lisax.text.languages import AUTO, check_language, detect
+
+    if language == AUTO:
+        data = open_folder(corpus)
+        texts = itertools.chain(
+            map(documents.indexed_text, data.documents()), map(table_store.indexed_text, data.tables())
+        )
+        language = detect(texts)
+        print(f"language: {language}")
+    return settings | {"language": check_language(language)}
 
 
 def _encoder(model, index, add: bool):

@@ -10,7 +10,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,11 +23,13 @@ from lisax.files.places import cache_folder
 from lisax.files.reading import read_json_lines
 from lisax.files.writing import write_json
 from lisax.records import Document, Graph, Sentence, Table
-from lisax.retrieval import documents, mixed, table_text, tables
+from lisax.retrieval import documents, mixed, table_store, table_text, tables
+from lisax.retrieval.bm25_builder import language_of
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import DenseIndex, source_of_vectors
 from lisax.retrieval.folder import VERSION, open_component, read_components
 from lisax.text import titles
+from lisax.text.languages import AUTO, ENGLISH, check_language, detect
 from lisax.text.sentences import split_sentences
 
 log = logging.getLogger(__name__)
@@ -68,6 +70,7 @@ def build_index(
     out: str | os.PathLike | None = None,
     kind: str | None = None,
     vectors: str | os.PathLike | None = None,
+    language: str = ENGLISH,
     *,
     strict: bool = False,
 ) -> Built:
@@ -79,7 +82,7 @@ def build_index(
     corpus, added = open_corpus(source), () if vectors is None else (os.fspath(vectors),)
     if corpus.files is not None:
         corpus.files.strict = corpus.files.strict or strict
-    built = _built(corpus, kind, out, *added)
+    built = _built(corpus, kind, out, language, *added)
     if vectors is not None:
         from lisax.predict.retriever import add_vectors, open_encoder
 
@@ -101,20 +104,22 @@ def _has_vectors(folder: Path) -> bool:
     return True
 
 
-def _built(corpus: Corpus, asked: str | None, out: str | os.PathLike | None, *vectors: str) -> Built:
+def _built(corpus: Corpus, asked: str | None, out: str | os.PathLike | None, language: str, *vectors: str) -> Built:
     """The index of a corpus, without vectors if it is new. In the cache, indexes with other `vectors` are separate, and
     those whose kind was not given: of an unchanged corpus nothing is read, not even to choose the kind."""
+    if language != AUTO:
+        check_language(language)
     if out is not None:
         kind = asked or corpus.default_kind
-        _build(corpus, kind, Path(out), *vectors)
+        _build(corpus, kind, Path(out), language, *vectors)
         return Built(Path(out), kind, False)
-    folder = _cached(corpus, asked or "any", *vectors)
+    folder = _cached(corpus, asked or "any", language, *vectors)
     if _is_whole(folder):
         return Built(folder, asked or _kind_of(folder), True)
     kind = asked or corpus.default_kind
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".building-", dir=folder.parent) as scratch:
-        _build(corpus, kind, Path(scratch) / "index", *vectors)
+        _build(corpus, kind, Path(scratch) / "index", language, *vectors)
         shutil.rmtree(folder, ignore_errors=True)  # a damaged index
         try:
             (Path(scratch) / "index").rename(folder)
@@ -148,8 +153,9 @@ def change_files(
         held = {path: name for path, name in held.items() if path not in gone}
     there = [(Path(path), name) for path, name in sorted(held.items(), key=lambda one: one[1]) if Path(path).is_file()]
     data = FileFolder(index, files=there, strict=strict)
-    encoder = source_of_vectors(index)
-    built = _built(_of_data(data, index), None, index, *([encoder] if encoder else []))
+    encoder, components = source_of_vectors(index), read_components(index)
+    language = language_of(next(components[name]["settings"] for name in ("bm25", "table_text") if name in components))
+    built = _built(_of_data(data, index), None, index, language, *([encoder] if encoder else []))
     if encoder:
         from lisax.predict.retriever import add_vectors, open_encoder
 
@@ -157,9 +163,10 @@ def change_files(
     return built
 
 
-def _cached(corpus: Corpus, kind: str, *vectors: str) -> Path:
+def _cached(corpus: Corpus, kind: str, language: str, *vectors: str) -> Path:
     """The folder in the cache of the index of a corpus."""
-    settings = json.dumps([__version__, VERSION, kind, *vectors])
+    others = [] if language == ENGLISH else [{"language": language}]
+    settings = json.dumps([__version__, VERSION, kind, *vectors, *others])
     digest = hashlib.sha256(f"{settings}{corpus.digest()}".encode()).hexdigest()
     return cache_folder() / "indexes" / f"{kind}-{digest[:20]}"
 
@@ -184,26 +191,35 @@ def _is_whole(folder: Path) -> bool:
     return True
 
 
-def _build(corpus: Corpus, kind: str, out: Path, *vectors: str) -> None:
+def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -> None:
+    language = detect(_texts(corpus)) if language == AUTO else language
     what = {"documents": "page", "cells": "table", "tables": "table"}.get(kind, "page, table or graph")
     every = [corpus.documents, corpus.tables, corpus.graphs]
     streams = {"documents": [corpus.documents], "mixed": every, "whole": every}
     if not any(_any(read()) for read in streams.get(kind, [corpus.tables])):
         raise LisaxError(f"there is nothing to index: {corpus.name} has no {what}")
     if kind == "documents":
-        documents.build_index(corpus.documents(), out)
+        documents.build_index(corpus.documents(), out, language=language)
     elif kind == "cells":
         tables.build_index(corpus.tables(), out, tables.Strategy.ENTITY_CHAR_23)
     elif kind == "tables":
-        table_text.build_index(corpus.tables(), out, **(table_text.BESIDE_VECTORS if vectors else {}))
+        settings = table_text.BESIDE_VECTORS if vectors else {}
+        table_text.build_index(corpus.tables(), out, language=language, **settings)
     else:
-        mixed.build_index(passages_of(corpus), out)
+        mixed.build_index(passages_of(corpus), out, language=language)
         if kind == "whole":  # whole tables as well, for questions and for a corpus of only tables
-            table_text.build_index(corpus.tables(), out, **(table_text.BESIDE_VECTORS if vectors else {}))
+            settings = table_text.BESIDE_VECTORS if vectors else {}
+            table_text.build_index(corpus.tables(), out, language=language, **settings)
             tables.build_index(corpus.tables(), out, tables.Strategy.ENTITY_CHAR_23)
     if corpus.files is not None:
         account = corpus.files.account()
         write_json(out / FILES, account.to_dict() | {"paths": corpus.files.paths()})
+
+
+def _texts(corpus: Corpus) -> Iterator[str]:
+    """The texts that are to be indexed, one at a time."""
+    yield from map(documents.indexed_text, corpus.documents())
+    yield from map(table_store.indexed_text, corpus.tables())
 
 
 def _any(records: Iterable[Any]) -> bool:

@@ -102,6 +102,7 @@ class Index(Protocol):
         *,
         kind: str | None = None,
         vectors: str | os.PathLike | None = None,
+        language: str = "english",
         strict: bool = False,
     ) -> Index:
         """Builds an index of a corpus and opens it.
@@ -119,6 +120,9 @@ class Index(Protocol):
         `vectors`: a model that encodes the indexed texts, so that they are searched by BM25 and vectors together:
         `minilm`, hf:OWNER/NAME@REVISION, or the folder of an encoder. An interrupted encoding resumes.
 
+        `language`: the language whose words are stemmed, such as `german`; `auto` detects the language of the
+        first texts. The index keeps it. An index of cells does not stem.
+
         `strict`: a file of the folder that cannot be read is an error. By default it is left out; `files` of the index
         is the account of the files, and a warning names their number.
 
@@ -126,7 +130,7 @@ class Index(Protocol):
         that the kind indexes."""
         from lisax.predict.building import build_index
 
-        return open_index(build_index(source, out, kind, vectors, strict=strict).folder)
+        return open_index(build_index(source, out, kind, vectors, language, strict=strict).folder)
 
 
 def open_index(folder: str | os.PathLike) -> Index:
