@@ -40,6 +40,7 @@ from lisax.files.places import place
 from lisax.training.train import train
 from lisax.training.train_log import read_train_log
 from lisax.weights.checkpoints import SaveCheckpointConfig, complete_steps, flatten
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 JOINED, FIRST_STEP = "joined", "first step after"  # what processes tell
@@ -211,7 +212,10 @@ def compare(model_dir: str, undisturbed: str, steps: int) -> None:
     for one, other in zip(*curves, strict=True):
         if one != other:
             raise RuntimeError(f"step {one[0]} is {one} after kills and {other} undisturbed")
-    parameters = [flatten(load_parameters(f"{folder}/checkpoint_{steps}")) for folder in (model_dir, undisturbed)]
+    parameters = [
+        flatten(load_parameters(ModelFolder.find(f"{folder}/checkpoint_{steps}")))
+        for folder in (model_dir, undisturbed)
+    ]
     for name, array in parameters[0].items():
         np.testing.assert_array_equal(array, parameters[1][name], err_msg=name)
 

@@ -41,6 +41,7 @@ from lisax.scoring.backends import JAX, ONNX, ONNX_INT8
 from lisax.scoring.onnx.scoring import TOKENS_PER_BATCH
 from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.interop.opening import open_whole
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.pretrained import get
 from lisax.world import write
 
@@ -76,7 +77,7 @@ def exported(folder: Path, bundle: Path) -> tuple[Any, np.ndarray, np.ndarray]:
     """transformers' model of a pair scorer's encoder, whose folder is written, and the head's matrix and bias."""
     import transformers
 
-    checkpoint = open_whole(bundle, PairConfig)
+    checkpoint = open_whole(ModelFolder.find(bundle), PairConfig)
     arrays = dict(checkpoint.read(checkpoint.parameters))
     backbone = tuple(
         piece for piece in checkpoint.parameters if not any(name.startswith("pair/") for name in piece.shapes)

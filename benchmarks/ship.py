@@ -49,6 +49,7 @@ from lisax.sampling.files import hashed_share
 from lisax.training.export import export_adapter
 from lisax.weights.checkpoints import add_fitted
 from lisax.weights.interop.kinds import SAFETENSORS
+from lisax.weights.model_folder import ModelFolder
 
 CARD, TRAINING = "MODEL_CARD.md", "training.json"
 
@@ -134,7 +135,7 @@ def main() -> None:
         runs.append(one.run(data, given.out if len(one.seeds) == 1 else given.out / f"seed{seed}", recipe))
         runs[-1].run()
         print(one.finish(runs[-1]))
-    run, made = runs[0], export_adapter(runs[0].model_dir(one.model), given.out / "adapter")
+    run, made = runs[0], export_adapter(ModelFolder.find(runs[0].model_dir(one.model)), given.out / "adapter")
     if len(runs) > 1:
         average(made, [run.model_dir(one.model) for run in runs])
         calibrate(made, run)
@@ -149,7 +150,7 @@ def main() -> None:
 def average(adapter: Path, models: Sequence[Path]) -> None:
     """Replaces an adapter's arrays by the means of the models' own, which were trained from the same start."""
     with tempfile.TemporaryDirectory() as scratch:
-        folders = [export_adapter(model, Path(scratch) / str(i)) for i, model in enumerate(models)]
+        folders = [export_adapter(ModelFolder.find(model), Path(scratch) / str(i)) for i, model in enumerate(models)]
         arrays = [load_file(folder / SAFETENSORS) for folder in folders]
     means = {name: np.mean([one[name] for one in arrays], axis=0) for name in arrays[0]}
     save_file(means, adapter / SAFETENSORS)

@@ -75,6 +75,7 @@ def write_bundle(folder: Path) -> None:
     from lisax.models.t5 import initialize
     from lisax.training import export
     from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig
+    from lisax.weights.model_folder import ModelFolder
     from lisax.weights.train_state import TrainState
 
     card = {"architecture": dataclasses.asdict(T5Config())}
@@ -82,7 +83,7 @@ def write_bundle(folder: Path) -> None:
     files = {"spiece.model": (folder / "data" / "spiece.model").read_bytes()}
     with CheckpointWriter(folder / "model", SaveCheckpointConfig(), card, files) as writer:
         writer.save(TrainState(jnp.int32(0), initialize(T5Config()), {}), {})
-    export.export(folder / "model", folder / "bundle")
+    export.export(ModelFolder.find(folder / "model"), folder / "bundle")
 
 
 def training(folder: Path, model_dir: Path) -> list[str]:

@@ -49,7 +49,8 @@ class Operation(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sentence:
-    """Sentence `number` (from 0) of page `page`; empty text where the owner's page has a gap.
+    """Sentence `number` (from 0) of page `page`; empty text where the owner's page has a gap. `heading`: the headings
+    above it, from the outermost, with `: ` between them; empty if the page has none.
 
     >>> Sentence("Torimoor", 2, "It lies on the Inak.").id
     'Torimoor_2'
@@ -58,6 +59,7 @@ class Sentence:
     page: str
     number: int
     text: str
+    heading: str = ""
 
     @property
     def id(self) -> str:
@@ -81,6 +83,10 @@ class Document:
     @property
     def text(self) -> str:
         return " ".join(sentence.text for sentence in self.sentences if sentence.text)
+
+    def source(self, sentence: Sentence) -> str:
+        """The title with the sentence's headings, which models read before it: `Minutes: Harbour wall`."""
+        return f"{self.title}: {sentence.heading}" if sentence.heading else self.title
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lisax.corpora import Dataset, open_folder, plain, read_claims, table_files
+from lisax.corpora import Dataset, files, open_folder, plain, read_claims
 from lisax.corpora.reading import SkippingWatch, Watch
 from lisax.errors import DataError, LisaxError
 from lisax.records import LABELS, Claim, Document, Label, Question, Table
@@ -203,7 +203,7 @@ class ClaimDataset:
         if self.folder is not None:
             return open_folder(self.folder).tables()
         path = Path(self.tables)
-        return table_files.read_tables(path) if path.is_dir() else plain.read_tables(path)
+        return files.read_tables(path) if path.is_dir() else plain.read_tables(path)
 
     def fingerprint(self) -> str:
         """Changes when a file it reads or a setting that shapes the examples does."""

@@ -64,6 +64,7 @@ def write_models() -> None:
     from lisax.weights.checkpoints import MODEL_JSON, flatten
     from lisax.weights.interop.kinds import VOCABULARY_NAME
     from lisax.weights.interop.safetensors_files import write_arrays
+    from lisax.weights.model_folder import ModelFolder
 
     texts = [row["claim"] for row in lines("world/claims.train.jsonl")]
     texts += ["Query: Document: Relevant: true false weak premise hypothesis entities title context question"] * 40
@@ -80,8 +81,8 @@ def write_models() -> None:
         write_json(folder / MODEL_JSON, {"architecture": describe(model)} | card)
         return folder
 
-    export.export(write("untraced_ranker", t5, RANK.card(presets.PAPER, 96)), "ranker")
-    export.export(write("untraced_labeller", t5, LABEL_LISTWISE.card(presets.PAPER, 160)), "labeller")
+    export.export(ModelFolder.find(write("untraced_ranker", t5, RANK.card(presets.PAPER, 96))), "ranker")
+    export.export(ModelFolder.find(write("untraced_labeller", t5, LABEL_LISTWISE.card(presets.PAPER, 160))), "labeller")
     write("reader", SpanReaderConfig(t5, 3), {"text": {"family": "point", "max_tokens": 96, "passages": 3}})
     write("retriever", DualEncoderConfig(t5), {"text": {"family": "retrieve", "max_tokens": 96, "question_tokens": 48}})
 

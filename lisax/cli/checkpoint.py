@@ -24,8 +24,9 @@ def show(source: Source) -> None:
     lisax checkpoint show out
     """
     from lisax.weights.interop.describing import described
+    from lisax.weights.model_folder import ModelFolder
 
-    print(described(source))
+    print(described(ModelFolder.find(source)))
 
 
 def import_(
@@ -46,13 +47,14 @@ def import_(
         lisax checkpoint import t5-base/ --out model
     """
     from lisax.weights.interop.convert import import_checkpoint
+    from lisax.weights.model_folder import ModelFolder
 
     architecture = None
     if gin_file:
         from lisax.training.gin_files import architecture_of
 
         architecture = architecture_of(gin_file, gin_bindings)
-    print(import_checkpoint(source, out, vocabulary=vocabulary, architecture=architecture))
+    print(import_checkpoint(ModelFolder.find(source), out, vocabulary=vocabulary, architecture=architecture))
 
 
 def export(
@@ -75,8 +77,9 @@ def export(
     """
     from lisax.weights.interop.convert import export_checkpoint
     from lisax.weights.interop.kinds import Kind
+    from lisax.weights.model_folder import ModelFolder
 
-    print(export_checkpoint(source, out, Kind(format), layers))
+    print(export_checkpoint(ModelFolder.find(source), out, Kind(format), layers))
 
 
 VERBS = (show, import_, export)

@@ -31,7 +31,9 @@ def export(
     lisax export --model OUT/models/label_listwise_infused --out verifier
     """
     from lisax.training import export as exporting
+    from lisax.weights.model_folder import ModelFolder
 
     if adapter and format != ("bundle",):
         raise click.UsageError("--adapter writes no program: leave --format out, or --adapter")
-    print(exporting.export_adapter(model, out) if adapter else exporting.export(model, out, list(format)))
+    found = ModelFolder.find(model)
+    print(exporting.export_adapter(found, out) if adapter else exporting.export(found, out, format))

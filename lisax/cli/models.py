@@ -69,11 +69,12 @@ def show(model: Annotated[Place, Argument("A name, or a checkpoint of any kind."
     lisax models show hf:castorini/monot5-base-msmarco
     """
     from lisax.weights.interop.describing import described
+    from lisax.weights.model_folder import ModelFolder
     from lisax.weights.public_models import facts, find
 
     if (family := find(model)) is not None:
         print(f"{facts(family, whole=True)}\n")
-    print(described(model))
+    print(described(ModelFolder.find(model)))
 
 
 VERBS = (list_, get, show)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import titles
 from lisax.corpora.reading import Row, Watch, read_records, told, unique_documents
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
 from lisax.records import Claim, Document, Sentence, check_id, sentence_id
+from lisax.text import titles
 
 
 def read_corpus(path, watch: Watch | None = None) -> Iterator[Document]:

@@ -12,8 +12,10 @@ from collections import Counter
 from pathlib import Path
 
 from lisax.corpora.dataset import StructureDataset, TableDataset
+from lisax.corpora.files import NOT_EVIDENCE, FileFolder
 from lisax.corpora.layout import Dataset, open_folder
 from lisax.corpora.reading import Watch
+from lisax.documents.reading import kind_of
 from lisax.errors import DataError, printable
 from lisax.records import DataText, edge_id, is_cell
 
@@ -29,6 +31,7 @@ class Summary:
     warnings: tuple[str, ...]
     problems: tuple[str, ...]
     problem_count: int
+    files: str = ""  # of a folder of files: how many were read, and why others were not
 
     @property
     def sound(self) -> bool:
@@ -42,6 +45,7 @@ class Summary:
             f"  {name}: " + ", ".join(f"{label} {count:,}" for label, count in labels.items())
             for name, labels in self.labels.items()
         ]
+        lines += [f"  {self.files}"] * bool(self.files)
         lines += [f"  warning: {warning}" for warning in self.warnings]
         lines += [f"  problem: {problem}" for problem in self.problems]
         plural = "" if self.problem_count == 1 else "s"
@@ -58,6 +62,10 @@ def check(folder) -> Summary:
     watch = Watch(keep_going=True)
     counts, labels, wanted = _claims(dataset, watch)
     counts |= _corpus(dataset, watch, wanted)
+    account = dataset.account() if isinstance(dataset, FileFolder) else None
+    for skipped in account.skipped if account else ():
+        if kind_of(Path(skipped.file)) and skipped.why != NOT_EVIDENCE:  # of a type that is read
+            watch.problem(DataError(skipped.reason, path=dataset.folder / skipped.file))
     for unit, (path, line, owner, field) in wanted.items():
         watch.problem(DataError(f"{field} {unit!r} of {owner} is not in the corpus", path=path, line=line, field=field))
     return Summary(
@@ -68,6 +76,7 @@ def check(folder) -> Summary:
         tuple(watch.warnings),
         tuple(watch.problems),
         watch.problem_count,
+        str(account or ""),
     )
 
 
@@ -81,7 +90,7 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
     wanted: Wanted = {}
     stream_of: dict[str, str] = {}
     asked = dataset.splits or dataset.question_splits or dataset.table_claim_splits or dataset.data_text_splits
-    if not asked and dataset.layout not in ("pages", "tables") and getattr(dataset, "has_pages", True):
+    if not asked and dataset.layout != "files" and getattr(dataset, "has_pages", True):
         watch.problem(DataError("no claims and no questions", path=dataset.folder))
     streams = [(f"claims in {split}", split, dataset.claims) for split in dataset.splits]
     if dataset.has_own_table_claims:

@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from lisax.corpora.csv_tables import rows_of
 from lisax.corpora.dataset import SPLITS, Dataset
-from lisax.corpora.page_files import split_sentences
 from lisax.corpora.reading import (
     LABEL_NAMES,
     Row,
@@ -33,9 +31,11 @@ from lisax.corpora.reading import (
     told,
     unique_documents,
 )
+from lisax.documents.csv_tables import rows_of
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
 from lisax.records import Claim, Document, Label, Sentence
+from lisax.text.sentences import split_sentences
 
 Record = TypeVar("Record")
 

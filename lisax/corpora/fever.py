@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lisax.corpora import titles
 from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
 from lisax.errors import DataError
 from lisax.records import (
@@ -26,6 +25,7 @@ from lisax.records import (
     sentence_id,
     split_sentence_id,
 )
+from lisax.text import titles
 
 CLAIM_FILES = {
     "train": ("train.jsonl",),

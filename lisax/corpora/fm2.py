@@ -12,9 +12,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lisax.corpora import titles
 from lisax.corpora.reading import Row, Watch, read_records
 from lisax.records import Claim, Document, Label, Sentence, sentence_id
+from lisax.text import titles
 
 LABEL_NAMES = {"SUPPORTS": Label.SUPPORTS, "REFUTES": Label.REFUTES}
 

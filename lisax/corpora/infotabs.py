@@ -16,13 +16,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lisax.corpora import archives, csv_tables, titles
+from lisax.corpora import archives
 from lisax.corpora.dataset import TableDataset
-from lisax.corpora.grid import Place, make_table
 from lisax.corpora.reading import LeftOut, Watch, label_of, parse_json, parsed_files, told, unique_documents
+from lisax.documents import csv_tables
+from lisax.documents.grid import Place, make_table
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
 from lisax.records import Claim, Label, Table, check_id
+from lisax.text import titles
 
 LABELS = {"E": Label.SUPPORTS, "C": Label.REFUTES, "N": Label.NOT_ENOUGH_INFO}
 COLUMNS = ("table_id", "hypothesis", "label")

@@ -11,17 +11,16 @@ from lisax.corpora import (
     beir,
     claim_texts,
     fever,
+    files,
     fm2,
     infotabs,
     nq_tables,
     open_questions,
-    page_files,
     plain,
     scifact,
     scitab,
     structures,
     tabfact,
-    table_files,
     tabmcq,
     wice,
     wikisql,
@@ -29,6 +28,7 @@ from lisax.corpora import (
 )
 from lisax.corpora.dataset import SPLITS, Dataset, check_splits
 from lisax.corpora.reading import Watch, json_rows, skipping, told
+from lisax.documents.reading import SUFFIXES
 from lisax.errors import DataError
 from lisax.files.reading import read_json_lines
 from lisax.records import Claim, Question
@@ -57,7 +57,7 @@ class Plain(Dataset):
         self.table_claim_files = _by_split(folder, "table_claims")
         self.has_own_table_claims = bool(self.table_claim_files)
         self.has_pages = (folder / "pages.jsonl").is_file()
-        self.has_table_files = not (folder / "tables.jsonl").is_file() and table_files.has_tables(folder / "tables")
+        self.has_table_files = not (folder / "tables.jsonl").is_file() and files.has_files(folder / "tables")
         if not self.has_pages and (self.has_table_files or (folder / "tables.jsonl").is_file()):
             self.table_claim_files = self.table_claim_files or self.files
 
@@ -84,7 +84,7 @@ class Plain(Dataset):
 
     def tables(self, watch=None):
         if self.has_table_files:
-            return table_files.read_tables(self.folder / "tables", watch)
+            return files.read_tables(self.folder / "tables", watch)
         return self._if_there("tables.jsonl", plain.read_tables, watch)
 
     def graphs(self, watch=None):
@@ -197,21 +197,21 @@ def _open(folder: Path, wording: str) -> Dataset:
         return found
     if (found := claim_texts.find(folder)) is not None:
         return found
-    files = _split_files(folder)
-    for path in files.values():
+    splits = _split_files(folder)
+    for path in splits.values():
         first = next(json_rows(path), {})
         if "retrieved_evidence" in first:
-            return FoolMeTwice(folder, files)
+            return FoolMeTwice(folder, splits)
         if "supporting_sentences" in first:
-            return Wice(folder, files)
+            return Wice(folder, splits)
         if "claim" in first:
             return Fever(folder)  # which reports that its pages are missing
-    if page_files.has_pages(folder):
-        return page_files.PageFolder(folder)
-    if table_files.has_tables(folder):
-        return table_files.TableFolder(folder)
     if any((folder / name).is_file() for name in ("tables.jsonl", "graphs.jsonl")):
         return Plain(folder)
+    if any(folder.glob("wiki-*.jsonl")):
+        return Fever(folder)
+    if files.has_files(folder):
+        return files.FileFolder(folder)
     raise DataError(
         "expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
         "(claims.train.jsonl, pages.jsonl, questions.train.jsonl, tables.jsonl, graphs.jsonl), BEIR "
@@ -220,8 +220,8 @@ def _open(folder: Path, wording: str) -> Dataset:
         "WikiTableQuestions (data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
         "NQ-tables (interactions/, tables/tables.jsonl), FEVER Symmetric, Climate-FEVER or LLM-AggreFact (*.jsonl), "
         "AVeriTeC (train.json), PUBHEALTH (train.tsv), SciFact (claims_train.jsonl, corpus.jsonl), SciTab (sci_tab.json), "
-        "DART, WebNLG, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of pages (*.txt, *.md) or of "
-        "tables (*.csv, *.html)",
+        "DART, WebNLG, OTT-QA, NQ-open or WebQuestions (`lisax data list`), or files of any type that is read: "
+        f"{', '.join(sorted(SUFFIXES))}",
         path=folder,
     )
 

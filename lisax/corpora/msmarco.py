@@ -14,10 +14,10 @@ from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lisax.corpora import titles
 from lisax.corpora.reading import Watch, told
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
+from lisax.text import titles
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

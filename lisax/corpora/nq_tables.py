@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import answer_cells, titles
+from lisax.corpora import answer_cells
 from lisax.corpora.dataset import SPLITS, QuestionDataset
-from lisax.corpora.grid import Place, make_table
 from lisax.corpora.reading import Row, Watch, read_records, told, unique_documents
+from lisax.documents.grid import Place, make_table
 from lisax.records import Question, Table, cell_id, check_id
+from lisax.text import titles
 
 TABLES = Path("tables", "tables.jsonl")
 

@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import titles
 from lisax.corpora.dataset import StructureDataset
 from lisax.corpora.reading import Row, Watch, one_file, read_entries, read_records, told
 from lisax.records import Question
+from lisax.text import titles
 
 _FILE = re.compile(r"(nq-open|webquestions)(?:\.examples)?[.-](train|dev|val|test)\.(jsonl?)", re.IGNORECASE)
 _DESCRIPTION = re.compile(r'\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]*))\)')

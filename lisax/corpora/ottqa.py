@@ -17,9 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lisax.corpora import archives, titles
+from lisax.corpora import archives
 from lisax.corpora.dataset import SPLITS, StructureDataset
-from lisax.corpora.grid import Place, make_table
 from lisax.corpora.reading import (
     Row,
     Watch,
@@ -30,8 +29,10 @@ from lisax.corpora.reading import (
     told,
     unique_documents,
 )
+from lisax.documents.grid import Place, make_table
 from lisax.errors import DataError
 from lisax.records import Question, Table, check_id
+from lisax.text import titles
 
 TABLES = ("traindev_tables_tok.tar.gz", "traindev_tables_tok", "all_plain_tables.json")
 _BEFORE, _WITHIN = re.compile(r" (?=[,.;:!?%)\]])"), re.compile(r"(?<=[(\[]) ")

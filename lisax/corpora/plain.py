@@ -2,7 +2,7 @@
 
     claims.{split}.jsonl     {"id", "claim", "label", "evidence": [["Page_3", "Other_0"]], "kind"?, "candidates"?,
                               "mixed_evidence"?: [["Page_3", "Graph#e1"], ["Table#r4"]]}
-    pages.jsonl              {"id", "title", "sentences": ["...", ...], "redirects"?: [...]}
+    pages.jsonl              {"id", "title", "sentences": ["...", ...], "headings"?: ["...", ...], "redirects"?: [...]}
     tables.jsonl             {"id", "title", "header", "rows", "caption"?, "page"?}
     graphs.jsonl             {"id", "subject", "edges": [["relation", "object"], ...], "page"?}
     questions.{split}.jsonl  {"id", "question", "answers", "evidence"?, "operation"?, "operands"?}
@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from lisax.corpora import titles
 from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
 from lisax.files.writing import write_json_lines
 from lisax.records import Claim, Document, Graph, Operation, Question, Sentence, Table, is_cell
+from lisax.text import titles
 
 
 def _own(record_id: str, original: int | str) -> int | str | None:
@@ -82,8 +82,13 @@ def _sets(row: Row, field: str) -> tuple[tuple[str, ...], ...]:
 
 def parse_page(row: Row) -> Document:
     page, original = row.id()
+    texts = row.strings("sentences")
+    headings = row.strings("headings", [""] * len(texts))
+    if len(headings) != len(texts):
+        raise row.error("headings", f"expected {len(texts)}, one per sentence, found {len(headings)}")
     sentences = tuple(
-        Sentence(page, number, titles.one_line(text)) for number, text in enumerate(row.strings("sentences"))
+        Sentence(page, number, titles.one_line(text), titles.one_line(heading))
+        for number, (text, heading) in enumerate(zip(texts, headings))
     )
     redirects = tuple(map(titles.one_line, row.strings("redirects", [])))
     title = titles.one_line(row.get("title", str))
@@ -175,6 +180,7 @@ def write_pages(path, documents: Iterable[Document]) -> int:
                     "id": _original(document),
                     "title": document.title,
                     "sentences": _texts(document),
+                    "headings": _headings(document),
                     "redirects": document.redirects or None,
                 }
             )
@@ -241,6 +247,16 @@ def write_questions(path, questions: Iterable[Question]) -> int:
 def _texts(document: Document) -> list[str]:
     by_number = {sentence.number: sentence.text for sentence in document.sentences}
     return [by_number.get(number, "") for number in range(max(by_number, default=-1) + 1)]
+
+
+def _headings(document: Document) -> list[str] | None:
+    """The heading of each sentence; None if the page has no headings."""
+    by_number = {sentence.number: sentence.heading for sentence in document.sentences}
+    return (
+        [by_number.get(number, "") for number in range(max(by_number, default=-1) + 1)]
+        if any(by_number.values())
+        else None
+    )
 
 
 def _original(record) -> int | str:

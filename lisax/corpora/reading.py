@@ -24,12 +24,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lisax.corpora import titles
 from lisax.errors import DataError, LisaxError, printable
 from lisax.files.reading import get_field, parse_json_object, read_file, read_lines
 from lisax.files.reading import parse_json as parse_value
 from lisax.progress import say
 from lisax.records import Label, check_id
+from lisax.text import titles
 
 log = logging.getLogger(__name__)
 Record = TypeVar("Record")

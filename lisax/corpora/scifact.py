@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import titles
 from lisax.corpora.dataset import SPLITS, Dataset
 from lisax.corpora.reading import LeftOut, Row, Watch, label_of, read_records, told, unique_documents
 from lisax.records import Claim, Document, Label, Sentence, sentence_id
+from lisax.text import titles
 
 LABELS = {"SUPPORT": Label.SUPPORTS, "CONTRADICT": Label.REFUTES}
 

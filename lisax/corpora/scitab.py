@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import titles
 from lisax.corpora.dataset import SPLITS, TableDataset
-from lisax.corpora.grid import Place, make_table
 from lisax.corpora.reading import Row, Watch, one_file, read_entries, read_json, told
+from lisax.documents.grid import Place, make_table
 from lisax.errors import DataError
 from lisax.records import Claim, Label, Table
+from lisax.text import titles
 
 LABELS = {"supports": Label.SUPPORTS, "refutes": Label.REFUTES, "not enough info": Label.NOT_ENOUGH_INFO}
 FIELDS = {"claim", "label", "table_column_names", "table_content_values"}

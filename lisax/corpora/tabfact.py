@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from lisax.corpora import archives, titles
+from lisax.corpora import archives
 from lisax.corpora.dataset import TableDataset
-from lisax.corpora.grid import LIMITS
 from lisax.corpora.reading import (
     LeftOut,
     Row,
@@ -39,8 +38,10 @@ from lisax.corpora.reading import (
     told,
     unique_documents,
 )
+from lisax.documents.grid import LIMITS
 from lisax.errors import DataError, LisaxError
 from lisax.records import Claim, Label, Table, check_id
+from lisax.text import titles
 
 WORDINGS = ("lemmatised", "written")
 OWNERS_NAMES = {"train": "train", "dev": "val", "test": "test"}

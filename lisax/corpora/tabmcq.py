@@ -16,13 +16,15 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import archives, csv_tables, titles
+from lisax.corpora import archives
 from lisax.corpora.dataset import QuestionDataset
-from lisax.corpora.grid import Place, make_table, within_limits
 from lisax.corpora.reading import Watch, parsed_files, told
+from lisax.documents import csv_tables
+from lisax.documents.grid import Place, make_table, within_limits
 from lisax.errors import DataError
 from lisax.files.reading import read_file
 from lisax.records import Question, Table, cell_id, check_id
+from lisax.text import titles
 
 QUESTIONS = "MCQs.tsv"
 FOLDERS = ("auto", "monarch", "regents")

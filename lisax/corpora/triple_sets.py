@@ -17,12 +17,13 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lisax.corpora import archives, titles
+from lisax.corpora import archives
 from lisax.corpora.dataset import SPLITS, StructureDataset
 from lisax.corpora.reading import Watch, read_json, told
 from lisax.errors import DataError
 from lisax.files.reading import DEEPEST_NESTING
 from lisax.records import DataText, check_id
+from lisax.text import titles
 
 TABLE, TITLE = "[TABLECONTEXT]", "[TITLE]"
 Triple = tuple[str, str, str]

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lisax.corpora import titles
 from lisax.corpora.reading import Row, Watch, read_records, told, unique_documents
 from lisax.records import Claim, Document, Label, Sentence, check_id, sentence_id
+from lisax.text import titles
 
 LABEL_NAMES = {
     "supported": Label.SUPPORTS,

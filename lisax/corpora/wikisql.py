@@ -19,8 +19,8 @@ from typing import Any
 
 from lisax.corpora.answer_cells import NO_CELL, exact_number, value_of
 from lisax.corpora.dataset import SPLITS, QuestionDataset
-from lisax.corpora.grid import Place, make_table
 from lisax.corpora.reading import Row, Watch, read_records, told, unique_documents
+from lisax.documents.grid import Place, make_table
 from lisax.records import Operation, Question, Table, cell_id
 
 OPERATIONS = tuple(Operation)  # by the number of an aggregation

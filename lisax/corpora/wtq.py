@@ -25,13 +25,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import answer_cells, archives, csv_tables, titles
+from lisax.corpora import answer_cells, archives
 from lisax.corpora.dataset import QuestionDataset
-from lisax.corpora.grid import Place, make_table, within_limits
 from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, told
+from lisax.documents import csv_tables
+from lisax.documents.grid import Place, make_table, within_limits
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
 from lisax.records import Question, Table, check_id
+from lisax.text import titles
 
 PLACES = ("", "data")
 FILES = {

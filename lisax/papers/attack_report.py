@@ -10,7 +10,7 @@ from lisax.metrics.potency import potency
 from lisax.papers.base import REPORT
 from lisax.papers.over_pages import ATTACKED, PagePipeline
 from lisax.records import Claim, Prediction
-from lisax.report.report import ResultRow, ResultTable
+from lisax.report.report import ResultTable
 
 CLEAN, ALL = "clean", "all attacks"
 KIND_NAMES = {
@@ -62,22 +62,20 @@ def attack_tables(figures: Mapping | None, names: Mapping[str, str]) -> list[Res
     """FEVER score and label accuracy per kind of attack, one column per variant, headed by `names`."""
     if figures is None:
         return []
-    variants = list(figures["by_kind"][CLEAN]["variants"])
-    tables = []
-    for title, measure in (
-        ("FEVER score by attack", "fever_score"),
-        ("Label accuracy by attack", "label_accuracy"),
-        ("Evidence recall by attack", "evidence_recall"),
-    ):
-        rows = tuple(
-            ResultRow(
-                f"{KIND_NAMES.get(kind, kind)} ({of_kind['claims']:,})",
-                tuple(of_kind["variants"][variant][measure] for variant in variants),
-            )
-            for kind, of_kind in figures["by_kind"].items()
+    by_kind = figures["by_kind"]
+    rows = {f"{KIND_NAMES.get(kind, kind)} ({of['claims']:,})": of["variants"] for kind, of in by_kind.items()}
+    return [
+        ResultTable.of(
+            f"{title} by attack",
+            [(names.get(variant, variant), variant, measure) for variant in by_kind[CLEAN]["variants"]],
+            rows,
         )
-        tables.append(ResultTable(title, tuple(names.get(variant, variant) for variant in variants), rows))
-    return tables
+        for title, measure in (
+            ("FEVER score", "fever_score"),
+            ("Label accuracy", "label_accuracy"),
+            ("Evidence recall", "evidence_recall"),
+        )
+    ]
 
 
 def _labelled(claims: Mapping[str, Claim]) -> dict[str, Claim]:

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lisax import __version__
-from lisax.corpora import fever, open_folder, page_files, plain, table_files, titles
-from lisax.corpora.csv_tables import read_table
-from lisax.corpora.grid import Place
+from lisax.corpora import fever, open_folder, plain
+from lisax.corpora.files import Account, FileFolder, only_file
 from lisax.corpora.reading import Row, Watch
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import cache_folder
@@ -25,6 +24,8 @@ from lisax.retrieval import documents, mixed, table_text, tables
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import DenseIndex
 from lisax.retrieval.folder import VERSION, open_component, read_components
+from lisax.text import titles
+from lisax.text.sentences import split_sentences
 
 KINDS = ("documents", "mixed", "cells", "tables")
 RECORDS = Path("records")  # the file name in errors about records
@@ -47,6 +48,7 @@ class Corpus:
     tables: Callable[[], Iterable[Table]]
     graphs: Callable[[], Iterable[Graph]]
     digest: Callable[[], str]
+    account: Callable[[], Account] | None = None  # the files that were read, and the others
 
     @property
     def default_kind(self) -> str:
@@ -161,38 +163,33 @@ def _of_folder(folder: Path) -> Corpus:
     if not any(folder.iterdir()):
         raise DataError("the folder is empty", path=folder)
     data = open_folder(folder)
-    if isinstance(data, table_files.TableFolder) and any(map(page_files.is_page, folder.rglob("*"))):
-        data = page_files.PageFolder(folder)  # HTML pages: both their text and their tables
-    return Corpus(str(folder), data.documents, data.tables, data.graphs, lambda: _digest_of_files(folder))
+    account = data.account if isinstance(data, FileFolder) else None
+    return Corpus(str(folder), data.documents, data.tables, data.graphs, lambda: _digest_of_files(folder), account)
 
 
 def _of_file(path: Path) -> Corpus:
     found: dict[str, Callable[[], Iterable]] = dict.fromkeys(("documents", "tables", "graphs"), tuple)
-    if page_files.is_page(path):
-        data = page_files.PageFolder(path)
+    name, read = _records_of(path)
+    if name is None:
+        data = only_file(path)
         found |= {"documents": data.documents, "tables": data.tables}
-    elif path.suffix.lower() in table_files.CSV:
-        found["tables"] = lambda: [read_table(titles.page_id(path.name), Place(path, None, Watch()))]
-    elif path.suffix.lower() == ".jsonl":
-        _, first = next(read_json_lines(path))
-        readers = {
-            "sentences": ("documents", plain.read_pages),
-            "lines": ("documents", fever.read_pages),
-            "rows": ("tables", plain.read_tables),
-            "edges": ("graphs", plain.read_graphs),
-        }
-        name, read = next((reader for field, reader in readers.items() if field in first), (None, None))
-        if name is None:
-            raise DataError(
-                "expected a page (sentences, or FEVER's lines), a table (rows) or a graph (edges) in each line: see "
-                "`lisax data check` for the fields",
-                path=path,
-                line=1,
-            )
-        found[name] = lambda: read(path)
     else:
-        raise DataError("expected a .txt, .md, .html, .csv, .tsv or .jsonl file, or a folder", path=path)
+        found[name] = lambda: read(path)
     return Corpus(str(path), **found, digest=lambda: _digest_of_files(path))
+
+
+def _records_of(path: Path) -> tuple[str | None, Callable | None]:
+    """The kind of records in a JSON Lines file of pages, tables or graphs, and their reader; None for other files."""
+    if path.suffix.lower() != ".jsonl":
+        return None, None
+    _, first = next(read_json_lines(path))
+    readers = {
+        "sentences": ("documents", plain.read_pages),
+        "lines": ("documents", fever.read_pages),
+        "rows": ("tables", plain.read_tables),
+        "edges": ("graphs", plain.read_graphs),
+    }
+    return next((reader for field, reader in readers.items() if field in first), (None, None))
 
 
 def _digest_of_files(path: Path) -> str:
@@ -244,7 +241,7 @@ def _record(record: Any, number: int) -> Document | Table | Graph:
     if "text" not in row:
         raise read.error("text", "expected `text` or `sentences` (a page), `rows` (a table) or `edges` (a graph)")
     page, original = read.id()
-    sentences = page_files.split_sentences(titles.one_line(read.get("text", str)))
+    sentences = split_sentences(titles.one_line(read.get("text", str)))
     title = titles.one_line(read.get("title", str, "")) or titles.id_to_title(page)
     made = tuple(Sentence(page, place, text) for place, text in enumerate(sentences))
     return Document(page, title, made, original_id=None if original == page else str(original))

@@ -107,7 +107,7 @@ class PageIndex(Index):
         page = self.page(page_id)
         if page is None or number >= len(page.sentences) or not page.sentences[number].text:
             return None
-        return Passage(unit, page.title, page.sentences[number].text)
+        return Passage(unit, page.source(page.sentences[number]), page.sentences[number].text)
 
     def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
         found = self.lookup(unit)

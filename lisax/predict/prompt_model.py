@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lisax.corpora.page_files import split_sentences
 from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.presets import PAPER
@@ -21,6 +20,7 @@ from lisax.metrics.temperature import Calibration
 from lisax.models.architectures import T5Config
 from lisax.records import LABELS, Label
 from lisax.scoring.backends import T5Scoring, softmax
+from lisax.text.sentences import split_sentences
 from lisax.weights.interop.kinds import VOCABULARY_NAME
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.model_folder import ModelFolder

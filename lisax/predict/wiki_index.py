@@ -6,8 +6,6 @@ import itertools
 import os
 from collections.abc import Sequence
 
-from lisax.corpora import titles
-from lisax.corpora.page_files import split_sentences
 from lisax.errors import LisaxError
 from lisax.files.places import cache_folder
 from lisax.formats.examples import Passage
@@ -17,6 +15,8 @@ from lisax.records import sentence_id
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.interleave import in_turn
 from lisax.retrieval.mediawiki import CACHE, WIKIPEDIA, Introduction, Manners, MediaWiki, entity_queries, user_agent
+from lisax.text import titles
+from lisax.text.sentences import split_sentences
 
 # A person waits for the verdict, and pages change.
 MANNERS = Manners(timeout_seconds=10.0, attempts=4, max_age_seconds=86_400.0)

@@ -56,7 +56,6 @@ def render(report: Report) -> str:
         labels=LABELS,
         result_tables=result_tables(report),
         why_marked=WHY_MARKED,
-        best=next((row for row in report.verdict_rows if row.best), None),
         style=markupsafe.Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
         script=markupsafe.Markup(script),
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

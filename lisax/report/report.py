@@ -7,38 +7,10 @@ not appear on the page.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
 
 from lisax.records import Label
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SelectionRow:
-    """A row of the table of sentence selection, at five sentences. `published`: a paper's own figures."""
-
-    name: str
-    precision: float | None = None
-    recall: float | None = None
-    f1: float | None = None
-    map: float | None = None
-    published: bool = False
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class VerdictRow:
-    """A row of the table of label prediction. `multi_accuracy`: on claims that need two or more sentences.
-
-    `best` marks the row that the rest of the page shows. Evidence figures are the FEVER scorer's.
-    """
-
-    name: str
-    label_accuracy: float | None = None
-    fever_score: float | None = None
-    multi_accuracy: float | None = None
-    evidence_recall: float | None = None
-    published: bool = False
-    best: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,13 +55,41 @@ class ResultRow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResultTable:
-    """Rows of figures in percent. `published_note` is the heading of the published ones."""
+    """Rows of figures in percent, none longer than `columns`. `published_note` is the heading of the published ones."""
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[ResultRow, ...]
     explanation: str = ""
     published_note: str = "The paper's own figures: for orientation, not measured here."
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        columns: Sequence[Sequence[str]],
+        found: Mapping[str, Mapping],
+        *notes: str,
+        best: str | None = None,
+        published: Iterable[ResultRow] = (),
+    ) -> Self:
+        """A row per entry of `found`, then the `published` ones.
+
+        `columns`: each heading, with the path of its figure. `best`: the entry that is marked; `notes`: the fields after
+        `rows`."""
+        headings, paths = [heading for heading, *_ in columns], [path for _, *path in columns]
+        rows = (
+            ResultRow(entry, tuple(figure(figures, *path) for path in paths), best=entry == best)
+            for entry, figures in found.items()
+        )
+        return cls(name, tuple(headings), (*rows, *published), *notes)
+
+
+def figure(figures: Any, *path: str) -> float | None:
+    """The figure under the keys of `path`, each within the one before; None if one is missing."""
+    for key in path:
+        figures = figures.get(key) if isinstance(figures, Mapping) else None
+    return figures
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,16 +131,13 @@ class Report:
     by gold label (rows) and predicted label (columns), both in the order of `LABELS`. `reliability`: bins {"low",
     "high", "count", "confidence", "accuracy"}, as `metrics.calibration` returns them; `overridden`: how many verdicts
     it leaves out because dates decided them. `risk_coverage`: the points of `metrics.calibration.risk_coverage`.
-    `recall_curves`: name -> {k: recall@k}. `result_tables`, `line_charts`
-    (title -> `charts.Chart`) and `heatmaps` are specific to a pipeline. `tiles` (name, figure) replace the best row's
-    at the top. `facts`: names -> values (seed, versions, {"stage": seconds}).
+    `recall_curves`: name -> {k: recall@k}. `line_charts`: title -> `charts.Chart`. `tiles`: the figures at the top by
+    name, those of `tiles_of`. `facts`: names -> values (seed, versions, {"stage": seconds}).
     """
 
     title: str
     subtitle: str = ""
     notes: Sequence[str] = ()
-    selection_rows: Sequence[SelectionRow] = ()
-    verdict_rows: Sequence[VerdictRow] = ()
     curves: Mapping[str, Sequence[Mapping[str, Any]]] = dataclasses.field(default_factory=dict)
     confusion: Sequence[Sequence[int]] = ()
     reliability: Sequence[Mapping[str, float]] = ()
@@ -151,10 +148,6 @@ class Report:
     result_tables: Sequence[ResultTable] = ()
     line_charts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     heatmaps: Sequence[Heatmap] = ()
-    tiles: Sequence[tuple[str, float]] = ()
+    tiles: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     tiles_of: str = ""
     facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    published_note: str = (
-        "The LisT5 paper's own figures, of T5-3B on the whole FEVER development set: "
-        "for orientation, not measured here."
-    )

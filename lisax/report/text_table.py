@@ -6,9 +6,9 @@ from lisax.report.columns import known, result_tables
 from lisax.report.report import WHY_MARKED, Report, ResultTable
 
 
-def text_tables(report: Report, published: bool = True) -> str:
-    """All tables, in percent; `published` rows follow a separating line."""
-    tables = result_tables(report, published)
+def text_tables(report: Report) -> str:
+    """All tables, in percent; published rows follow a separating line."""
+    tables = result_tables(report)
     marked = [f"* {WHY_MARKED}"] if any(row.best for table in tables for row in table.rows) else []
     return "\n\n".join([*map(text_table, tables), *marked])
 

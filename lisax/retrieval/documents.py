@@ -32,8 +32,11 @@ Bm25Search = Callable[[Sequence[str], int], list[list[tuple[str, float]]]]
 
 
 def indexed_text(document: Document) -> str:
-    """The text of a page for BM25: its title, then its sentences."""
-    return f"{document.title} {document.text}"
+    """The text of a page for BM25: its title, then its sentences, each run of them after its headings."""
+    parts = [document.title]
+    for heading, sentences in itertools.groupby(document.sentences, key=lambda sentence: sentence.heading):
+        parts += filter(None, (heading, *(sentence.text for sentence in sentences)))
+    return " ".join(parts)
 
 
 def build_index(

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from lisax.retrieval.titles import TitleIndex
+from lisax.retrieval.titles import TitleIndex, signed
 from lisax.text.stop_words import COMMON_WORDS, DATE_WORDS
 from lisax.text.words import word_spans
 
@@ -62,13 +62,21 @@ class OfflineSpotter:
                 written = written[:-2]
             elif claim[words[end - 1].end :].startswith(")") and "(" in written:
                 written += ")"
+            elif (name := slice(*signed(claim, words[at].start, words[end - 1].end))) and self._is_name(claim[name]):
+                written = claim[name]
             found.setdefault(written)
             at = end
         return list(found)
 
+    def _is_name(self, written: str) -> bool:
+        """Whether the signs belong to the name: it is a title, or they are `+` and `#`, which do not end sentences."""
+        return self._titles.is_title(written) if self._titles else written[-1] in "+#"
+
     def _end(self, claim: str, words: list[_Word], at: int, title_end: int) -> int:
         """The index where the name that begins at word `at` ends; `at` itself if there is none."""
         word = words[at]
+        if word.written[0].isalpha() and word.written[0].lower() == word.written[0].upper():
+            return max(at, title_end)  # a script without capitals: only titles are known to be names
         if not word.written[0].isupper() or all(w.is_date for w in words[at : max(title_end, at + 1)]):
             return at
         if (word.is_common or word.is_date) and title_end < at + 2:

@@ -1,7 +1,7 @@
 """Pages on disk: id to title and sentences, memory-mapped, so that a pipeline never loads its whole corpus.
 
 A part holds `ids` (a string table), `heads` (for each page its title, its original id and its redirects) and
-`sentences` (string lists), `starts` (uint64 [pages + 1, 2]: where a page begins in both) and `numbers` (int32
+`sentences` (string lists; a sentence's headings are before it, see `_written`), `starts` (uint64 [pages + 1, 2]: where a page begins in both) and `numbers` (int32
 [sentences]). Building streams to disk and keeps about 40 bytes per page and 12 per sentence in memory.
 """
 
@@ -24,6 +24,7 @@ from lisax.retrieval.record_store import manifest_of_parts
 from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter
 
 NAME = "pages"
+SEPARATOR = "\x1f"  # between headings and a sentence
 PART_PAGES, PART_SENTENCES = 1 << 20, 1 << 23
 
 
@@ -49,7 +50,7 @@ class PagesBuilder:
         for head in (page.title, original, *page.redirects):
             self._heads.append(head)
         for sentence in page.sentences:
-            self._sentences.append(sentence.text)
+            self._sentences.append(_written(sentence))
             self._numbers.append(sentence.number)
         self._starts.extend((len(self._heads), len(self._sentences)))
         if len(self._ids) >= PART_PAGES or len(self._sentences) >= PART_SENTENCES:
@@ -69,6 +70,19 @@ class PagesBuilder:
     def finish(self) -> dict[str, dict]:
         self._close_part()
         return manifest_of_parts(self._state, NAME, self._parts, "pages", "document", {})
+
+
+def _written(sentence: Sentence) -> str:
+    """The text of a sentence, after its headings and a separator if it has any: pages without headings have the files
+    that they always had."""
+    if sentence.heading or SEPARATOR in sentence.text:
+        return f"{sentence.heading}{SEPARATOR}{sentence.text}" if sentence.text else ""
+    return sentence.text
+
+
+def _sentence(page: str, number: int, written: str) -> Sentence:
+    heading, separator, text = written.partition(SEPARATOR)
+    return Sentence(page, number, text, heading) if separator else Sentence(page, number, written)
 
 
 class _Part:
@@ -156,7 +170,7 @@ class PageStore:
         return Document(
             page_id,
             title,
-            tuple(Sentence(page_id, n, text) for n, text in sentences),
+            tuple(_sentence(page_id, n, text) for n, text in sentences),
             tuple(redirects),
             original[1:] if original else None,
         )
@@ -169,7 +183,7 @@ class PageStore:
         # Nearly all pages number their sentences 0, 1, 2, …, so look there first.
         for at in (first + wanted, *range(first, last)):
             if at < last and part.numbers[at] == wanted:
-                return Sentence(page_id, wanted, part.sentences[at])
+                return _sentence(page_id, wanted, part.sentences[at])
         raise DataError(f"page '{page_id}' has no sentence {wanted}", path=self.folder)
 
     # --- Sentences that have text, by their place among all of them -----------------------------
@@ -180,11 +194,12 @@ class PageStore:
         return sum(len(part.filled) for part in self._parts)
 
     def texts_after(self, count: int) -> Iterator[tuple[str, str]]:
-        """(title of the page, text) of the sentences that have text, after the first `count`."""
+        """(title of the page with the headings, text) of the sentences that have text, after the first `count`."""
         for part in self._parts:
             pages = np.searchsorted(part.firsts, part.filled[count:], "right") - 1
             for page, number in zip(pages, part.filled[count:]):
-                yield part.heads[part.starts[2 * int(page)]], part.sentences[int(number)]
+                sentence = _sentence("", 0, part.sentences[int(number)])
+                yield Document("", part.heads[part.starts[2 * int(page)]]).source(sentence), sentence.text
             count = max(0, count - len(part.filled))
 
     def page_at(self, place: int) -> str:

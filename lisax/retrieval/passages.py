@@ -77,9 +77,11 @@ def source_of(passage_id: str) -> Source:
 
 
 def of_document(page: Document) -> Iterator[Passage]:
-    """Packs sentences."""
-    units = [((sentence.id,), squeeze(sentence.text)) for sentence in page.sentences]
-    return _packed(Source.TEXT, page.id, page.title, units, " ")
+    """Packs sentences; those below other headings are other passages, with the headings in their titles."""
+    numbers = itertools.count()
+    for title, sentences in itertools.groupby(page.sentences, key=page.source):
+        units = [((sentence.id,), squeeze(sentence.text)) for sentence in sentences]
+        yield from _packed(Source.TEXT, page.id, title, units, " ", numbers=numbers)
 
 
 def of_table(table: Table) -> Iterator[Passage]:
@@ -187,12 +189,18 @@ def table_title(table: Table) -> str:
 
 
 def _packed(
-    source: Source, owner: str, title: str, texts: Sequence[tuple[tuple[str, ...], str]], between: str, before: str = ""
+    source: Source,
+    owner: str,
+    title: str,
+    texts: Sequence[tuple[tuple[str, ...], str]],
+    between: str,
+    before: str = "",
+    numbers: Iterator[int] | None = None,
 ) -> Iterator[Passage]:
-    """Packs `texts`, each with its units, into passages."""
+    """Packs `texts`, each with its units, into passages, with the next `numbers`."""
     texts = [text for text in texts if text[1]]
     room = max(1, WORDS - _words(before))
-    numbers = itertools.count()
+    numbers = itertools.count() if numbers is None else numbers
     for group in _groups([_words(text) for _, text in texts], room):
         text, starts, provenance = before, [], []
         for i in group:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from lisax.text.folding import fold_word
 from lisax.text.stop_words import INDEX_STOP_WORDS
-from lisax.text.words import WORD, stemmer
+from lisax.text.words import stemmer, written_words
 
 # Raw words are cached with their term numbers; the cache is bounded, since real text has endless rare words.
 CACHED_WORDS = 1 << 20
@@ -37,7 +37,7 @@ class Terms:
         """Term numbers of a text in order, with repetitions."""
         cache = self._cache
         numbers = []
-        for word in WORD.findall(text if text.isascii() else unicodedata.normalize("NFC", text)):
+        for word in written_words(text if text.isascii() else unicodedata.normalize("NFC", text)):
             number = cache.get(word)
             if number is None:
                 number = self._look_up(word)

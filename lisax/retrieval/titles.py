@@ -37,6 +37,11 @@ TITLE, REDIRECT, UNQUALIFIED = range(3)
 # `John Smith (...)` has hundreds of bearers; beyond these the claim's other words decide, by BM25.
 MENTIONED_BY_ONE_SPAN = 50
 CACHED_KEYS = 1 << 18
+# Signs of names such as `C++`, `.NET`, `AT&T`, which are not parts of words.
+SIGNS = "+#&@*$%!"
+_BEFORE = re.compile(r"(?<!\S)[\"“'‘(]*([.@#$])$")
+_AFTER = re.compile(rf"[{SIGNS}]*")
+_QUOTED = (("“", "”"), ('"', '"'), ("‘", "’"), ("'", "'"), ("«", "»"), ("„", "“"))
 QUALIFIED = re.compile(r"(.*\S)\s*\(([^()]*)\)\s*")
 
 
@@ -45,6 +50,17 @@ def unqualified(title: str) -> tuple[str, str]:
     the second is empty."""
     match = QUALIFIED.fullmatch(title)
     return (match[1], match[2]) if match else (title, "")
+
+
+def signed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Extends the span of a name over the signs that adjoin it: `C` to `C++`, `NET` to `.NET`."""
+    before = _BEFORE.search(text, max(0, start - 3), start)
+    return before.start(1) if before else start, _AFTER.match(text, end).end()
+
+
+def signs(text: str) -> str:
+    """The signs of a name, in order."""
+    return "".join(character for character in text if character in SIGNS or (character == "." == text[0]))
 
 
 class TitlesBuilder:
@@ -178,7 +194,8 @@ class TitleIndex:
 
     def mentions(self, text: str) -> list[Mention]:
         """Every span of an NFC text that is a title, a redirect or a title without qualifier; by start, then longest
-        first. Spans of only stop words count only if every word is capitalised, and never for a single first word."""
+        first. Spans of only stop words count only if every word is capitalised, and a single first word only if it is
+        quoted or all of the text."""
         spans = word_spans(text)
         folded = [word for word, _, _ in spans]
         found = []
@@ -189,7 +206,9 @@ class TitleIndex:
                     is_key = self._look_for(key)
                 if is_key and INDEX_STOP_WORDS.issuperset(folded[first:last]):
                     lower = any(text[start].islower() for _, start, _ in spans[first:last])
-                    is_key = not lower and (first, last) != (0, 1)
+                    is_key = not lower and (
+                        (first, last) != (0, 1) or len(spans) == 1 or _is_quoted(text, *spans[0][1:])
+                    )
                 if is_key:
                     found.append(Mention(first, last, spans[first][1], spans[last - 1][2], key))
         return found
@@ -202,8 +221,11 @@ class TitleIndex:
 
     def mentioned(self, claim: str, *, capitals: bool = False) -> list[str]:
         """Ids of the documents that a claim mentions. Spans inside no other span come first, then longer, capitalised
-        and earlier ones. Within a span the order is titles, redirects, qualified titles, of these first those whose
-        qualifier shares words with the claim. With `capitals`, only spans that begin with a capital count."""
+        and earlier ones. Within a span the order is titles, redirects, qualified titles, of these first titles with the
+        signs that the claim has (`C#`), then by words that the qualifier shares with the claim. With `capitals`, only
+        spans that begin with a capital count. A single first stop word counts, last, for titles whose qualifier shares
+        words with the claim: `It is a 2017 film`.
+        """
         mentions = [mention for mention in self.mentions(claim) if not (capitals and claim[mention.start].islower())]
 
         def precedence(mention: Mention) -> tuple:
@@ -218,12 +240,19 @@ class TitleIndex:
         for mention in sorted(mentions, key=precedence):
             found = self._lookup(mention.key)
             if len(found) > 1:
-                qualifiers = [words(unqualified(self.title(number))[1]) for _, number in found]
+                start, end = signed(claim, mention.start, mention.end)
+                written = signs(claim[start:end])
                 found = sorted(
-                    (kind, -len(claim_words.intersection(qualifier)), number)
-                    for (kind, number), qualifier in zip(found, qualifiers)
+                    (kind, signs(title) != written, -len(claim_words.intersection(words(qualifier))), number)
+                    for kind, number in found
+                    for title, qualifier in [unqualified(self.title(number))]
                 )
             ranked.update(dict.fromkeys(number for *_, number in found[:MENTIONED_BY_ONE_SPAN]))
+        first = next(iter(words(claim.partition(" ")[0])), "")
+        if first in INDEX_STOP_WORDS and claim[0].isupper() and self._look_for(first):
+            for _, number in self._lookup(first):
+                if claim_words.intersection(words(unqualified(self.title(number))[1])):
+                    ranked.setdefault(number)
         return [self._words.document_id(number) for number in ranked]
 
     def search(self, claim: str, k: int = 100) -> list[str]:
@@ -236,3 +265,7 @@ class TitleIndex:
             list(dict.fromkeys([*self.mentioned(claim), *(document for document, _ in hits)]))[:k]
             for claim, hits in zip(claims, partial)
         ]
+
+
+def _is_quoted(text: str, start: int, end: int) -> bool:
+    return (text[max(0, start - 1) : start], text[end : end + 1]) in _QUOTED

@@ -32,7 +32,7 @@ Lookup = Callable[[str], "Passage | None"]
 def lookup_in(documents: Iterable[Document]) -> Lookup:
     """A lookup over documents held in memory."""
     passages = {
-        sentence.id: Passage(sentence.id, document.title, sentence.text)
+        sentence.id: Passage(sentence.id, document.source(sentence), sentence.text)
         for document in documents
         for sentence in document.sentences
         if sentence.text

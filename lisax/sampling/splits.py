@@ -12,10 +12,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from lisax.corpora.titles import id_to_title
 from lisax.errors import DataError
 from lisax.records import Claim, Question, split_sentence_id
 from lisax.sampling.files import hashed_share
+from lisax.text.titles import id_to_title
 
 _WORD = re.compile(r"\w+")
 _IN_BRACKETS = re.compile(r" \([^()]*\)$")

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from lisax.corpora.page_files import split_paragraphs
 from lisax.errors import LisaxError
 from lisax.report.heatmap import percent
 from lisax.serve import forms, views
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, Checked
 from lisax.serve.library import ServedCorpus
 from lisax.serve.store import StoredAnswer
+from lisax.text.sentences import split_paragraphs
 
 if TYPE_CHECKING:
     from lisax.predict.verdicts import Evidence

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.corpora import titles
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import write_json
 from lisax.retrieval.folder import META, read_components
@@ -29,6 +28,7 @@ from lisax.serve import uploads
 from lisax.serve.limits import Limits
 from lisax.serve.store import private_folder
 from lisax.serve.uploads import Upload
+from lisax.text import titles
 
 CARD = "corpus.json"
 GIVEN = "indexes.json"  # maps ids of given corpora to their indexes; in addition to the folder of uploads

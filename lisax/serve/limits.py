@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from lisax.corpora.grid import TableLimits
+from lisax.documents.grid import TableLimits
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

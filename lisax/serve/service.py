@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequenc
 from concurrent.futures import Future
 from typing import Any
 
-from lisax.corpora.titles import one_line
 from lisax.errors import LisaxError
 from lisax.predict.joining import join
 from lisax.predict.table_index import table_evidence
@@ -23,6 +22,7 @@ from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.limits import Limits
 from lisax.serve.models import LABELLER, TABLE_VERIFIER
 from lisax.serve.worker import Busy, Worker
+from lisax.text.titles import one_line
 
 OTHER_SOURCE = (
     "with the models that are loaded these documents are not read so. Rows of tables in a mixed index are read with its "

@@ -12,6 +12,8 @@ import functools
 import re
 import unicodedata
 
+from lisax.text.scripts import INVISIBLE
+
 # Letters that Unicode does not decompose, and punctuation that few vocabularies have.
 _SINGLE = {
     "ø": "o",
@@ -57,12 +59,45 @@ def _folded(character: str) -> str:
     return plain if len(plain) == 1 else character
 
 
+# How a reader types letters that Unicode does not decompose, and letters of one sound that are typed alike.
+_TYPED = str.maketrans(
+    {letter: spelled for letter, spelled in _SINGLE.items() if letter.isalpha()}
+    | {"ħ": "h", "ŧ": "t", "ŋ": "n", "ĸ": "k", "ɓ": "b", "ɗ": "d", "ƙ": "k"}
+    # Latin letters used as marks, and all apostrophes.
+    | dict.fromkeys("ʻʹʺ·", "")
+    | dict.fromkeys("’‘‛ʼ＇׳´", "'")
+    # Arabic, Persian and Urdu: the stretching line, forms of alef, yeh, kaf and heh.
+    | {"ـ": "", "ٱ": "ا", "ى": "ي", "ی": "ي", "ے": "ي", "ک": "ك", "ة": "ه", "ہ": "ه", "ۃ": "ه", "ھ": "ه"}
+    | dict.fromkeys('"״՛՜՞', "")
+    # Emoji: variants of form and skin.
+    | dict.fromkeys(map(chr, (0xFE0E, 0xFE0F, *range(0x1F3FB, 0x1F400))), "")
+)
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
+# Canonical combining classes that are not accents: Kana's voicing, virama, vowels and tones of other scripts.
+_PARTS_OF_LETTERS = frozenset((8, 9, 84, 91, 103, 107, 118, 122, 129, 130, 132))
+# Devanagari writes a nasal before a consonant as a letter or a dot.
+_NASAL = re.compile("[ङञणनम]्(?=[क-ह])|ँ")
+
+
 def fold_word(word: str) -> str:
-    """One match of `words.WORD` without case, accents, dots of an acronym, and possessive `'s`."""
-    word = word.casefold()
-    if not word.isascii():
-        decomposed = unicodedata.normalize("NFKD", word.replace("’", "'"))
-        word = "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+    """One word of `words.written_words` without case, accents, dots of an acronym, and possessive `'s`, in the letters
+    that a reader types: `Łódź` becomes `lodz`, `٩٠٠` becomes `900`."""
+    word = word.casefold() if word.isascii() else _fold_letters(word)
     if word.endswith("'s"):
         word = word[:-2]
     return word.replace(".", "") if "." in word else word
+
+
+def _fold_letters(word: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", _INVISIBLE.sub("", word).translate(_TYPED).casefold())
+    kept = (c for c in decomposed if not (kind := unicodedata.combining(c)) or kind in _PARTS_OF_LETTERS or _is_tone(c))
+    word = unicodedata.normalize("NFC", "".join(kept).casefold()).translate(_TYPED)
+    if word.isascii():
+        return word
+    word = _NASAL.sub("ं", word)
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in word)
+
+
+def _is_tone(character: str) -> bool:
+    """Whether a mark of the class of the dot below (nukta) is a tone, as in Burmese."""
+    return unicodedata.combining(character) == 7 and character > "\u1000"

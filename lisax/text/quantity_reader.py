@@ -74,6 +74,7 @@ _OF = re.compile(r" (?:de|of)(?= )")
 _AMERICAN = re.compile(r"[ \xa0]U\.?S\.?(?= )")
 _ORDINAL_ENDS = re.compile(r"(?:st|nd|rd|th|[ºª]|\.?ème|er|ère)(?!\w)")
 _CLOCK = re.compile(r"(\d{1,3}+):([0-5]\d):([0-5]\d(?:\.\d{1,6}+)?)(?![\d:])")
+_MINUTES = re.compile(r"(\d{1,3}+)'([0-5]\d\.\d{2,3}|1[2-9]|[2-5]\d)(?![\d.])\"?")  # inches are below twelve
 _NEXT_PART = re.compile(r"(?P<link>[ \xa0:]?)-?(?P<number>\d{1,3}+(?:\.\d++)?)(?![\d,/])")
 _MORE_WORDS = re.compile(r"[ \xa0]?\w")
 _JOINT = re.compile(
@@ -245,6 +246,9 @@ class Reader:
         if (clock := _CLOCK.match(text, place)) is not None:
             seconds = Fraction(clock[1]) * 3600 + int(clock[2]) * 60 + Fraction(clock[3])
             return _Part(seconds, place, clock.end(), seconds, units.find("s")), clock.end()
+        if (minutes := _MINUTES.match(text, place)) is not None:
+            seconds = int(minutes[1]) * 60 + Fraction(minutes[2])
+            return _Part(seconds, place, minutes.end(), seconds, units.find("s")), minutes.end()
         match = NUMBER.match(text, place)
         if match is None:
             return self._in_words(place)
@@ -349,7 +353,7 @@ class Reader:
             found = units.find("min"), found[1]
         if found is not None and found[0].base == unit.base and found[0].factor < unit.factor:
             return number, *found
-        if match["link"] not in ("", ":") and unit.word not in ("foot", "feet"):
+        if unit.word not in (("foot", "feet") if match["link"] == " " else ("'", "h")):
             return None
         return None if _MORE_WORDS.match(self.text, end) else (number, units.find(unit.smaller), end)
 

@@ -1,8 +1,15 @@
-"""The words of a text, for indexes and for spotting names.
+"""Finds the words of a text in any script, for indexes and for spotting names.
 
-Words are runs of letters and digits. One-letter words are kept (`Malcolm X`), `U.S.` becomes `us`, a possessive `'s` is
-removed, case and accents are folded.
+Words are runs of letters, marks and digits. One-letter words are kept (`Malcolm X`), `U.S.` becomes `us`, a possessive
+`'s` is removed, and case and accents are folded.
+
+Chinese, Japanese, Thai, Lao, Khmer and Burmese have no blanks between words, and Korean words hide their ending. A run
+of these scripts becomes overlapping pairs of characters (of Thai and Lao, triples), as search engines do: `塔恩是城市`
+becomes `塔恩 恩是 是城 城市`. Dictionaries split an unknown name differently in each context, and pairs do not.
 """
+
+# The characters of a word are those of Unicode's default word boundaries (UAX #29). The boundaries themselves are not
+# used: ICU takes 42 MB, and they would change the words of 6% of English sentences (`U.S.`, `3.5`, `example.com`).
 
 from __future__ import annotations
 
@@ -10,21 +17,90 @@ import functools
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from lisax.text.folding import fold_word
+from lisax.text.scripts import INVISIBLE, PAIRED, TRIPLED, WITHIN, marks
 
 WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W_]+)*")
+# All characters of a text are in scripts and marks for which WORD suffices.
+_PLAIN = re.compile(r"[\x00-\xac\xae-\xb1\xb4-\xb6\xb8\xba\xbb\xbf-\u024f\u1e00-\u1eff‐-―’“”„†-…€™]*")
+_EMOJI = "[\U0001f300-\U0001f64f\U0001f680-\U0001faff]|[\u2600-\u27bf](?=\ufe0f)"
+_SUPERSCRIPT = "²³¹⁰⁴-⁹"
+
+
+@functools.cache
+def _all_words() -> re.Pattern:
+    """WORD with the marks, joiners and apostrophes of all scripts, emoji, and units in one character (`㎏`)."""
+    inside = rf"(?:[^\W_]|[{marks()}{INVISIBLE}{WITHIN}])*+"
+    joins = r"['’‘‛＇׳´]|(?<=[א-ת])[\"״](?=[א-ת])|(?<=[lL])·(?=[lL])"
+    tail = "(?:[\ufe0f\U0001f3fb-\U0001f3ff]|\u200d[\u2600-\u27bf\U0001f300-\U0001faff])*+"
+    return re.compile(
+        rf"(?:[^\W\d_]\.){{2,}}|[^\W_]{inside}(?:(?:{joins})[^\W_]{inside})*+"
+        rf"|[\U0001f1e6-\U0001f1ff]{{2}}|[\u3380-\u33df]|(?:{_EMOJI}){tail}"
+    )
+
+
+@functools.cache
+def _pieces() -> re.Pattern:
+    """The parts of a word: a run without blanks, a superscript, a fraction, or all between them."""
+    extend = rf"[{marks()}{INVISIBLE}]"
+    paired, tripled = (rf"(?:[{script}]{extend}*+)++" for script in (PAIRED, TRIPLED))
+    return re.compile(rf"(?P<paired>{paired})|(?P<tripled>{tripled})|[^{PAIRED}{TRIPLED}]++")
+
+
+@functools.cache
+def _characters() -> re.Pattern:
+    """A character with its marks; in Khmer and Burmese a stacked consonant belongs to it."""
+    extend = rf"[{marks()}{INVISIBLE}]"
+    return re.compile(rf"[^{marks()}](?:[\u17d2\u1039].|{extend})*+", re.DOTALL)
+
+
+# A superscript or a fraction after a number (`10³`, `2½`), and a footnote mark after a word (`town²`, not `km²`).
+_RAISED = re.compile(rf"(?<=\d)(?<![{_SUPERSCRIPT}])(?=[{_SUPERSCRIPT}¼-¾⅐-⅞])|(?<=[^\W\d_]{{4}})(?=[{_SUPERSCRIPT}])")
+_HAS_PARTS = re.compile(rf"[{PAIRED}{TRIPLED}{_SUPERSCRIPT}¼-¾⅐-⅞]")
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of each word of an NFC text that is not plain."""
+    for match in _all_words().finditer(text):
+        if not _HAS_PARTS.search(match[0]):
+            yield match.span()
+            continue
+        for piece in _pieces().finditer(match[0]):
+            start, end = match.start() + piece.start(), match.start() + piece.end()
+            if size := 2 if piece["paired"] else 3 if piece["tripled"] else 0:
+                starts = [start + character.start() for character in _characters().finditer(piece[0])]
+                for number in range(max(1, len(starts) - size + 1)):
+                    yield starts[number], starts[number + size] if number + size < len(starts) else end
+                continue
+            for raised in _RAISED.finditer(piece[0]):
+                yield start, match.start() + piece.start() + raised.start()
+                start = match.start() + piece.start() + raised.start()
+            if text[start:end].strip("'’"):
+                yield start, end
+
+
+def written_words(text: str) -> list[str]:
+    """The words of an NFC text as written, in order. Those of scripts without blanks overlap."""
+    if text.isascii() or _PLAIN.fullmatch(text):
+        return WORD.findall(text)
+    return [text[start:end] for start, end in _spans(text)]
 
 
 def words(text: str) -> list[str]:
     """Folded words of a text in order."""
-    return [fold_word(word) for word in WORD.findall(unicodedata.normalize("NFC", text))]
+    written = written_words(text if text.isascii() else unicodedata.normalize("NFC", text))
+    return [word for word in map(fold_word, written) if word]
 
 
 def word_spans(text: str) -> list[tuple[str, int, int]]:
-    """(folded word, start, end) of an NFC text, in order; `text[start:end]` is the word as written."""
-    return [(fold_word(match.group()), match.start(), match.end()) for match in WORD.finditer(text)]
+    """(folded word, start, end) of an NFC text, in order; `text[start:end]` is the word as written. Words of scripts
+    without blanks overlap."""
+    plain = text.isascii() or _PLAIN.fullmatch(text)
+    spans = (match.span() for match in WORD.finditer(text)) if plain else _spans(text)
+    found = ((fold_word(text[start:end]), start, end) for start, end in spans)
+    return [span for span in found if span[0]]
 
 
 def shared_words(query: str, texts: Sequence[str]) -> list[float]:

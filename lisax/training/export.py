@@ -31,16 +31,17 @@ from lisax.weights.interop.kinds import SAFETENSORS, VOCABULARY_NAME, vocabulary
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import shapes_of
 from lisax.weights.interop.safetensors_files import write_arrays
+from lisax.weights.model_folder import ModelFolder
 
 SAVED_MODEL_NAME = "saved_model"
 EXPORTED_NAME, ONNX_NAME = "scorer.jax_export", "scorer.onnx"
 FORMATS = ("bundle", "stablehlo", "savedmodel", "onnx")
 
 
-def export_adapter(checkpoint: str | os.PathLike, out: str | os.PathLike) -> Path:
-    """Writes a checkpoint's adapter to the new folder `out`, with the other trained parameters, and only the name of
+def export_adapter(model: ModelFolder, out: str | os.PathLike) -> Path:
+    """Writes a model's adapter to the new folder `out`, with the other trained parameters, and only the name of
     its backbone: see `interop.adapters`, which reads it as the whole model."""
-    source = open_checkpoint(checkpoint, alone=True)
+    source = open_checkpoint(model, alone=True)
     if source.card is None or source.card.get("adapter") is None:
         raise LisaxError(f"{source.folder} holds no adapter: leave --adapter out")
     lora_of(source)
@@ -51,15 +52,15 @@ def export_adapter(checkpoint: str | os.PathLike, out: str | os.PathLike) -> Pat
     return place(out)
 
 
-def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Sequence[str] = ("bundle",)) -> Path:
-    """Writes the bundle of a checkpoint of any kind to the new folder `out`, all or nothing.
+def export(model: ModelFolder, out: str | os.PathLike, formats: Sequence[str] = ("bundle",)) -> Path:
+    """Writes the bundle of a model of any kind to the new folder `out`, all or nothing.
 
     `formats` besides "bundle", which is always written: "stablehlo" adds `scorer.jax_export`, which
     `jax.export.deserialize` reads; "savedmodel" adds the folder `saved_model` for TensorFlow; "onnx" adds `scorer.onnx`
     and its weights `scorer.onnx.data` for onnxruntime."""
     if unknown := set(formats) - set(FORMATS):
         raise LisaxError(f"no export format is named '{min(unknown)}'; there are {', '.join(FORMATS)}")
-    source, architecture = opened(checkpoint)
+    source, architecture = opened(model)
     if source.vocabulary is None:
         raise DataError(
             "the checkpoint has no vocabulary next to it; `lisax checkpoint import --vocabulary FILE` "

@@ -31,8 +31,9 @@ from lisax.training.model_kinds import kind_of
 from lisax.training.objectives import Loss
 from lisax.training.step import make_eval_step
 from lisax.training.train import evaluate_batches
-from lisax.weights.checkpoints import RestoreCheckpointConfig, resolve_checkpoint
+from lisax.weights.checkpoints import RestoreCheckpointConfig
 from lisax.weights.interop.architecture import parameter_shapes
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 from lisax.weights.shapes import check_parameters
 
@@ -78,7 +79,7 @@ class _Loaded:
     """A checked configuration, with the model's parameters on the devices."""
 
     run: TaskRun
-    folder: Path
+    model: ModelFolder
     dataset: data.DatasetConfig
 
     @classmethod
@@ -87,18 +88,18 @@ class _Loaded:
         if config.restore.path is None:
             raise LisaxError("RestoreCheckpointConfig.path must be given: --gin.CHECKPOINT_PATH=…")
         partitioner = Partitioner.over_all_devices()
-        folder = resolve_checkpoint(config.restore.path, config.restore.mode)
+        found = ModelFolder.find(config.restore.path, config.restore.mode)
         partitioner.check_batch_size(config.dataset.batch_size, 1)
         data.check_dataset(config.dataset, config.model.backbone.vocab_size, "dataset")
         model = config.model.for_inference()
-        parameters = load_parameters(folder)
-        check_parameters(parameter_shapes(model), parameters, folder)
+        parameters = load_parameters(found)
+        check_parameters(parameter_shapes(model), parameters, found.folder)
         dataset = config.dataset
         if dataset.task_feature_lengths is None:
             dataset = dataclasses.replace(dataset, task_feature_lengths=data.longest(dataset))
         vocabulary = data.provider_of(dataset).output_features["targets"].vocabulary
-        loop = DeviceLoop(parameters, source=folder, partitioner=partitioner)
-        return cls(TaskRun(model, loop, dataset.task_feature_lengths, dataset.batch_size, vocabulary), folder, dataset)
+        loop = DeviceLoop(parameters, source=found.folder, partitioner=partitioner)
+        return cls(TaskRun(model, loop, dataset.task_feature_lengths, dataset.batch_size, vocabulary), found, dataset)
 
     @property
     def inference(self) -> Inference:
@@ -146,8 +147,8 @@ def infer(config: InferConfig) -> Path:
                     for result, (_, example) in zip(window, kept)
                 ]
 
-    resumable_groups(path, lines_after, made_from=repr((config, fingerprint(loaded.folder))))
-    print(f"{count} lines in {path}, from {loaded.folder}", file=sys.stderr)
+    resumable_groups(path, lines_after, made_from=repr((config, fingerprint(loaded.model.folder))))
+    print(f"{count} lines in {path}, from {loaded.model.folder}", file=sys.stderr)
     return path
 
 
@@ -178,7 +179,7 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
         metrics |= {(name if len(tasks) == 1 else f"{task.name}/{name}"): value for name, value in own.items()}
     name = f"{config.dataset.mixture_or_task_name}-{config.dataset.split}.json"
     path = place(config.output_dir) / name.replace("/", "_")
-    write_json(path, {"checkpoint": str(loaded.folder), "metrics": metrics})
+    write_json(path, {"checkpoint": str(loaded.model.folder), "metrics": metrics})
     for metric, value in metrics.items():
         print(f"{metric}\t{value:.6g}")
     return metrics

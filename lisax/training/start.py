@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from lisax.models.architectures import BACKBONE_PARTS, describe
 from lisax.models.lora import Lora, joined
 from lisax.models.t5 import initialize
 from lisax.training import data
-from lisax.training.train_config import TrainConfig, initial_folder
+from lisax.training.train_config import TrainConfig
 from lisax.weights.checkpoints import (
     GIN_NAME,
     MODEL_JSON,
@@ -35,6 +35,7 @@ from lisax.weights.interop.kinds import vocabulary_name
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import Checkpoint, shapes_of
 from lisax.weights.model_card import ModelCard
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.pretrained import is_named
 from lisax.weights.restore import part_of, restore_initial, restore_own
 from lisax.weights.train_state import TrainState
@@ -57,30 +58,41 @@ class Start:
         return parameters if self.adapter is None else joined(self.kept, parameters, self.adapter.scale)
 
 
-def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], None]) -> Start:
-    """The state to start from: this run's newest checkpoint, the initial checkpoint, or fresh parameters."""
+def begin(
+    config: TrainConfig, initial: ModelFolder | None, partitioner: Partitioner, say: Callable[[str], None]
+) -> Start:
+    """The state to start from: this run's newest checkpoint, the `initial` model, or fresh parameters."""
     hosts.wait_for_all("start")
-    path = config.checkpoint.restore.path
-    if path is None and not complete_steps(config.model_dir) and not native_checkpoints(config.model_dir):
+    if initial is None and not complete_steps(config.model_dir) and not native_checkpoints(config.model_dir):
         remove_incomplete(config.model_dir, after=None)
         return Start(_fresh(config, partitioner), _total(config, 0), _card(config, 0, 0))
     expected = jax.eval_shape(functools.partial(_initial, config))
     if config.adapter is not None:
-        return _begin_adapter(config, expected, partitioner, say)
-    return _own(config, expected, partitioner, say) or _from_initial(config, expected, partitioner, say)
+        return _begin_adapter(config, initial, expected, partitioner, say)
+    own = _own(config, expected, partitioner, say)
+    return own or _from_initial(config, open_checkpoint(initial), expected, partitioner, say)
 
 
 def _begin_adapter(
-    config: TrainConfig, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
+    config: TrainConfig,
+    initial: ModelFolder,
+    expected: TrainState,
+    partitioner: Partitioner,
+    say: Callable[[str], None],
 ) -> Start:
-    """The start of an adapter on the initial checkpoint, which is read whether the run is new or continues. Where the
-    initial checkpoint holds an adapter that is made in the same way, that one is trained further, with a fresh head if
-    its own has other classes."""
+    """The start of an adapter on the initial model, which is read whether the run is new or continues. Where the
+    initial model is an adapter that is made in the same way, that one is trained further, with a fresh head if its own
+    has other classes."""
     tell = (lambda _: None) if complete_steps(config.model_dir) else say
-    earlier = _earlier_adapter(config)
-    start = _from_initial(
-        config if earlier is None else _beside(earlier, config), expected, partitioner, tell, slots=False
-    )
+    earlier = _earlier_adapter(config, initial)
+    if earlier is None:
+        backbone, base = initial, initial.name if is_named(initial.name) else str(absolute(initial.folder))
+        made = {**dataclasses.asdict(config.adapter), "base": base, "base_sha256": weights_digest(initial.folder)}
+    else:
+        made = dict(earlier.card["adapter"])
+        backbone = ModelFolder.find(made["base"])
+        check_base(earlier, backbone.folder)
+    start = _from_initial(config, open_checkpoint(backbone), expected, partitioner, tell, made)
     kept, trained = config.adapter.split(start.state.parameters, config.random_seed or 0)
     if earlier is not None:
         shapes = {name: leaf.shape for name, leaf in flatten(trained).items()}
@@ -92,40 +104,37 @@ def _begin_adapter(
         found, _ = restore_initial(earlier, wanted, partitioner, optimizer=False)
         trained |= found.parameters
         step = int(found.step) if config.checkpoint.restore.restore_step else 0
-        start = Start(TrainState(jnp.int32(step), trained, None), _total(config, step), _card(config, step, step))
+        card = _card(config, step, step, made)
+        start = Start(TrainState(jnp.int32(step), trained, None), _total(config, step), card)
         tell(f"trains the adapter of {earlier.folder} further")
     state = TrainState(start.state.step, trained, jax.jit(config.optimizer.init)(trained))
-    found = _own(config, jax.eval_shape(lambda: state), partitioner, say)
+    found = _own(config, jax.eval_shape(lambda: state), partitioner, say, made)
     found = found or dataclasses.replace(start, state=partitioner.place_state(state))
     return dataclasses.replace(found, kept=kept, adapter=config.adapter)
 
 
-def _earlier_adapter(config: TrainConfig) -> Checkpoint | None:
-    """The adapter in the initial checkpoint, if it is made as that of the run is; another is part of the backbone."""
-    folder = initial_folder(config)
-    if not (folder / MODEL_JSON).is_file() or ModelCard.read(folder).get("adapter") is None:
+def _earlier_adapter(config: TrainConfig, initial: ModelFolder) -> Checkpoint | None:
+    """The adapter in the initial model, if it is made as that of the run is; another is part of the backbone."""
+    if not initial.has_card or initial.card.get("adapter") is None:
         return None
-    checkpoint = open_checkpoint(folder, alone=True)
+    checkpoint = open_checkpoint(initial, alone=True)
     return checkpoint if lora_of(checkpoint) == config.adapter else None
 
 
-def _beside(adapter: Checkpoint, config: TrainConfig) -> TrainConfig:
-    """`config` with the initial checkpoint that the adapter was trained on."""
-    check_base(adapter, open_checkpoint(adapter.card["adapter"]["base"]))
-    restore = dataclasses.replace(config.checkpoint.restore, path=adapter.card["adapter"]["base"])
-    return dataclasses.replace(config, checkpoint=dataclasses.replace(config.checkpoint, restore=restore))
-
-
 def _own(
-    config: TrainConfig, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
+    config: TrainConfig,
+    expected: TrainState,
+    partitioner: Partitioner,
+    say: Callable[[str], None],
+    adapter: Mapping[str, Any] | None = None,
 ) -> Start | None:
-    """Starts from the run's newest checkpoint; None if it has none."""
+    """Starts from the run's newest checkpoint; None if it has none. `adapter` is its entry in `model.json`."""
     state = restore_own(config.model_dir, expected, partitioner, say)
     if state is None:
         return None
-    card = _own_card(config, checkpoint_folder(config.model_dir, int(state.step)), say)
+    card = _own_card(config, checkpoint_folder(config.model_dir, int(state.step)), say, adapter)
     training = card["training"]
-    new = _card(config, training["first_step"], training["slots_first_step"])
+    new = _card(config, training["first_step"], training["slots_first_step"], adapter)
     if card.get("adapter") != new.get("adapter"):
         raise LisaxError(
             f"{config.model_dir} was begun with the adapter {card.get('adapter')}, and is to continue with "
@@ -143,16 +152,16 @@ def _own(
 
 def _from_initial(
     config: TrainConfig,
+    initial: Checkpoint,
     expected: TrainState,
     partitioner: Partitioner,
     say: Callable[[str], None],
-    *,
-    slots: bool = True,
+    adapter: Mapping[str, Any] | None = None,
 ) -> Start:
-    """Starts from the initial checkpoint. Without `slots` the state has none."""
-    folder, restore = initial_folder(config), config.checkpoint.restore
+    """Starts from the initial checkpoint. For an `adapter` the state has no optimizer slots yet."""
+    folder, restore, slots = initial.folder, config.checkpoint.restore, adapter is None
     optimizer = restore.restore_optimizer if slots else False
-    state, with_slots = restore_initial(open_checkpoint(folder), expected, partitioner, optimizer=optimizer)
+    state, with_slots = restore_initial(initial, expected, partitioner, optimizer=optimizer)
     if own := expected.parameters.keys() - state.parameters.keys():
 
         def draw():
@@ -176,16 +185,17 @@ def _from_initial(
     step = int(state.step) if restore.restore_step else 0
     slots_first_step = step
     if with_slots:
-        known = ModelCard.read(folder) if (folder / MODEL_JSON).is_file() else {}
-        slots_first_step = known.get("training", {}).get("slots_first_step", 0) - int(state.step) + step
+        slots_first_step = (initial.card or {}).get("training", {}).get("slots_first_step", 0) - int(state.step) + step
     if slots and not with_slots:
         state = state._replace(slots=jax.jit(config.optimizer.init)(state.parameters))
     state = partitioner.place_state(TrainState(jnp.int32(step), state.parameters, state.slots))
     say(f"starts at step {step} from {folder}, with {'its' if with_slots else 'fresh'} optimizer state")
-    return Start(state, _total(config, step), _card(config, step, slots_first_step))
+    return Start(state, _total(config, step), _card(config, step, slots_first_step, adapter))
 
 
-def _own_card(config: TrainConfig, folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
+def _own_card(
+    config: TrainConfig, folder: Path, say: Callable[[str], None], adapter: Mapping[str, Any] | None
+) -> ModelCard:
     """`model.json` of the run's checkpoint. One that T5X wrote has none: it is made of the configuration, whose
     parameters the checkpoint was seen to have, and put next to it, so that every verb can read it.
 
@@ -199,7 +209,7 @@ def _own_card(config: TrainConfig, folder: Path, say: Callable[[str], None]) -> 
                 if not (folder / name).exists():
                     with atomic_write(folder / name, "wb") as file:
                         file.write(content)
-            write_json(folder / MODEL_JSON, {**_card(config, step, 0), "step": step})
+            write_json(folder / MODEL_JSON, {**_card(config, step, 0, adapter), "step": step})
         say(f"{folder} has no {MODEL_JSON}, as T5X leaves it: written from the configuration; the data begins again")
     hosts.wait_for_all("wrote model.json")
     return ModelCard.read(folder)
@@ -223,7 +233,9 @@ def _total(config: TrainConfig, first_step: int) -> int:
     return config.total_steps if config.total_steps is not None else first_step + config.relative_steps
 
 
-def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[str, Any]:
+def _card(
+    config: TrainConfig, first_step: int, slots_first_step: int, adapter: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """The content of `model.json` but for the step."""
     vocabulary, described, texts = None, None, {}
     if isinstance(config.train_data, data.DatasetConfig):
@@ -240,7 +252,7 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
         "format": 1,
         "architecture": describe(config.model),
         "vocabulary": vocabulary,
-        **({} if config.adapter is None else {"adapter": _adapter_card(config)}),
+        **({} if adapter is None else {"adapter": adapter}),
         "optimizer": {"name": type(config.optimizer).__name__, **dataclasses.asdict(config.optimizer)},
         "training": {
             "first_step": first_step,
@@ -252,15 +264,6 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
         **({"files": sorted(config.files)} if config.files else {}),
         **config.card,
     }
-
-
-def _adapter_card(config: TrainConfig) -> dict[str, Any]:
-    """The fields needed to use the adapter: its own settings, and its backbone."""
-    if (earlier := _earlier_adapter(config)) is not None:
-        return dict(earlier.card["adapter"])
-    path, folder = config.checkpoint.restore.path, initial_folder(config)
-    base = path if is_named(path) else str(absolute(folder))
-    return {**dataclasses.asdict(config.adapter), "base": base, "base_sha256": weights_digest(folder)}
 
 
 def side_files(config: TrainConfig) -> dict[str, bytes]:

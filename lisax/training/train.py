@@ -38,6 +38,7 @@ from lisax.weights.checkpoints import (
     read_metrics,
 )
 from lisax.weights.model_card import ModelCard
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.train_state import TrainState
 
 __all__ = ["TrainConfig", "TrainResult", "Trainer", "evaluate_batches", "train"]
@@ -68,15 +69,15 @@ def train(config: TrainConfig) -> TrainResult:
     Ctrl-C does not wait. Raises an error while another process trains in MODEL_DIR."""
     started = time.perf_counter()
     partitioner = config.partitioner.over(jax.devices())
-    check(config, partitioner)
+    initial = check(config, partitioner)
     with alone_in(config.model_dir) if hosts.is_first() else contextlib.nullcontext():
-        return _train(config, partitioner, started)
+        return _train(config, initial, partitioner, started)
 
 
-def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> TrainResult:
+def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partitioner, started: float) -> TrainResult:
     # --- Start ----------------------------------------------------------------------------
     progress = Progress(0)
-    run = begin(config, partitioner, progress.say)
+    run = begin(config, initial, partitioner, progress.say)
     state, first_step, total = run.state, int(run.state.step), run.total_steps
     card, model_dir = run.card, place(config.model_dir)
     progress = Progress(total)

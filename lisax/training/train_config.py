@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from lisax.devices.partitioning import Partitioner, PjitPartitioner
@@ -16,9 +15,9 @@ from lisax.training.model_kinds import kind_of
 from lisax.training.objectives import Loss
 from lisax.training.optimizers import Adafactor, Optimizer
 from lisax.training.schedules import Schedule
-from lisax.weights.checkpoints import MODEL_JSON, CheckpointConfig, latest_checkpoint, resolve_checkpoint
+from lisax.weights.checkpoints import CheckpointConfig, latest_checkpoint
 from lisax.weights.interop.kinds import vocabulary_name
-from lisax.weights.model_card import ModelCard
+from lisax.weights.model_folder import ModelFolder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,8 +68,9 @@ class TrainConfig:
     gin: str | None = None  # the operative gin, saved with the run
 
 
-def check(config: TrainConfig, partitioner: Partitioner) -> None:
-    """Everything that can be known to be wrong before anything slow happens."""
+def check(config: TrainConfig, partitioner: Partitioner) -> ModelFolder | None:
+    """Raises an error for everything that can be known to be wrong before anything slow happens. Returns the model that
+    the run starts from; None if it starts from nothing or continues from a checkpoint of its own."""
     if (config.total_steps is None) == (config.relative_steps is None):
         raise LisaxError(
             "give either TRAIN_STEPS (absolute, with those of the initial checkpoint) or TRAIN_STEPS_RELATIVE, not both"
@@ -96,8 +96,10 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
             f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
             f"gives {', '.join(objective.metrics) if config.dev_data else 'nothing without a dev split'}"
         )
-    if config.checkpoint.restore.path and latest_checkpoint(config.model_dir) is None:
-        initial_folder(config)
+    restore, initial = config.checkpoint.restore, None
+    if restore.path and (config.adapter is not None or latest_checkpoint(config.model_dir) is None):
+        initial = ModelFolder.find(restore.path, restore.mode)
+        _check_vocabulary(config, initial)
     if isinstance(config.train_data, data.DatasetConfig):
         partitioner.check_batch_size(config.train_data.batch_size, microbatches or 1)
         data.check_dataset(config.train_data, config.model.backbone.vocab_size, "train")
@@ -125,6 +127,7 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
     if isinstance(config.dev_data, data.DatasetConfig):
         partitioner.check_batch_size(config.dev_data.batch_size, 1, "the batch size of evaluation")
         data.check_dataset(config.dev_data, config.model.backbone.vocab_size, "dev")
+    return initial
 
 
 def check_batch(batch: data.HostBatch, config: TrainConfig, partitioner: Partitioner, microbatches: int) -> None:
@@ -139,15 +142,13 @@ def check_batch(batch: data.HostBatch, config: TrainConfig, partitioner: Partiti
             )
 
 
-def initial_folder(config: TrainConfig) -> Path:
-    restore = config.checkpoint.restore
-    folder = resolve_checkpoint(restore.path, restore.mode)
-    if (folder / MODEL_JSON).is_file() and isinstance(config.train_data, data.DatasetConfig):
-        known = (ModelCard.read(folder).get("vocabulary") or {}).get("sha256")
+def _check_vocabulary(config: TrainConfig, initial: ModelFolder) -> None:
+    """Raises an error if the initial model was trained with another vocabulary than the data's."""
+    if initial.has_card and isinstance(config.train_data, data.DatasetConfig):
+        known = (initial.card.get("vocabulary") or {}).get("sha256")
         used = data.vocabulary_file(config.train_data)
         if known and used and known != data.digest(used):
             raise LisaxError(
-                f"{folder} was trained with another vocabulary than '{used}' of "
-                f"'{config.train_data.mixture_or_task_name}': its own is {folder / vocabulary_name(used)}"
+                f"{initial.folder} was trained with another vocabulary than '{used}' of "
+                f"'{config.train_data.mixture_or_task_name}': its own is {initial.folder / vocabulary_name(used)}"
             )
-    return folder

@@ -122,10 +122,6 @@ class ModelCard(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.content)
 
-    def having(self, **fields: Any) -> ModelCard:
-        """The card with these fields, or with others in their place."""
-        return dataclasses.replace(self, content={**self.content, **fields})
-
     def needed(self, *fields: str) -> list[Any]:
         """The values of fields, `text.max_tokens`; a DataError that names the first that is missing."""
         values = []

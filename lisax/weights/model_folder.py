@@ -11,7 +11,7 @@ from lisax.files.places import fetched, is_remote
 from lisax.formats.catalogue import FORMATS
 from lisax.formats.format import Format
 from lisax.weights.checkpoints import resolve_checkpoint
-from lisax.weights.interop.kinds import Kind, kind_of
+from lisax.weights.interop.kinds import MODEL_JSON, Kind, kind_of
 from lisax.weights.model_card import ModelCard
 from lisax.weights.pretrained import is_named
 from lisax.weights.public_models import Family
@@ -28,12 +28,13 @@ class ModelFolder:
     kind: Kind
 
     @classmethod
-    def find(cls, model: str | os.PathLike | ModelFolder) -> ModelFolder:
-        """Finds a checkpoint of any layout, a bundle, or in a MODEL_DIR its best checkpoint, else its newest; fetches a
-        model given by name that is not here yet. Raises LisaxError if there is none."""
+    def find(cls, model: str | os.PathLike | ModelFolder, mode: str = "specific") -> ModelFolder:
+        """Finds a checkpoint of any layout, a bundle, or in a MODEL_DIR its best checkpoint, else its newest (with
+        `mode="latest"` its newest); fetches a model given by name that is not here yet. Raises LisaxError if there is
+        none."""
         if isinstance(model, ModelFolder):
             return model
-        folder = resolve_checkpoint(model)
+        folder = resolve_checkpoint(model, mode)
         return cls(os.fspath(model), folder, kind_of(folder))
 
     def __str__(self) -> str:
@@ -45,6 +46,11 @@ class ModelFolder:
     def here(self) -> ModelFolder:
         """The model on this machine: of one in a bucket, a copy."""
         return dataclasses.replace(self, folder=fetched(self.folder)) if is_remote(self.folder) else self
+
+    @property
+    def has_card(self) -> bool:
+        """Whether there is a `model.json`: models of others have none."""
+        return (self.folder / MODEL_JSON).is_file()
 
     @functools.cached_property
     def card(self) -> ModelCard:

@@ -44,13 +44,13 @@ from lisax.weights.train_state import TrainState
 AnyModel = TypeVar("AnyModel", bound=Model)
 
 
-def load_model(model: str | os.PathLike | ModelFolder, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
+def load_model(model: ModelFolder, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
     """(architecture, its parameters). Raises LisaxError for a model of another kind, or with other parameters."""
     checkpoint = open_whole(model, kind)
     return checkpoint.architecture, nested(dict(checkpoint.read(checkpoint.parameters)))
 
 
-def load_parameters(model: str | os.PathLike | ModelFolder) -> dict[str, Any]:
+def load_parameters(model: ModelFolder) -> dict[str, Any]:
     """Float32 numpy parameters of a checkpoint of any kind, nested dicts in T5X's layout, read one array at a time."""
     checkpoint = open_checkpoint(model)
     return nested(dict(checkpoint.read(checkpoint.parameters)))

@@ -29,7 +29,7 @@ def load_beside(model: ModelFolder, kind: type[AnyModel]) -> tuple[AnyModel, dic
         return load_model(model, kind)
     whole = open_whole(model, kind)
     names = shapes_of(whole.parameters).keys() - shapes_of(own.parameters).keys()
-    base = placed(open_checkpoint(own.card["adapter"]["base"]), names.__contains__)
+    base = placed(open_checkpoint(ModelFolder.find(own.card["adapter"]["base"])), names.__contains__)
     trained = nested(dict(own.read(own.parameters)))
     return whole.architecture, joined(base, trained, lora_of(own).scale)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lisax.corpora import csv_tables, open_folder, read_claims
+from lisax.corpora import open_folder, read_claims
 from lisax.corpora.check import check
+from lisax.documents import csv_tables
 from lisax.errors import DataError
 from lisax.records import Claim, Label, Table
 

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.corpora import open_folder, plain, titles
+from lisax.corpora import open_folder, plain
 from lisax.corpora.check import check
 from lisax.errors import DataError
 from lisax.records import Claim, Document, Graph, Label, Question, Sentence, Table
+from lisax.text import titles
 
 IDS = st.text(min_size=1, max_size=8).map(titles.page_id).filter(bool)
 TEXTS = st.text(min_size=1).map(titles.one_line).filter(bool)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lisax.corpora import open_folder, wtq
 from lisax.corpora.answer_cells import NO_CELL, SEVERAL_COLUMNS
 from lisax.corpora.check import check
-from lisax.corpora.grid import Place
 from lisax.corpora.reading import Watch
+from lisax.documents.grid import Place
 from lisax.errors import DataError
 from lisax.records import Question, Table, is_cell
 

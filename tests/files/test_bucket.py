@@ -34,6 +34,7 @@ from lisax.weights.checkpoints import (
     complete_steps,
 )
 from lisax.weights.interop import convert
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 HERE = Path(__file__).parents[1] / "training"
@@ -97,7 +98,7 @@ def test_a_training_killed_at_many_moments_ends_as_one_that_was_not(whole):
     assert process.returncode == 0, told
     assert complete_steps(model_dir) == complete_steps(whole) == [10, 12, 14]
     assert _curve(model_dir) == pytest.approx(_curve(str(whole)))
-    ours, theirs = load_parameters(model_dir), load_parameters(whole)
+    ours, theirs = load_parameters(ModelFolder.find(model_dir)), load_parameters(ModelFolder.find(whole))
     np.testing.assert_array_equal(
         ours["encoder"]["layers_0"]["mlp"]["wo"]["kernel"], theirs["encoder"]["layers_0"]["mlp"]["wo"]["kernel"]
     )
@@ -113,7 +114,7 @@ def test_what_counts_and_what_is_removed():
     (place(model_dir) / "checkpoint_6" / "state" / COMMIT_NAME).unlink()
     assert complete_steps(model_dir) == [2, 4]
     with pytest.raises(LisaxError, match="rest of an interrupted save"):
-        load_parameters(f"{model_dir}/checkpoint_6")
+        load_parameters(ModelFolder.find(f"{model_dir}/checkpoint_6"))
     removed, system = [], places._system()
     with pytest.MonkeyPatch.context() as patch:
         rm_file = system.rm_file
@@ -146,8 +147,8 @@ def test_another_runs_checkpoint(tmp_path):
     assert train(config(str(model_dir), 6, checkpoint=restore)).step == 6
     assert train(config(tmp_path, 6, checkpoint=restore)).step == 6
     np.testing.assert_array_equal(
-        load_parameters(model_dir)["token_embedder"]["embedding"],
-        load_parameters(tmp_path)["token_embedder"]["embedding"],
+        load_parameters(ModelFolder.find(model_dir))["token_embedder"]["embedding"],
+        load_parameters(ModelFolder.find(tmp_path))["token_embedder"]["embedding"],
     )
 
 
@@ -221,17 +222,17 @@ def test_groups_of_lines_go_on_after_a_kill(tmp_path):
 def test_checkpoints_and_bundles(trained, tmp_path, capsys):
     assert main(["checkpoint", "show", trained]) == 0
     assert f"{ROOT}/tiny/checkpoint_4" in capsys.readouterr().out
-    expected = load_parameters(trained)["token_embedder"]["embedding"]
+    expected = load_parameters(ModelFolder.find(trained))["token_embedder"]["embedding"]
     for kind in ("t5x-native", "t5x-orbax", "huggingface"):
         out = f"{ROOT}/converted/{kind}"
         assert main(["checkpoint", "export", trained, "--format", kind, "--out", out]) == 0
-        np.testing.assert_array_equal(load_parameters(out)["token_embedder"]["embedding"], expected)
+        np.testing.assert_array_equal(load_parameters(ModelFolder.find(out))["token_embedder"]["embedding"], expected)
         with pytest.raises(LisaxError, match="is there already"):
-            convert.export_checkpoint(trained, out, kind)
+            convert.export_checkpoint(ModelFolder.find(trained), out, kind)
         again = f"{ROOT}/imported/{kind}"
         assert main(["checkpoint", "import", out, "--out", again]) == 0
         assert complete_steps(again) == [0 if kind == "huggingface" else 4]
-        np.testing.assert_array_equal(load_parameters(again)["token_embedder"]["embedding"], expected)
+        np.testing.assert_array_equal(load_parameters(ModelFolder.find(again))["token_embedder"]["embedding"], expected)
     assert not list(tmp_path.iterdir()) and not Path("gs:").exists()
 
 

@@ -234,7 +234,7 @@ def test_a_fitted_probability_of_answers_goes_with_the_model(finished):
     found = cltr_report.figures(run)
     assert found["no_answer"]["threshold"] == 0.25 and found["no_answer"]["questions"] > 0
     (table,) = (table for table in cltr_report.result_tables(found) if table.name == "No answer here")
-    assert table.rows[0].values == tuple(found["no_answer"][key] for key in cltr_report.NO_ANSWER.values())
+    assert table.rows[0].values == tuple(found["no_answer"][key] for _, key in cltr_report.NO_ANSWER)
 
 
 def test_transfer_needs_no_training(finished, capsys):

@@ -128,7 +128,7 @@ def test_the_checker_ranks_with_a_reranker_as_the_run(reranked):
 
 
 def test_a_bundle_of_a_reranker_ranks_as_its_checkpoint(reranked, tmp_path):
-    bundle = export_adapter(reranked.model_dir("rerank"), tmp_path / "bundle")
+    bundle = export_adapter(ModelFolder.find(reranked.model_dir("rerank")), tmp_path / "bundle")
     evidence = ["Tarn is a town.", "Olin was born in Tarn.", "Olin is a poet."]
     rank = [
         Ranker.open(model).rank("Olin was born in Tarn.", evidence) for model in (bundle, reranked.model_dir("rerank"))

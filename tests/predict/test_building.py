@@ -147,8 +147,8 @@ def test_a_folder_of_ones_own_choice(tmp_path):
     [
         ("nowhere", None, "no such file or folder"),
         ("empty", None, "the folder is empty"),
-        ("odd.bin", None, "expected a .txt, .md"),
-        ("odd.jsonl", None, "odd.jsonl:1: expected a page"),
+        ("odd.bin", None, "expected a folder, or a file with one of .csv"),
+        ("odd.jsonl", None, "odd.jsonl:1: not valid JSON"),
         ([], None, "nothing to index: the list of records has no page"),
         ([PAGE], "cells", "has no table"),
         ([PAGE], "other", "expected an index kind of documents, mixed"),
@@ -164,7 +164,7 @@ def test_a_folder_of_ones_own_choice(tmp_path):
 def test_corpora_that_cannot_be_indexed(tmp_path, source, kind, complaint):
     (tmp_path / "empty").mkdir()
     (tmp_path / "odd.bin").write_bytes(b"x")
-    (tmp_path / "odd.jsonl").write_text('{"x": 1}\n')
+    (tmp_path / "odd.jsonl").write_text('{"x": 1\n')
     with pytest.raises(LisaxError, match=complaint):
         Index.build(tmp_path / source if isinstance(source, str) else source, kind=kind)
 

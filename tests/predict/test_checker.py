@@ -14,7 +14,7 @@ from lisax.cli.serve import serve
 from lisax.cli.verify import verify
 from lisax.corpora import table_predictions
 from lisax.corpora.fever import read_predictions
-from lisax.corpora.page_files import read_pages
+from lisax.corpora.files import FileFolder
 from lisax.files.writing import write_json_lines
 from lisax.predict.checking import Settings
 from lisax.predict.file_steps import verify_file
@@ -155,7 +155,7 @@ def test_text_tables_and_graphs_are_evidence_together(bundles):
 
 def test_one_folder_may_hold_pages_and_cells(bundles, tmp_path):
     tables.build_index(TABLES, tmp_path / "index", tables.Strategy.ENTITY_CHAR_23)
-    documents.build_index(read_pages(example_pages()), tmp_path / "index")
+    documents.build_index(FileFolder(example_pages()).documents(), tmp_path / "index")
     by_text, by_tables = (Checker(tmp_path / "index", model=bundles[kind]) for kind in ("listwise", "fusion"))
     assert by_text.check("Torimoor is a town.").evidence[0].unit.startswith("Torimoor_")
     assert by_tables.check("Torimoor has 39,000 people.").evidence[0].unit == "towns"

@@ -7,7 +7,8 @@ import inspect
 import pytest
 
 import lisax
-from lisax.corpora import page_files
+from lisax import documents
+from lisax.text import sentences
 
 NAMES = sorted({*lisax.__all__} - {"__version__"})
 
@@ -29,8 +30,10 @@ def test_examples_run(name, bundles):
     assert not runner.summarize(verbose=False).failed
 
 
-def test_sentences_of_pages():
-    assert not doctest.testmod(page_files).failed
+@pytest.mark.parametrize("module", [documents, sentences])
+def test_examples_of_modules_run(module):
+    result = doctest.testmod(module)
+    assert result.attempted and not result.failed
 
 
 def test_public_names_are_those_that_are_listed():

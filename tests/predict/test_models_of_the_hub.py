@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 from tests.hub_server import environment, files_of, serving
 from tests.published import V1_0, V1_1, publish, vocabulary
@@ -98,6 +99,9 @@ def test_a_published_model_is_where_training_starts(hub):
     )
     assert done.returncode == 0, done.stderr
     assert "hf:castorini/unlisted" in done.stderr
-    trained, published = load_parameters(folder / "trained"), load_parameters(folder / "unlisted")
+    trained, published = (
+        load_parameters(ModelFolder.find(folder / "trained")),
+        load_parameters(ModelFolder.find(folder / "unlisted")),
+    )
     moved = trained["token_embedder"]["embedding"] - published["token_embedder"]["embedding"]
     assert 0 < np.abs(moved).max() < 0.1

@@ -14,6 +14,7 @@ from lisax.models.encoder import segments
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.huggingface import write_huggingface
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.pretrained import MODELS
 from lisax.weights.restore import load_model
 from tests.references import recorded
@@ -41,7 +42,7 @@ def test_the_mean_of_the_tokens_at_length_1(folder):
     encoder, vocabulary = SentenceEncoder.open(folder, max_tokens=30), open_vocabulary(folder / "tokenizer.json")
     vectors = encoder.encode(TEXTS)
     assert vectors.dtype == np.float32 and vectors.shape == (3, 16)
-    config, parameters = load_model(folder, EncoderConfig)
+    config, parameters = load_model(ModelFolder.find(folder), EncoderConfig)
     for text, vector in zip(TEXTS, vectors):
         ids = np.array([vocabulary.encode_input(text, 30)])
         assert ids.shape[1] <= 30
@@ -67,7 +68,7 @@ def test_minilm_as_the_reference_has_it():
     encoder = SentenceEncoder.open("minilm")
     record = load_file(recorded.file_of("minilm"))
     np.testing.assert_allclose(encoder.encode(recorded.SENTENCES), record["vectors"], atol=1e-5)
-    config, parameters = load_model("minilm", EncoderConfig)
+    config, parameters = load_model(ModelFolder.find("minilm"), EncoderConfig)
     assert (config.emb_dim, config.num_encoder_layers, config.num_heads, config.vocab_size) == (384, 6, 12, 30522)
     ids, types = encoder.vocabulary.encode_pair(*recorded.SENTENCES[:2])
     np.testing.assert_array_equal([ids, types], record["pair"])

@@ -135,7 +135,7 @@ def index(tmp_path_factory, vocabulary):
 
 def answerer(index, vocabulary, fusion=None) -> TableAnswerer:
     model = model_of(vocabulary)
-    model.card = model.card.having(fusion=fusion)
+    model.card = dataclasses.replace(model.card, content={**model.card.content, "fusion": fusion})
     return TableAnswerer(table_text.open_index(index), TableStore.open(index), PartScorer(model))
 
 

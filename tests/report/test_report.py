@@ -14,9 +14,9 @@ from markup import HOSTILE, Page
 
 from lisax.records import LABELS
 from lisax.report import render as rendering
-from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
+from lisax.report.published import published
 from lisax.report.render import render, write_report
-from lisax.report.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow
+from lisax.report.report import ClaimView, EvidenceView, Report, ResultRow, ResultTable
 
 
 def report(text="a text"):
@@ -33,8 +33,15 @@ def report(text="a text"):
         text,
         text,
         notes=[text],
-        selection_rows=[SelectionRow(text, 0.2, 0.9, 0.3, 0.8), *LIST5_SELECTION],
-        verdict_rows=[VerdictRow(text, 0.8, 0.7, math.nan, 0.9, best=True), *LIST5_VERDICTS],
+        tiles={text: 0.7, "unknown": math.nan},
+        tiles_of=text,
+        result_tables=[
+            ResultTable(text, (text,) * 4, (ResultRow(text, values, best=True), *published(name)), text, text)
+            for name, values in (
+                ("LisT5 selection", (0.2, 0.9, 0.3, 0.8)),
+                ("LisT5 verdicts", (0.8, 0.7, math.nan, 0.9)),
+            )
+        ],
         curves={
             text: [
                 {"step": 1, "kind": "train", "loss": 2.0},
@@ -54,7 +61,6 @@ def report(text="a text"):
         recall_curves={text: {1: 0.3, 5: 0.8, 200: 0.99}},
         claims=claims,
         facts={"seed": 0, text: text, "versions": {text: text}, "seconds": {"rank": 12.5}},
-        published_note=text,
     )
 
 
@@ -115,7 +121,7 @@ def test_verdicts_that_the_reliability_diagram_leaves_out_are_counted():
 def test_parts_without_data_are_absent():
     page = Page(render(Report("nothing yet")))
     assert page.balanced and not {"table", "figure", "form", "details"} & page.count().keys()
-    page = Page(render(Report("rows only", verdict_rows=[VerdictRow("one", label_accuracy=0.5)])))
+    page = Page(render(Report("rows only", result_tables=[ResultTable("t", ("a", "b"), (ResultRow("one", (0.5,)),))])))
     # One figure, one column.
     assert [a.get("scope") for tag, a in page.elements if tag == "th"] == ["col", "col", "row"]
 
@@ -154,4 +160,4 @@ def test_two_thousand_claims_are_quick_and_of_bearable_size(tmp_path):
 
 def test_templates_are_part_of_the_package():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert project["tool"]["setuptools"]["package-data"]["lisax.report"] == ["templates/*"]
+    assert project["tool"]["setuptools"]["package-data"]["lisax.report"] == ["templates/*", "*.tsv"]

@@ -1,14 +1,26 @@
-from lisax.report.published import LIST5_VERDICTS
-from lisax.report.report import Report, SelectionRow, VerdictRow
+from lisax.report.published import published
+from lisax.report.report import Report, ResultTable
 from lisax.report.text_table import text_tables
 
 REPORT = Report(
     "r",
-    selection_rows=[SelectionRow("BM25", 0.18, 0.5, None, 0.4123)],
-    verdict_rows=[
-        VerdictRow("majority", 1 / 3, 0.0),
-        VerdictRow("listwise", 0.8, float("nan"), best=True),
-        LIST5_VERDICTS[-1],
+    result_tables=[
+        ResultTable.of(
+            "Label prediction",
+            [("Label accuracy", "labels", "accuracy"), ("FEVER score", "fever"), ("2+ sentences", "multi")],
+            {
+                "majority": {"labels": {"accuracy": 1 / 3}, "fever": 0.0},
+                "listwise": {"labels": {"accuracy": 0.8}, "fever": float("nan")},
+            },
+            best="listwise",
+            published=published("LisT5 verdicts")[-1:],
+        ),
+        ResultTable("Nothing", ("P@5",), ()),
+        ResultTable.of(
+            "Sentence selection",
+            [(name, name) for name in ("P@5", "R@5", "F1@5", "MAP@5")],
+            {"BM25": {"P@5": 0.18, "R@5": 0.5, "MAP@5": 0.4123}},
+        ),
     ],
 )
 
@@ -32,6 +44,5 @@ BM25                 18.00   50.00   41.23
     )
 
 
-def test_without_the_published_rows():
-    assert "published" not in text_tables(REPORT, published=False)
+def test_nothing_is_printed_of_a_report_without_tables():
     assert text_tables(Report("empty")) == ""

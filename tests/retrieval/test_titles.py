@@ -2,6 +2,7 @@ import pytest
 
 from lisax.records import Document
 from lisax.retrieval.documents import add_documents, build_index
+from lisax.retrieval.entities import OfflineSpotter
 from lisax.retrieval.titles import TitleIndex, unqualified
 
 DOCUMENTS = [
@@ -82,3 +83,72 @@ def test_grown_index_answers_as_a_whole_one(tmp_path, titles):
     for claim in ("Savages is a film by Barack Obama.", "New York City, Hawaii", "united states"):
         assert grown.search(claim, 10) == titles.search(claim, 10)
     assert [grown.title(i) for i in range(len(grown))] == [document.title for document in DOCUMENTS]
+
+
+SIGNED = [
+    "C",
+    "C++",
+    "C#",
+    ".NET Framework",
+    "Net",
+    "AT&T",
+    "R&D",
+    "It (2017 film)",
+    "Not",
+    "Yahoo!",
+    "塔恩",
+    "Łódź",
+    "ทาร์น",
+]
+
+
+@pytest.mark.parametrize(
+    "claim, first",
+    [
+        ("C++ is a language.", "C++"),
+        ("He writes C#.", "C#"),
+        ("C is a language.", "C"),
+        ("(C++) is old.", "C++"),
+        ("The .NET Framework is old.", ".NET Framework"),
+        ("AT&T was founded in Tarn.", "AT&T"),
+        ("Its R&D is in Orm.", "R&D"),
+        ("“It” is long.", "It (2017 film)"),
+        ("It is a film.", "It (2017 film)"),
+        ("It", "It (2017 film)"),
+        ("Not", "Not"),
+        ("Nobody liked Not.", "Not"),
+        ("Yahoo! was sold.", "Yahoo!"),
+        ("塔恩有九百人。", "塔恩"),
+        ("他住在塔恩。", "塔恩"),
+        ("Lodz is a town.", "Łódź"),
+        ("ทาร์นเป็นเมือง", "ทาร์น"),
+    ],
+)
+def test_names_with_signs_of_stop_words_and_of_all_scripts(tmp_path, claim, first):
+    index = TitleIndex.build([Document(title.replace(" ", "_"), title) for title in SIGNED], tmp_path / "index")
+    assert index.search(claim)[0] == first.replace(" ", "_")
+
+
+def test_a_pronoun_is_not_a_title(tmp_path):
+    index = TitleIndex.build([Document(title.replace(" ", "_"), title) for title in SIGNED], tmp_path / "index")
+    assert index.mentioned("It was founded in Tarn.") == []
+
+
+@pytest.mark.parametrize(
+    "claim, names",
+    [
+        ("C++ is a language.", ["C++"]),
+        ("Nobody uses C# or .NET Framework.", ["C#", ".NET Framework"]),
+        ("AT&T and Tarn met.", ["AT&T", "Tarn"]),
+        ("Yahoo! was sold.", ["Yahoo!"]),
+        ("Nobody liked It.", ["It"]),
+        ("他住在塔恩。", ["塔恩"]),
+    ],
+)
+def test_spotted_names_with_signs(tmp_path, claim, names):
+    index = TitleIndex.build([Document(title.replace(" ", "_"), title) for title in SIGNED], tmp_path / "index")
+    assert [name for name in OfflineSpotter(index).spot(claim) if name != "Nobody"] == names
+
+
+def test_signs_without_known_titles():
+    assert OfflineSpotter().spot("Velin wrote C++ in Tarn!") == ["Velin", "C++", "Tarn"]

@@ -27,6 +27,7 @@ from lisax.tasks.claim_dataset import ClaimDataset
 from lisax.tasks.register import register, register_file
 from lisax.training.export import export
 from lisax.training.gin_files import bindings_of, run_gin
+from lisax.weights.model_folder import ModelFolder
 
 pytestmark = pytest.mark.usefixtures("forget")
 
@@ -98,7 +99,7 @@ def test_a_model_trained_on_a_registered_dataset_answers_from_its_bundle(folder,
     mine = register("mine", folder=folder, vocabulary=tmp_path / "spiece.model")
     mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")
     train_a_step(tmp_path, {"inputs": 64, "targets": 2})
-    model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
+    model = lisax.load(export(ModelFolder.find(tmp_path / "model"), tmp_path / "bundle"))
     assert model.model.max_tokens == 64
     if variant == "rank":
         assert len(model.rank("Town 1 has 2 harbours.", ["Town 1 has 1 harbours .", "Town 2"])) == 2

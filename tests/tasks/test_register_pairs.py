@@ -108,7 +108,7 @@ def test_an_adapter_is_trained_exported_and_trained_further(folder, encoder, tmp
         values = {"MODEL_DIR": tmp_path / out, "INITIAL_CHECKPOINT_PATH": str(initial), "TRAIN_STEPS": 2}
         short = {"BATCH_SIZE": 4, "TASK_FEATURE_LENGTHS": {"inputs": 64, "targets": 1}}
         assert run_gin([tmp_path / "mine.gin"], bindings_of({**values, **short, **size})).step == 2
-        return export_adapter(tmp_path / out, tmp_path / f"{out}-adapter")
+        return export_adapter(ModelFolder.find(tmp_path / out), tmp_path / f"{out}-adapter")
 
     first = trained("label_pointwise", encoder, "first")
     short = {"CHECKPOINT_PATH": tmp_path / "first", "TASK_FEATURE_LENGTHS": {"inputs": 64, "targets": 1}, **size}

@@ -18,6 +18,7 @@ from lisax.records import Table
 from lisax.sampling import part_examples
 from lisax.tasks.register import register, register_file
 from lisax.training.export import export
+from lisax.weights.model_folder import ModelFolder
 
 pytestmark = pytest.mark.usefixtures("forget")
 
@@ -97,7 +98,7 @@ def test_a_model_trained_on_them_scores_parts_from_its_bundle(folder, tmp_path):
     text = (tmp_path / "mine.gin").read_text()
     assert "MIXTURE_OR_TASK_NAME = 'mine_parts'" in text and "24 training examples" in text
     train_a_step(tmp_path, {"inputs": 64, "targets": 2})
-    model = Model.open(export(tmp_path / "model", tmp_path / "bundle"))
+    model = Model.open(export(ModelFolder.find(tmp_path / "model"), tmp_path / "bundle"))
     assert (model.format, model.max_tokens) == (TABLE_PARTS, 64)
     table = Table("T", "Tirol", ("year", "coach"), (("1901", "Anna"), ("1902", "")))
     shares = model.probabilities(list(part_examples.parts_of("q", "Who was the coach in 1901?", table)))

@@ -20,6 +20,7 @@ from lisax.sampling import table_examples
 from lisax.tasks import table_data
 from lisax.tasks.register import register, register_file
 from lisax.training.export import export
+from lisax.weights.model_folder import ModelFolder
 
 pytestmark = pytest.mark.usefixtures("forget")
 
@@ -84,7 +85,7 @@ def test_a_model_trained_on_registered_tables_answers_from_its_bundle(folder, tm
     mine = register("mine", folder=folder, vocabulary="train")
     mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")
     train_a_step(tmp_path, lengths)
-    model = Model.open(export(tmp_path / "model", tmp_path / "bundle"))
+    model = Model.open(export(ModelFolder.find(tmp_path / "model"), tmp_path / "bundle"))
     assert model.max_tokens == 96 and model.depth == (1 if variant == "tables_one" else 3)
     view = TableView("T1", "Seasons of Varn United", ("year", "goals"), (("1901", "41"),))
     found = model.probabilities([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))])

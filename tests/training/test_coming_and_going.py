@@ -19,6 +19,7 @@ from test_preemption import metadata_server
 
 from lisax.training.train_log import read_train_log
 from lisax.weights.checkpoints import complete_steps, flatten, read_metrics
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 WORKER = """
@@ -108,8 +109,8 @@ def test_a_run_goes_on_with_other_processes_and_devices(one, tmp_path):
     evaluated = _curve(tmp_path, "dev")
     for step, loss in _curve(one, "dev").items():
         assert evaluated[step] == pytest.approx(loss, rel=1e-6)
-    theirs = flatten(load_parameters(one))
-    for name, array in flatten(load_parameters(tmp_path)).items():
+    theirs = flatten(load_parameters(ModelFolder.find(one)))
+    for name, array in flatten(load_parameters(ModelFolder.find(tmp_path))).items():
         np.testing.assert_allclose(array, theirs[name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 

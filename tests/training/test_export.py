@@ -223,7 +223,7 @@ def test_the_programs_of_table_fusion(vocabulary, tmp_path, objective, heads):
         model=FusionConfig(MODEL, objective, heads),
         text=TABLE_FUSION.card(presets.PAPER, 48, 3),
     )
-    folder = export.export(checkpoint, tmp_path / "bundle", ["savedmodel"])
+    folder = export.export(ModelFolder.find(checkpoint), tmp_path / "bundle", ["savedmodel"])
     tokens = np.random.default_rng(0).integers(2, 380, (2, 3, 11)).astype(np.int32)
     np.save(tmp_path / "tokens.npy", tokens)
     of_tensorflow = json.loads(
@@ -253,7 +253,7 @@ def test_what_does_not_belong_together_is_told(exported, vocabulary, tmp_path):
         with pytest.raises(DataError, match="model.safetensors: not a whole safetensors file"):
             Model.open(folder)
     other = save_checkpoint(tmp_path / "other", vocabulary, model=dataclasses.replace(MODEL, num_encoder_layers=1))
-    shutil.copyfile(export.export(other, tmp_path / "small") / SAFETENSORS, folder / SAFETENSORS)
+    shutil.copyfile(export.export(ModelFolder.find(other), tmp_path / "small") / SAFETENSORS, folder / SAFETENSORS)
     with pytest.raises(LisaxError, match="missing encoder/layers_1/"):
         Model.open(folder)
     (folder / SAFETENSORS).write_bytes(whole)
@@ -271,4 +271,4 @@ def test_without_a_text_format_there_is_no_program(vocabulary, tmp_path, capsys)
         "spiece.model",
     ]
     with pytest.raises(LisaxError, match="no export format is named 'tflite'"):
-        export.export(checkpoint, tmp_path / "c", ["tflite"])
+        export.export(ModelFolder.find(checkpoint), tmp_path / "c", ["tflite"])

@@ -170,11 +170,11 @@ def test_claims_of_fewer_tables_and_other_lengths_in_any_order():
 def test_checkpoints_are_shown_converted_and_scored(whole, tmp_path, capsys):
     claims = [[[2, 9, 1], [3, 8, 1]]]
     expected = FusionScorer(MODEL, whole.parameters, texts=TABLES, max_tokens=LENGTH).probabilities(claims)
-    loaded = flatten(load_parameters(whole.model_dir))
+    loaded = flatten(load_parameters(ModelFolder.find(whole.model_dir)))
     assert cli.main(["checkpoint", "show", str(whole.model_dir)]) == 0
     export = ["checkpoint", "export", str(whole.model_dir)]
     assert cli.main([*export, "--format=t5x-native", f"--out={tmp_path}/native"]) == 0
-    for name, leaf in flatten(load_parameters(tmp_path / "native")).items():
+    for name, leaf in flatten(load_parameters(ModelFolder.find(tmp_path / "native"))).items():
         np.testing.assert_array_equal(leaf, loaded[name])
     for path in (whole.model_dir, tmp_path / "native"):
         found = FusionScorer.open(ModelFolder.find(path), texts=TABLES, max_tokens=LENGTH).probabilities(claims)

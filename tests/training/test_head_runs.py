@@ -148,7 +148,7 @@ def test_a_dual_encoder(data, tmp_path):
     trained(data, tmp_path / "model", "dual_encoder", "questions_retrieve", lengths, **values)
     inputs = np.stack([row["inputs"] for row in dev("questions_retrieve", lengths)])
     texts = dual_encoder.split(inputs, 2)
-    model, parameters = load_model(tmp_path / "model", DualEncoderConfig)
+    model, parameters = load_model(ModelFolder.find(tmp_path / "model"), DualEncoderConfig)
     asked, told = model.network().apply(
         {"params": parameters}, texts.questions, texts.passages.reshape(-1, texts.passages.shape[-1])
     )
@@ -164,7 +164,7 @@ def test_a_span_reader(data, tmp_path, monkeypatch):
     task = "questions_point_top1"
     lengths = {"inputs": 80, "targets": 4}
     trained(data, tmp_path / "model", "span_reader", task, lengths, PASSAGES=1)
-    model, parameters = load_model(tmp_path / "model", SpanReaderConfig)
+    model, parameters = load_model(ModelFolder.find(tmp_path / "model"), SpanReaderConfig)
     vocabulary, reader = open_vocabulary(data / "encoder/tokenizer.json"), Reader(tmp_path / "model")
     examples = list(read_examples(data / "examples/reader.dev.jsonl", QuestionExample))
     for row, example in zip(dev(task, lengths), examples, strict=True):

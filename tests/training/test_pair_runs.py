@@ -156,7 +156,10 @@ def test_it_begins_as_the_published_encoder(data, tmp_path, capfd, scanned):
         FILES, [*bindings(tmp_path, **values), "AdamW.weight_decay = 0.0", f"EncoderConfig.scan_layers = {scanned}"]
     )
     assert "has only the backbone: pair begins fresh" in capfd.readouterr().err
-    own, theirs = flatten(load_parameters(tmp_path)), flatten(load_parameters(data / "hf"))
+    own, theirs = (
+        flatten(load_parameters(ModelFolder.find(tmp_path))),
+        flatten(load_parameters(ModelFolder.find(data / "hf"))),
+    )
     assert theirs.keys() - own.keys() == {"pooler/kernel", "pooler/bias"}
     for name in own.keys() & theirs.keys():
         np.testing.assert_allclose(own[name], theirs[name], atol=1e-6, err_msg=name)

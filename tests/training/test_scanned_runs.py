@@ -105,9 +105,9 @@ def scores(call, checkpoint, out):
 
 def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
     call, model = run
-    assert "encoder/encoder/mlp/wo/kernel" not in flatten(load_parameters(model))
+    assert "encoder/encoder/mlp/wo/kernel" not in flatten(load_parameters(ModelFolder.find(model)))
     expected = scores(call, model, tmp_path / "own")
-    unstacked = flatten(unstack(load_parameters(model)))
+    unstacked = flatten(unstack(load_parameters(ModelFolder.find(model))))
     scans = {"t5x-native": True, "t5x-orbax": False}  # layers of training that starts there, with its optimizer
     for kind in ("t5x-native", "t5x-orbax", "huggingface"):
         there, back = tmp_path / kind, tmp_path / f"{kind}_back"
@@ -115,7 +115,7 @@ def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
         assert scores(call, there, tmp_path / f"{kind}_scores") == expected
         beside = next(model.glob("checkpoint_*")) / "spiece.model"
         assert cli.main(["checkpoint", "import", str(there), "--out", str(back), "--vocabulary", str(beside)]) == 0
-        returned = flatten(load_parameters(back))
+        returned = flatten(load_parameters(ModelFolder.find(back)))
         assert returned.keys() == unstacked.keys()
         for name, array in returned.items():
             np.testing.assert_array_equal(array, unstacked[name])
@@ -166,7 +166,7 @@ def test_training_goes_on_in_the_folder_of_a_run_without_model_json(tmp_path, ca
         ModelFolder.find(checkpoint).card["training"] | {"first_step": 3, "slots_first_step": 0}
         == ModelFolder.find(checkpoint).card["training"]
     )
-    assert load_parameters(checkpoint).keys() == {"token_embedder", "encoder", "decoder"}
+    assert load_parameters(ModelFolder.find(checkpoint)).keys() == {"token_embedder", "encoder", "decoder"}
     with pytest.raises(Exception, match="are not those of the model"):
         shutil.rmtree(tmp_path / "theirs" / "checkpoint_4")
         (checkpoint / "model.json").unlink()
@@ -215,7 +215,7 @@ def test_models_built_on_a_t5_come_out_too(tmp_path, model):
     parameters, optimizer = initialize(scanned, 1), Adafactor()
     with CheckpointWriter(tmp_path, SaveCheckpointConfig(), {"architecture": describe(scanned)}, {}) as writer:
         writer.save(TrainState(jnp.int32(0), parameters, optimizer.init(parameters)), {})
-    checkpoint, architecture = opened(tmp_path)
+    checkpoint, architecture = opened(ModelFolder.find(tmp_path))
     assert architecture == model and checkpoint.scanned
     expected = jax.eval_shape(optimizer.init, unstack(parameters))
     assert shapes_of(checkpoint.slots) == {name: leaf.shape for name, leaf in flatten(expected).items()}

@@ -12,6 +12,7 @@ from memory_task import config, source
 from lisax.errors import LisaxError
 from lisax.training.train import train
 from lisax.weights.checkpoints import complete_steps
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 HERE = Path(__file__).parent
@@ -99,7 +100,7 @@ def test_a_model_dir_removed_during_training(tmp_path, monkeypatch):
 
     result = train(config(tmp_path / "m", 12, train_data=vandal))
     assert result.step == 12 and complete_steps(tmp_path / "m")[-1] == 12
-    assert load_parameters(result.latest)
+    assert load_parameters(ModelFolder.find(result.latest))
 
 
 def test_two_trainings_in_one_model_dir_are_refused(tmp_path):

@@ -74,7 +74,7 @@ def test_finished_run_is_left_alone(whole):
 
 
 def test_saved_parameters_are_those_of_the_run(whole):
-    loaded = flatten(load_parameters(whole.model_dir))
+    loaded = flatten(load_parameters(ModelFolder.find(whole.model_dir)))
     for name, leaf in flatten(whole.parameters).items():
         np.testing.assert_array_equal(loaded[name], leaf)
     assert loaded["encoder/layers_0/attention/query/kernel"].dtype == np.float32

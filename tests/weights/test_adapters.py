@@ -49,14 +49,17 @@ def trained(data, tmp_path_factory):
 
 def test_it_learns_and_the_backbone_stays(trained, data):
     assert trained.metrics["accuracy"] > 0.5  # a third by chance; the tokenizer is trained anew each time
-    own, base = flatten(load_parameters(trained.model_dir)), flatten(load_parameters(data / "hf"))
+    own, base = (
+        flatten(load_parameters(ModelFolder.find(trained.model_dir))),
+        flatten(load_parameters(ModelFolder.find(data / "hf"))),
+    )
     changed = {name for name in own.keys() & base.keys() if not np.array_equal(own[name], base[name])}
     assert len(changed) == 2 * 6 and all(name.endswith("/kernel") for name in changed)
     assert own.keys() - base.keys() == HEAD
 
 
 def test_it_is_saved_alone(trained, data):
-    saved = shapes_of(open_checkpoint(trained.model_dir, alone=True).parameters)
+    saved = shapes_of(open_checkpoint(ModelFolder.find(trained.model_dir), alone=True).parameters)
     assert {name.rpartition("/")[2] for name in saved} == {"lora_a", "lora_b", "kernel", "bias"}
     assert saved["encoder/layers_1/mlp/wi/lora_a"] == (32, 4) and saved["encoder/layers_1/mlp/wi/lora_b"] == (4, 48)
     assert "token_embedder/embedding" not in saved
@@ -82,8 +85,8 @@ def test_stopped_and_continued_it_is_the_same(data, tmp_path):
     whole = train(tmp_path / "whole", data, *lines, TRAIN_STEPS=4)
     train(tmp_path / "parts", data, *lines, TRAIN_STEPS=2)
     parts = train(tmp_path / "parts", data, *lines, TRAIN_STEPS=4)
-    one, other = (flatten(load_parameters(result.model_dir)) for result in (whole, parts))
-    assert one.keys() == other.keys() == flatten(load_parameters(data / "hf")).keys() - POOLER | HEAD
+    one, other = (flatten(load_parameters(ModelFolder.find(result.model_dir))) for result in (whole, parts))
+    assert one.keys() == other.keys() == flatten(load_parameters(ModelFolder.find(data / "hf"))).keys() - POOLER | HEAD
     for name in one:
         np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
@@ -121,7 +124,10 @@ def test_exported_whole_or_alone_it_scores_the_same(trained, tmp_path):
 def test_another_training_starts_from_it(trained, data, tmp_path):
     values = {"INITIAL_CHECKPOINT_PATH": str(trained.model_dir), "TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2}
     on_top = train(tmp_path / "second", data, **values, LEARNING_RATE=0.0)
-    one, other = flatten(load_parameters(trained.model_dir)), flatten(load_parameters(on_top.model_dir))
+    one, other = (
+        flatten(load_parameters(ModelFolder.find(trained.model_dir))),
+        flatten(load_parameters(ModelFolder.find(on_top.model_dir))),
+    )
     for name in one:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
     described, first = ModelFolder.find(on_top.model_dir).card, ModelFolder.find(trained.model_dir).card
@@ -129,14 +135,14 @@ def test_another_training_starts_from_it(trained, data, tmp_path):
     assert described["training"]["first_step"] == first["step"]
     ranked_otherwise = train(tmp_path / "third", data, "lora.Lora.rank = 2", **values, LEARNING_RATE=0.0)
     assert ModelFolder.find(ranked_otherwise.model_dir).card["adapter"]["base"] == str(
-        open_checkpoint(trained.model_dir).folder
+        open_checkpoint(ModelFolder.find(trained.model_dir)).folder
     )
-    other = flatten(load_parameters(ranked_otherwise.model_dir))
+    other = flatten(load_parameters(ModelFolder.find(ranked_otherwise.model_dir)))
     for name in one:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
     given = bindings(tmp_path / "full", **values, LEARNING_RATE=0.0)
     fully = run_gin(FILES, [*given, "AdamW.weight_decay = 0.0"])  # without an adapter: all of it is trained
-    other = flatten(load_parameters(fully.model_dir))
+    other = flatten(load_parameters(ModelFolder.find(fully.model_dir)))
     for name in one:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
 
@@ -149,7 +155,7 @@ def test_a_training_for_other_classes_takes_the_adapter_without_its_head(trained
     values |= {"TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2, "LEARNING_RATE": 0.0}
     ranker = train(tmp_path / "ranker", data, **values)
     assert "has another head: this one begins fresh" in capsys.readouterr().err
-    one, other = (flatten(load_parameters(run.model_dir)) for run in (trained, ranker))
+    one, other = (flatten(load_parameters(ModelFolder.find(run.model_dir))) for run in (trained, ranker))
     assert (one["pair/classes/kernel"].shape[1], other["pair/classes/kernel"].shape[1]) == (3, 2)
     for name in one.keys() - HEAD:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
@@ -207,7 +213,7 @@ def described(bundle, **fields):
 def test_a_base_that_is_not_there_is_told(alone):
     shutil.rmtree(alone.parent / "hf")
     with pytest.raises(DataError, match="model.json: field 'adapter.base': .*is missing: "):
-        load_parameters(alone)
+        load_parameters(ModelFolder.find(alone))
 
 
 def test_a_base_of_other_weights_is_told(alone):
@@ -216,7 +222,7 @@ def test_a_base_of_other_weights_is_told(alone):
     content[-1] ^= 1
     weights.write_bytes(content)
     with pytest.raises(DataError, match="trained on weights with the sha256"):
-        load_parameters(alone)
+        load_parameters(ModelFolder.find(alone))
 
 
 def test_a_base_of_another_vocabulary_is_told(alone):
@@ -229,14 +235,14 @@ def test_a_base_of_another_vocabulary_is_told(alone):
 def test_an_adapter_of_itself_is_told(alone):
     described(alone, base=str(alone), base_sha256=None)
     with pytest.raises(DataError, match="at most 8 adapters"):
-        load_parameters(alone)
+        load_parameters(ModelFolder.find(alone))
 
 
 @pytest.mark.parametrize("fields", [{"rank": 0}, {"rank": 3}, {"alpha": "x"}, {"base": 3}, {"targets": None}])
 def test_hostile_fields_are_told(alone, fields):
     described(alone, **fields)
     with pytest.raises(DataError, match=f"adapter.{min(fields)}"):
-        load_parameters(alone)
+        load_parameters(ModelFolder.find(alone))
 
 
 def test_stacked_matrices_have_stacked_adapters():

@@ -15,6 +15,7 @@ from lisax.training.optimizers import Adafactor, AdamW
 from lisax.weights.checkpoints import flatten, nested
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.t5x_native import write_native
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.stacked_slots import stack_slots
 
 
@@ -109,7 +110,7 @@ def test_there_and_back(tmp_path_factory, emb_dim, width, mlp_dim, seed):
     folder = tmp_path_factory.mktemp("native") / "checkpoint_7"
     folder.mkdir()
     write_native(folder, in_memory(flatten(stack(nested(parameters))), stacked))
-    checkpoint = open_checkpoint(folder)
+    checkpoint = open_checkpoint(ModelFolder.find(folder))
     found = dict(checkpoint.read(checkpoint.slots))
     assert found.keys() == slots.keys()
     for name, leaf in slots.items():
@@ -126,4 +127,4 @@ def test_slots_of_another_shape_are_named(tmp_path):
     slots["encoder/encoder/mlp/wo/kernel/v_row"] = slots["encoder/encoder/mlp/wo/kernel/v_row"].T
     write_native(tmp_path, in_memory(flatten(stack(parameters)), slots))
     with pytest.raises(LisaxError, match=r"slot 'encoder/encoder/mlp/wo/kernel/v_row' of .* is \[24, 3\].* \[3, 24\]"):
-        open_checkpoint(tmp_path)
+        open_checkpoint(ModelFolder.find(tmp_path))

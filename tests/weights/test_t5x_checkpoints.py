@@ -16,6 +16,7 @@ from lisax.training.train import train
 from lisax.weights.checkpoints import CheckpointConfig, RestoreCheckpointConfig, flatten
 from lisax.weights.interop.convert import export_checkpoint
 from lisax.weights.interop.kinds import Kind
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 T5X = Path(__file__).parents[2].parent / "shared" / "data" / "t5x"
@@ -32,7 +33,7 @@ def _architecture(name):
 def test_logits_and_loss(name, layout):
     reference = json.loads((T5X / name / "reference.json").read_text())
     arrays = dict(np.load(T5X / name / "reference.npz"))
-    parameters = load_parameters(T5X / name / layout)
+    parameters = load_parameters(ModelFolder.find(T5X / name / layout))
     assert {path: list(leaf.shape) for path, leaf in flatten(parameters).items()} == reference["parameters"]
     batch = {feature: array for feature, array in arrays.items() if feature.endswith(("tokens", "weights"))}
     logits = jax.jit(apply_model, static_argnums=0)(_architecture(name), parameters, batch)
@@ -52,7 +53,7 @@ def test_training_goes_on_with_its_optimizer_state(tmp_path, capfd, layout):
 @pytest.mark.parametrize("name", ["t5_1_1", "t5_1_0"])
 def test_native_is_written_as_t5x_writes_it(name, tmp_path):
     source = T5X / name / "native" / "checkpoint_0"
-    written = export_checkpoint(source, tmp_path / "out", Kind.NATIVE)
+    written = export_checkpoint(ModelFolder.find(source), tmp_path / "out", Kind.NATIVE)
     theirs, ours = (msgpack_restore((folder / "checkpoint").read_bytes()) for folder in (source, written))
     assert ours["version"] == theirs["version"] == 3
     theirs, ours = flatten(theirs["optimizer"]), flatten(ours["optimizer"])

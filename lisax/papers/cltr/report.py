@@ -13,32 +13,32 @@ from lisax.predict import answer_confidence
 from lisax.predict.table_answers import TableScores
 from lisax.records import Hit
 from lisax.report import charts, heatmap
-from lisax.report.published import CLTR_ANSWERS, CLTR_RETRIEVAL
-from lisax.report.report import Report, ResultRow, ResultTable
+from lisax.report.published import published
+from lisax.report.report import Report, ResultTable
 from lisax.retrieval.runs import read_qrels, read_run
 
 Runs = Mapping[str, Mapping[str, Sequence[Hit]]]
 
-RETRIEVAL = {
-    "P@5": "precision@5",
-    "P@10": "precision@10",
-    "NDCG@5": "ndcg@5",
-    "NDCG@10": "ndcg@10",
-    "NDCG@20": "ndcg@20",
-    "MAP": "map",
-    "S@1": "success@1",
-    "S@5": "success@5",
-    "S@10": "success@10",
-}
-ANSWERS = {"MRR": "mrr", "Hit@1": "hit@1"}
-NO_ANSWER = {
-    "answered": "answered",
-    "right of these": "precision",
-    "right ones kept": "kept_right",
-    "refused without the table": "refused_without_table",
-    "expected error": "expected_error",
-}
-OPERATIONS = {"operation": "operation_accuracy", "Hit@1": "hit@1"}
+RETRIEVAL = (
+    ("P@5", "precision@5"),
+    ("P@10", "precision@10"),
+    ("NDCG@5", "ndcg@5"),
+    ("NDCG@10", "ndcg@10"),
+    ("NDCG@20", "ndcg@20"),
+    ("MAP", "map"),
+    ("S@1", "success@1"),
+    ("S@5", "success@5"),
+    ("S@10", "success@10"),
+)
+ANSWERS = (("MRR", "mrr"), ("Hit@1", "hit@1"))
+NO_ANSWER = (
+    ("answered", "answered"),
+    ("right of these", "precision"),
+    ("right ones kept", "kept_right"),
+    ("refused without the table", "refused_without_table"),
+    ("expected error", "expected_error"),
+)
+OPERATIONS = (("operation", "operation_accuracy"), ("Hit@1", "hit@1"))
 NAMES = {
     BM25: "BM25",
     MEAN: "mean cell",
@@ -116,103 +116,82 @@ def differences(best: str, tables: Qrels, ordered: Runs, cells: Qrels, answers: 
 
 
 def _report(run: Cltr, found: Mapping) -> Report:
-    best, retrieval = found["best"], found["retrieval"]
-    tables = retrieval[best]
-    tiles = [("Gold table first", tables["success@1"]), ("Gold table among five", tables["success@5"])]
-    if run.recipe.scorers:
-        answers = found["answers"][best]
-        tiles += [("Right cell first", answers["hit@1"]), ("MRR of cells", answers["mrr"])]
-    return Report(
-        title="CLTR: cells that answer questions",
-        subtitle=f"{run.data.folder} · {run.report_split} · {found['questions'][REPORT]:,} questions · "
+    best, scores = found["best"], run.recipe.scorers
+    tables = found["retrieval"][best]
+    tiles = {"Gold table first": tables["success@1"], "Gold table among five": tables["success@5"]}
+    if scores:
+        tiles |= {"Right cell first": found["answers"][best]["hit@1"], "MRR of cells": found["answers"][best]["mrr"]}
+    return reporting.report(
+        run,
+        found,
+        "CLTR: cells that answer questions",
+        f"{found['questions'][REPORT]:,} questions",
         f"{found['tables']:,} tables",
         notes=[WITH_ONE_TABLE],
         tiles=tiles,
         tiles_of=_name(best, found),
         result_tables=result_tables(found),
         line_charts=_pruning(found),
-        curves=reporting.training_curves(run, run.recipe.train),
-        facts={name: found[name] for name in ("seed", "pool", "seconds", "versions")},
     )
 
 
 def result_tables(found: Mapping) -> list[ResultTable]:
-    """The paper's two tables with our rows."""
-    best = found["best"]
+    """The paper's two tables with our rows, and our own."""
+
+    def named(figures: Mapping) -> dict[str, Mapping]:
+        return {_name(order, found): measured for order, measured in figures.items()}
+
+    best = _name(found["best"], found)
     made = [
-        ResultTable(
+        ResultTable.of(
             "Table retrieval",
-            tuple(RETRIEVAL),
-            (
-                *(
-                    ResultRow(
-                        _name(order, found), tuple(measured[key] for key in RETRIEVAL.values()), best=order == best
-                    )
-                    for order, measured in found["retrieval"].items()
-                ),
-                *(_padded(row, len(RETRIEVAL)) for row in CLTR_RETRIEVAL),
-            ),
+            RETRIEVAL,
+            named(found["retrieval"]),
             "Of the pool, as trec_eval counts, in percent; over all questions whose table is known.",
+            best=best,
+            published=published("CLTR retrieval"),
         )
     ]
     if "answers" in found:
         made.append(
-            ResultTable(
+            ResultTable.of(
                 "Answers",
-                tuple(ANSWERS),
-                (
-                    *(
-                        ResultRow(
-                            _name(name, found), tuple(measured[key] for key in ANSWERS.values()), best=name == best
-                        )
-                        for name, measured in found["answers"].items()
-                    ),
-                    *CLTR_ANSWERS,
-                ),
+                ANSWERS,
+                named(found["answers"]),
                 "The best cell of each table, in the tables' order; right is a cell that holds the answer, in the gold "
                 f"table, of the {found['answered_by_cells']:,} questions that have one. In the last row all cells of the "
                 "gold table are ranked.",
+                best=best,
+                published=published("CLTR answers"),
             )
         )
     if "no_answer" in found:
         made.append(
-            ResultTable(
+            ResultTable.of(
                 "No answer here",
-                tuple(NO_ANSWER),
-                (
-                    ResultRow(
-                        _name(best, found), tuple(found["no_answer"][key] for key in NO_ANSWER.values()), best=True
-                    ),
-                ),
+                NO_ANSWER,
+                {best: found["no_answer"]},
                 "Where the best cell's probability is below the threshold of "
                 f"{found['no_answer']['threshold']:.3f}, which was chosen on held-out questions, the answer is “no answer "
                 "here”; so too of the same questions with their gold tables taken out of the pool, which it should be.",
+                best=best,
             )
         )
     if "aggregation" in found:
-        aggregated, keys = found["aggregation"], OPERATIONS.values()
+        by_operation = found["aggregation"]["by_operation"]  # the last is of all
+        rows = {f"{name} ({measured['questions']:,} questions)": measured for name, measured in by_operation.items()}
         made.append(
-            ResultTable(
+            ResultTable.of(
                 "Operations",
-                tuple(OPERATIONS),
-                tuple(
-                    ResultRow(
-                        f"{name} ({measured['questions']:,} questions)",
-                        tuple(measured[key] for key in keys),
-                        best=name == "all",
-                    )
-                    for name, measured in aggregated["by_operation"].items()
-                ),
+                OPERATIONS,
+                rows,
                 "By the question's operation: is it the one predicted for the first table by its best cell, and is that "
                 "table's answer right, by its text? A count, a sum, an average and an extreme are of the best cell's "
-                f"column in the rows whose probability reaches {aggregated['threshold']:.4f}.",
+                f"column in the rows whose probability reaches {found['aggregation']['threshold']:.4f}.",
+                best=[*rows][-1],
             )
         )
     return made + reporting.difference_tables(found["differences"], lambda _, name: NAMES[name])
-
-
-def _padded(row: ResultRow, columns: int) -> ResultRow:
-    return ResultRow(row.name, row.values + (None,) * (columns - len(row.values)), row.published)
 
 
 def _pruning(found: Mapping) -> dict:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 
-from lisax.metrics import calibration
 from lisax.metrics import fever as fever_metrics
 from lisax.papers import reporting
-from lisax.papers.attack_report import attack_figures, attack_tables, attacked_scores
+from lisax.papers.attack_report import ALL, attack_figures, attack_tables, attacked_scores
 from lisax.papers.base import REPORT, TRAIN
 from lisax.papers.deseption.run import Deseption
 from lisax.papers.list5.report import claim_view
 from lisax.papers.over_pages import ATTACKED
 from lisax.records import Claim
-from lisax.report.published import DESEPTION_ATTACKS, DESEPTION_FEVER1, DESEPTION_FEVER2
-from lisax.report.report import Report, ResultRow, ResultTable
+from lisax.report.published import published
+from lisax.report.report import Report, ResultTable
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import Ranked, ranked_ids
 from lisax.sampling.pointer_examples import EvidenceSets, page_sets, sentence_sets
@@ -39,6 +38,7 @@ PAGES = {
     "hops": "second hop",
     "sentences": "sentences",
 }
+VERDICT_COLUMNS = (("accuracy", "label_accuracy"), ("recall", "evidence_recall"), ("FEVER", "fever_score"))
 
 
 def finish(run: Deseption) -> str:
@@ -105,64 +105,50 @@ def _recall(claims: Iterable[Claim], ranked: Ranked, sets: EvidenceSets) -> floa
 
 
 def _report(run: Deseption, figures: Mapping) -> Report:
-    best, claims = figures["best_variant"], run.claims
+    best, attacks = figures["best_variant"], figures["attacks"]
     chosen = run.verdicts(best, REPORT)
-    labelled = {i: claims[REPORT][i] for i in chosen}
-
-    def row(name: str, found: Mapping, best: bool = False) -> ResultRow:
-        return ResultRow(name, (found["label_accuracy"], found["evidence_recall"], found["fever_score"]), best=best)
-
-    verdicts = ResultTable(
-        "Verdicts",
-        ("accuracy", "recall", "FEVER"),
-        (
-            row("majority label", figures["majority"]),
-            *(row(ROWS[name], found, name == best) for name, found in figures["variants"].items()),
-            *DESEPTION_FEVER1,
+    verdicts = {"majority label": figures["majority"]}
+    verdicts |= {ROWS[name]: found for name, found in figures["variants"].items()}
+    tables = [
+        ResultTable.of(
+            "Verdicts", VERDICT_COLUMNS, verdicts, best=ROWS[best], published=published("DeSePtion FEVER 1.0")
         ),
-    )
-    documents = ResultTable(
-        "Documents",
-        tuple(PAGES.values()),
-        tuple(
-            ResultRow("attacked claims" if role == ATTACKED else "claims", tuple(map(found.get, PAGES)))
-            for role, found in figures["retrieval"].items()
+        ResultTable.of(
+            "Documents",
+            [(name, key) for key, name in PAGES.items()],
+            {
+                ("attacked claims" if role == ATTACKED else "claims"): found
+                for role, found in figures["retrieval"].items()
+            },
+            f"Share of claims of which all pages of an evidence set are among the {run.recipe.candidates} "
+            f"candidates, and among {run.recipe.documents} pages: the first candidates, those pointed to, and "
+            f"those with a second hop; a whole set among the {run.recipe.sentences} sentences that are read "
+            "of those pointed to.",
         ),
-        explanation=f"Share of claims of which all pages of an evidence set are among the {run.recipe.candidates} "
-        f"candidates, and among {run.recipe.documents} pages: the first candidates, those pointed to, and "
-        f"those with a second hop; a whole set among the {run.recipe.sentences} sentences that are read "
-        "of those pointed to.",
-    )
-    calibrations = reporting.calibration_tables(figures["calibration"], ROWS)
-    differences = reporting.difference_tables(figures["differences"], lambda _, variant: ROWS[variant])
-    tables = [verdicts, documents, *attack_tables(figures["attacks"], ROWS), *differences, *calibrations]
-    if figures["attacks"] is not None:
-        measures = ("accuracy", "recall", "FEVER")
+        *attack_tables(attacks, ROWS),
+        *reporting.difference_tables(figures["differences"], lambda _, variant: ROWS[variant]),
+        reporting.calibration_table(figures["calibration"], ROWS),
+    ]
+    tiles = {"clean claims": figures["fever"]["fever_score"]}
+    if attacks is not None:
+        tiles["attacked claims"] = attacks["by_kind"][ALL]["variants"][best]["fever_score"]
         tables += [
-            ResultTable("FEVER 2.0 development set, published", measures, DESEPTION_FEVER2),
-            ResultTable("Label accuracy by attack, published", ("joint pointer, dates",), DESEPTION_ATTACKS),
+            ResultTable(title, columns, published(f"DeSePtion {table}"))
+            for title, columns, table in (
+                ("FEVER 2.0 development set, published", ("accuracy", "recall", "FEVER"), "FEVER 2.0"),
+                ("Label accuracy by attack, published", ("joint pointer, dates",), "attacks"),
+            )
         ]
-    return Report(
-        title="DeSePtion",
-        subtitle=f"{run.data.folder} · {run.reported_split} · {len(labelled):,} claims",
+    return reporting.report(
+        run,
+        figures,
+        "DeSePtion",
+        f"{len(chosen):,} claims",
         result_tables=tables,
-        tiles=[(name, found["fever_score"]) for name, found in _tiles(figures)],
+        tiles=tiles,
         tiles_of="FEVER score",
-        curves=reporting.training_curves(run, run.recipe.train),
-        confusion=fever_metrics.confusion(labelled, chosen),
-        reliability=calibration.reliability(labelled, chosen),
-        risk_coverage=calibration.risk_coverage(labelled, chosen),
-        overridden=calibration.overridden(chosen.values()),
         claims=_views(run, best),
-        facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]},
-    )
-
-
-def _tiles(figures: Mapping) -> list[tuple[str, Mapping]]:
-    best = figures["best_variant"]
-    attacked = figures["attacks"] and figures["attacks"]["by_kind"]
-    return [("clean claims", figures["fever"])] + (
-        [("attacked claims", attacked["all attacks"]["variants"][best])] if attacked else []
+        **reporting.on_claims(run.claims[REPORT], chosen),
     )
 
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from lisax.files.writing import write_json
-from lisax.metrics import calibration
 from lisax.metrics import fever as fever_metrics
 from lisax.metrics.ranking import complete_sets, sentence_selection
 from lisax.papers import reporting
@@ -17,18 +14,8 @@ from lisax.papers.list5.recipe import GIVEN, VECTORS, ZERO_SHOT
 from lisax.papers.list5.run import VARIANTS, List5, aggregate_of
 from lisax.papers.over_pages import ATTACKED
 from lisax.records import Claim, Hit, Prediction
-from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
-from lisax.report.report import (
-    ClaimView,
-    EvidenceView,
-    Heatmap,
-    Report,
-    ResultRow,
-    ResultTable,
-    SelectionRow,
-    VerdictRow,
-)
-from lisax.report.text_table import text_table
+from lisax.report.published import published
+from lisax.report.report import ClaimView, EvidenceView, Heatmap, Report, ResultTable, figure
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import Lookup, first_passages
@@ -58,6 +45,22 @@ ROWS = {
     "infused_without_entities": "listwise infused, ranker without entities",
     GIVEN: "given labeller, not trained here",
 }
+VERDICT_COLUMNS = (
+    ("Label accuracy", "label_accuracy"),
+    ("FEVER score", "fever_score"),
+    ("2+ sentences", "multi_evidence", "found_label_accuracy"),
+    ("Evidence recall", "evidence_recall"),
+)
+SELECTION_COLUMNS = (("P@5", "precision@5"), ("R@5", RECALL), ("F1@5", "f1@5"), ("MAP@5", "map@5"))
+TILES = (
+    ("FEVER score", "fever_score"),
+    ("Label accuracy", "label_accuracy"),
+    ("Evidence recall", "evidence_recall"),
+    ("Two sentences or more", "multi_evidence", "found_label_accuracy"),
+)
+PUBLISHED_NOTE = (
+    "The LisT5 paper's own figures, of T5-3B on the whole FEVER development set: for orientation, not measured here."
+)
 
 
 def finish(run: List5) -> str:
@@ -87,16 +90,10 @@ def finish_early(run: List5) -> str:
         "reported_split": run.reported_split,
         **reporting.facts(run),
     }
-    recalls = {
-        key.removeprefix("recall_complete@"): value for key, value in found["retrieval"].items() if "complete" in key
-    }
-    rows = (ResultRow("all pages of an evidence set", tuple(recalls.values())),)
-    told = text_table(ResultTable("Page retrieval", tuple(f"R@{k}" for k in recalls), rows))
-    out = run.out / "metrics.json"
-    if out.exists() and "variants" in json.loads(out.read_text(encoding="utf-8")):
-        return told
-    write_json(out, found)
-    return f"{told}\n\n{out}"
+    keys = [key for key in found["retrieval"] if "complete" in key]
+    columns = [(f"R@{key.removeprefix('recall_complete@')}", key) for key in keys]
+    rows = {"all pages of an evidence set": found["retrieval"]}
+    return reporting.write_early(run.out, found, ResultTable.of("Page retrieval", columns, rows))
 
 
 def _document_recall(run: List5, claims: Mapping[str, Claim]) -> dict:
@@ -176,57 +173,49 @@ def _report(
     run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping, figures: Mapping
 ) -> Report:
     best = figures["best_variant"]
-    selection_rows = [
-        SelectionRow(SELECTIONS[name], row["precision@5"], row["recall@5"], row["f1@5"], row["map@5"])
-        for name, row in figures["selection"].items()
-    ]
-
-    def row(name: str, found: Mapping, **marks) -> VerdictRow:
-        return VerdictRow(
-            name,
-            found["label_accuracy"],
-            found["fever_score"],
-            found["multi_evidence"].get("found_label_accuracy"),
-            found["evidence_recall"],
-            **marks,
-        )
-
-    verdict_rows = [row("majority label", figures["majority"])]
-    verdict_rows += [row(ROWS[variant], found, best=variant == best) for variant, found in figures["variants"].items()]
-    verdict_rows.append(
-        VerdictRow(
-            "oracle labels on our selection",
-            fever_score=figures["selection"][run.recipe.selector]["oracle_fever_score"],
-        )
-    )
     chosen = verdicts.get(best, {})
-    matrix = fever_metrics.confusion(claims, chosen) if chosen else ()
-    reliability = calibration.reliability(claims, chosen) if chosen else ()
-    recall_curves = {
-        SELECTIONS[name]: {
-            int(key.removeprefix("recall@")): value for key, value in found.items() if key.startswith("recall@")
-        }
-        for name, found in figures["selection"].items()
-    }
-    return Report(
-        title="LisT5",
-        subtitle=f"{run.data.folder} · {run.reported_split} · {len(claims):,} claims",
-        selection_rows=[*selection_rows, *LIST5_SELECTION],
-        verdict_rows=[*verdict_rows, *LIST5_VERDICTS],
-        curves=reporting.training_curves(run, (*run.recipe.rankers, *run.recipe.labellers)),
-        confusion=matrix,
-        reliability=reliability,
-        recall_curves=recall_curves,
-        risk_coverage=calibration.risk_coverage(claims, chosen),
-        overridden=calibration.overridden(chosen.values()),
+    selection = {SELECTIONS[name]: found for name, found in figures["selection"].items()}
+    labelled = {"majority label": figures["majority"]}
+    labelled |= {ROWS[variant]: found for variant, found in figures["variants"].items()}
+    oracle = {"fever_score": figures["selection"][run.recipe.selector]["oracle_fever_score"]}
+    return reporting.report(
+        run,
+        figures,
+        "LisT5",
+        f"{len(claims):,} claims",
+        models=(*run.recipe.rankers, *run.recipe.labellers),
+        tiles={name: figure(figures["variants"][best], *path) for name, *path in TILES} if best else {},
+        tiles_of=ROWS[best] if best else "",
+        recall_curves={
+            name: {int(key.removeprefix("recall@")): value for key, value in found.items() if key.startswith("recall@")}
+            for name, found in selection.items()
+        },
         result_tables=[
+            ResultTable.of(
+                "Label prediction",
+                VERDICT_COLUMNS,
+                labelled | {"oracle labels on our selection": oracle},
+                "Label accuracy and FEVER score (label right and a whole evidence set among the first five sentences), "
+                "in percent.",
+                PUBLISHED_NOTE,
+                best=best and ROWS[best],
+                published=published("LisT5 verdicts"),
+            ),
+            ResultTable.of(
+                "Sentence selection",
+                SELECTION_COLUMNS,
+                selection,
+                "Of the first five sentences, in percent. Recall asks for a complete evidence set.",
+                PUBLISHED_NOTE,
+                published=published("LisT5 selection"),
+            ),
             *attack_tables(figures["attacks"], ROWS),
-            *reporting.calibration_tables(figures["calibration"], ROWS),
+            reporting.calibration_table(figures["calibration"], ROWS),
             *reporting.difference_tables(figures["differences"], _name),
         ],
         heatmaps=_grid(figures.get("grid", ())),
         claims=_views(run, claims, chosen, selections, best),
-        facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]},
+        **reporting.on_claims(claims, chosen),
     )
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from lisax.corpora.table_predictions import TablePrediction
-from lisax.files.writing import write_json
-from lisax.metrics import calibration
 from lisax.metrics import fever as fever_metrics
 from lisax.metrics import tables as figures
 from lisax.models import table_truth
@@ -21,9 +18,8 @@ from lisax.predict import calibrating
 from lisax.predict.verifier import ONE_BY_ONE
 from lisax.records import LABELS, Claim, Hit, Label, Prediction
 from lisax.report import charts
-from lisax.report.published import TABLE_RERANKING, TABLE_RETRIEVAL, TABLE_VERDICTS
-from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultRow, ResultTable
-from lisax.report.text_table import text_table
+from lisax.report.published import published
+from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultTable
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import as_found, read_run
 from lisax.sampling import table_examples
@@ -40,6 +36,15 @@ STRATEGIES = {
 }
 CUTOFFS = figures.CUTOFFS
 RERANKED = (1, 3, 5)
+OPEN_COLUMNS = (
+    ("accuracy", "open", "accuracy"),
+    ("never NEI", "open", "never_nei"),
+    ("always NEI", "open", "always_nei"),
+    ("NEI precision", "at_threshold", "precision"),
+    ("NEI recall", "at_threshold", "recall"),
+    ("AP found", "sufficiency", "found", "average_precision"),
+    ("AP missing", "sufficiency", "missing", "average_precision"),
+)
 
 
 def finish(run: OpenTables) -> str:
@@ -62,12 +67,7 @@ def finish_early(run: OpenTables) -> str:
         "entities": run.recipe.entities,
         **reporting.facts(run),
     }
-    out = run.out / "metrics.json"
-    told = text_table(_retrieval_table(run, found))
-    if out.exists() and "models" in json.loads(out.read_text(encoding="utf-8")):
-        return told
-    write_json(out, found)
-    return f"{told}\n\n{out}"
+    return reporting.write_early(run.out, found, _retrieval_table(run, found))
 
 
 def _retrieval(run: OpenTables, reported: Mapping[str, Claim]) -> dict[str, dict]:
@@ -167,25 +167,24 @@ def _report(run: OpenTables, found: Mapping) -> Report:
     verdicts = run.verdicts(main) if main else {}
     chosen = {i: verdicts[i].verdict for i in claims if i in verdicts}
     evaluated = found["models"]
-    result_tables = [_retrieval_table(run, found), *_split_tables(found), *_verdict_tables(run, found)]
-    result_tables += reporting.calibration_tables(found["calibration"], {model: _name(model) for model in evaluated})
-    result_tables += reporting.difference_tables(found["differences"], lambda _, model: _name(model))
     line_charts, heatmaps = {}, []
     for model in run.recipe.fusion:
         if model == main or model.startswith("ternary"):
             line_charts[f"Is the gold table there? {_name(model)}"] = _curve_chart(run, model)
     if main and is_fusion(main):
         heatmaps = _attention(run, main)
-    tiles = []
+    tiles = {}
     if main:
-        tiles = [("Accuracy", evaluated[main]["accuracy"]), ("Majority", evaluated[main]["majority"])]
+        tiles = {"Accuracy": evaluated[main]["accuracy"], "Majority": evaluated[main]["majority"]}
         if ORACLE in evaluated:
-            tiles.append(("On the gold table", evaluated[ORACLE]["accuracy"]))
-    depth = found["retrieval"][run.recipe.strategy][run.recipe.entities]
-    tiles.append(("Gold table among five", depth["hits@5"]))
-    return Report(
-        title="Open-domain table verification",
-        subtitle=f"{run.data.folder} · {run.reported_split} · {len(claims):,} claims · {len(run.tables):,} tables",
+            tiles["On the gold table"] = evaluated[ORACLE]["accuracy"]
+    tiles["Gold table among five"] = found["retrieval"][run.recipe.strategy][run.recipe.entities]["hits@5"]
+    return reporting.report(
+        run,
+        found,
+        "Open-domain table verification",
+        f"{len(claims):,} claims",
+        f"{len(run.tables):,} tables",
         notes=[
             f"Tables are retrieved with entities of the mode '{run.recipe.entities}'. Linked entities are found in the "
             "claim's own gold table, as in the paper; a system in use has only the claim.",
@@ -193,44 +192,50 @@ def _report(run: OpenTables, found: Mapping) -> Report:
         ],
         tiles=tiles,
         tiles_of=_name(main) if main else "",
-        result_tables=result_tables,
+        result_tables=[
+            _retrieval_table(run, found),
+            _split_table(found),
+            *_verdict_tables(run, found),
+            reporting.calibration_table(found["calibration"], {model: _name(model) for model in evaluated}),
+            *reporting.difference_tables(found["differences"], lambda _, model: _name(model)),
+        ],
         line_charts=line_charts,
         heatmaps=heatmaps,
-        curves=reporting.training_curves(run, run.recipe.train),
-        confusion=fever_metrics.confusion({i: claims[i] for i in chosen}, chosen) if chosen else (),
-        reliability=calibration.reliability(claims, chosen) if chosen else (),
-        risk_coverage=calibration.risk_coverage(claims, chosen),
         claims=[_view(run, claims[i], verdicts[i]) for i in list(chosen)[:CLAIMS_SHOWN]],
-        facts={"seed": found["seed"], "seconds": found["seconds"], "versions": found["versions"]},
+        **reporting.on_claims(claims, chosen),
     )
+
+
+def _at(cutoffs: Iterable[int]) -> list[tuple[str, str]]:
+    """The columns of hits among the first k tables."""
+    return [(f"H@{k}", f"hits@{k}") for k in cutoffs]
 
 
 def _retrieval_table(run: OpenTables, found: Mapping) -> ResultTable:
-    rows = []
-    for strategy, modes in found["retrieval"].items():
-        for mode, hits in modes.items():
-            rows.append(ResultRow(_searched(strategy, mode), tuple(hits[f"hits@{k}"] for k in CUTOFFS)))
-    return ResultTable(
+    return ResultTable.of(
         "Table retrieval",
-        tuple(f"H@{k}" for k in CUTOFFS),
-        (*rows, *TABLE_RETRIEVAL),
+        _at(CUTOFFS),
+        {
+            _searched(strategy, mode): hits
+            for strategy, modes in found["retrieval"].items()
+            for mode, hits in modes.items()
+        },
         "Gold table among the first k, in percent. Of equal scores those tables come first that share more words "
         "with the claim, then the smallest; " + _among_equals(found, run.recipe.strategy, run.recipe.entities),
         "The paper's own figures, TabFact's validation claims with linked entities: for orientation.",
+        published=published("tables retrieval"),
     )
 
 
-def _split_tables(found: Mapping) -> list[ResultTable]:
-    """Retrieval by kind of claim and strategy, where the data has kinds."""
-    rows = [
-        ResultRow(f"{_searched(strategy, mode)} · {kind}", tuple(hits[f"hits@{k}"] for k in CUTOFFS))
+def _split_table(found: Mapping) -> ResultTable:
+    """Retrieval by kind of claim and strategy; it has rows if the data has kinds."""
+    rows = {
+        f"{_searched(strategy, mode)} · {kind}": hits
         for strategy, modes in found["retrieval"].items()
         for mode, figure in modes.items()
         for kind, hits in figure["by_kind"].items()
-    ]
-    if not rows:
-        return []
-    return [ResultTable("Table retrieval by kind of claim", tuple(f"H@{k}" for k in CUTOFFS), tuple(rows))]
+    }
+    return ResultTable.of("Table retrieval by kind of claim", _at(CUTOFFS), rows)
 
 
 def _among_equals(found: Mapping, strategy: str, mode: str) -> str:
@@ -252,74 +257,50 @@ def _verdict_tables(run: OpenTables, found: Mapping) -> list[ResultTable]:
     evaluated, main = found["models"], found["best_model"]
     kinds = sorted({kind for model in evaluated.values() for kind in model["by_kind"]})
     groups = [*figures.RANK_GROUPS, figures.MISSING]
-    any_model = next(iter(evaluated.values()))
-    rows = [ResultRow("most frequent label", (any_model["majority"],) + (None,) * (len(kinds) + len(groups)))]
-    for model, figure in evaluated.items():
-        by_kind = tuple(figure["by_kind"].get(kind, {}).get("accuracy") for kind in kinds)
-        by_rank = tuple(figure["by_gold_rank"][group]["accuracy"] for group in groups)
-        rows.append(ResultRow(_name(model), (figure["accuracy"], *by_kind, *by_rank), best=model == main))
-    nothing = (None,) * (len(kinds) + len(groups))
-    rows += [ResultRow(row.name, row.values + nothing, published=True) for row in TABLE_VERDICTS]
+    majority = next(iter(evaluated.values()))["majority"]
     left_out = ""
     if ORACLE in evaluated and run.undecided_claims:
         left_out = (
             f" '{_name(ORACLE)}' is of the {evaluated[ORACLE]['claims']:,} claims that a gold table decides: it "
             "leaves out those without enough information."
         )
-    made = [
-        ResultTable(
+    fusion = {_name(model): figure for model, figure in found["fusion"].items()}
+    joint = [model for model, figure in found["fusion"].items() if figure["reranking"] and depth_of(model) > 1]
+    reranked = {_name(model): found["fusion"][model]["reranking"] for model in joint}
+    if reranked:  # before, of the same claims: the same for all models
+        reranked = {"as retrieved": next(iter(fusion.values()))["before_reranking"], **reranked}
+    best = main and _name(main)
+    return [
+        ResultTable.of(
             "Verification",
-            ("accuracy", *kinds, *(f"gold rank {group}" for group in groups)),
-            tuple(rows),
+            [
+                ("accuracy", "accuracy"),
+                *((kind, "by_kind", kind, "accuracy") for kind in kinds),
+                *((f"gold rank {group}", "by_gold_rank", group, "accuracy") for group in groups),
+            ],
+            {"most frequent label": {"accuracy": majority}}
+            | {_name(model): figure for model, figure in evaluated.items()},
             "Share of right verdicts, by kind of claim and by where retrieval ranked the gold table." + left_out,
             "The paper's own figures, RoBERTa large on TabFact's test claims: for orientation.",
-        )
+            best=best,
+            published=published("tables verdicts"),
+        ),
+        ResultTable.of(
+            "Not enough information",
+            OPEN_COLUMNS,
+            fusion,
+            "True, false, or no table here decides this: right where the gold table is read, else NEI. The threshold is "
+            "chosen on dev. AP: area under the precision-recall curve.",
+            best=best,
+        ),
+        ResultTable.of(
+            "Tables reranked by p(s)",
+            _at(RERANKED),
+            reranked,
+            best=best,
+            published=published("tables reranking") if reranked else (),
+        ),
     ]
-    if found["fusion"]:
-        open_rows = [
-            ResultRow(
-                _name(model),
-                (
-                    figure["open"]["accuracy"],
-                    figure["open"]["never_nei"],
-                    figure["open"]["always_nei"],
-                    figure["at_threshold"]["precision"],
-                    figure["at_threshold"]["recall"],
-                    figure["sufficiency"]["found"]["average_precision"],
-                    figure["sufficiency"]["missing"]["average_precision"],
-                ),
-                best=model == main,
-            )
-            for model, figure in found["fusion"].items()
-        ]
-        made.append(
-            ResultTable(
-                "Not enough information",
-                ("accuracy", "never NEI", "always NEI", "NEI precision", "NEI recall", "AP found", "AP missing"),
-                tuple(open_rows),
-                "True, false, or no table here decides this: right where the gold table is read, else NEI. The threshold is "
-                "chosen on dev. AP: area under the precision-recall curve.",
-            )
-        )
-        reranked = [
-            ResultRow(_name(model), tuple(figure["reranking"][f"hits@{k}"] for k in RERANKED), best=model == main)
-            for model, figure in found["fusion"].items()
-            if figure["reranking"] and depth_of(model) > 1
-        ]
-        before = next(iter(found["fusion"].values()))["before_reranking"]  # of the same claims; the same for all models
-        if reranked:
-            made.append(
-                ResultTable(
-                    "Tables reranked by p(s)",
-                    tuple(f"H@{k}" for k in RERANKED),
-                    (
-                        ResultRow("as retrieved", tuple(before[f"hits@{k}"] for k in RERANKED)),
-                        *reranked,
-                        *TABLE_RERANKING,
-                    ),
-                )
-            )
-    return made
 
 
 def _curve_chart(run: OpenTables, model: str) -> charts.Chart | None:

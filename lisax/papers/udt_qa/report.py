@@ -11,7 +11,7 @@ from lisax.papers.base import REPORT
 from lisax.papers.udt_qa.claims import AT_HAND, TABLES, WITHHELD
 from lisax.papers.udt_qa.run import UdtQa
 from lisax.records import Question
-from lisax.report.published import HOT_SWAP_NQ, MIXED_NQ
+from lisax.report.published import published
 from lisax.report.report import Report, ResultRow, ResultTable
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import source_of
@@ -20,6 +20,7 @@ from lisax.sampling.question_examples import AnswerEvidence
 NAMES = {"text": "text", "raw": "+ tables and graphs, raw", "verbalized": "+ tables and graphs, verbalized"}
 METHODS = {"bm25": "BM25", "dense": "vectors", "fused": "fused"}
 EXAMPLES = 20
+PUBLISHED_NOTE = "The paper's own figures, Natural Questions: for orientation, not measured here."
 
 
 def finish(run: UdtQa) -> str:
@@ -105,30 +106,27 @@ def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question], inde
 def _report(run: UdtQa, found: Mapping) -> Report:
     settings = found["settings"]
     main = _main(settings)
-    tables = [
-        _answers_table(run, found),
-        *_hot_swap_table(found),
-        _retrieval_table(run, found),
-        *_evidence_table(found),
-        *_claims_table(found),
-        *reporting.difference_tables(found["differences"], lambda _, setting: _name(setting)),
-    ]
-    tiles = (
-        [("Exact match", settings[main]["exact_match"]), ("From text only", settings["text/text"]["exact_match"])]
-        if "text/text" in settings
-        else [("Exact match", settings[main]["exact_match"])]
-    )
+    tiles = {"Exact match": settings[main]["exact_match"]}
+    if "text/text" in settings:
+        tiles["From text only"] = settings["text/text"]["exact_match"]
     learned, index = main.split("/")
-    return Report(
-        title="One index of text, tables and graphs",
-        subtitle=f"{run.data.folder} · {run.reported_split} · {settings[main]['questions']:,} questions · "
+    return reporting.report(
+        run,
+        found,
+        "One index of text, tables and graphs",
+        f"{settings[main]['questions']:,} questions",
         f"{sum(held['passages'] for held in found['indexes'][index].values()):,} passages",
         notes=[f"“{question}” {answer} ({where})" for question, answer, where in _shown(run, learned, index)],
         tiles=tiles,
         tiles_of=_name(main),
-        result_tables=tables,
-        curves=reporting.training_curves(run, run.recipe.train),
-        facts={"seed": found["seed"], "seconds": found["seconds"], "versions": found["versions"]},
+        result_tables=[
+            _answers_table(run, found),
+            _hot_swap_table(found),
+            _retrieval_table(run, found),
+            *_evidence_table(found),
+            *_claims_table(found),
+            *reporting.difference_tables(found["differences"], lambda _, setting: _name(setting)),
+        ],
     )
 
 
@@ -142,57 +140,62 @@ def _shown(run: UdtQa, learned: str, index: str) -> list[tuple[str, str, str]]:
 
 
 def _answers_table(run: UdtQa, found: Mapping) -> ResultTable:
-    rows = []
-    for name, of in found["settings"].items():
-        learned, index = name.split("/")
-        if learned == index:
-            recall = of["retrieval"][found["method"]]
-            rows.append(ResultRow(NAMES[index], (recall.get("R@20"), recall.get("R@100"), of["exact_match"])))
-    return ResultTable(
+    recall = ("retrieval", found["method"])
+    settings = [(name.split("/"), of) for name, of in found["settings"].items()]
+    return ResultTable.of(
         "Answers of models that learned from the index they answer from",
-        ("R@20", "R@100", "EM"),
-        (*rows, *MIXED_NQ),
+        (("R@20", *recall, "R@20"), ("R@100", *recall, "R@100"), ("EM", "exact_match")),
+        {NAMES[index]: of for (learned, index), of in settings if learned == index},
         "R@k: an answer is in one of the first k passages; EM: exact match."
         + ("" if run.recipe.retrieved >= 100 else f" {run.recipe.retrieved} passages were retrieved."),
-        "The paper's own figures, Natural Questions: for orientation, not measured here.",
+        PUBLISHED_NOTE,
+        published=published("UDT-QA answers"),
     )
 
 
-def _hot_swap_table(found: Mapping) -> list[ResultTable]:
-    rows = [
-        ResultRow(NAMES[index], (of["exact_match"],))
-        for name, of in found["settings"].items()
-        for learned, index in [name.split("/")]
-        if learned == "text"
-    ]
-    return (
-        []
-        if len(rows) < 2
-        else [
-            ResultTable(
-                "Hot-swap: models that learned from text only",
-                ("EM",),
-                (*rows, *HOT_SWAP_NQ),
-                "Tables and graphs join the index after training; nothing is trained again.",
-                "The paper's own figures, Natural Questions: for orientation, not measured here.",
-            )
-        ]
+def _hot_swap_table(found: Mapping) -> ResultTable:
+    """Empty if models that learned from text answer from no other index."""
+    settings = [(name.split("/"), of) for name, of in found["settings"].items()]
+    rows = {NAMES[index]: of for (learned, index), of in settings if learned == "text"}
+    swapped = len(rows) > 1
+    return ResultTable.of(
+        "Hot-swap: models that learned from text only",
+        [("EM", "exact_match")],
+        rows if swapped else {},
+        "Tables and graphs join the index after training; nothing is trained again.",
+        PUBLISHED_NOTE,
+        published=published("UDT-QA hot-swap") if swapped else (),
     )
 
 
 def _retrieval_table(run: UdtQa, found: Mapping) -> ResultTable:
-    cutoffs = [k for k in open_qa.CUTOFFS if k <= run.recipe.retrieved]
-    rows = [
-        ResultRow(f"{_name(name)}: {METHODS[method]}", tuple(figures[f"R@{k}"] for k in cutoffs))
-        for name, of in found["settings"].items()
-        for method, figures in of["retrieval"].items()
-    ]
-    return ResultTable(
+    return ResultTable.of(
         "Retrieval",
-        tuple(f"R@{k}" for k in cutoffs),
-        tuple(rows),
+        [(f"R@{k}", f"R@{k}") for k in open_qa.CUTOFFS if k <= run.recipe.retrieved],
+        {
+            f"{_name(name)}: {METHODS[method]}": figures
+            for name, of in found["settings"].items()
+            for method, figures in of["retrieval"].items()
+        },
         "Fused: reciprocal ranks of BM25 and of the dual encoder's vectors.",
     )
+
+
+def _evidence_table(found: Mapping) -> list[ResultTable]:
+    settings = {_name(name): of for name, of in found["settings"].items()}
+    groups = dict.fromkeys(group for of in settings.values() for group in of["by_evidence"])
+    if not groups:
+        return []
+    columns = [*((group, "by_evidence", group, "exact_match") for group in groups), ("source named", "provenance")]
+    return [
+        ResultTable.of(
+            "Exact match by the place of the evidence",
+            columns,
+            settings,
+            f"The text of {found['withheld_pages']:.0%} of the pages is withheld; tables: it is on no page. "
+            "Source named: of right answers, those whose sentence, row or edge is the question's evidence.",
+        )
+    ]
 
 
 def _evidence_table(found: Mapping) -> list[ResultTable]:
@@ -219,19 +222,18 @@ def _evidence_table(found: Mapping) -> list[ResultTable]:
 def _claims_table(found: Mapping) -> list[ResultTable]:
     if not found["claims"]:
         return []
-    groups = list(dict.fromkeys(group for of in found["claims"].values() for group in of))
-    rows = [
-        ResultRow(f"{_name(name)}{said}", tuple(of[group][figure] for group in groups))
+    rows = {
+        f"{_name(name)}{said}": {group: figures[key] for group, figures in of.items()}
         for name, of in found["claims"].items()
-        for figure, said in (("accuracy", ""), ("accuracy_with_dates", ", dates by rule"))
-    ]
-    share = f"{found['withheld_pages']:.0%}"
+        for key, said in (("accuracy", ""), ("accuracy_with_dates", ", dates by rule"))
+    }
+    groups = dict.fromkeys(group for of in found["claims"].values() for group in of)
     return [
-        ResultTable(
+        ResultTable.of(
             "Claims checked against text, tables and graphs",
-            tuple(groups),
-            tuple(rows),
-            f"Right labels of claims that are true or false. The text of {share} of the pages is withheld: "
+            [(group, group) for group in groups],
+            rows,
+            f"Right labels of claims that are true or false. The text of {found['withheld_pages']:.0%} of the pages is withheld: "
             "of split claims one piece of evidence is on a page, the other only in tables and graphs. "
             "The checker is LisT5's; dates by rule: DeSePtion's temporal step after it.",
         )

@@ -4,7 +4,6 @@ of its backbone."""
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from lisax.errors import LisaxError
 from lisax.models.axes import LORA_A, LORA_B
 from lisax.models.lora import Lora
 from lisax.weights.interop.architecture import shapes_of_model
-from lisax.weights.interop.kinds import SAFETENSORS
+from lisax.weights.interop.kinds import SAFETENSORS, digest
 from lisax.weights.interop.pieces import Checkpoint, Piece, shapes_of
 
 MOST = 8  # adapters that may be stacked
@@ -23,19 +22,16 @@ MOST = 8  # adapters that may be stacked
 def weights_digest(folder: Path) -> str | None:
     """sha256, in hexadecimal, of a model's weights if they are one file; None for other layouts."""
     path = folder / SAFETENSORS
-    if not path.is_file():
-        return None
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return digest(path) if path.is_file() else None
 
 
-def check_base(checkpoint: Checkpoint, base: Checkpoint) -> None:
-    """Raises DataError if `base` has other weights than the adapter's backbone."""
+def check_base(checkpoint: Checkpoint, base: Path) -> None:
+    """Raises DataError if the folder `base` has other weights than the adapter's backbone."""
     wanted = checkpoint.card["adapter"].get("base_sha256")
-    if wanted is not None and weights_digest(base.folder) != wanted:
+    if wanted is not None and weights_digest(base) != wanted:
         raise checkpoint.card.error(
             "adapter.base",
-            f"the adapter was trained on weights with the sha256 {wanted}, and those of {base.folder} are others",
+            f"the adapter was trained on weights with the sha256 {wanted}, and those of {base} are others",
         )
 
 

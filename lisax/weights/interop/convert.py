@@ -26,6 +26,7 @@ from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import Checkpoint, Piece, Stored, shapes_of, whole
 from lisax.weights.interop.t5x_native import write_native
 from lisax.weights.interop.t5x_orbax import write_orbax
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import shape_tree
 from lisax.weights.shapes import check_parameters
 from lisax.weights.stacked_slots import stack_slots
@@ -33,7 +34,7 @@ from lisax.weights.vocabulary_check import check_padding, check_size
 
 
 def import_checkpoint(
-    source: str | os.PathLike,
+    source: ModelFolder,
     out: str | os.PathLike,
     *,
     vocabulary: str | os.PathLike | None = None,
@@ -49,7 +50,7 @@ def import_checkpoint(
     return _write_steps(out, checkpoint, card, write_orbax)
 
 
-def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: Kind, layers: str | None = None) -> Path:
+def export_checkpoint(source: ModelFolder, out: str | os.PathLike, kind: Kind, layers: str | None = None) -> Path:
     """Writes the checkpoint as `kind`: T5X's layouts to `out/checkpoint_{step}`, Hugging Face's to `out` itself.
 
     `layers` of T5X's layouts: "separate", as `t5x.examples.t5` has them; "stacked", as `t5x.examples.scalable_t5` does
@@ -78,7 +79,7 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
     return _write_steps(out, checkpoint, card, write_orbax if kind is Kind.ORBAX else write_native)
 
 
-def opened(source: str | os.PathLike, architecture: Model | None = None) -> tuple[Checkpoint, Model]:
+def opened(source: ModelFolder, architecture: Model | None = None) -> tuple[Checkpoint, Model]:
     """The checkpoint with `architecture`, or else the architecture that the source itself or its shapes give.
 
     Parameters that are not, name for name and shape for shape, those of that architecture are an error."""

@@ -6,9 +6,10 @@ import math
 
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import shapes_of
+from lisax.weights.model_folder import ModelFolder
 
 
-def described(source: str) -> str:
+def described(source: ModelFolder) -> str:
     """Kind, step, parameters with their shapes, vocabulary and optimizer slots; no array is read."""
     checkpoint = open_checkpoint(source)
     shapes, slots = shapes_of(checkpoint.parameters), shapes_of(checkpoint.slots)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from itertools import accumulate
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from lisax.errors import LisaxError
 from lisax.files.places import exists, fetched, is_remote, place
 from lisax.models.architectures import Model, from_description
 from lisax.models.fields import FieldError
-from lisax.weights.checkpoints import MODEL_JSON
 from lisax.weights.interop.adapters import MOST, check_base, with_adapter
 from lisax.weights.interop.architecture import shapes_of_model
 from lisax.weights.interop.huggingface import open_huggingface
@@ -21,16 +19,14 @@ from lisax.weights.interop.safetensors_files import stored_arrays
 from lisax.weights.interop.scanned import unrolled
 from lisax.weights.interop.t5x_native import open_native
 from lisax.weights.interop.t5x_orbax import open_orbax
-from lisax.weights.model_card import ModelCard
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.pretrained import is_named
 from lisax.weights.shapes import check_parameters
 
 
-def open_checkpoint(model: str | os.PathLike | ModelFolder, *, alone: bool = False, depth: int = 0) -> Checkpoint:
+def open_checkpoint(model: ModelFolder, *, alone: bool = False, depth: int = 0) -> Checkpoint:
     """Opens a model's checkpoint, with its `model.json` and vocabulary if they exist. An adapter is read as the whole
     model; with `alone`, as it is stored. `depth`: the number of adapters on top of it."""
-    model = ModelFolder.find(model)
     folder = model.folder
     if is_remote(folder) and model.kind in (Kind.HUGGINGFACE, Kind.BUNDLE):
         folder = fetched(folder)  # safetensors are memory-mapped
@@ -45,9 +41,9 @@ def open_checkpoint(model: str | os.PathLike | ModelFolder, *, alone: bool = Fal
         _check_names(folder, [name for piece in pieces for name in piece.shapes])
     if checkpoint.vocabulary is None and (vocabulary := vocabulary_in(folder)) is not None:
         checkpoint = dataclasses.replace(checkpoint, vocabulary=fetched(vocabulary))
-    if not (folder / MODEL_JSON).is_file():
+    if not model.has_card:
         return checkpoint
-    card = ModelCard.read(folder)
+    card = model.card
     architecture = checkpoint.architecture
     if architecture is None:
         (described,) = card.needed("architecture")
@@ -62,7 +58,7 @@ def open_checkpoint(model: str | os.PathLike | ModelFolder, *, alone: bool = Fal
     return _with_base(checkpoint, depth)
 
 
-def open_whole(model: str | os.PathLike | ModelFolder, kind: type[Model]) -> Checkpoint:
+def open_whole(model: ModelFolder, kind: type[Model]) -> Checkpoint:
     """The checkpoint of a model of this kind, which has all its parameters; none of them is read yet."""
     checkpoint = open_checkpoint(model)
     architecture = checkpoint.architecture
@@ -81,8 +77,8 @@ def _with_base(checkpoint: Checkpoint, depth: int) -> Checkpoint:
         raise card.error("adapter.base", f"the adapter's backbone is missing: {base}")
     if depth == MOST:
         raise card.error("adapter.base", f"expected at most {MOST} adapters, one on the other")
-    found = open_checkpoint(base, depth=depth + 1)
-    check_base(checkpoint, found)
+    found = open_checkpoint(ModelFolder.find(base), depth=depth + 1)
+    check_base(checkpoint, found.folder)
     return with_adapter(found, checkpoint)
 
 

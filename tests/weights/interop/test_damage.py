@@ -17,6 +17,7 @@ from lisax.weights.interop.convert import import_checkpoint
 from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.interop.t5x_native import write_native
 from lisax.weights.interop.t5x_orbax import write_orbax
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 EMBEDDING = "target.token_embedder.embedding"
@@ -61,19 +62,19 @@ def test_arrays_elsewhere_are_not_read(tmp_path, native, kvstore, message):
         kvstore = kvstore | {"path": str(native / EMBEDDING)}
     _reindex(native, lambda embedder: embedder["embedding"].update(kvstore=kvstore))
     with pytest.raises(LisaxError, match=message):
-        load_parameters(native)
+        load_parameters(ModelFolder.find(native))
 
 
 def test_names_that_are_no_tree(native):
     _reindex(native, lambda embedder: embedder.update({"embedding/more": np.ones(1, np.float32)}))
     with pytest.raises(LisaxError, match="has 'token_embedder/embedding/more' inside another array"):
-        load_parameters(native)
+        load_parameters(ModelFolder.find(native))
 
 
 def test_other_drivers_are_not_opened(native):
     _reindex(native, lambda embedder: embedder["embedding"].update(driver="n5"))
     with pytest.raises(LisaxError, match="with driver 'n5'"):
-        load_parameters(native)
+        load_parameters(ModelFolder.find(native))
 
 
 def test_a_copy_from_a_bucket_is_read_where_it_lies(native):
@@ -84,7 +85,8 @@ def test_a_copy_from_a_bucket_is_read_where_it_lies(native):
         ),
     )
     np.testing.assert_array_equal(
-        load_parameters(native)["token_embedder"]["embedding"], random_parameters(T5_1_1)["token_embedder/embedding"]
+        load_parameters(ModelFolder.find(native))["token_embedder"]["embedding"],
+        random_parameters(T5_1_1)["token_embedder/embedding"],
     )
 
 
@@ -110,7 +112,7 @@ def _truncate(path):
 def test_damage_is_named(native, tmp_path, damage, message, capsys):
     damage(native)
     with pytest.raises(LisaxError, match=message):
-        load_parameters(native)
+        load_parameters(ModelFolder.find(native))
     assert cli.main(["checkpoint", "import", str(native), "--out", str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err.startswith("lisax: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint_7"]  # nothing half-written
@@ -142,14 +144,14 @@ def test_wrong_parameters_are_named(tmp_path, write, change, message):
     (tmp_path / "checkpoint_7").mkdir()
     write(tmp_path / "checkpoint_7", in_memory(parameters))
     with pytest.raises(LisaxError, match=message):
-        import_checkpoint(tmp_path, tmp_path / "out")
+        import_checkpoint(ModelFolder.find(tmp_path), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_a_vocabulary_of_another_size(native, tmp_path):
     vocabulary = small_vocabulary(tmp_path)
     with pytest.raises(LisaxError, match="has 1[0-9][0-9] pieces .* has 96 rows: it is another model's vocabulary"):
-        import_checkpoint(native, tmp_path / "out", vocabulary=vocabulary)
+        import_checkpoint(ModelFolder.find(native), tmp_path / "out", vocabulary=vocabulary)
     assert not (tmp_path / "out").exists()
 
 
@@ -160,7 +162,7 @@ def test_pickled_weights_are_refused(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04")
     with pytest.raises(LisaxError, match=r"\.bin is pickled Python\) are not loaded. Convert .*save_pretrained"):
-        load_parameters(tmp_path)
+        load_parameters(ModelFolder.find(tmp_path))
 
 
 def _edit(folder, **changes):
@@ -189,14 +191,14 @@ def test_other_models_are_named(tmp_path, changes, message):
     write_huggingface(tmp_path, in_memory(random_parameters(T5_1_1)), T5_1_1)
     _edit(tmp_path, **changes)
     with pytest.raises(LisaxError, match=message):
-        load_parameters(tmp_path)
+        load_parameters(ModelFolder.find(tmp_path))
 
 
 def test_truncated_safetensors(tmp_path):
     write_huggingface(tmp_path, in_memory(random_parameters(T5_1_1)), T5_1_1)
     _truncate(tmp_path / "model.safetensors")
     with pytest.raises(LisaxError, match="model.safetensors: not a whole safetensors file"):
-        load_parameters(tmp_path)
+        load_parameters(ModelFolder.find(tmp_path))
 
 
 def test_shards_elsewhere_and_missing(tmp_path):
@@ -206,11 +208,11 @@ def test_shards_elsewhere_and_missing(tmp_path):
     shard = index["weight_map"]["shared.weight"]
     path.write_text(json.dumps({"weight_map": index["weight_map"] | {"shared.weight": f"../{shard}"}}))
     with pytest.raises(LisaxError, match="is outside the checkpoint's folder"):
-        load_parameters(tmp_path)
+        load_parameters(ModelFolder.find(tmp_path))
     path.write_text(json.dumps(index))
     (tmp_path / shard).unlink()
     with pytest.raises(LisaxError, match="no such file: the copy of the checkpoint is not whole"):
-        load_parameters(tmp_path)
+        load_parameters(ModelFolder.find(tmp_path))
 
 
 # --- Training from them -----------------------------------------------------------------------

@@ -18,6 +18,7 @@ from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.interop.kinds import Kind
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.model_card import ModelCard
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_model, load_parameters
 from tests.models.reference import their_ids
 from tests.references import recorded
@@ -50,7 +51,7 @@ def changed(folder, **fields):
 @pytest.mark.parametrize("name", ENCODERS)
 def test_a_folder_of_ours_is_read_as_it_was(tmp_path, name):
     config, parameters = ENCODERS[name], flatten(recorded.drawn(ENCODERS[name]))
-    model, found = load_model(write(tmp_path / "hf", config), EncoderConfig)
+    model, found = load_model(ModelFolder.find(write(tmp_path / "hf", config)), EncoderConfig)
     assert model == config and flatten(found).keys() == parameters.keys()
     for path, array in flatten(found).items():
         np.testing.assert_array_equal(array, parameters[path], err_msg=path)
@@ -67,9 +68,9 @@ def test_padding_changes_places(tmp_path):
 @pytest.mark.parametrize("name", ["bert", "albert"])
 def test_through_our_own_layout_and_back(tmp_path, name):
     source = write(tmp_path / "hf", ENCODERS[name])
-    checkpoint = import_checkpoint(source, tmp_path / "ours")
-    assert open_checkpoint(checkpoint).architecture == ENCODERS[name]
-    back = export_checkpoint(checkpoint, tmp_path / "back", Kind.HUGGINGFACE)
+    checkpoint = import_checkpoint(ModelFolder.find(source), tmp_path / "ours")
+    assert open_checkpoint(ModelFolder.find(checkpoint)).architecture == ENCODERS[name]
+    back = export_checkpoint(ModelFolder.find(checkpoint), tmp_path / "back", Kind.HUGGINGFACE)
     assert json.loads((back / "config.json").read_text()) == json.loads((source / "config.json").read_text())
     for path, array in load_file(source / "model.safetensors").items():
         np.testing.assert_array_equal(load_file(back / "model.safetensors")[path], array, err_msg=path)
@@ -78,20 +79,20 @@ def test_through_our_own_layout_and_back(tmp_path, name):
 def test_the_tokenizer_goes_along_and_must_fit(tmp_path):
     source = write(tmp_path / "hf", dataclasses.replace(ENCODERS["bert"], vocab_size=60))
     path = small_tokenizers.wordpiece(source / "tokenizer.json", size=60)
-    checkpoint = import_checkpoint(source, tmp_path / "ours")
+    checkpoint = import_checkpoint(ModelFolder.find(source), tmp_path / "ours")
     described = json.loads((checkpoint / "model.json").read_text())["vocabulary"]
     assert described["kind"] == "tokenizers" and described["file"] == "tokenizer.json"
     assert (checkpoint / "tokenizer.json").read_bytes() == path.read_bytes()
     assert ModelCard.read(checkpoint).open_vocabulary().digest == described["sha256"]
-    back = export_checkpoint(checkpoint, tmp_path / "back", Kind.HUGGINGFACE)
+    back = export_checkpoint(ModelFolder.find(checkpoint), tmp_path / "back", Kind.HUGGINGFACE)
     assert (back / "tokenizer.json").read_bytes() == path.read_bytes()
 
     small_tokenizers.wordpiece(path, size=70)
     with pytest.raises(LisaxError, match="tokenizer.json has 70 pieces .* has 60 rows: it is another model's vocab"):
-        import_checkpoint(source, tmp_path / "other")
+        import_checkpoint(ModelFolder.find(source), tmp_path / "other")
     small_tokenizers.bpe(path)
     with pytest.raises(LisaxError, match="padding is 1 in .*tokenizer.json, but 0 in the model of"):
-        import_checkpoint(source, tmp_path / "other")
+        import_checkpoint(ModelFolder.find(source), tmp_path / "other")
 
 
 def test_under_a_head_and_with_old_names(tmp_path):
@@ -107,7 +108,7 @@ def test_under_a_head_and_with_old_names(tmp_path):
         "bert.embeddings.position_ids": np.zeros((1, 24), np.float32),
     }
     save_file(arrays, source / "model.safetensors")
-    found = flatten(load_parameters(source))
+    found = flatten(load_parameters(ModelFolder.find(source)))
     for path, array in flatten(recorded.drawn(ENCODERS["bert"])).items():
         np.testing.assert_array_equal(found[path], array, err_msg=path)
 
@@ -133,19 +134,19 @@ def test_under_a_head_and_with_old_names(tmp_path):
 def test_what_no_encoder_of_ours_is_is_told(tmp_path, fields, told):
     folder = changed(write(tmp_path / "hf", ENCODERS["bert"]), **fields)
     with pytest.raises(DataError, match=f"config.json.*{told}"):
-        open_checkpoint(folder)
+        open_checkpoint(ModelFolder.find(folder))
 
 
 def test_arrays_of_another_model_are_told(tmp_path):
     folder = write(tmp_path / "hf", ENCODERS["bert"])
     with pytest.raises(LisaxError, match=r"not those of the BERT family .* missing encoder.layer.3.* and 12 more"):
-        open_checkpoint(changed(folder, num_hidden_layers=4))
+        open_checkpoint(ModelFolder.find(changed(folder, num_hidden_layers=4)))
     with pytest.raises(LisaxError, match=r"extra encoder.layer.2"):
-        open_checkpoint(changed(folder, num_hidden_layers=2))
+        open_checkpoint(ModelFolder.find(changed(folder, num_hidden_layers=2)))
     with pytest.raises(LisaxError, match=r"embeddings.word_embeddings.weight is \[40, 16\], expected \[50, 16\]"):
-        open_checkpoint(changed(folder, num_hidden_layers=3, vocab_size=50))
+        open_checkpoint(ModelFolder.find(changed(folder, num_hidden_layers=3, vocab_size=50)))
     with pytest.raises(LisaxError, match=r"has 55 arrays, too few for the 200 layers"):
-        open_checkpoint(changed(folder, num_hidden_layers=200))
+        open_checkpoint(ModelFolder.find(changed(folder, num_hidden_layers=200)))
 
 
 def test_a_truncated_file_is_told(tmp_path):
@@ -153,7 +154,7 @@ def test_a_truncated_file_is_told(tmp_path):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(DataError, match="model.safetensors.*not a whole safetensors file"):
-        open_checkpoint(folder)
+        open_checkpoint(ModelFolder.find(folder))
 
 
 def test_what_their_layout_has_no_place_for(tmp_path):
@@ -188,7 +189,7 @@ def test_theirs_give_the_same_states(tmp_path, name):
     theirs = theirs_of(name, tmp_path)
     import torch
 
-    config, parameters = load_model(tmp_path, EncoderConfig)
+    config, parameters = load_model(ModelFolder.find(tmp_path), EncoderConfig)
     tokens = recorded.questions(config)
     types = recorded.token_types(config, tokens)
     found = applied(config, parameters, tokens, types)

@@ -11,6 +11,7 @@ from safetensors.numpy import load_file, save_file
 from lisax.weights.checkpoints import flatten, nested
 from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 from tests.models.reference import torch_names
 
@@ -36,8 +37,8 @@ def test_each_array_is_written_and_read_under_its_name(tmp_path, name):
     theirs.mkdir()
     (theirs / "config.json").write_text(json.dumps(json.loads((tmp_path / "config.json").read_text())))
     save_file({name: np.ascontiguousarray(array) for name, array in expected.items()}, theirs / "model.safetensors")
-    assert open_checkpoint(theirs).architecture == config
-    found = flatten(load_parameters(theirs))
+    assert open_checkpoint(ModelFolder.find(theirs)).architecture == config
+    found = flatten(load_parameters(ModelFolder.find(theirs)))
     assert found.keys() == parameters.keys()
     for ours, array in found.items():
         np.testing.assert_array_equal(array, parameters[ours], err_msg=ours)

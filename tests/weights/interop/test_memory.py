@@ -26,6 +26,7 @@ import json, sys
 import flax, orbax.checkpoint, safetensors, tensorstore
 from lisax.weights.interop.convert import export_checkpoint
 from lisax.weights.interop.kinds import Kind
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 def of_process(name):
@@ -34,7 +35,8 @@ def of_process(name):
 
 task, source, out, tiny = sys.argv[1:]
 def work(path, out):
-    return load_parameters(path) if task == "load" else export_checkpoint(path, out, Kind(task))
+    model = ModelFolder.find(path)
+    return load_parameters(model) if task == "load" else export_checkpoint(model, out, Kind(task))
 work(tiny, out + "-tiny")  # what the libraries take once
 with open("/proc/self/clear_refs", "w") as file:
     file.write("5")  # the peak starts anew

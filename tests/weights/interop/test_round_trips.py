@@ -43,7 +43,7 @@ def test_native_to_ours_and_back(tmp_path, name, capsys):
     again = [f"--out={tmp_path}/again", "--format=t5x-native"]
     assert cli.main(["checkpoint", "export", f"{tmp_path}/ours", *again]) == 0
     for path in (native, tmp_path / "ours", tmp_path / "again"):
-        checkpoint = open_checkpoint(path)
+        checkpoint = open_checkpoint(ModelFolder.find(path))
         assert checkpoint.step == 7
         _assert_same(dict(checkpoint.read(checkpoint.parameters)), parameters)
         _assert_same(dict(checkpoint.read(checkpoint.slots)), slots_of(parameters))
@@ -59,7 +59,7 @@ def test_ours_to_hugging_face_and_back(tmp_path, name):
         made = [f"--out={tmp_path / out}", f"--format={kind}"]
         assert cli.main(["checkpoint", "export", f"{tmp_path / source}", *made]) == 0
     for path in ("theirs", "back"):
-        _assert_same(flatten(load_parameters(tmp_path / path)), random_parameters(MODELS[name]))
+        _assert_same(flatten(load_parameters(ModelFolder.find(tmp_path / path))), random_parameters(MODELS[name]))
     assert ModelFolder.find(tmp_path / "back").card["architecture"]["mlp_activations"] == list(
         MODELS[name].mlp_activations
     )
@@ -72,7 +72,7 @@ def test_shards(tmp_path):
     assert len(set(index["weight_map"].values())) > 2
     assert sum(array.nbytes for array in parameters.values()) == index["metadata"]["total_size"]
     assert index["weight_map"].keys() == stored_arrays(tmp_path).keys()
-    _assert_same(flatten(load_parameters(tmp_path)), parameters)
+    _assert_same(flatten(load_parameters(ModelFolder.find(tmp_path))), parameters)
 
 
 def test_show(tmp_path, capsys):
@@ -111,7 +111,7 @@ def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
     export[2] = str(tmp_path / "theirs")
     assert cli.main(export) == 0
     card = ModelFolder.find(tmp_path / "bundle").card
-    _assert_same(flatten(load_parameters(tmp_path / "bundle")), random_parameters(config))
+    _assert_same(flatten(load_parameters(ModelFolder.find(tmp_path / "bundle"))), random_parameters(config))
     assert (tmp_path / "bundle" / "spiece.model").read_bytes() == vocabulary.read_bytes()
     assert card["architecture"]["vocab_size"] == 160
     assert card["vocabulary"] == ModelFolder.find(tmp_path / "ours").card["vocabulary"]

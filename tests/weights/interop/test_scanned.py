@@ -15,6 +15,7 @@ from lisax.weights.interop.kinds import Kind
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.t5x_native import write_native
 from lisax.weights.interop.t5x_orbax import write_orbax
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 
@@ -50,7 +51,7 @@ def test_layers_are_unstacked(tmp_path, config, axis, inner, heads, write):
     assert len(stacked) < len(parameters)
     (tmp_path / "checkpoint_7").mkdir()
     write(tmp_path / "checkpoint_7", in_memory(stacked, slots_of(stacked)))
-    checkpoint = open_checkpoint(tmp_path)
+    checkpoint = open_checkpoint(ModelFolder.find(tmp_path))
     assert checkpoint.scanned and checkpoint.step == 7
     if heads is None:
         slots = slots_of(parameters)
@@ -60,7 +61,7 @@ def test_layers_are_unstacked(tmp_path, config, axis, inner, heads, write):
             np.testing.assert_array_equal(found[name], array, err_msg=name)
     else:
         assert checkpoint.slots == ()
-    found = flatten(load_parameters(tmp_path))
+    found = flatten(load_parameters(ModelFolder.find(tmp_path)))
     assert found.keys() == parameters.keys()
     for name, array in parameters.items():
         np.testing.assert_array_equal(found[name], array, err_msg=name)
@@ -81,20 +82,22 @@ def test_relative_bias_of_each_layer(tmp_path, layers):
     stacked = _stacked(parameters, 1)
     assert stacked["encoder/encoder/relpos_bias/rel_embedding"].shape == (2, 3, 32)
     source = _written(tmp_path, stacked)
-    assert convert.opened(source)[1] == dataclasses.replace(config, mlp_activations=("gelu", "linear"))
-    written = convert.export_checkpoint(source, tmp_path / "out", Kind.NATIVE, layers)
+    assert convert.opened(ModelFolder.find(source))[1] == dataclasses.replace(
+        config, mlp_activations=("gelu", "linear")
+    )
+    written = convert.export_checkpoint(ModelFolder.find(source), tmp_path / "out", Kind.NATIVE, layers)
     index = flatten(msgpack_restore((written / "checkpoint").read_bytes())["optimizer"]["target"])
     assert {name.removesuffix("/kvstore/path").removesuffix("/driver") for name in index} >= (
         stacked if layers is None else parameters
     ).keys()
     for name, array in parameters.items():
-        np.testing.assert_array_equal(flatten(load_parameters(written))[name], array, err_msg=name)
+        np.testing.assert_array_equal(flatten(load_parameters(ModelFolder.find(written)))[name], array, err_msg=name)
 
 
 def test_t5x_stacks_no_layers_that_share_their_bias(tmp_path):
     _written(tmp_path, _stacked(random_parameters(T5_1_1), 1))
     with pytest.raises(LisaxError, match="use --layers separate"):
-        convert.export_checkpoint(tmp_path, tmp_path / "out", Kind.NATIVE, "stacked")
+        convert.export_checkpoint(ModelFolder.find(tmp_path), tmp_path / "out", Kind.NATIVE, "stacked")
     assert not (tmp_path / "out").exists()
 
 
@@ -102,8 +105,8 @@ def test_layers_that_cannot_be_told(tmp_path):
     stacked = _stacked(random_parameters(T5_1_1), 1)
     broken = stacked | {"encoder/encoder/mlp/wo/kernel": stacked["encoder/encoder/mlp/wo/kernel"][:, :2]}
     with pytest.raises(LisaxError, match=r"'encoder/encoder/mlp/wo/kernel' of .* expected the 3 layers along axis 1"):
-        load_parameters(_written(tmp_path, broken))
+        load_parameters(ModelFolder.find(_written(tmp_path, broken)))
     del stacked["encoder/encoder_norm/scale"]
     (tmp_path / "other").mkdir()
     with pytest.raises(LisaxError, match="which of its axes is that of layers cannot be found"):
-        load_parameters(_written(tmp_path / "other", stacked))
+        load_parameters(ModelFolder.find(_written(tmp_path / "other", stacked)))

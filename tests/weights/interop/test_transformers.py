@@ -10,6 +10,7 @@ from lisax.weights.interop.convert import export_checkpoint
 from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.interop.kinds import Kind
 from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 torch = pytest.importorskip("torch")
@@ -64,10 +65,12 @@ def test_we_read_theirs(tmp_path, activation, own_matrix, scaled, shard):
         model.lm_head.weight = torch.nn.Parameter(torch.randn(96, 24))
     model.save_pretrained(tmp_path, max_shard_size=shard)
     assert (tmp_path / "model.safetensors.index.json").is_file() == (shard == "20KB")
-    checkpoint = open_checkpoint(tmp_path)
+    checkpoint = open_checkpoint(ModelFolder.find(tmp_path))
     config, batch = checkpoint.architecture, batch_of(96)
     assert config.logits_via_embedding == (scaled and not own_matrix)
-    np.testing.assert_allclose(logits(config, load_parameters(tmp_path), batch), _their_logits(model, batch), atol=1e-4)
+    np.testing.assert_allclose(
+        logits(config, load_parameters(ModelFolder.find(tmp_path)), batch), _their_logits(model, batch), atol=1e-4
+    )
 
 
 UMT5 = dataclasses.replace(T5_1_1, relative_bias_per_layer=True)
@@ -93,10 +96,12 @@ def test_we_read_their_umt5(tmp_path):
         if "relative_attention_bias" in name:  # drawn alike otherwise small, and then a mistake is too
             parameter.data.normal_()
     model.save_pretrained(tmp_path)
-    checkpoint = open_checkpoint(tmp_path)
+    checkpoint = open_checkpoint(ModelFolder.find(tmp_path))
     assert checkpoint.architecture == UMT5
     batch = batch_of(96)
-    np.testing.assert_allclose(logits(UMT5, load_parameters(tmp_path), batch), _their_logits(model, batch), atol=1e-4)
+    np.testing.assert_allclose(
+        logits(UMT5, load_parameters(ModelFolder.find(tmp_path)), batch), _their_logits(model, batch), atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("kind", ["MT5", "UMT5"])
@@ -111,11 +116,11 @@ def test_the_multilingual_ones_are_read_and_written_back(tmp_path, kind):
     model.config.tie_word_embeddings = False  # as their files say; transformers 5 does not believe it
     model.save_pretrained(tmp_path / "theirs")
     wanted, batch = _their_logits(model, batch_of(96)), batch_of(96)
-    export_checkpoint(tmp_path / "theirs", tmp_path / "ours", Kind.HUGGINGFACE)
+    export_checkpoint(ModelFolder.find(tmp_path / "theirs"), tmp_path / "ours", Kind.HUGGINGFACE)
     for name in ("theirs", "ours"):
-        config = open_checkpoint(tmp_path / name).architecture
+        config = open_checkpoint(ModelFolder.find(tmp_path / name)).architecture
         assert config.relative_bias_per_layer == (kind == "UMT5") and not config.logits_via_embedding
-        found = logits(config, load_parameters(tmp_path / name), batch)
+        found = logits(config, load_parameters(ModelFolder.find(tmp_path / name)), batch)
         np.testing.assert_allclose(found, wanted, atol=1e-5)
     again = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "ours")
     again.config.tie_word_embeddings = False

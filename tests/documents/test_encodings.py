@@ -2,7 +2,7 @@
 
 import pytest
 
-from lisax.corpora.encodings import decoded
+from lisax.documents.encodings import decoded
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.corpora import titles
+from lisax.text import titles
 
 
 @pytest.mark.parametrize(

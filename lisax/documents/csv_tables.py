@@ -17,10 +17,12 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lisax.corpora import encodings
-from lisax.corpora.grid import Place, make_table, within_limits
+from lisax.documents import encodings, headers
+from lisax.documents.blocks import Block, Kind
+from lisax.documents.grid import Place, make_table, within_limits
 from lisax.errors import DataError
 from lisax.records import Table
+from lisax.text import titles
 
 SEPARATORS = (",", "\t", ";", "|", "#")
 IN_TEXT = (";", "|", "#")  # which may also occur within cells
@@ -32,12 +34,20 @@ END = "\0end of file\0"  # read as a line after the last: an unclosed quote incl
 
 def read_table(name: str, place: Place) -> Table:
     """The table of the file at `place.path`, called `name`. Raises `DataError` for a file without one."""
+    block = read(place)
+    title = Path(name).stem.replace("_", " ")
+    return make_table(name, title, block.header, block.rows, place, block.text, rows_left_out=block.rows_left_out)
+
+
+def read(place: Place) -> Block:
+    """The table as a block: lines of title above the header are its caption. Raises `DataError` for a file without a
+    table."""
     path = place.path
     try:
         with path.open("rb") as file:
             start = file.read(4)
         encoding = encodings.marked(start) or "utf-8-sig"
-        return _read(name, place, encoding)
+        return _read(place, encoding)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     except UnicodeError as error:
@@ -49,10 +59,10 @@ def read_table(name: str, place: Place) -> Table:
                 path=path,
             ) from None
         place.warn(f"files that are not UTF-8 (read as {guessed})")
-        return _read(name, place, guessed)
+        return _read(place, guessed)
 
 
-def _read(name: str, place: Place, encoding: str) -> Table:
+def _read(place: Place, encoding: str) -> Block:
     path = place.path
     errors = "strict" if encoding.startswith("utf") else "replace"
     with path.open(encoding=encoding, errors=errors, newline="") as file:
@@ -65,11 +75,15 @@ def _read(name: str, place: Place, encoding: str) -> Table:
             delimiter = "\t" if path.suffix.lower() == ".tsv" else separator(sample)
         lines = iter(functools.partial(file.readline, LONGEST_ROW + 1), "")
         rows = _rows(lines, delimiter, path, 2 if said else 1)
-        header = next(rows, [])
-        header, kept, left_out = within_limits(header, rows, place)
+        first = list(itertools.islice(rows, headers.SEARCHED_ROWS))
+        captions, count = headers.top(first)
+        above = len(captions) + count
+        header = headers.header_of(first[len(captions) : above])
+        header, kept, left_out = within_limits(header, itertools.chain(first[above:], rows), place)
         if not kept and not any(cell.strip() for cell in header):
             raise DataError("the file is empty", path=path)
-    return make_table(name, Path(name).stem.replace("_", " "), header, kept, place, rows_left_out=left_out)
+    caption = titles.one_line(" ".join(captions))
+    return Block(Kind.TABLE, caption, header=tuple(header), rows=tuple(map(tuple, kept)), rows_left_out=left_out)
 
 
 def separator(sample: str) -> str:

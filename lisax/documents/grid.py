@@ -6,10 +6,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Protocol
 
-from lisax.corpora import titles
-from lisax.corpora.reading import Watch
 from lisax.records import Table, check_id
+from lisax.text import titles
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,13 +25,19 @@ class TableLimits:
 LIMITS = TableLimits()
 
 
+class Warns(Protocol):
+    """Collects warnings by kind, with file, line and count."""
+
+    def warn(self, kind: str, path: Path | str = "", line: int | None = None, count: int = 1) -> None: ...
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
     """The place of a table in its file, the callback for warnings, and the limits of the table."""
 
     path: Path
     line: int | None
-    watch: Watch
+    watch: Warns
     limits: TableLimits = LIMITS
 
     def warn(self, kind: str, count: int = 1) -> None:

@@ -1,0 +1,180 @@
+"""A folder of ordinary files, or one file: their texts are pages, their tables are tables.
+
+Every type that `lisax.documents` reads: text, Markdown, HTML, PDF, Word, Excel, OpenDocument, slides, messages, JSON and
+others. A page's id is the file's path without the suffix, `towns/Tarn`, with an underscore for each white space; files
+that differ only in their suffix keep it. A table's id is the file's path with its number, `budget.xlsx:0`, or the path
+of a CSV file.
+
+`account` counts the files and names the unread ones: of other types, damaged, protected or empty.
+README and LICENSE files are not evidence; hidden files are ignored.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.corpora.dataset import TableDataset
+from lisax.corpora.reading import Watch, told, unique_documents
+from lisax.documents import Document, Reader, Unread
+from lisax.documents.grid import LIMITS, TableLimits
+from lisax.documents.reading import SUFFIXES, kind_of
+from lisax.errors import DataError
+from lisax.records import Document as Page
+from lisax.records import Table, check_id, is_text
+from lisax.text import titles
+
+KEPT_CHARACTERS = 64 << 20  # of documents that are kept for a second reading
+NOT_EVIDENCE = "README or LICENSE"
+_NOT_EVIDENCE = ("readme", "license", "licence")
+_IGNORED = (".", "~$")  # beginnings of names: hidden files, and locks of Office programs
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that was not read: `why` is a reason that several files may share, `detail` more of it."""
+
+    file: str
+    why: str
+    detail: str = ""
+
+    @property
+    def reason(self) -> str:
+        return f"{self.why}{self.detail and f': {self.detail}'}"
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.reason}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Account:
+    """The number of a folder's files and of the read ones, and the other files by path."""
+
+    files: int
+    read: int
+    skipped: tuple[Skipped, ...]
+
+    def __str__(self) -> str:
+        """`read 23 of 29 files; skipped 3 .zip, 2 scanned PDF without text`."""
+        counts = collections.Counter(one.why for one in self.skipped)
+        reasons = ", ".join(f"{count:,} {why}" for why, count in counts.most_common())
+        return f"read {self.read:,} of {self.files:,} files" + (f"; skipped {reasons}" if reasons else "")
+
+    def to_dict(self) -> dict:
+        return dataclasses.asdict(self)
+
+
+class FileFolder(TableDataset):
+    """Pages and tables without claims; `folder` may also be a single file. With `strict`, a file that is not read is a
+    problem."""
+
+    layout = "files"
+
+    def __init__(self, folder: Path, limits: TableLimits = LIMITS, *, strict: bool = False):
+        super().__init__(folder, {})
+        self.limits, self.strict = limits, strict
+        self._kept: dict[Path, Document | Unread] = {}
+        self._noted: set[Path] = set()
+        self._room = KEPT_CHARACTERS
+
+    def claims(self, split, watch=None):
+        self.claim_file(split)  # raises: there are none
+
+    def documents(self, watch: Watch | None = None) -> Iterator[Page]:
+        """The pages with text, by path; duplicate ids are reported at the end."""
+
+        def stream(watch: Watch) -> Iterator[Page]:
+            files = self.files_below()
+            stems = collections.Counter(name.removesuffix(path.suffix) for path, name in files)
+            for path, name, document in self._read(watch):
+                stem = name.removesuffix(path.suffix)
+                page = check_id(titles.page_id(name if stems[stem] > 1 else stem), path=path)
+                if (made := document.page(page)).sentences:
+                    yield made
+
+        return told(lambda w: unique_documents(stream, w), watch)
+
+    def tables(self, watch: Watch | None = None) -> Iterator[Table]:
+        """The tables, by path; duplicate ids are reported at the end."""
+
+        def stream(watch: Watch) -> Iterator[Table]:
+            for _, name, document in self._read(watch):
+                yield from document.tables(watch, self.limits, name)
+
+        return told(lambda w: unique_documents(stream, w), watch)
+
+    def files_below(self) -> list[tuple[Path, str]]:
+        """(path, path below the folder) of every file that may be read, by path."""
+        if self.folder.is_file():
+            return [(self.folder, self.folder.name)]
+        found = []
+        for path in sorted(self.folder.rglob("*")):
+            below = path.relative_to(self.folder)
+            if path.is_file() and not any(part.startswith(_IGNORED) for part in below.parts):
+                found.append((path, below.as_posix()))
+        return found
+
+    def account(self) -> Account:
+        """Counts the read files and names the others. Reads each file that no stream has read yet."""
+        for _ in self._read(Watch(keep_going=True)):
+            pass
+        files = self.files_below()
+        skipped = [
+            Skipped(name, found.why, found.detail)
+            for path, name in files
+            if isinstance(found := self._kept.get(path), Unread)
+        ]
+        return Account(len(files), len(files) - len(skipped), tuple(skipped))
+
+    def _read(self, watch: Watch) -> Iterator[tuple[Path, str, Document]]:
+        with Reader(self.limits) as reader:
+            for path, name in self.files_below():
+                watch.where = (path, 1)
+                found = self._kept.get(path) or self._read_file(reader, path, name)
+                if isinstance(found, Unread):
+                    if self.strict and found.why != NOT_EVIDENCE:
+                        watch.problem(found)
+                    continue
+                if path not in self._noted:
+                    self._noted.add(path)
+                    for kind, count in found.notes:
+                        watch.warn(kind, path, count=count)
+                yield path, name, found
+
+    def _read_file(self, reader: Reader, path: Path, name: str) -> Document | Unread:
+        if self.folder != path and path.name.lower().startswith(_NOT_EVIDENCE):
+            found = Unread(NOT_EVIDENCE, path=path)
+        elif not is_text(name):
+            found = Unread("a name that is not UTF-8", path=path)
+        else:
+            try:
+                found = reader.read(path, name)
+            except Unread as error:
+                found = error
+        size = 0 if isinstance(found, Unread) else sum(
+            len(block.text) + sum(len(cell) for row in block.rows for cell in row) for block in found.blocks
+        )  # fmt: skip
+        if size <= self._room:
+            self._room -= size
+            self._kept[path] = found
+        return found
+
+
+def has_files(folder: Path) -> bool:
+    """Whether a folder has a file of a type that is read."""
+    return folder.is_dir() and any(path.is_file() and kind_of(path) for path in folder.rglob("*"))
+
+
+def read_tables(folder: Path, watch: Watch | None = None) -> Iterator[Table]:
+    """The tables of all files in a folder."""
+    return FileFolder(folder).tables(watch)
+
+
+def only_file(path: Path) -> FileFolder:
+    """A single file as a corpus. Raises DataError if it cannot be read."""
+    folder = FileFolder(path, strict=True)
+    if not kind_of(path):
+        raise DataError(f"expected a folder, or a file with one of {', '.join(sorted(SUFFIXES))}", path=path)
+    return folder

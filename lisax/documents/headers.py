@@ -1,0 +1,171 @@
+"""Finds the tables of a sheet: their first rows, their title lines, and their header of one or two rows.
+
+A file of separated values or a spreadsheet has only cells. Above the header there may be lines of title, notes or dates,
+in one cell each; a header may have a row of groups above it, and a row of units below it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+
+from lisax.documents.grid import join_names
+from lisax.text.titles import one_line
+
+SEARCHED_ROWS = 50  # in which a header is looked for
+WIDE = 60  # characters of a cell that is a line of text
+_NUMBER = re.compile(r"[(+\-−–]?\s*(?:[$€£¥]|[A-Z]{3}\s)?\s*\d[\d.,'’\s]*(?:[%‰)]|\s?(?:[$€£¥]|[A-Z]{3}))?\)?")
+_NOTE = re.compile(
+    r"(?:source|note|quelle|anmerkung|hinweis|nota|remarque|fuente)s?\b|[*†‡]|\(?[0-9a-d]\)\s", re.IGNORECASE
+)
+_UNIT = re.compile(r"[(\[]?(?:%|[$€£¥]|°?[A-Za-zµ²³/%€$£ .]{1,12}|000s?|'000)[)\]]?")
+
+Rows = Sequence[Sequence[str]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Region:
+    """One table of a sheet. `titles`: the lines above its header; `header` joins the names of its rows; `notes`: lines
+    below the last row. `first`: the index of its first row in the sheet."""
+
+    first: int
+    titles: tuple[str, ...]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def regions(rows: Rows) -> Iterator[Region]:
+    """The tables of a sheet, in order. Blank rows separate tables if the next rows begin a table of their own: with a
+    line of title, or with a row of other names."""
+    lines: list[str] = []
+    for first, last in _blocks(rows):
+        block = [row for row in rows[first:last] if _filled(row)]
+        if all(map(_is_line, block)) and last < len(rows):  # titles of the next table
+            lines += map(_line, block)
+            continue
+        region = _region(block, first)
+        yield dataclasses.replace(region, titles=(*lines, *region.titles))
+        lines = []
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number as sheets show it: `1,234.5`, `(500)`, `12 %`, `€ 3`."""
+    return len(cell) < 40 and _NUMBER.fullmatch(cell.strip()) is not None
+
+
+def _filled(row: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in row)
+
+
+def _is_line(row: Sequence[str]) -> bool:
+    """Whether a row is a line of text over the whole width: one text, in one cell or in all that are joined."""
+    texts = {cell.strip() for cell in row if cell.strip()}
+    return len(texts) == 1 and not is_number(next(iter(texts)))
+
+
+def _blocks(rows: Rows) -> Iterator[tuple[int, int]]:
+    """(first, last + 1) of the runs of rows that belong together."""
+    start = None
+    blank = False
+    for i, row in enumerate(rows):
+        if not _filled(row):
+            blank = start is not None
+            continue
+        if blank and _begins_table(rows, i, rows[start]):
+            yield start, i
+            start = i
+        start = i if start is None else start
+        blank = False
+    if start is not None:
+        yield start, len(rows)
+
+
+def _begins_table(rows: Rows, i: int, above: Sequence[str]) -> bool:
+    """Whether a table begins at row `i`, after a blank row: a line of title and a row of names, or names above
+    numbers."""
+    at = i
+    while at < min(len(rows), i + 5) and _filled(rows[at]) and _is_line(rows[at]):
+        at += 1
+    if at + 1 >= len(rows) or not _filled(rows[at]):
+        return False
+    names, below = rows[at], rows[at + 1]
+    is_header = _filled(names) >= 2 and not any(map(is_number, names)) and any(map(is_number, below))
+    return is_header and (at > i or _filled(names) >= 2)
+
+
+def _region(rows: Rows, first: int) -> Region:
+    used = [j for j in range(max(map(len, rows))) if any(j < len(row) and row[j].strip() for row in rows)]
+    rows = [[row[j] if j < len(row) else "" for j in used] for row in rows]
+    notes: list[str] = []
+    while len(rows) > 2 and _is_note(rows[-1]):
+        notes.insert(0, _line(rows[-1]))
+        rows = rows[:-1]
+    lines, count = top(rows[:SEARCHED_ROWS])
+    at = len(lines)
+    return Region(
+        first, tuple(lines), header_of(rows[at : at + count]), tuple(map(tuple, rows[at + count :])), tuple(notes)
+    )
+
+
+def top(rows: Rows) -> tuple[list[str], int]:
+    """(title lines, number of header rows after them) of the first rows of a table."""
+    at = 0
+    while at + 1 < len(rows) and _is_line(rows[at]) and any(_filled(row) > 1 for row in rows[at + 1 : at + 3]):
+        at += 1
+    if at and (_filled(rows[at]) < 2 or is_number(rows[at][0])):  # a header of one name
+        at -= 1
+    return [_line(row) for row in rows[:at]], _header_rows(rows[at:])
+
+
+def header_of(rows: Rows) -> tuple[str, ...]:
+    """The names of the columns: those of the header's rows joined, each group repeated over its columns."""
+    return tuple(join_names([_spread(row) if i < len(rows) - 1 else row for i, row in enumerate(rows)]))
+
+
+def _line(row: Sequence[str]) -> str:
+    return one_line(next(cell for cell in row if cell.strip()))
+
+
+def _is_note(row: Sequence[str]) -> bool:
+    """Whether a last row is a note below the table: one text, which begins as notes do or is long."""
+    return len(row) > 1 and _is_line(row) and (len(_line(row)) > WIDE or _NOTE.match(_line(row)) is not None)
+
+
+def _header_rows(rows: Rows) -> int:
+    """The number of header rows: two if names are below groups, and one more if units are below names."""
+    count = 1
+    if len(rows) > 2 and _groups(rows[0], rows[1]) and any(map(is_number, rows[2])):
+        count = 2
+    if len(rows) > count + 1:
+        units, below = rows[count], rows[count + 1]
+        filled = [(unit.strip(), cell) for unit, cell in zip(units, below) if unit.strip()]
+        is_marked = len(filled) > 1 or any(unit[0] in "([" for unit, _ in filled)
+        if is_marked and all(_UNIT.fullmatch(unit) and is_number(cell) for unit, cell in filled):
+            count += 1
+    return count
+
+
+def _groups(above: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether a row groups the names in the next: it repeats texts or leaves cells empty, and below it are different
+    texts."""
+    texts = [cell.strip() for cell in above]
+    gaps = [j for j in range(1, len(texts)) if not texts[j] or texts[j] == texts[j - 1]]
+    below = [name.strip() for name in names[1 : len(texts)]]
+    return (
+        bool(gaps)
+        and any(texts[1:])
+        and len(below) == len(texts) - 1
+        and all(below)
+        and not all(is_number(name) for name in below)
+    )
+
+
+def _spread(row: Sequence[str]) -> list[str]:
+    """A row of groups with each group repeated over the empty cells after it, from the second column on."""
+    spread, last = [row[0]], ""
+    for cell in row[1:]:
+        last = cell if cell.strip() else last
+        spread.append(last)
+    return spread

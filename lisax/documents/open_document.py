@@ -1,0 +1,116 @@
+"""OpenDocument texts, sheets and slides (.odt, .ods, .odp): one walk over paragraphs, lists and tables.
+
+Cells hold the text that they show. odfpy reads these files too, with a class for each element."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from lisax.documents import archives, headers
+from lisax.documents.blocks import Block, Kind
+from lisax.documents.grid import Place
+from lisax.documents.sheets import sheet_blocks
+from lisax.text.titles import one_line
+
+_ROOT = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
+TEXT, TABLE, DRAW, OFFICE, PRESENTATION = (
+    _ROOT % name for name in ("text", "table", "drawing", "office", "presentation")
+)
+_UNREAD = {f"{TEXT}tracked-changes", f"{OFFICE}annotation", f"{TEXT}table-of-content", f"{PRESENTATION}notes"}
+
+
+def read(path: Path, place: Place) -> Iterator[Block]:
+    """The blocks of the file, in order; footnotes are at the end."""
+    with archives.opened(path) as archive:
+        root = archive.xml("content.xml")
+    body = root.find(f"{OFFICE}body")
+    notes: list[Block] = []
+    if body is not None:
+        is_sheets = body.find(f"{OFFICE}spreadsheet") is not None
+        yield from _blocks(body, place, notes, is_sheets)
+    yield from notes
+
+
+def _blocks(
+    parent: Element, place: Place, notes: list[Block], is_sheets: bool, in_list: bool = False
+) -> Iterator[Block]:
+    tables = [child for child in parent if child.tag == f"{TABLE}table"]
+    for child in parent:
+        if child.tag in _UNREAD:
+            continue
+        if child.tag == f"{DRAW}page":
+            name = child.get(f"{DRAW}name") or ""
+            for block in _blocks(child, place, notes, is_sheets):
+                yield Block(block.kind, block.text, block.level, name, block.header, block.rows)
+        elif child.tag in (f"{TEXT}h", f"{TEXT}p"):
+            if text := one_line(_text(child, notes)):
+                level = int(child.get(f"{TEXT}outline-level") or 1) if child.tag.endswith("}h") else 0
+                kind = Kind.HEADING if level else Kind.ITEM if in_list else Kind.PARAGRAPH
+                yield Block(kind, text, level)
+        elif child.tag == f"{TABLE}table":
+            rows = _rows(child, place, notes)
+            if is_sheets:
+                yield from sheet_blocks(child.get(f"{TABLE}name") or "", rows, len(tables) > 1)
+            else:
+                for region in headers.regions(rows):
+                    yield Block(Kind.TABLE, " ".join(region.titles), header=region.header, rows=region.rows)
+        else:
+            is_title = child.get(f"{PRESENTATION}class") == "title"
+            for block in _blocks(child, place, notes, is_sheets, in_list or child.tag == f"{TEXT}list"):
+                yield Block(Kind.HEADING, block.text, 1) if is_title and not block.rows else block
+
+
+def _text(element: Element, notes: list[Block]) -> str:
+    """The text of a paragraph; its footnotes are added to `notes`."""
+    pieces = [element.text or ""]
+    for child in element:
+        if child.tag == f"{TEXT}note":
+            body = child.find(f"{TEXT}note-body")
+            if body is not None and (text := one_line(" ".join(_text(part, []) for part in body))):
+                notes.append(Block(Kind.FOOTNOTE, text))
+        elif child.tag == f"{TEXT}s" or child.tag in (f"{TEXT}tab", f"{TEXT}line-break"):
+            pieces.append(" ")
+        elif child.tag not in _UNREAD:
+            pieces.append(_text(child, notes))
+        pieces.append(child.tail or "")
+    return "".join(pieces)
+
+
+def _rows(table: Element, place: Place, notes: list[Block]) -> list[list[str]]:
+    """The rows of a table, with the text of joined cells repeated, within the limits."""
+    limits, rows = place.limits, []
+    hanging: dict[int, tuple[int, str]] = {}
+    for row in table.iter(f"{TABLE}table-row"):
+        cells: list[str] = []
+        for cell in row:
+            if cell.tag not in (f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
+                continue
+            times = min(int(cell.get(f"{TABLE}number-columns-repeated") or 1), limits.columns - len(cells))
+            text = " ".join(_text(part, notes) for part in cell if part.tag == f"{TEXT}p")
+            covered = cell.tag.endswith("covered-table-cell")
+            for _ in range(times):
+                column = len(cells)
+                left, above = hanging.pop(column, (0, ""))
+                if covered and left:
+                    cells.append(above)
+                    if left > 1:
+                        hanging[column] = (left - 1, above)
+                else:
+                    cells.append(text)
+            columns = int(cell.get(f"{TABLE}number-columns-spanned") or 1)
+            down = int(cell.get(f"{TABLE}number-rows-spanned") or 1)
+            first = len(cells) - 1
+            for column in range(first, min(first + columns, limits.columns)):
+                below = down - 1 + (column > first)  # the covered cells of this row use their turn too
+                if below and not covered:
+                    hanging[column] = (below, text)
+        while cells and not cells[-1]:
+            cells.pop()
+        times = int(row.get(f"{TABLE}number-rows-repeated") or 1) if cells else 1
+        rows += itertools.repeat(cells, min(times, limits.rows - len(rows)))
+        if len(rows) >= limits.rows:
+            break
+    return rows

@@ -1,0 +1,126 @@
+"""PDF files: text in reading order, headings by their size, and tables with and without lines.
+
+PDFium knows the place of each character; `pdf_layout.py` finds columns, headings and cells. pdfplumber finds tables too,
+at a twentieth of the speed. Nothing in a file is ever run. A file of a few kilobytes
+can ask for any amount of memory and time: the caller is a process that has little of both.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.documents import pdf_layout
+from lisax.documents.blocks import Block, Kind, Unread
+from lisax.documents.grid import Place
+from lisax.documents.pdf_layout import Page, Rule, Word
+from lisax.text.titles import one_line
+
+SECONDS = 30  # of the processor, after which no further page of a file is begun
+PAGES, CHARACTERS = 1_000, 4 << 20
+PAGE_CHARACTERS = 100_000
+RULES = 5_000  # lines of a page
+_BOLD = 600  # from this weight on
+_BOLD_NAME = re.compile(rb"bold|black|heavy", re.IGNORECASE)
+
+
+def read(path: Path, place: Place) -> tuple[str, list[Block]]:
+    """(title, blocks) of the file. Raises Unread for one without text, with a password, or damaged."""
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower() or "security" in str(error).lower():
+            raise Unread("password-protected", path=path) from None
+        raise Unread("damaged", str(error), path=path) from None
+    try:
+        end, left = time.process_time() + SECONDS, CHARACTERS
+        pages: list[Page] = []
+        for number in range(min(len(document), PAGES)):
+            try:
+                pages.append(_page(document[number], number + 1))
+            except pypdfium2.PdfiumError:
+                place.warn("damaged pages of a PDF (left out)")
+                continue
+            left -= sum(len(word.text) for word in pages[-1].words)
+            if left <= 0 or time.process_time() > end:
+                break
+        if not any(page.words for page in pages):
+            raise Unread("scanned PDF without text", path=path)
+        without = sum(not page.words and page.has_pictures for page in pages)
+        place.warn("pages of a PDF that are pictures without text (left out)", without)
+        read_pages = pages[-1].number if pages else 0
+        place.warn(
+            "pages of a PDF past the text or the time that one file may take (left out)", len(document) - read_pages
+        )
+        title = (document.get_metadata_value("Title") or "").encode("utf-8", "ignore").decode()
+    finally:
+        document.close()
+    blocks = pdf_layout.blocks(pages)
+    shown = " ".join(block.text for block in blocks[:5]).casefold()
+    if not title.strip() or one_line(title).casefold() not in shown:  # programs write names of files and templates
+        title = next((b.text for b in blocks[:3] if b.kind is Kind.HEADING and b.level == 1), "")
+    return title, blocks
+
+
+def _page(page, number: int) -> Page:
+    """The words and rules of a page. Coordinates are points from its upper left corner."""
+    import pypdfium2.raw as pdfium
+
+    width, height = page.get_size()
+    text = page.get_textpage()
+    words = list(_words(text.raw, pdfium, height))
+    rules, has_pictures = [], False
+    for count, found in enumerate(page.get_objects(max_depth=4)):
+        if count > RULES:
+            break
+        has_pictures = has_pictures or found.type == pdfium.FPDF_PAGEOBJ_IMAGE
+        if found.type == pdfium.FPDF_PAGEOBJ_PATH:
+            x0, bottom, x1, top = found.get_bounds()
+            rules.append(Rule(x0, height - top, x1, height - bottom))
+    text.close()
+    page.close()
+    return Page(number, width, height, words, rules, has_pictures)
+
+
+def _words(text, pdfium, height: float) -> Iterator[Word]:
+    """The words of a page in the order of the file: characters without a gap on one line."""
+    loose, name, flags = pdfium.FS_RECTF(), ctypes.create_string_buffer(128), ctypes.c_int()
+    letters: list[str] = []
+    box: list[float] = []
+    size, bold = 0.0, False
+    for i in range(min(pdfium.FPDFText_CountChars(text), PAGE_CHARACTERS)):
+        code = pdfium.FPDFText_GetUnicode(text, i)
+        letter = chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+        if code == 2:  # PDFium's mark of a hyphen at the end of a line
+            letter = "-"
+        if letter.isspace() or (code < 32 and letter != "-"):
+            if letters:
+                yield Word("".join(letters), *box, size, bold)
+                letters = []
+            continue
+        # The loose box: from the end of the letter before to the start of the next, as high as the font.
+        pdfium.FPDFText_GetLooseCharBox(text, i, loose)
+        x0, x1, y0, y1 = loose.left, loose.right, height - loose.top, height - loose.bottom
+        font = y1 - y0 if 0 < y1 - y0 < 200 else pdfium.FPDFText_GetFontSize(text, i)
+        if letters and (
+            x0 - box[2] > 0.25 * max(font, size) or x0 < box[0] or abs(y1 - box[4]) > 0.5 * max(font, size)
+            or font < 0.8 * size or size < 0.8 * font
+        ):  # fmt: skip
+            yield Word("".join(letters), *box, size, bold)
+            letters = []
+        if not letters:
+            box, size = [x0, y0, x1, y1, y1], font
+            bold = pdfium.FPDFText_GetFontWeight(text, i) >= _BOLD
+            if not bold:  # the standard fonts have no weight, but a name
+                length = pdfium.FPDFText_GetFontInfo(text, i, name, len(name), flags)
+                bold = _BOLD_NAME.search(name.raw[: max(0, min(length, len(name)) - 1)]) is not None
+        else:
+            box = [min(box[0], x0), min(box[1], y0), max(box[2], x1), max(box[3], y1), box[4]]
+        letters.append(letter)
+    if letters:
+        yield Word("".join(letters), *box, size, bold)

@@ -1,0 +1,120 @@
+"""Reads a file of any type as a document, by its suffix."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable
+from pathlib import Path
+
+from lisax.documents import csv_tables, html, office, open_document, pdf, sheets, text_files
+from lisax.documents.blocks import Block, Document, Unread
+from lisax.documents.grid import LIMITS, Place, TableLimits
+from lisax.errors import DataError
+from lisax.files.reading import read_file
+from lisax.text.titles import one_line
+
+LARGEST = 1 << 24  # bytes of a text file
+LARGEST_OFFICE = 1 << 26  # of an Office file or a PDF
+
+_Read = Callable[[Path, Place], tuple[str, list[Block]]]
+
+
+def _text(path: Path, place: Place) -> str:
+    return text_files.decode(path, read_file(path, LARGEST), place)
+
+
+# Each reader returns the document's own title, or "", and its blocks.
+_PLAIN: dict[str, _Read] = {
+    ".txt": lambda path, place: text_files.read_titled(_text(path, place)),
+    ".md": lambda path, place: text_files.read_markdown(_text(path, place), place),
+    ".html": lambda path, place: html.read(html.decode(read_file(path, LARGEST), place), place),
+    ".csv": lambda path, place: ("", [csv_tables.read(place)]),
+    ".json": lambda path, place: ("", text_files.read_json(_text(path, place), path)),
+    ".jsonl": lambda path, place: ("", text_files.read_json_lines(_text(path, place), path)),
+    ".eml": lambda path, place: text_files.read_message(read_file(path, LARGEST), place),
+    ".mbox": lambda path, place: ("", list(text_files.read_mailbox(read_file(path, LARGEST), place))),
+}
+# Read in a process with bounds of memory and time: the libraries promise neither.
+_BOUNDED: dict[str, _Read] = {
+    ".pdf": pdf.read,
+    ".docx": office.read_word,
+    ".pptx": lambda path, place: ("", list(office.read_slides(path, place))),
+    ".epub": office.read_book,
+    ".xlsx": lambda path, place: ("", list(sheets.read_excel(path, place))),
+    ".xls": lambda path, place: ("", list(sheets.read_old_excel(path, place))),
+    ".odt": lambda path, place: ("", list(open_document.read(path, place))),
+    ".rtf": lambda path, place: ("", list(text_files.read_rich_text(_text(path, place)))),
+}
+_ALIASES = {
+    ".markdown": ".md",
+    ".htm": ".html",
+    ".xhtml": ".html",
+    ".tsv": ".csv",
+    ".ndjson": ".jsonl",
+    ".xlsm": ".xlsx",
+    ".xlsb": ".xls",
+    ".ods": ".odt",
+    ".odp": ".odt",
+    ".docm": ".docx",
+    ".text": ".txt",
+}
+_READERS = _PLAIN | _BOUNDED
+SUFFIXES = frozenset({*_READERS, *_ALIASES})
+
+
+def kind_of(path: Path) -> str:
+    """The suffix that stands for a file's type, or ""."""
+    suffix = path.suffix.lower()
+    suffix = _ALIASES.get(suffix, suffix)
+    return suffix if suffix in _READERS else ""
+
+
+def is_bounded(path: Path) -> bool:
+    """Whether files of this type are read in a process of their own (`bounded.py`)."""
+    return kind_of(path) in _BOUNDED
+
+
+class Notes:
+    """Collects warnings of one file, by kind."""
+
+    def __init__(self):
+        self.counts: collections.Counter[str] = collections.Counter()
+
+    def warn(self, kind: str, path: Path | str = "", line: int | None = None, count: int = 1) -> None:
+        self.counts[kind] += count
+
+
+def read(path: Path | str, name: str = "", limits: TableLimits = LIMITS) -> Document:
+    """The document in a file, read in this process. `name` is its path within its corpus, by default the file's name.
+
+    Raises Unread for a file that cannot be read, with a reason in words: of an unknown type, empty, damaged, too large,
+    with a password, a scan without text."""
+    path = Path(path)
+    name, kind, notes = name or path.name, kind_of(path), Notes()
+    if not kind:
+        raise Unread(path.suffix.lower() or "no suffix", path=path)
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise Unread("cannot be read", str(error.strerror), path=path) from None
+    if not size:
+        raise Unread("empty", path=path)
+    if size > LARGEST_OFFICE:
+        raise Unread("too large", f"it has more than {LARGEST_OFFICE >> 20} MiB", path=path)
+    try:
+        title, blocks = _READERS[kind](path, Place(path, None, notes, limits))
+    except Unread:
+        raise
+    except DataError as error:
+        line = "" if error.line is None else f"line {error.line}: "
+        raise Unread("damaged", line + error.message, path=path) from None
+    except (MemoryError, RecursionError):
+        raise Unread("too large", "it takes more memory than a file may take", path=path) from None
+    except Exception as error:  # a damaged file can make a library raise anything
+        if kind in _PLAIN:
+            raise
+        raise Unread("damaged", f"{type(error).__name__}: {error}"[:200], path=path) from None
+    if not blocks:
+        raise Unread("without text", path=path)
+    title = one_line(title)[: limits.characters] or one_line(Path(name).stem.replace("_", " "))
+    return Document(name, title, tuple(blocks), tuple(notes.counts.items()))

@@ -1,0 +1,134 @@
+"""Spreadsheets: the tables of each sheet, with cells as the sheet shows them.
+
+An Excel file holds values and formats apart (0.085 shown as `8.5 %`), so its cells are written by their formats. An
+OpenDocument file holds the text (`open_document.py`). Old binary files have values only.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lisax.documents import headers
+from lisax.documents.archives import check_zip
+from lisax.documents.blocks import Block, Kind
+from lisax.documents.grid import Place
+from lisax.text.dates import MONTHS
+
+_QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.')
+_DECIMALS = re.compile(r"0\.(0+)")
+_CURRENCIES = "$€£¥"
+
+
+def read_excel(path: Path, place: Place) -> Iterator[Block]:
+    """The blocks of an .xlsx or .xlsm file; macros are never run, and formulas have the values that are stored."""
+    import openpyxl
+
+    check_zip(path)
+    book = openpyxl.load_workbook(path, data_only=True)
+    for sheet in book.worksheets:
+        if sheet.sheet_state != "visible":
+            place.warn("hidden sheets (left out)")
+            continue
+        limits = place.limits
+        width, height = min(sheet.max_column or 0, limits.columns), min(sheet.max_row or 0, limits.rows)
+        place.warn(f"rows of a sheet past {limits.rows:,} (left out)", max(0, (sheet.max_row or 0) - height))
+        rows = [
+            [shown(cell.value, cell.number_format) for cell in row]
+            for row in sheet.iter_rows(1, height, 1, max(1, width))
+        ]
+        for merged in sheet.merged_cells.ranges:
+            if merged.min_row <= height and merged.min_col <= width:
+                text = rows[merged.min_row - 1][merged.min_col - 1]
+                for row in rows[merged.min_row - 1 : merged.max_row]:
+                    for column in range(merged.min_col - 1, min(merged.max_col, len(row))):
+                        row[column] = text
+        yield from sheet_blocks(sheet.title, rows, len(book.worksheets) > 1)
+
+
+def read_old_excel(path: Path, place: Place) -> Iterator[Block]:
+    """The blocks of an .xls or .xlsb file."""
+    import python_calamine
+
+    book = python_calamine.CalamineWorkbook.from_path(str(path))
+    for name in book.sheet_names:
+        sheet = book.get_sheet_by_name(name)
+        rows = [
+            [shown(value) for value in row[: place.limits.columns]] for row in sheet.to_python(nrows=place.limits.rows)
+        ]
+        yield from sheet_blocks(name, rows, len(book.sheet_names) > 1)
+
+
+def sheet_blocks(name: str, rows: Sequence[Sequence[str]], is_named: bool) -> Iterator[Block]:
+    """The blocks of one sheet: its name as a heading, then its tables; a column of texts is paragraphs."""
+    if not any(cell.strip() for row in rows for cell in row):
+        return
+    if is_named:
+        yield Block(Kind.HEADING, name, 1)
+    for region in headers.regions(rows):
+        place = f"{name}, row {region.first + 1}" if is_named else f"row {region.first + 1}"
+        if len(region.header) <= 1:
+            for line in (*region.titles, *region.header, *(cell for row in region.rows for cell in row)):
+                if line.strip():
+                    yield Block(Kind.PARAGRAPH, line, place=place)
+            continue
+        caption = " ".join(region.titles)
+        yield Block(
+            Kind.TABLE, caption or (name if is_named else ""), place=place, header=region.header, rows=region.rows
+        )
+        for note in region.notes:
+            yield Block(Kind.FOOTNOTE, note, place=place)
+
+
+def shown(value: object, number_format: str = "General") -> str:
+    """A cell's value as a sheet shows it: dates in words, numbers with the decimals, separators and signs of their
+    format."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime.datetime):
+        clock = f" {value:%H:%M}" if (value.hour or value.minute) else ""
+        return _day(value) + clock
+    if isinstance(value, datetime.date):
+        return _day(value)
+    if isinstance(value, datetime.time):
+        return f"{value:%H:%M}"
+    if isinstance(value, datetime.timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
+    if isinstance(value, (int, float)):
+        return _number(value, number_format)
+    return str(value)
+
+
+def _day(day: datetime.date) -> str:
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def _number(value: float, number_format: str) -> str:
+    form = number_format.split(";")[0]
+    literals = " ".join(
+        filter(None, (quoted or escaped or currency for quoted, escaped, currency in _QUOTED.findall(form)))
+    )
+    plain = _QUOTED.sub("", form)
+    if form == "General" or not any(mark in plain for mark in "0#?"):
+        text = f"{value:.11g}" if isinstance(value, float) else str(value)
+        return text if "e" not in text else f"{value:f}".rstrip("0").rstrip(".")
+    found = _DECIMALS.search(plain)
+    decimals = len(found[1]) if found else 0
+    if "E" in plain.upper():
+        return f"{value:.{decimals}e}"
+    if "%" in plain:
+        return f"{value * 100:.{decimals}f}%"
+    if "#/" in plain or "?/" in plain:
+        return f"{value:.11g}"
+    text = f"{value:,.{decimals}f}" if "," in plain else f"{value:.{decimals}f}"
+    sign = next((mark for mark in _CURRENCIES if mark in plain or mark in literals), "")
+    if sign:
+        negative, text = text.startswith("-"), text.removeprefix("-")
+        return f"{'-' if negative else ''}{sign}{text}"
+    words = literals.strip()
+    return f"{text} {words}" if re.search(r"\w", words) else text

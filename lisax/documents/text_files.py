@@ -1,0 +1,281 @@
+"""Plain text, Markdown, rich text, messages and JSON as blocks."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import email.utils
+import itertools
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+from lisax.documents import encodings, html
+from lisax.documents.blocks import Block, Kind, Unread
+from lisax.documents.grid import Place
+from lisax.text.dates import MONTHS
+from lisax.text.titles import one_line
+
+HEADING_CHARACTERS = 80  # of a line that looks like a heading
+TEXT_FIELDS = ("text", "content", "body", "abstract", "description", "summary")
+TITLE_FIELDS = ("title", "name", "headline", "subject", "heading")
+# Of a file of claims or questions for `lisax`, which may be next to the documents.
+QUERY_FIELDS = frozenset(
+    "id claim question label answers evidence file kind split candidates operation operands".split()
+)
+DEPTH = 8  # of objects within objects; deeper ones are written as JSON
+
+_UNDERLINE = re.compile(r"\s*(={3,}|-{3,}|~{3,}|\*{3,})\s*")
+_ITEM = re.compile(r"\s*(?:[-*+•–·]|\(?(?:\d{1,3}|[a-z])[.)])\s+")
+_FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)", re.DOTALL)
+_FRONT_TITLE = re.compile(r"^title:\s*(.*?)\s*$", re.MULTILINE)
+_NOTE = re.compile(r"^\[\^[^\]]+\]:\s*")
+_REFERENCE = re.compile(r"\[\^[^\]\s]{1,20}\](?!:)")
+
+
+def decode(path: Path, content: bytes, place: Place) -> str:
+    """The text of a file, with a warning if its encoding was guessed. Raises Unread if it does not look like text."""
+    try:
+        text, guessed = encodings.decoded(content)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Unread(
+            "not text", f"line {line} is not UTF-8, nor in another encoding that is known", path=path
+        ) from None
+    if guessed is not None:
+        place.warn(f"files that are not UTF-8 (read as {guessed})")
+    return text
+
+
+def read_text(text: str) -> Iterator[Block]:
+    """Paragraphs are separated by blank lines; a paragraph of one short line, or a line with a rule below it, is a heading."""
+    for first, lines in _paragraphs(text.splitlines()):
+        place = f"line {first}"
+        if len(lines) > 1 and _UNDERLINE.fullmatch(lines[1]) and len(lines[0].strip()) <= HEADING_CHARACTERS:
+            yield Block(Kind.HEADING, one_line(lines[0]), 1 if "=" in lines[1] else 2, place)
+            lines = lines[2:]
+        elif len(lines) == 1 and _looks_like_heading(lines[0]):
+            yield Block(Kind.HEADING, one_line(lines[0]), 3, place, is_said=True)
+            continue
+        for is_item, group in itertools.groupby(lines, key=lambda line: _ITEM.match(line) is not None):
+            if is_item:
+                yield from (Block(Kind.ITEM, one_line(_ITEM.sub("", line, count=1)), place=place) for line in group)
+            elif text := one_line(" ".join(line for line in group if not _UNDERLINE.fullmatch(line))):
+                yield Block(Kind.PARAGRAPH, text, place=place)
+
+
+def read_titled(text: str) -> tuple[str, list[Block]]:
+    """(title, blocks) of plain text: the title is a first line with a line drawn below it, or ""."""
+    blocks = list(read_text(text))
+    is_titled = bool(blocks) and blocks[0].kind is Kind.HEADING and not blocks[0].is_said
+    return blocks[0].text if is_titled else "", blocks
+
+
+def _looks_like_heading(line: str) -> bool:
+    line = line.strip()
+    return len(line) <= HEADING_CHARACTERS and line[-1] not in ".!?:;,…。" and not _ITEM.match(line) and any(
+        character.isalpha() for character in line
+    )  # fmt: skip
+
+
+def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """(number of the first line, lines) of the runs between blank lines."""
+    for is_filled, group in itertools.groupby(enumerate(lines, start=1), key=lambda line: bool(line[1].strip())):
+        if is_filled:
+            numbered = list(group)
+            yield numbered[0][0], [line for _, line in numbered]
+
+
+def read_markdown(text: str, place: Place) -> tuple[str, list[Block]]:
+    """(title, blocks): markdown-it-py writes it as HTML. The title is that of the front matter or the first heading;
+    fenced code is left out, and a footnote is a block of its own."""
+    from markdown_it import MarkdownIt
+
+    title = ""
+    if front := _FRONT.match(text):
+        text = text[front.end() :]
+        if named := _FRONT_TITLE.search(front[1]):
+            title = one_line(named[1].strip("\"'"))
+    parser = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table").enable("strikethrough")
+    parser.disable("code", ignoreInvalid=True)
+    for fence in ("fence", "code_block"):
+        parser.add_render_rule(fence, lambda *_: "")
+    _, blocks = html.read(parser.render(_REFERENCE.sub("", text)), place)
+    blocks = [Block(Kind.FOOTNOTE, _NOTE.sub("", block.text)) if _NOTE.match(block.text) else block for block in blocks]
+    return title or next((block.text for block in blocks if block.kind is Kind.HEADING), ""), blocks
+
+
+def read_rich_text(text: str) -> Iterator[Block]:
+    from striprtf.striprtf import rtf_to_text
+
+    return read_text(re.sub(r"(?<!\n)\n(?!\n)", "\n\n", rtf_to_text(text, errors="ignore")))
+
+
+# --- Messages ------------------------------------------------------------------------------
+
+
+def read_message(content: bytes, place: Place) -> tuple[str, list[Block]]:
+    """(title, blocks) of an .eml file: the title is its subject with its date, the first sentence names writer and
+    readers. Attachments are left out, with a warning."""
+    message = email.message_from_bytes(content, policy=email.policy.default)
+    return _message(message, place)
+
+
+def read_mailbox(content: bytes, place: Place) -> Iterator[Block]:
+    """The messages of an .mbox file, each below its subject."""
+    for part in re.split(rb"^From .*\r?\n", content, flags=re.MULTILINE):
+        if part.strip():
+            title, blocks = _message(email.message_from_bytes(part, policy=email.policy.default), place)
+            yield Block(Kind.HEADING, title or "message", 1)
+            yield from (
+                block if block.kind is not Kind.HEADING else Block(block.kind, block.text, block.level + 1)
+                for block in blocks
+            )
+
+
+def _message(message: EmailMessage, place: Place) -> tuple[str, list[Block]]:
+    subject = one_line(str(message["subject"] or ""))
+    blocks = []
+    try:
+        sent = email.utils.parsedate_to_datetime(str(message["date"]))
+        day = f"{sent.day} {MONTHS[sent.month - 1]} {sent.year}"
+    except (TypeError, ValueError):
+        day = ""
+    writer, readers = (_names(message, field) for field in ("from", "to"))
+    if writer:
+        to = f" to {readers}" if readers else ""
+        blocks.append(Block(Kind.PARAGRAPH, f"{writer} wrote{to}{day and f' on {day}'}."))
+    body = message.get_body(("plain", "html"))
+    if body is not None:
+        try:
+            text = body.get_content()
+        except (LookupError, UnicodeError):
+            text = body.get_payload(decode=True).decode("utf-8", "replace")
+        if body.get_content_type() == "text/html":
+            blocks += html.read(text, place)[1]
+        else:
+            lines = itertools.takewhile(lambda line: line.rstrip() != "--", text.splitlines())  # then comes a signature
+            blocks += read_text("\n".join(line for line in lines if not line.startswith(">")))
+    place.warn("attachments of messages (left out)", sum(1 for _ in message.iter_attachments()))
+    return f"{subject} ({day})" if subject and day else subject, blocks
+
+
+def _names(message: EmailMessage, field: str) -> str:
+    found = email.utils.getaddresses([str(value) for value in message.get_all(field, [])])
+    return ", ".join(one_line(name or address) for name, address in found if name or address)
+
+
+# --- JSON ----------------------------------------------------------------------------------
+
+
+def read_json(text: str, path: Path) -> list[Block]:
+    """A list of objects is a table, an object is sections of `name: value`, texts are paragraphs."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unread("damaged", f"not valid JSON: {error}"[:200], path=path) from None
+    return _records(value, path)
+
+
+def read_json_lines(text: str, path: Path) -> list[Block]:
+    """Reads the values of the lines as one list."""
+    values = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            try:
+                values.append(json.loads(line))
+            except (ValueError, RecursionError) as error:
+                raise Unread("damaged", f"line {number} is not valid JSON: {error}"[:200], path=path) from None
+    return _records(values, path)
+
+
+def _records(value: Any, path: Path) -> list[Block]:
+    """The blocks of a value. Raises Unread for claims and questions, which are not evidence for themselves."""
+    first = value[0] if isinstance(value, list) and value else value
+    if isinstance(first, dict) and first.keys() & {"claim", "question"} and first.keys() <= QUERY_FIELDS:
+        raise Unread("claims or questions", path=path)
+    return list(_json_blocks(value, 1))
+
+
+def _json_blocks(value: Any, level: int, name: str = "") -> Iterator[Block]:
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        if any(isinstance(one.get(field), str) and len(one[field]) > 100 for one in value for field in TEXT_FIELDS):
+            for one in value:
+                yield from _article(one, level)
+        else:
+            yield _table(value, name)
+    elif isinstance(value, list):
+        for one in value:
+            if isinstance(one, (dict, list)):
+                yield from _json_blocks(one, level + 1)
+            else:
+                yield Block(Kind.ITEM, _scalar(one))
+    elif isinstance(value, dict):
+        nested = {}
+        for key, one in value.items():
+            if isinstance(one, (dict, list)) and one and level < DEPTH and not _is_short_list(one):
+                nested[key] = one
+            elif text := _scalar(one):
+                is_text = isinstance(one, str) and len(one) > 100
+                yield Block(Kind.PARAGRAPH, one_line(text) if is_text else f"{_words(key)}: {one_line(text)}")
+        members = list(value.values())
+        if nested and len(nested) == len(value) > 1 and _are_alike(members):
+            yield _table([{name or "name": key, **one} for key, one in value.items()], name)
+            return
+        for key, one in nested.items():
+            yield Block(Kind.HEADING, _words(key), level)
+            yield from _json_blocks(one, level + 1, _words(key))
+    elif text := _scalar(value):
+        yield Block(Kind.PARAGRAPH, one_line(text))
+
+
+def _article(one: Mapping[str, Any], level: int) -> Iterator[Block]:
+    title = next((one[field] for field in TITLE_FIELDS if isinstance(one.get(field), str)), "")
+    if title:
+        yield Block(Kind.HEADING, one_line(title), level)
+    yield from _json_blocks({key: value for key, value in one.items() if value != title}, level + 1)
+
+
+def _are_alike(members: Sequence[Any]) -> bool:
+    """Whether these are objects of scalars with the same fields, mostly."""
+    if not all(isinstance(one, dict) and not any(isinstance(v, (dict, list)) for v in one.values()) for one in members):
+        return False
+    fields = [set(one) for one in members]
+    return bool(fields) and len(set.union(*fields)) <= 1.5 * len(set.intersection(*fields))
+
+
+def _is_short_list(value: Any) -> bool:
+    return isinstance(value, list) and not any(isinstance(one, (dict, list)) for one in value) and len(str(value)) < 200
+
+
+def _table(records: Sequence[Mapping[str, Any]], caption: str) -> Block:
+    flat = [dict(_flat(record)) for record in records]
+    header = list(dict.fromkeys(key for record in flat for key in record))
+    rows = tuple(tuple(record.get(key, "") for key in header) for record in flat)
+    return Block(Kind.TABLE, caption, header=tuple(map(_words, header)), rows=rows)
+
+
+def _flat(record: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[tuple[str, str]]:
+    for key, value in record.items():
+        if isinstance(value, dict) and depth < DEPTH:
+            yield from _flat(value, f"{before}{key} ", depth + 1)
+        else:
+            yield f"{before}{key}", _scalar(value)
+
+
+def _scalar(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and not any(isinstance(one, (dict, list)) for one in value):
+        return ", ".join(map(_scalar, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _words(key: str) -> str:
+    """A field's name in words: `seatsWon` and `seats_won` are `seats won`."""
+    return one_line(re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", str(key)).replace("_", " "))

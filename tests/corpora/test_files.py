@@ -1,0 +1,74 @@
+"""Folders of ordinary files, and what was not read of them."""
+
+import pytest
+
+from lisax.corpora import open_folder
+from lisax.corpora.check import check
+from lisax.corpora.files import FileFolder
+from lisax.errors import DataError
+from lisax.records import Table
+
+
+def texts(page):
+    return [sentence.text for sentence in page.sentences]
+
+
+def test_a_folder_of_everything(tmp_path):
+    (tmp_path / "b sub").mkdir()
+    (tmp_path / "b sub/a b.tsv").write_text("x\ty\n1\t2\n")
+    (tmp_path / "page.html").write_text("<table><tr><td>1</table><table><tr><td>2</table>")
+    (tmp_path / "other.png").write_text("1")
+    (tmp_path / "notes.txt").write_text("no table")
+    tables = list(open_folder(tmp_path).tables())
+    assert [t.id for t in tables] == ["b_sub/a_b.tsv", "page.html:0", "page.html:1"]
+    assert tables[0] == Table("b_sub/a_b.tsv", "a b", ("x", "y"), (("1", "2"),), original_id="b sub/a b.tsv")
+    summary = check(tmp_path)
+    assert summary.sound and summary.counts == {"tables": 3, "pages": 1, "sentences with text": 1}
+    assert summary.files == "read 3 of 4 files; skipped 1 .png"
+
+
+def test_problems_have_their_place(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"")
+    for name in ("b c.csv", "b_c.csv"):
+        (tmp_path / name).write_text("x\n1\n")
+    assert [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems] == [
+        "/b_c.csv:1: field 'id': duplicate id 'b_c.csv', first at /b c.csv:1",
+        "/a.csv: empty",
+    ]
+
+
+def test_a_user_s_claims_over_a_folder_of_tables(tmp_path):
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables/cats.csv").write_text("name,kg\nlion,190\n")
+    (tmp_path / "claims.dev.jsonl").write_text(
+        '{"id": 1, "claim": "A lion weighs 190 kg.", "label": "SUPPORTS", "evidence": [["cats.csv"]]}\n'
+    )
+    dataset = open_folder(tmp_path)
+    assert (dataset.layout, dataset.table_claim_splits) == ("plain", ("dev",))
+    assert [claim.gold_ids for claim in dataset.table_claims("dev")] == [("cats.csv",)]
+    assert [table.id for table in dataset.tables()] == ["cats.csv"] and not list(dataset.documents())
+    assert check(tmp_path).sound
+    with pytest.raises(DataError, match="no claims over tables for split 'test'; there are dev"):
+        dataset.table_claims("test")
+    (tmp_path / "tables/cats.csv").unlink()
+    assert not check(tmp_path).sound
+
+
+def test_claims_over_tables_jsonl_beside_claims_over_pages(tmp_path):
+    claim = '{{"id": {0}, "claim": "c", "label": "SUPPORTS", "evidence": [["{1}"]]}}\n'
+    (tmp_path / "pages.jsonl").write_text('{"id": "P", "title": "P", "sentences": ["a"]}\n')
+    (tmp_path / "tables.jsonl").write_text('{"id": "T", "title": "", "header": ["h"], "rows": [["c"]]}\n')
+    (tmp_path / "claims.dev.jsonl").write_text(claim.format(1, "P_0"))
+    assert open_folder(tmp_path).table_claim_splits == ()
+    (tmp_path / "table_claims.dev.jsonl").write_text(claim.format(2, "T"))
+    dataset = open_folder(tmp_path)
+    assert [c.id for c in dataset.claims("dev")] == ["1"] and [c.id for c in dataset.table_claims("dev")] == ["2"]
+    summary = check(tmp_path)
+    assert summary.sound and summary.counts["table claims in dev"] == 1
+
+
+def test_a_folder_of_tables_has_no_claims(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    assert FileFolder(tmp_path).splits == ()
+    with pytest.raises(DataError, match="no claims for split 'dev'"):
+        open_folder(tmp_path).claims("dev")

@@ -1,0 +1,121 @@
+"""Tables of separated values: separators, quotes, encodings, title lines, limits."""
+
+from pathlib import Path
+
+import pytest
+
+from lisax.corpora.reading import Watch
+from lisax.documents import csv_tables
+from lisax.documents.grid import Place, TableLimits
+from lisax.errors import DataError
+from lisax.records import Table
+
+
+def read_csv(path: Path, content: str | bytes, **limits):
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    watch = Watch()
+    table = csv_tables.read_table(path.name, Place(path, None, watch, TableLimits(**limits)))
+    return table, [warning.partition(", first")[0] for warning in watch.warnings]
+
+
+def grid(table: Table) -> list[tuple[str, ...]]:
+    return [table.header, *table.rows]
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";", "|", "#"])
+def test_separators_and_quotes(tmp_path, separator):
+    text = separator.join(["name", "note"]) + "\r\n" + separator.join(["אורי 🦁", '"a, b; c\n""d"""']) + "\r\n\r\n"
+    table, warnings = read_csv(tmp_path / "big_cats.csv", text)
+    assert table == Table("big_cats.csv", "big cats", ("name", "note"), (("אורי 🦁", 'a, b; c "d"'),))
+    assert warnings == []
+
+
+def test_commas_inside_cells_do_not_win():
+    assert csv_tables.separator("a;b\n1,5;2,5\n3,5;4\n") == ";"
+    assert csv_tables.separator("one column\nof text, with a comma\n") == ","
+    assert csv_tables.separator("") == ","
+
+
+@pytest.mark.parametrize(
+    "name, content, expected",
+    [
+        ("a.tsv", "name\tcity, country\nAda\tTarn, Norway\n", [("name", "city, country"), ("Ada", "Tarn, Norway")]),
+        ("a.TSV", "a,b\n1,2\n", [("a,b",), ("1,2",)]),
+        ("a.csv", "sep=;\r\na,b;c\r\n1,2;3\r\n", [("a,b", "c"), ("1,2", "3")]),
+        ("a.csv", "sep=\t\na,b\tc\n1,2\t3\n", [("a,b", "c"), ("1,2", "3")]),
+        ("a.csv", "quote\nHello; world\nTo be; or not\n", [("quote",), ("Hello; world",), ("To be; or not",)]),
+        ("a.csv", "colour\n#ff0000\n#00ff00\n", [("colour",), ("#ff0000",), ("#00ff00",)]),
+        ("a.csv", "# of cats\n#1\n#2\n", [("# of cats",), ("#1",), ("#2",)]),
+        ("a.csv", ",\n1,2\n", [("", ""), ("1", "2")]),
+    ],
+)
+def test_what_says_the_separator_and_the_header(tmp_path, name, content, expected):
+    assert grid(read_csv(tmp_path / name, content)[0]) == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_marked_encodings(tmp_path, encoding):
+    assert grid(read_csv(tmp_path / "a.csv", "é,b\n1,2\n".encode(encoding))[0]) == [("é", "b"), ("1", "2")]
+
+
+def test_ragged_and_empty_tables(tmp_path):
+    table, warnings = read_csv(tmp_path / "a.csv", "a,b\n1\n1,2,3\n1,2\n")
+    assert grid(table) == [("a", "b", ""), ("1", "", ""), ("1", "2", "3"), ("1", "2", "")]
+    assert warnings == [
+        "columns without a name, past the end of the header: 1",
+        "rows that are shorter than the others (padded): 2",
+    ]
+    assert grid(read_csv(tmp_path / "a.csv", "a,b\n")[0]) == [("a", "b")]
+
+
+def test_limits_are_told(tmp_path):
+    table, warnings = read_csv(tmp_path / "a.csv", "aaaa,b,c\n" + "1,2,3\n" * 7, rows=4, columns=2, characters=3)
+    assert grid(table) == [("aaa", "b"), *[("1", "2")] * 4]
+    assert warnings == [
+        "columns beyond the 2 of a table (left out): 1",
+        "rows beyond the 4 or the 2,000,000 cells of a table (left out): 3",
+        "texts of cells with more than 3 characters (cut): 1",
+    ]
+    assert len(read_csv(tmp_path / "a.csv", "a,b\n" + "1,2\n" * 7, cells=6)[0].rows) == 3
+
+
+def test_large_tables_are_ordinary(tmp_path):
+    table, warnings = read_csv(tmp_path / "long.csv", "a,b\n" + "1,2\n" * 5000)
+    assert (len(table.rows), warnings) == (5000, [])
+    table, warnings = read_csv(tmp_path / "wide.csv", ",".join(map(str, range(300))) + "\n" + ",x" * 299)
+    assert (len(table.header), len(table.rows), warnings) == (300, 1, [])
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (b"", "a.csv: the file is empty"),
+        (b"\n \n", "a.csv: the file is empty"),
+        (b",,\n", "a.csv: the file is empty"),
+        (b'sep=;\na;b\n1;"x\n2;y', "a.csv:3: .* a quote of this row"),
+        (b"a,b\n\xe9\0,2\n", "a.csv: not UTF-8 .*nor in another encoding"),
+        (b"\xff\xfea", "a.csv: not UTF-16"),
+        (b'a,b\n1,"x"\n2,"x\n3,y\n4,z', "a.csv:3: not separated values: a quote of this row is never closed"),
+        (b'a,b\n"' + b"x" * (1 << 24) + b"x", "a.csv:2: not separated values: the row has more"),
+    ],
+)
+def test_files_that_hold_no_table(tmp_path, content, said):
+    with pytest.raises(DataError, match=said):
+        read_csv(tmp_path / "a.csv", content)
+
+
+def test_a_table_in_another_encoding_is_read_with_a_warning(tmp_path):
+    table, warnings = read_csv(tmp_path / "a.csv", "name,city\nJosé,Zürich\n".encode("cp1252"))
+    assert table.rows == (("José", "Zürich"),) and "files that are not UTF-8 (read as cp1252)" in str(warnings)
+
+
+def test_lines_of_title_groups_and_units_are_no_header(tmp_path):
+    table, _ = read_csv(
+        tmp_path / "a.csv", "Budget of Tarn;;;\nin thousand;;;\n\n;2022;;2023\nItem;Plan;Spent;Plan\nRoads;1;2;3\n"
+    )
+    assert table.caption == "Budget of Tarn in thousand"
+    assert grid(table) == [("Item", "2022 Plan", "2022 Spent", "2023 Plan"), ("Roads", "1", "2", "3")]
+    table, _ = read_csv(tmp_path / "b.csv", "River,Length\n,(km)\nOrm,412\nIlm,90\n")
+    assert grid(table) == [("River", "Length (km)"), ("Orm", "412"), ("Ilm", "90")]
+    table, _ = read_csv(tmp_path / "c.csv", "party,2019,2023\nGreens,5,7\n")
+    assert (table.caption, grid(table)) == ("", [("party", "2019", "2023"), ("Greens", "5", "7")])

@@ -1,0 +1,282 @@
+"""HTML pages: their main text, marks within lines, and tables with spans and hidden cells."""
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lisax.corpora.files import FileFolder
+from lisax.corpora.reading import Watch
+from lisax.documents import Kind, html, read
+from lisax.documents.grid import Place, TableLimits
+from lisax.records import Table
+
+
+def read_html(path: Path, content: str | bytes, **limits):
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    watch = Watch()
+    tables = list(FileFolder(path, TableLimits(**limits)).tables(watch))
+    return tables, [warning.partition(", first")[0] for warning in watch.warnings]
+
+
+def texts(path: Path) -> list[str]:
+    return [sentence.text for sentence in read(path).page("a").sentences]
+
+
+def blocks(content: str) -> list[tuple[str, str]]:
+    _, found = html.read(content, Place(Path("a.html"), None, Watch()))
+    return [(block.kind.value, block.text) for block in found]
+
+
+def grid(table: Table) -> list[tuple[str, ...]]:
+    return [table.header, *table.rows]
+
+
+def test_spans_header_rows_and_captions(tmp_path):
+    (table,), warnings = read_html(
+        tmp_path / "page.html",
+        """
+        <html><head><title>Lions &amp; more</title></head><body><table><caption>Of <b>cats</b></caption>
+        <thead><tr><th rowspan=2>Name<th colspan=2>Weight</tr><tr><th>kg<th>lb</tr></thead>
+        <tr><th rowspan="2">Leo</th><td>190</td><td>419</td></tr>
+        <tr><td colspan="2">unknown<br>so far<script>x</script></td></tr></table>""",
+    )
+    assert table == Table(
+        "page.html:0",
+        "Lions & more",
+        ("Name", "Weight kg", "Weight lb"),
+        (("Leo", "190", "419"), ("Leo", "unknown so far", "unknown so far")),
+        "Of cats",
+    )
+    assert warnings == []
+
+
+@pytest.mark.parametrize(
+    "markup, expected",
+    [
+        ("<thead><tr><th rowspan=0>a<th>b</thead><tbody><tr><td>1<td>2</tbody>", [("a", "b"), ("1", "2")]),
+        (
+            "<tr><th>a<th>b<tbody><tr><td rowspan=5>1<td>2<tbody><tr><td>3<td>4<tfoot><tr><td>5<td>6",
+            [("a", "b"), ("1", "2"), ("3", "4"), ("5", "6")],
+        ),
+        ("<tr><th>a<th>b<tr><th>1<th>2<tr><th>3<th>4", [("a", "b"), ("1", "2"), ("3", "4")]),
+        (
+            "<tr><th>a<th>b<tr><td><span style='display: none'>00<span>1</span>x</span>1<img hidden><td>2",
+            [("a", "b"), ("1", "2")],
+        ),
+        (
+            "<tr><th>a<th style='DISPLAY:none'>x<th>b<tr style=display:none><td>y<tr><td>1<td hidden>z<td>2<tr><td>3<td>4",
+            [("a", "b"), ("1", "2"), ("3", "4")],
+        ),
+        ("<tr><th>a<th>b<tr><td><i hidden>never closed<td>1<tr><td>2<td>3", [("a", "b"), ("", "1"), ("2", "3")]),
+    ],
+)
+def test_groups_headings_and_what_is_hidden(tmp_path, markup, expected):
+    (table,), _ = read_html(tmp_path / "p.html", f"<table>{markup}</table>")
+    assert grid(table) == expected
+
+
+@pytest.mark.parametrize("charset", ["iso-8859-1", "latin1", "us-ascii", "windows-1252"])
+def test_latin_1_is_what_browsers_take_it_for(tmp_path, charset):
+    content = f"<meta charset={charset}><table><tr><th>a<tr><td>“é” – 5 €</table>".encode("cp1252")
+    assert grid(read_html(tmp_path / "p.html", content)[0][0]) == [("a",), ("“é” – 5 €",)]
+
+
+def test_nested_tables_stand_on_their_own(tmp_path):
+    tables, _ = read_html(
+        tmp_path / "p.html",
+        "<h2>Outside</h2><table><tr><td>a<table><tr><td>in</td></tr></table> b</td><td>c</td></tr></table>",
+    )
+    assert [(t.id, t.caption, grid(t)) for t in tables] == [
+        ("p.html:0", "Outside", [("a b", "c")]),
+        ("p.html:1", "Outside", [("in",)]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<table><tr><td>a<td>b<tr><td>1<td>2",
+        "<table><td>a</td><td>b</td></tr><tr><td>1</td></td><td>2</tr></table></table>",
+        "<TABLE><TBODY><TR><TD>a</TD><TD>b</TR></TBODY><TR><TD>1<TD>2</TABLE><p>after",
+        "<table><tr></tr><tr><th>a<th>b</tr><tr></tr><tr><td>1<td>2</tr><tr></table>",
+        "<![if x]><table border=<tr><tr><td>a</td><td>b<![endif]></td></tr><tr><td>1<!-- c --><td>2</table>",
+    ],
+)
+def test_malformed_markup(tmp_path, markup):
+    tables, _ = read_html(tmp_path / "p.html", markup)
+    assert grid(tables[0]) == [("a", "b"), ("1", "2")]
+
+
+def test_spans_cannot_claim_memory(tmp_path):
+    bomb = "<table>" + "<tr><td rowspan=65534 colspan=1000>x</td></tr>" * 50 + "</table>"
+    (table,), warnings = read_html(tmp_path / "p.html", bomb, columns=20, cells=400)
+    assert len(table.header) == 20 and len(table.rows) * 20 <= 400
+    assert any(warning.startswith("columns beyond the 20 of a table") for warning in warnings)
+    assert any("left out" in warning and "rows" in warning for warning in warnings)
+    (table,), warnings = read_html(tmp_path / "p.html", "<table><tr><td colspan=30>x", columns=20)
+    assert (len(table.header), warnings) == (20, ["columns beyond the 20 of a table (left out): 10"])
+    (table,), warnings = read_html(tmp_path / "p.html", "<table>" + "<tr><td>x" * 10, rows=4)
+    assert (len(table.rows), warnings) == (4, ["rows beyond the 4 or the 2,000,000 cells of a table (left out): 5"])
+
+
+@pytest.mark.parametrize("charset", ["unicode_escape", "raw-unicode-escape", "UTF7", "u7", "punycode", "idna"])
+def test_what_only_python_calls_an_encoding_is_none_of_a_page(tmp_path, charset):
+    content = rf"<meta charset={charset}><table><tr><td>\x3ca<td>b+2AA-<tr><td>1<td>é</table>".encode()
+    (table,), _ = read_html(tmp_path / "x.html", content)
+    assert grid(table) == [("\\x3ca", "b+2AA-"), ("1", "é")]
+
+
+def test_odd_spans_encodings_and_empty_tables(tmp_path):
+    (table,), warnings = read_html(
+        tmp_path / "p.html",
+        "<table></table><table><tr><td colspan=0>a<td rowspan=0>b<tr><td colspan=two>c<tr><td>d</table>",
+    )
+    assert (table.id, grid(table)) == ("p.html:0", [("a", "b"), ("c", "b"), ("d", "b")])
+    assert warnings == ["tables without a cell (left out): 1"]
+    declared = "<meta charset=iso-8859-1><table><tr><td>é</table>".encode("latin-1")
+    assert grid(read_html(tmp_path / "p.html", declared)[0][0]) == [("é",)]
+    (table,), warnings = read_html(tmp_path / "p.html", declared[declared.index(b"<table") :])
+    assert grid(table) == [("é",)] and "read as cp1252" in warnings[0]
+    (table,), _ = read_html(tmp_path / "p.html", "<table><tr><td>שלום</td><td>🦁</table>")
+    assert grid(table) == [("שלום", "🦁")]
+
+
+@pytest.mark.parametrize("piece", ["<a ", "<!-- ", "<td x='", "<", "<![x", "</a "])
+def test_what_never_ends_hides_nothing(tmp_path, piece):
+    """A hundred thousand of them would take the standard parser an hour on its own."""
+    tables, _ = read_html(tmp_path / "p.html", "<table><tr><td>a</table>" + piece * 100_000)
+    assert [grid(table) for table in tables] == [[("a",)]]
+    tables, _ = read_html(tmp_path / "p.html", "<!-- <table><tr><td>a</table>")
+    assert [grid(table) for table in tables] == [[("a",)]]
+
+
+def test_tables_past_the_cells_of_a_page_are_left_out():
+    page = html.parse("<table><tr><td>a</table>" * 10, row_limit=5, cell_limit=31)
+    assert (len(page.tables), page.left_out) == (4, 6)
+    page = html.parse("<table>" + "<tr><td>a" * 100, row_limit=99, cell_limit=30)
+    assert (len(page.tables[0].rows), page.tables[0].rows_left_out) == (11, 89)
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            "<table>",
+            "</table>",
+            "<tr>",
+            "</tr>",
+            "<td>",
+            "<td colspan=3>",
+            "</td>",
+            "<th>",
+            "<td rowspan=2>",
+            "<caption>",
+            "<![x",
+            "<!--",
+            "-->",
+            "<script>",
+            "</script>",
+            "x",
+            "<h2>",
+            "<p>",
+            "&amp",
+            "<",
+            ">",
+            "<?",
+            "<!",
+            "\x00",
+            "ש",
+        ]
+    )
+    | st.text(max_size=5)
+)
+
+
+@settings(max_examples=300)
+@given(PIECES)
+def test_no_page_makes_the_reader_fail(pieces):
+    tables = html.parse("".join(pieces), 10).tables
+    for table in tables:
+        header, rows, _ = html.split_header(*html.expand(table, Place(Path("p"), 1, Watch())))
+        assert all(isinstance(cell, str) for row in (header, *rows) for cell in row)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "<!--" * 3000,
+        "<p" * 3000,
+        "<nav>" * 3000 + "a",
+        "</p>" * 3000,
+        "<svg>" * 50_000 + "</nav>" * 50_000,
+        "<h1>" * 500 + "<p>x. Y.",
+    ],
+)
+def test_broken_html_is_read_in_no_time(tmp_path, bad):
+    (tmp_path / "a.html").write_text(f"<p>Before.</p>{bad}")
+    assert texts(tmp_path / "a.html")[0] == "Before."
+
+
+def test_a_tag_of_endless_attributes_takes_little_memory(tmp_path):
+    (tmp_path / "a.html").write_text(f"<p>Before.<p {'a=b ' * 500_000}>After.")
+    tracemalloc.start()
+    found = texts(tmp_path / "a.html")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == ["Before.", "After."] and most < 20_000_000
+
+
+def test_the_main_content_of_a_saved_page_is_read_and_what_is_beside_it_is_not():
+    page = """<title>Tarn | Town Online</title><body class="has-sidebar"><nav><ul><li><a>Home</a></ul></nav>
+    <div class="cookie-banner"><p>We use cookies.</p></div><div id="content"><h1>Tarn</h1><p>Tarn is a town.</p>
+    <aside>Advertisement</aside><div hidden><p>Secret.</p></div><p>It is old.</p></div><footer>Imprint</footer>"""
+    title, found = html.read(page, Place(Path("a.html"), None, Watch()))
+    assert title == "Tarn"  # without the name of the site
+    assert [block.text for block in found] == ["Tarn", "Tarn is a town.", "It is old."]
+    # Without main content, all that is not beside it; and if that leaves nothing, all.
+    assert blocks("<p>One.</p><footer>Two.</footer>") == [("paragraph", "One.")]
+    assert blocks("<footer>Two.</footer>") == [("paragraph", "Two.")]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("2×10<sup>3</sup> people", "2×10³ people"),
+        ("12 km<sup>2</sup> and m<sup>-1</sup>", "12 km² and m⁻¹"),
+        ("the 19<sup>th</sup> and the 1<sup>er</sup>", "the 19th and the 1er"),
+        ("founded in 2026<sup>1</sup>.", "founded in 2026."),
+        ("a town.<sup class=reference><a href='#n'>[1]</a></sup> It", "a town. It"),
+        ("a town<sup>3</sup>", "a town"),
+        ("H<sub>2</sub>O", "H2O"),
+        ("is <del>not</del> open", "is open"),
+        ("she said <q>yes</q>", "she said “yes”"),
+        ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>字", "漢字"),
+        ("<img alt='a picture'>text", "text"),
+    ],
+)
+def test_marks_within_a_line_keep_their_meaning(line, text):
+    assert blocks(f"<p>{line}</p>") == [("paragraph", text)]
+    _, (table,) = html.read(f"<table><tr><th>x<tr><td>{line}</table>", Place(Path("a.html"), None, Watch()))
+    assert " ".join(table.rows[0][0].split()) == (text or "a picture")
+
+
+def test_a_cell_of_a_picture_or_a_check_box_has_its_alternative_text():
+    page = "<table><tr><th>a<th>b<th>c<tr><td><img alt=Yes><td><input type=checkbox checked><td><img alt=x>5</table>"
+    _, (table,) = html.read(page, Place(Path("a.html"), None, Watch()))
+    assert table.rows == (("Yes", "yes", "5"),)
+
+
+def test_headings_lists_and_descriptions():
+    page = "<h2>Shops</h2><p>Open:</p><ul><li>Baker<li>Butcher <p>in Orm</p></ul><dl><dt>Mayor<dd>Ann</dl>"
+    assert blocks(page) == [
+        ("heading", "Shops"),
+        ("paragraph", "Open:"),
+        ("item", "Baker"),
+        ("item", "Butcher"),
+        ("item", "in Orm"),
+        ("paragraph", "Mayor:"),
+        ("item", "Ann"),
+    ]
+    assert Kind.ITEM == "item"

@@ -1,0 +1,106 @@
+"""The layout of PDF pages: reading order, headings, tables, what repeats, and files that are not read."""
+
+import pytest
+from made import Pdf
+
+from lisax.corpora.reading import Watch
+from lisax.documents import Kind, Unread, pdf, read
+
+PROSE = ("The council met in the hall and decided", "to rebuild the harbour wall, which the storm", "had destroyed.")
+
+
+def blocks(path):
+    return [
+        (block.kind.value, [block.header, *block.rows] if block.kind is Kind.TABLE else block.text)
+        for block in read(path).blocks
+    ]
+
+
+def test_headings_paragraphs_hyphens_and_raised_marks(tmp_path):
+    sheet = Pdf().text(50, 80, "Minutes", 20).text(50, 120, "1 Harbour", 11, bold=True)
+    sheet.lines(50, 140, "The wall is 12 km", "long. Mara was an archi-", "tect. She was paid.")
+    sheet.text(50 + 87, 136, "2", 7).text(50, 300, "1. First").text(50, 320, "2. Second")
+    path = sheet.write(tmp_path / "a.pdf")
+    assert read(path).title == "Minutes" and read(path).blocks[0].place == "page 1"
+    assert blocks(path) == [
+        ("heading", "Minutes"),
+        ("heading", "1 Harbour"),
+        ("paragraph", "The wall is 12 km² long. Mara was an architect. She was paid."),
+        ("item", "1. First"),
+        ("item", "2. Second"),
+    ]
+
+
+def test_columns_are_read_one_after_the_other(tmp_path):
+    sheet = Pdf().text(50, 80, "A title over both columns of the page, in the size of the text and as wide as they are")
+    sheet.lines(50, 120, *PROSE, "The left column ends.").lines(310, 120, *PROSE, "The right column ends.")
+    text = " ".join(block.text for block in read(sheet.write(tmp_path / "a.pdf")).blocks)
+    assert text.index("A title") < text.index("The left column ends.") < text.index("The right column ends.")
+    assert "decided to rebuild" in text and "decided The" not in text
+
+
+@pytest.mark.parametrize("is_ruled", [True, False])
+def test_tables_with_and_without_lines(tmp_path, is_ruled):
+    rows = [("Berth", "Length in m", "Shore power"), ("1", "95", "no"), ("2", "105", "yes"), ("3", "140", "no")]
+    sheet = Pdf().lines(50, 60, "Three berths are going to be available.", "One of them has power.")
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row):
+            sheet.text(55 + 120 * j, 120 + 18 * i, cell, 9, bold=i == 0)
+    if is_ruled:
+        for i in range(5):
+            sheet.rule(50, 107 + 18 * i, 410, 107 + 18 * i)
+        for j in range(4):
+            sheet.rule(50 + 120 * j, 107, 50 + 120 * j, 179)
+    sheet.text(50, 230, "The rest is text.")
+    found = blocks(sheet.write(tmp_path / "a.pdf"))
+    assert [block for block in found if block[0] == "table"] == [("table", rows)]
+    assert [kind for kind, _ in found] == ["paragraph", "table", "paragraph"]
+
+
+def test_a_table_and_a_paragraph_continue_on_the_next_page(tmp_path):
+    sheet = Pdf()
+    for page in range(2):
+        for i, row in enumerate([("Stop", "Km", "Time"), (f"A{page}", "1", "8:10"), (f"B{page}", "2", "8:20")]):
+            for j, cell in enumerate(row):
+                sheet.text(55 + 120 * j, 120 + 18 * i, cell)
+        sheet.page() if page == 0 else None
+    assert blocks(sheet.write(tmp_path / "a.pdf")) == [
+        ("table", [("Stop", "Km", "Time"), ("A0", "1", "8:10"), ("B0", "2", "8:20"), ("A1", "1", "8:10"), ("B1", "2", "8:20")])
+    ]  # fmt: skip
+    sheet = Pdf().text(50, 400, "The wall was built in the").page().text(50, 400, "winter of 1990.")
+    assert blocks(sheet.write(tmp_path / "b.pdf")) == [("paragraph", "The wall was built in the winter of 1990.")]
+
+
+def test_running_heads_and_page_numbers_are_not_evidence(tmp_path):
+    sheet = Pdf()
+    for number in range(1, 5):
+        sheet.text(50, 40, "Town of Tarn").text(50, 800, f"Report {['A', 'B'][number % 2]} {number}")
+        sheet.text(50, 300, f"Paragraph {'abcd'[number - 1]} is read.")
+        if number < 4:
+            sheet.page()
+    assert [text for _, text in blocks(sheet.write(tmp_path / "a.pdf"))] == [
+        f"Paragraph {letter} is read." for letter in "abcd"
+    ]
+
+
+def test_why_a_pdf_is_not_read(tmp_path, monkeypatch):
+    Pdf().rule(0, 0, 100, 100).write(tmp_path / "scan.pdf")
+    with pytest.raises(Unread, match="scanned PDF without text"):
+        read(tmp_path / "scan.pdf")
+    sheet = Pdf().text(50, 300, "One.")
+    for _ in range(4):
+        sheet.page().text(50, 300, "More.")
+    monkeypatch.setattr(pdf, "SECONDS", -1)
+    found = read(sheet.write(tmp_path / "long.pdf"))
+    assert [block.text for block in found.blocks] == ["One."]
+    assert found.notes == (("pages of a PDF past the text or the time that one file may take (left out)", 4),)
+
+
+def test_nothing_in_a_file_is_run(tmp_path):
+    path = Pdf().text(50, 300, "Tarn is a town.").write(tmp_path / "a.pdf")
+    content = path.read_bytes().replace(
+        b"/Type /Catalog", b"/Type /Catalog /OpenAction << /S /JavaScript /JS (never run) >>"
+    )
+    path.write_bytes(content)
+    assert blocks(path) == [("paragraph", "Tarn is a town.")]
+    assert list(read(path).tables(Watch())) == []

@@ -1,0 +1,327 @@
+"""Every type of file as a document: what a reader of the file reads, and why a file is not read."""
+
+import datetime
+import email.message
+
+import made
+import openpyxl
+import pytest
+
+from lisax.corpora.reading import Watch
+from lisax.documents import Kind, Unread, read
+from lisax.documents.sheets import shown
+
+
+def blocks(path):
+    """(kind, text or rows) of each block."""
+    return [
+        (block.kind.value, [block.header, *block.rows] if block.kind is Kind.TABLE else block.text)
+        for block in read(path).blocks
+    ]
+
+
+def sentences(path):
+    """(headings, sentence) of the page."""
+    return [(sentence.heading, sentence.text) for sentence in read(path).page("a").sentences]
+
+
+# --- Text ----------------------------------------------------------------------------------
+
+
+def test_plain_text(tmp_path):
+    path = tmp_path / "tarn_minutes.txt"
+    path.write_text(
+        "MINUTES\n=======\n\nItem 4: Harbour wall\n\nThe council revoked its decision. It\nwas unanimous.\n\n- one\n- two\n"
+    )
+    assert read(path).title == "MINUTES"
+    assert sentences(path) == [
+        ("", "Item 4: Harbour wall"),
+        ("Item 4: Harbour wall", "The council revoked its decision."),
+        ("Item 4: Harbour wall", "It was unanimous."),
+        ("Item 4: Harbour wall", "one"),
+        ("Item 4: Harbour wall", "two"),
+    ]
+    path.write_text("Tarn is a town.")
+    assert read(path).title == "tarn minutes" and sentences(path) == [("", "Tarn is a town.")]
+    path.write_bytes("Größe: 5 m.".encode("cp1252"))
+    assert sentences(path) == [("", "Größe: 5 m.")] and read(path).notes == (
+        ("files that are not UTF-8 (read as cp1252)", 1),
+    )
+
+
+def test_markdown(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text(
+        "---\ntitle: 'Orm'\ndate: 2020\n---\n# The *Orm* #\n\nA [river](x.html) of `212` km.[^1] It floods.\n\n"
+        "## Towns\n\n| town | people |\n|---|--:|\n| Tarn | 900 |\n\n- Tarn\n- Ostra\n\n```\ncode\n```\n\n## Sources\n\n"
+        "~~No~~ yes &amp; no\n\n[^1]: Measured in 1990.\n"
+    )
+    assert read(path).title == "Orm"
+    assert sentences(path) == [
+        ("The Orm", "A river of 212 km."),
+        ("The Orm", "It floods."),
+        ("The Orm: Towns", "Tarn"),
+        ("The Orm: Towns", "Ostra"),
+        ("The Orm: Sources", "yes & no"),
+        ("The Orm: Sources", "Measured in 1990."),
+    ]
+    (table,) = read(path).tables(Watch())
+    assert (table.caption, table.header, table.rows) == ("Towns", ("town", "people"), (("Tarn", "900"),))
+
+
+def test_a_list_has_its_introduction_and_a_heading_without_text_is_a_sentence(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text(
+        "# Shops\n\nOpen on Sundays:\n\n- baker\n- butcher\n\nOthers are closed.\n\n## The mill is closed\n"
+    )
+    assert sentences(path) == [
+        ("", "Open on Sundays:"),
+        ("Open on Sundays", "baker"),
+        ("Open on Sundays", "butcher"),
+        ("", "Others are closed."),
+        ("", "The mill is closed"),
+    ]
+
+
+def test_rich_text(tmp_path):
+    path = tmp_path / "a.rtf"
+    path.write_text(r"{\rtf1\ansi{\fonttbl{\f0 Arial;}}Tarn is {\b a town}. It is \'e9t\'e9.\par Ostra is a port.}")
+    assert sentences(path) == [("", "Tarn is a town."), ("", "It is été."), ("", "Ostra is a port.")]
+
+
+def test_messages(tmp_path):
+    message = email.message.EmailMessage()
+    message["From"], message["To"] = "Ann Bee <ann@tarn.example>", "bob@tarn.example"
+    message["Date"], message["Subject"] = "Tue, 14 Mar 2023 10:00:00 +0000", "The pïer"
+    message.set_content("The pier is closed.\n\n> It was open.\n\n-- \nAnn, harbour office\n")
+    message.add_attachment(b"x", maintype="application", subtype="zip", filename="x.zip")
+    (tmp_path / "a.eml").write_bytes(message.as_bytes())
+    found = read(tmp_path / "a.eml")
+    assert found.title == "The pïer (14 March 2023)"
+    assert [block.text for block in found.blocks] == [
+        "Ann Bee wrote to bob@tarn.example on 14 March 2023.",
+        "The pier is closed.",
+    ]
+    assert found.notes == (("attachments of messages (left out)", 1),)
+    (tmp_path / "a.mbox").write_bytes(b"From x\n" + message.as_bytes() + b"\nFrom y\nSubject: Two\n\nIt is open.\n")
+    assert ("heading", "Two") in blocks(tmp_path / "a.mbox") and ("paragraph", "It is open.") in blocks(
+        tmp_path / "a.mbox"
+    )
+
+
+def test_json(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"town": "Tarn", "open": true, "mayor": {"name": "Ann", "sinceYear": 2019}, "tags": ["a", "b"],'
+        ' "schools": [{"name": "A", "pupils": {"girls": 10}}, {"name": "B", "head": null}]}'
+    )
+    assert blocks(path) == [
+        ("paragraph", "town: Tarn"),
+        ("paragraph", "open: yes"),
+        ("paragraph", "tags: a, b"),
+        ("heading", "mayor"),
+        ("paragraph", "name: Ann"),
+        ("paragraph", "since Year: 2019"),
+        ("heading", "schools"),
+        ("table", [("name", "pupils girls", "head"), ("A", "10", ""), ("B", "", "")]),
+    ]
+    path.write_text('{"mon": {"from": 9, "to": 5}, "tue": {"from": 8, "to": 4}}')
+    assert blocks(path) == [("table", [("name", "from", "to"), ("mon", "9", "5"), ("tue", "8", "4")])]
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"name": "A", "n": 1}\n\n{"name": "B", "n": 2.5}\n')
+    assert blocks(lines) == [("table", [("name", "n"), ("A", "1"), ("B", "2.5")])]
+    text = "Tarn is a town. " * 10
+    lines.write_text(f'{{"title": "Tarn", "text": "{text}"}}\n')
+    assert blocks(lines) == [("heading", "Tarn"), ("paragraph", text.strip())]
+
+
+# --- Office files ---------------------------------------------------------------------------
+
+
+def test_word(tmp_path):
+    rows = "".join(
+        "<w:tr>" + "".join(f"<w:tc>{made.paragraph(cell)}</w:tc>" for cell in row) + "</w:tr>"
+        for row in (("Item", "2023"), ("Roads", "−5"))
+    )
+    note = '<w:r><w:footnoteReference w:id="2"/></w:r>'
+    deleted = "<w:del><w:r><w:delText>never </w:delText></w:r></w:del>"
+    path = made.word(
+        tmp_path / "a.docx",
+        made.paragraph("Harbour report", "Title")
+        + made.paragraph("Costs", "heading1")
+        + f"<w:p><w:r><w:t>The wall cost 1.5m euros.</w:t></w:r>{note}{deleted}</w:p><w:tbl>{rows}</w:tbl>",
+        footnotes=f'<w:footnote w:id="2">{made.paragraph("Without tax.")}</w:footnote>',
+    )
+    found = read(path)
+    assert found.title == "Harbour report"
+    assert sentences(path) == [("Costs", "The wall cost 1.5m euros."), ("Costs", "Without tax.")]
+    assert [block.kind for block in found.blocks][-1] is Kind.FOOTNOTE
+    (table,) = found.tables(Watch())
+    assert (table.caption, table.header, table.rows) == ("Costs", ("Item", "2023"), (("Roads", "−5"),))
+
+
+def test_excel(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Budget"
+    for row in (
+        ("Budget of Tarn",),
+        ("in thousand euros",),
+        (),
+        ("", "2022", None, "2023", None),
+        ("Item", "Plan", "Share", "Plan", "Share"),
+        ("Roads", 1200, 0.085, 1300.5, 0.09),
+        ("Total", -12, 1, 1300.5, 1),
+        ("Source: the town's own figures",),
+    ):
+        sheet.append(row)
+    sheet.merge_cells("B4:C4")
+    sheet.merge_cells("D4:E4")
+    for row in (6, 7):
+        sheet.cell(row, 3).number_format = "0.0%"
+        sheet.cell(row, 4).number_format = '#,##0.00 "€"'
+    other = book.create_sheet("Dates")
+    other.append(["Event", "Day"])
+    other.append(["Opening", datetime.date(2023, 5, 1)])
+    hidden = book.create_sheet("Hidden")
+    hidden.append(["secret", "1"])
+    hidden.sheet_state = "hidden"
+    book.save(tmp_path / "a b.xlsx")
+    found = read(tmp_path / "a b.xlsx")
+    assert blocks(tmp_path / "a b.xlsx") == [
+        ("heading", "Budget"),
+        (
+            "table",
+            [
+                ("Item", "2022 Plan", "2022 Share", "2023 Plan", "2023 Share"),
+                ("Roads", "1200", "8.5%", "€1,300.50", "0.09"),
+                ("Total", "-12", "100.0%", "€1,300.50", "1"),
+            ],
+        ),
+        ("footnote", "Source: the town's own figures"),
+        ("heading", "Dates"),
+        ("table", [("Event", "Day"), ("Opening", "1 May 2023")]),
+    ]
+    tables = list(found.tables(Watch()))
+    assert [(table.id, table.title, table.caption) for table in tables] == [
+        ("a_b.xlsx:0", "a b", "Budget of Tarn in thousand euros"),
+        ("a_b.xlsx:1", "a b", "Dates"),
+    ]
+    assert found.notes == (("hidden sheets (left out)", 1),)
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [
+        (None, "General", ""),
+        (True, "General", "yes"),
+        (0.1 + 0.2, "General", "0.3"),
+        (1e20, "General", "100000000000000000000"),
+        (1234.5, "#,##0.00", "1,234.50"),
+        (0.125, "0.0%", "12.5%"),
+        (-3, '"$"#,##0', "-$3"),
+        (5, '0 "km"', "5 km"),
+        (5, "[$€-407] #,##0", "€5"),
+        (datetime.datetime(2023, 5, 1, 14, 30), "yyyy", "1 May 2023 14:30"),
+        (datetime.time(9, 5), "hh:mm", "09:05"),
+        (datetime.timedelta(hours=26, minutes=3), "[h]:mm", "26:03"),
+    ],
+)
+def test_cells_as_a_sheet_shows_them(value, form, text):
+    assert shown(value, form) == text
+
+
+def test_slides(tmp_path):
+    path = made.archive(
+        tmp_path / "a.pptx",
+        {
+            "ppt/slides/slide10.xml": made.slide("Later", "Paint the hall"),
+            "ppt/slides/slide2.xml": made.slide("Plans", "Build a pier", table=[("year", "cost"), ("2023", "5")]),
+        },
+    )
+    assert blocks(path) == [
+        ("heading", "Plans"),
+        ("item", "Build a pier"),
+        ("table", [("year", "cost"), ("2023", "5")]),
+        ("heading", "Later"),
+        ("item", "Paint the hall"),
+    ]
+    assert read(path).blocks[0].place == "slide 2"
+
+
+def test_open_document(tmp_path):
+    path = made.open_document(
+        tmp_path / "a.odt",
+        '<office:text><text:h text:outline-level="1">Tarn</text:h><text:p>Tarn<text:s/>is a town.<text:note>'
+        "<text:note-body><text:p>Since 1900.</text:p></text:note-body></text:note></text:p><text:list><text:list-item>"
+        "<text:p>one</text:p></text:list-item></text:list></office:text>",
+    )
+    assert blocks(path) == [
+        ("heading", "Tarn"),
+        ("paragraph", "Tarn is a town."),
+        ("item", "one"),
+        ("footnote", "Since 1900."),
+    ]
+    cell = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>"
+    covered = "<table:covered-table-cell/>"
+    rows = (
+        cell.format(' table:number-rows-spanned="2"', "Item") + cell.format(' table:number-columns-spanned="2"', "2023") + covered,
+        covered + cell.format("", "Plan") + cell.format("", "Share"),
+        cell.format("", "Roads") + cell.format("", "5") + cell.format("", "8,5 %"),
+        '<table:table-cell table:number-columns-repeated="1000"/>',
+    )  # fmt: skip
+    sheet = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    path = made.open_document(
+        tmp_path / "a.ods",
+        f'<office:spreadsheet><table:table table:name="S">{sheet}<table:table-row table:number-rows-repeated="1000000">'
+        "<table:table-cell/></table:table-row></table:table></office:spreadsheet>",
+    )
+    assert blocks(path) == [("table", [("Item", "2023 Plan", "2023 Share"), ("Roads", "5", "8,5 %")])]
+
+
+def test_books(tmp_path):
+    path = made.archive(
+        tmp_path / "a.epub",
+        {
+            "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+            '<rootfile full-path="o/c.opf"/></rootfiles></container>',
+            "o/c.opf": '<package xmlns="http://www.idpf.org/2007/opf"><metadata>'
+            '<title xmlns="http://purl.org/dc/elements/1.1/">Tarn</title></metadata><manifest>'
+            '<item id="b" href="b%20b.xhtml"/><item id="a" href="../a.xhtml"/></manifest><spine><itemref idref="b"/>'
+            '<itemref idref="a"/><itemref idref="none"/></spine></package>',
+            "o/b b.xhtml": "<h1>One</h1><p>First.</p>",
+            "a.xhtml": "<p>Second.</p>",
+        },
+    )
+    assert read(path).title == "Tarn"
+    assert sentences(path) == [("One", "First."), ("One", "Second.")]
+
+
+# --- What is not read -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("a.png", b"\x89PNG", ".png"),
+        ("a", b"text", "no suffix"),
+        ("a.txt", b"", "empty"),
+        ("a.txt", b" \n", "without text"),
+        ("a.txt", b"fine\n\xff\0 bad", "not text: line 2"),
+        ("a.csv", b'a,b\n1,"x\n', "damaged: line 2: not separated values"),
+        ("a.json", b"{", "damaged: not valid JSON"),
+        ("a.jsonl", b"{}\nno\n", "damaged: line 2 is not valid JSON"),
+        ("a.jsonl", b'{"id": 1, "claim": "Tarn is a town."}\n', "claims or questions"),
+        ("a.docx", b"PK and no more", "damaged"),
+        ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "password-protected"),
+        ("a.xlsx", b"no archive", "damaged"),
+        ("a.xls", b"no sheet", "damaged"),
+        ("a.pptx", b"", "empty"),
+        ("a.pdf", b"%PDF-1.7 and no more", "damaged"),
+        ("a.epub", b"no book", "damaged"),
+    ],
+)
+def test_why_a_file_is_not_read(tmp_path, name, content, why):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(Unread, match=rf"{name}: {why}"):
+        read(tmp_path / name)
