@@ -25,7 +25,7 @@ import dataclasses
 import functools
 import itertools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Set
 from typing import NamedTuple
 
@@ -182,21 +182,21 @@ class Facts:
         """The text with each quantity of the input written as the input has it: `1,500,000` for `1.5 million`."""
         parts, end = [], 0
         for one in quantities.find(text):
-            writing = self._quantities.get((one.value, one.unit, one.kind)) if one.exact else None
-            if writing is not None:
-                parts += [text[end : one.start], writing]
+            writings = self._quantities.get((one.value, one.unit, one.kind), ()) if one.exact else ()
+            if writings and text[one.start : one.end] not in writings:
+                parts += [text[end : one.start], writings[0]]
                 end = one.end
         return "".join([*parts, text[end:]])
 
     @functools.cached_property
-    def _quantities(self) -> dict[tuple, str]:
-        """(value, unit, kind) -> the input's writing."""
-        return {
-            (one.value, one.unit, one.kind): part[one.start : one.end]
-            for part in self._written
-            for one in quantities.find(part)
-            if one.exact
-        }
+    def _quantities(self) -> dict[tuple, list[str]]:
+        """(value, unit, kind) -> the input's writings."""
+        found: dict[tuple, list[str]] = defaultdict(list)
+        for part in self._written:
+            for one in quantities.find(part):
+                if one.exact:
+                    found[one.value, one.unit, one.kind].append(part[one.start : one.end])
+        return found
 
     def _judge(self, text: str, plain_words: Collection[str] | None) -> Judgement:
         found = find(text)
