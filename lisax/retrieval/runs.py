@@ -1,6 +1,6 @@
 """TREC files: a run has six columns (`query Q0 id rank score tag`), qrels have four (`query 0 id relevance`).
 
-Runs and judgements of other tools are read too: ranks from 0, one rank for all (BEIR), a JSON object of scores
+Runs and judgements of other tools are read too: ranks from 0, rank 0 for all hits (BEIR), a JSON object of scores
 (`{query: {id: score}}`), and judgements in three columns under a heading (`query-id corpus-id score`).
 
 trec_eval reads scores as float32, ignores ranks and puts the later id first where scores are equal. So that other tools
@@ -24,14 +24,14 @@ from lisax.files.writing import atomic_write
 from lisax.records import Hit, check_id
 
 SMALLEST = np.finfo(np.float32).tiny
-BEIR_HEADING = ("query-id", "corpus-id", "score")
+BEIR_HEADING = ["query-id", "corpus-id", "score"]
 LARGEST = 1e38  # larger scores are clipped; float32 has numbers above it
 
 
 def read_run(path: str | os.PathLike) -> dict[str, list[Hit]]:
     """Query id -> its hits, sorted by rank; queries in the file's order. An empty file is a search without hits.
 
-    Hits of a query that all have the same rank are ranked by score, and ranks from 0 count from 1. Raises an error for a
+    Hits of a query that all have rank 0 are ranked by score; other ranks from 0 count from 1. Raises an error for a
     duplicate id or rank of a query, a rank below 0, and a score that is not a number.
     """
     run: dict[str, dict[str, Hit]] = {}
@@ -71,7 +71,7 @@ def read_run(path: str | os.PathLike) -> dict[str, list[Hit]]:
 def _ranked(hits: list[Hit], again: DataError | None) -> list[Hit]:
     """A query's hits by rank, from 1. `again`: the error of a duplicate rank, if one occurs."""
     if again is not None:
-        if len({hit.rank for hit in hits}) > 1:
+        if any(hit.rank for hit in hits):
             raise again
         return by_score(hits)
     hits.sort(key=lambda hit: hit.rank)
@@ -182,16 +182,18 @@ def run_line(hit: Hit, tag: str) -> str:
 def read_qrels(path: str | os.PathLike) -> dict[str, dict[str, int]]:
     """Query id -> {id: relevance}. Raises an error for a duplicate pair."""
     qrels: dict[str, dict[str, int]] = {}
+    of_beir = False
     for line, text in read_lines(path):
         columns = text.split()
-        if line == 1 and columns[0] == BEIR_HEADING[0] and len(columns) == len(BEIR_HEADING):
+        if line == 1 and columns == BEIR_HEADING:
+            of_beir = True
             continue
-        if len(columns) == 3:
+        if of_beir and len(columns) == 3:
             columns.insert(1, "0")
         if len(columns) != 4:
             raise DataError(
-                f"expected four columns (query 0 id relevance), or BEIR's three ({' '.join(BEIR_HEADING)}), "
-                f"found {len(columns)}",
+                f"expected four columns (query 0 id relevance), or BEIR's three under their heading "
+                f"({' '.join(BEIR_HEADING)}), found {len(columns)}",
                 path=path,
                 line=line,
             )
