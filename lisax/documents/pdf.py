@@ -1,7 +1,7 @@
 """PDF files: text in reading order, headings by their size, and tables with and without lines.
 
 PDFium knows the place of each character; `pdf_layout.py` finds columns, headings and cells. pdfplumber finds tables too,
-at a twentieth of the speed. Nothing in a file is ever run. A file of a few kilobytes
+at a fifth of the speed. Nothing in a file is ever run. A file of a few kilobytes
 can ask for any amount of memory and time: the caller is a process that has little of both.
 """
 
