@@ -1,5 +1,6 @@
-"""Build an index of a corpus: of pages, tables, table cells, or passages of all of them.
+"""Build an index of your documents; or of pages, tables, table cells, or passages of all of them.
 
+lisax index build my_documents/ --out INDEX
 lisax index documents --corpus pages/ --out INDEX
 lisax index mixed --corpus DIR --out INDEX --vectors minilm
 """
@@ -40,6 +41,46 @@ Vectors = Annotated[
         "with --add, the model of the index's vectors",
     ),
 ]
+
+
+Strict = Annotated[bool, Option("Fail if a file cannot be read; by default it is named and left out.")]
+
+
+def build(
+    corpus: Annotated[Local, Argument("A folder or a file of documents of any type, or a dataset.", "DIR")],
+    *,
+    out: Out,
+    vectors: Vectors = None,
+    language: Language = None,
+    strict: Strict = False,
+) -> None:
+    """Index the text and the tables of documents, for claims and questions.
+
+    lisax index build my_documents/ --out INDEX
+    """
+    from lisax.predict.building import build_index
+    from lisax.text.languages import ENGLISH
+
+    started, language = time.monotonic(), language or ENGLISH
+    _tell_files(build_index(corpus, out, vectors=vectors, language=language, strict=strict), started)
+
+
+def add(
+    index: Existing,
+    documents: Annotated[tuple[Local, ...], Argument("A file, or a folder of files.", "FILE")],
+    *,
+    strict: Strict = False,
+) -> None:
+    """Add files to an index of `lisax index build`, or read changed ones again.
+
+    Unchanged files come from the cache. The index is replaced as a whole; searches continue with the old one until then.
+
+        lisax index add INDEX minutes/2024-05.docx
+    """
+    from lisax.predict.building import change_files
+
+    started = time.monotonic()
+    _tell_files(change_files(index, add=documents, strict=strict), started)
 
 
 def documents(
@@ -172,16 +213,31 @@ def mixed(
     _encode(out, encoder)
 
 
-def remove(index: Existing, source: Annotated[Source, Argument("text, tables or graphs.", "SOURCE")]) -> None:
-    """Remove a source from an index of passages.
+def remove(
+    index: Existing,
+    what: Annotated[
+        tuple[str, ...],
+        Argument(
+            "Files of an index of `lisax index build`; or a source of one of passages: text, tables, graphs.", "WHAT"
+        ),
+    ],
+) -> None:
+    """Remove files, or a source, from an index.
 
+    lisax index remove INDEX minutes/2024-05.docx
     lisax index remove INDEX tables
     """
+    from lisax.predict.building import account_of, change_files
     from lisax.retrieval.corpus_passages import SOURCES
     from lisax.retrieval.mixed import remove_source
 
     started = time.monotonic()
-    _tell(index, _passages(remove_source(SOURCES[source], index)), started)
+    if account_of(index) is not None:
+        _tell_files(change_files(index, remove=what), started)
+        return
+    if len(what) != 1 or what[0] not in SOURCES:
+        raise click.UsageError(f"this index was not built of files: name one source of {', '.join(SOURCES)}")
+    _tell(index, _passages(remove_source(SOURCES[what[0]], index)), started)
 
 
 def vectors(
@@ -244,13 +300,16 @@ def cluster(
 
 
 def check(index: Existing) -> None:
-    """Compare an index's files with their checksums.
+    """Compare an index's files with their checksums, and print the documents that were not read.
 
     lisax index check INDEX
     """
+    from lisax.predict.building import account_of
     from lisax.retrieval.folder import check
 
     print(f"{index}: {check(index)} files, all as they were written")
+    if (account := account_of(index)) is not None:
+        print("\n".join(account.lines()))
 
 
 def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, float]:
@@ -312,8 +371,25 @@ def _passages(index) -> str:
     return f"{len(index):,} passages: {', '.join(held)}"
 
 
+def _tell_files(built, started: float) -> None:
+    from lisax.predict.building import account_of
+    from lisax.retrieval.folder import read_components
+    from lisax.retrieval.passages import Source
+
+    components = read_components(built.folder)
+    counted = {"pages": "pages", "tables": "tables"} | {f"passages-{source}": "passages" for source in Source}
+    counts = [
+        f"{components[name]['settings'][what]:,} {what}{name.removeprefix(what).replace('-', ' of ')}"
+        for name, what in counted.items()
+        if name in components
+    ]
+    _tell(built.folder, f"{built.kind}: {', '.join(counts)}", started)
+    if (account := account_of(built.folder)) is not None:
+        print("\n".join(account.lines()))
+
+
 def _tell(index, what: str, started: float) -> None:
     print(f"{index}: {what}{';' if ':' in what else ','} {time.monotonic() - started:.1f} s")
 
 
-VERBS = (documents, tables, cells, mixed, vectors, cluster, remove, check)
+VERBS = (build, add, remove, documents, tables, cells, mixed, vectors, cluster, check)

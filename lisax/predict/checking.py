@@ -20,7 +20,7 @@ from lisax.errors import DataError, LisaxError
 from lisax.files.reading import get_field, parse_json_object
 from lisax.files.resumable import fingerprint, resumable_groups
 from lisax.formats.parts import TABLE_PARTS
-from lisax.predict.building import build_index, open_corpus
+from lisax.predict.building import build_index
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, default_ranker, shipped_for
 from lisax.predict.index import Index
 from lisax.predict.opening import find_model
@@ -69,9 +69,7 @@ class Settings:
         in the kind that the shipped labeller of tables reads."""
         model, ranker, index = self.model, self.ranker, None
         if model is None:
-            labels_tables = shipped.labeller("tables").is_dir()
-            whole = labels_tables and self.corpus is not None and open_corpus(self.corpus).has_tables_alone
-            index = open_index(self.corpus, self.index, "cells" if whole else None)
+            index = open_index(self.corpus, self.index)
             model, ranker = shipped_for(index, ranker)
         verifier = Verifier.open(
             model,
