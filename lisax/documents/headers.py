@@ -136,8 +136,9 @@ def _is_note(row: Sequence[str]) -> bool:
 def _header_rows(rows: Rows) -> int:
     """The number of header rows: two if names are below groups, and one more if units are below names."""
     count = 1
-    if len(rows) > 2 and _groups(rows[0], rows[1]) and any(map(is_number, rows[2])):
-        count = 2
+    if len(rows) > 2 and _groups(rows[0], rows[1]):
+        is_joined = any(above.strip() and above == name for above, name in zip(rows[0], rows[1]))  # a cell over both
+        count = 1 + (is_joined or any(map(is_number, rows[2])))
     if len(rows) > count + 1:
         units, below = rows[count], rows[count + 1]
         filled = [(unit.strip(), cell) for unit, cell in zip(units, below) if unit.strip()]
