@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 SAMPLE = 1 << 18  # bytes that a guess is made from
 # The encodings other than UTF-8 that spreadsheets and editors save. The first of equally good ones counts: a few
 # accented letters do not distinguish the encodings of Windows.
@@ -22,8 +24,25 @@ MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf
 
 
 def marked(content: bytes) -> str | None:
-    """The encoding that a byte order mark at the start names, but for that of UTF-8; None if there is none."""
-    return next((name for mark, name in MARKS.items() if content.startswith(mark)), None)
+    """The encoding that a byte order mark at the start names, but for that of UTF-8, or UTF-16 that shows without a mark
+    by its zero bytes; None if neither is there."""
+    return next((name for mark, name in MARKS.items() if content.startswith(mark)), None) or _utf_16(content[:SAMPLE])
+
+
+def _utf_16(sample: bytes) -> str | None:
+    """UTF-16 in the byte order in which blanks and Latin letters are, whose other byte is zero; None for a sample with
+    characters that texts do not have."""
+    sample = sample[: len(sample) // 2 * 2]
+    zeros = {"utf-16-le": sample[1::2].count(0), "utf-16-be": sample[::2].count(0)}
+    name, other = sorted(zeros, key=zeros.get, reverse=True)
+    if len(sample) < 4 or not zeros[name] or zeros[name] < 4 * zeros[other]:
+        return None
+    text = sample.decode(name, errors="replace")  # the last character may be half of a pair
+    return name if all(map(_is_of_text, text)) else None
+
+
+def _is_of_text(character: str) -> bool:
+    return character.isspace() or unicodedata.category(character) not in ("Cc", "Cn", "Co", "Cs")
 
 
 def guess(content: bytes) -> str | None:
