@@ -19,7 +19,7 @@ from lisax.predict.verifier import Labeller, Verifier
 from lisax.records import LABELS, Label
 from lisax.text.dates import Date, find_dates
 
-STRONG = 0.5  # the least probability of a label, read from a single unit, that is a voice
+STRONG = 0.45  # the least probability of a label, read from a single unit, that is a voice
 RELEVANT = 0.02  # the least score of a unit that is read: a probability, if the ranker is trained
 # The same where a unit takes something back: the statement is shorter than the unit, but has to be of the claim's matter.
 STRONG_BACK, RELEVANT_BACK = 0.4, 0.1
