@@ -172,10 +172,11 @@ def default_ranker() -> Path | str:
 def shipped_for(index: Index, ranker: Ranker | Path | None = None) -> tuple[Path, Ranker | Path | None]:
     """The verifier that is shipped for an index, and the ranker: the given one, or else the shipped one for it. Raises
     LisaxError for an index of tables if no labeller of them is shipped."""
-    labeller = shipped.labeller(index.reads)
+    reads = "tables" if index.has_only_tables and shipped.labeller("tables").is_dir() else index.reads
+    labeller = shipped.labeller(reads)
     if not labeller.is_dir():
         raise LisaxError(
             "no labeller over tables comes with LisaX: name a model, or index the tables with `lisax index mixed`, whose "
             "rows the labeller over text reads"
         )
-    return labeller, shipped.ranker() if index.reads == "sentences" and ranker is None else ranker
+    return labeller, shipped.ranker() if reads == "sentences" and ranker is None else ranker

@@ -215,12 +215,29 @@ class Results(Model, Generic[Result]):
     results: list[Result]
 
 
+class SkippedFile(Model):
+    """A file that was not read, and why."""
+
+    file: str
+    why: str
+    detail: str
+
+
+class Files(Model):
+    """The number of files, of those that were read, and the others."""
+
+    files: int
+    read: int
+    skipped: list[SkippedFile]
+
+
 class Index(Model):
     """An index, and the calls that the loaded models answer from it."""
 
     id: str
     name: str
     calls: list[Literal["check", "ask", "rank"]]
+    files: Files | None = Field(default=None, description="Of an index of documents: the files.")
 
 
 class Indexes(Model):
