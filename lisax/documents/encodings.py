@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 SAMPLE = 1 << 18  # bytes that a guess is made from
@@ -20,6 +21,7 @@ COMMON = (
     "big5",
     "euc_kr",
 )
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
 MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -30,13 +32,18 @@ def marked(content: bytes) -> str | None:
 
 
 def _utf_16(sample: bytes) -> str | None:
-    """UTF-16 in the byte order in which blanks and Latin letters are, whose other byte is zero; None for a sample with
-    characters that texts do not have."""
+    """The byte order of UTF-16 without a mark; None for other content. Every other byte of blanks and Latin letters is
+    zero, and of the letters of other alphabets a control character."""
     sample = sample[: len(sample) // 2 * 2]
-    zeros = {"utf-16-le": sample[1::2].count(0), "utf-16-be": sample[::2].count(0)}
-    name, other = sorted(zeros, key=zeros.get, reverse=True)
-    if len(sample) < 4 or not zeros[name] or zeros[name] < 4 * zeros[other]:
+    if len(sample) < 4 or not _CONTROL.search(sample):
         return None
+    halves = {"utf-16-le": sample[1::2], "utf-16-be": sample[::2]}  # the bytes that name a letter's alphabet
+    name, other = sorted(halves, key=lambda order: halves[order].count(0), reverse=True)
+    zeros = halves[name].count(0)
+    if not zeros or zeros < 4 * halves[other].count(0):
+        name, other = sorted(halves, key=lambda order: len(set(halves[order])))
+        if 2 * len(set(halves[name])) > len(set(halves[other])):
+            return None
     text = sample.decode(name, errors="replace")  # the last character may be half of a pair
     return name if all(map(_is_of_text, text)) else None
 

@@ -39,7 +39,7 @@ def test_utf_16_without_a_mark_shows_by_its_zero_bytes(encoding, text):
     assert decoded(text.encode(encoding)) == (text, None)
 
 
-@pytest.mark.parametrize("content", [b"a\0b", b"\0\0\0\0", b"\1\0\2\0\3\0", b"plain text", b""])
+@pytest.mark.parametrize("content", [b"a\0b", b"\0\0\0\0", b"\1\0\2\0\3\0", b"plain text", b"", b"\x1b[1mbold\x1b[0m"])
 def test_zero_bytes_are_not_utf_16_by_themselves(content):
     assert decoded(content)[0] == content.decode()
 
