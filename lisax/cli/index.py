@@ -1,13 +1,16 @@
-"""Build an index of a corpus: of pages, tables, table cells, or passages of all of them.
+"""Build an index of your documents; or of pages, tables, table cells, or passages of all of them.
 
+lisax index build my_documents/ --out INDEX
 lisax index documents --corpus pages/ --out INDEX
 lisax index mixed --corpus DIR --out INDEX --vectors minilm
 """
 
 from __future__ import annotations
 
+import itertools
 import time
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import click
 
@@ -20,6 +23,14 @@ K1 = Annotated[float | None, Option("BM25's k1.", default="0.6")]
 B = Annotated[float | None, Option("BM25's b.", default="0.5")]
 TablesK1 = Annotated[float | None, Option("BM25's k1.", default="1.2, with --vectors 0.3")]
 TablesB = Annotated[float | None, Option("BM25's b.", default="0.75, with --vectors 0.9")]
+Language = Annotated[
+    str | None,
+    Option(
+        "Language whose words are stemmed, such as german; auto detects the language of the first texts.",
+        "NAME",
+        default="english",
+    ),
+]
 Source = Literal["text", "tables", "graphs"]
 Vectors = Annotated[
     Local | None,
@@ -32,6 +43,46 @@ Vectors = Annotated[
 ]
 
 
+Strict = Annotated[bool, Option("Fail if a file cannot be read; by default it is named and left out.")]
+
+
+def build(
+    corpus: Annotated[Local, Argument("A folder or a file of documents of any type, or a dataset.", "DIR")],
+    *,
+    out: Out,
+    vectors: Vectors = None,
+    language: Language = None,
+    strict: Strict = False,
+) -> None:
+    """Index the text and the tables of documents, for claims and questions.
+
+    lisax index build my_documents/ --out INDEX
+    """
+    from lisax.predict.building import build_index
+    from lisax.text.languages import ENGLISH
+
+    started, language = time.monotonic(), language or ENGLISH
+    _tell_files(build_index(corpus, out, vectors=vectors, language=language, strict=strict), started)
+
+
+def add(
+    index: Existing,
+    documents: Annotated[tuple[Local, ...], Argument("A file, or a folder of files.", "FILE")],
+    *,
+    strict: Strict = False,
+) -> None:
+    """Add files to an index of `lisax index build`, or read changed ones again.
+
+    Unchanged files come from the cache. The index is replaced as a whole; searches continue with the old one until then.
+
+        lisax index add INDEX minutes/2024-05.docx
+    """
+    from lisax.predict.building import change_files
+
+    started = time.monotonic()
+    _tell_files(change_files(index, add=documents, strict=strict), started)
+
+
 def documents(
     *,
     corpus: Corpus,
@@ -41,6 +92,7 @@ def documents(
     ] = None,
     k1: K1 = None,
     b: B = None,
+    language: Language = None,
     add: Annotated[bool, Option("Add the corpus's documents to all existing parts of the index.")] = False,
     vectors: Vectors = None,
 ) -> None:
@@ -56,7 +108,7 @@ def documents(
         raise click.UsageError("--add adds to all parts that the index has: leave --only out")
     if vectors is not None and only is not None:
         raise click.UsageError("--vectors encodes the pages: leave --only out")
-    settings, encoder = _bm25_settings(k1, b, add), _encoder(vectors, out, add)
+    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
     pages, started = counted(open_folder(corpus).documents(), "documents"), time.monotonic()
     if add:
         index = add_documents(pages, out)
@@ -72,6 +124,7 @@ def tables(
     out: Out,
     k1: TablesK1 = None,
     b: TablesB = None,
+    language: Language = None,
     add: Annotated[bool, Option("Add the corpus's tables to the index.")] = False,
     vectors: Vectors = None,
 ) -> None:
@@ -83,7 +136,8 @@ def tables(
     from lisax.progress import counted
     from lisax.retrieval.table_text import BESIDE_VECTORS, build_index
 
-    settings, encoder, started = _bm25_settings(k1, b, add), _encoder(vectors, out, add), time.monotonic()
+    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
+    started = time.monotonic()
     if vectors is not None and not add:
         settings = BESIDE_VECTORS | settings
     index = build_index(counted(open_folder(corpus).tables(), "tables"), out, add=add, **settings)
@@ -133,6 +187,7 @@ def mixed(
     ] = None,
     k1: K1 = None,
     b: B = None,
+    language: Language = None,
     add: Annotated[bool, Option("Add the corpus's sources to the index.")] = False,
     vectors: Vectors = None,
 ) -> None:
@@ -144,7 +199,8 @@ def mixed(
     from lisax.retrieval.corpus_passages import SOURCES, passages_of
     from lisax.retrieval.mixed import add_sources, build_index
 
-    settings, encoder, started = _bm25_settings(k1, b, add), _encoder(vectors, out, add), time.monotonic()
+    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
+    started = time.monotonic()
     sources = passages_of(open_folder(corpus), [name for name in SOURCES if name in source] or None, verbalized)
     if verbalized is not None and sources.keys() <= {SOURCES["text"]}:
         raise click.UsageError(
@@ -157,16 +213,31 @@ def mixed(
     _encode(out, encoder)
 
 
-def remove(index: Existing, source: Annotated[Source, Argument("text, tables or graphs.", "SOURCE")]) -> None:
-    """Remove a source from an index of passages.
+def remove(
+    index: Existing,
+    what: Annotated[
+        tuple[str, ...],
+        Argument(
+            "Files of an index of `lisax index build`; or a source of one of passages: text, tables, graphs.", "WHAT"
+        ),
+    ],
+) -> None:
+    """Remove files, or a source, from an index.
 
+    lisax index remove INDEX minutes/2024-05.docx
     lisax index remove INDEX tables
     """
+    from lisax.predict.building import account_of, change_files
     from lisax.retrieval.corpus_passages import SOURCES
     from lisax.retrieval.mixed import remove_source
 
     started = time.monotonic()
-    _tell(index, _passages(remove_source(SOURCES[source], index)), started)
+    if account_of(index) is not None:
+        _tell_files(change_files(index, remove=what), started)
+        return
+    if len(what) != 1 or what[0] not in SOURCES:
+        raise click.UsageError(f"this index was not built of files: name one source of {', '.join(SOURCES)}")
+    _tell(index, _passages(remove_source(SOURCES[what[0]], index)), started)
 
 
 def vectors(
@@ -229,13 +300,16 @@ def cluster(
 
 
 def check(index: Existing) -> None:
-    """Compare an index's files with their checksums.
+    """Compare an index's files with their checksums, and print the documents that were not read.
 
     lisax index check INDEX
     """
+    from lisax.predict.building import account_of
     from lisax.retrieval.folder import check
 
     print(f"{index}: {check(index)} files, all as they were written")
+    if (account := account_of(index)) is not None:
+        print("\n".join(account.lines()))
 
 
 def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, float]:
@@ -244,6 +318,27 @@ def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, fl
     if add and given:
         raise click.UsageError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
     return given
+
+
+def _settings(corpus: Path, add: bool, k1: float | None, b: float | None, language: str | None) -> dict[str, Any]:
+    """The settings of a new index that were given, by name. Raises UsageError for any with `add`."""
+    settings = _bm25_settings(k1, b, add)
+    if language is None:
+        return settings
+    if add:
+        raise click.UsageError("an index keeps the language that it was built with: leave --language out with --add")
+    from lisax.corpora import open_folder
+    from lisax.retrieval import documents, table_store
+    from lisax.text.languages import AUTO, check_language, detect
+
+    if language == AUTO:
+        data = open_folder(corpus)
+        texts = itertools.chain(
+            map(documents.indexed_text, data.documents()), map(table_store.indexed_text, data.tables())
+        )
+        language = detect(texts)
+        print(f"language: {language}")
+    return settings | {"language": check_language(language)}
 
 
 def _encoder(model, index, add: bool):
@@ -276,8 +371,25 @@ def _passages(index) -> str:
     return f"{len(index):,} passages: {', '.join(held)}"
 
 
+def _tell_files(built, started: float) -> None:
+    from lisax.predict.building import account_of
+    from lisax.retrieval.folder import read_components
+    from lisax.retrieval.passages import Source
+
+    components = read_components(built.folder)
+    counted = {"pages": "pages", "tables": "tables"} | {f"passages-{source}": "passages" for source in Source}
+    counts = [
+        f"{components[name]['settings'][what]:,} {what}{name.removeprefix(what).replace('-', ' of ')}"
+        for name, what in counted.items()
+        if name in components
+    ]
+    _tell(built.folder, f"{built.kind}: {', '.join(counts)}", started)
+    if (account := account_of(built.folder)) is not None:
+        print("\n".join(account.lines()))
+
+
 def _tell(index, what: str, started: float) -> None:
     print(f"{index}: {what}{';' if ':' in what else ','} {time.monotonic() - started:.1f} s")
 
 
-VERBS = (documents, tables, cells, mixed, vectors, cluster, remove, check)
+VERBS = (build, add, remove, documents, tables, cells, mixed, vectors, cluster, check)

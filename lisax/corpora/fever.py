@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
+from lisax.corpora.reading import LABEL_NAMES, Row, Watch, named, read_records, told, unique_documents
 from lisax.errors import DataError
 from lisax.records import (
     LABELS,
@@ -49,10 +49,13 @@ class FeverFolder:
 
 
 def find_layout(folder) -> FeverFolder:
-    """Finds claims and pages under the names that the owners and their tools use."""
+    """Finds claims and pages under the names that the owners and their tools use. A folder of only pages, which may also
+    be in the folder itself, has no splits."""
     folder = Path(folder)
     pages = [
-        folder / name for name in PAGE_PLACES if (folder / name).is_file() or any((folder / name).glob("wiki-*.jsonl"))
+        path
+        for path in (*(folder / name for name in PAGE_PLACES), folder)
+        if path.is_file() or any(path.glob("wiki-*.jsonl"))
     ]
     if not pages:
         raise DataError(
@@ -64,10 +67,6 @@ def find_layout(folder) -> FeverFolder:
         split: next((folder / name for name in names if (folder / name).is_file()), None)
         for split, names in CLAIM_FILES.items()
     }
-    if not any(splits.values()):
-        raise DataError(
-            "expected FEVER's claims as train.jsonl and one of " + ", ".join(CLAIM_FILES["dev"]), path=folder
-        )
     return FeverFolder(pages=pages[0], **splits)
 
 
@@ -256,11 +255,11 @@ def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...], scores
             "evidence_scores", f"expected {len(evidence)} scores, one per piece of evidence, found {len(scores)}"
         )
     name = row.get("predicted_label", str)
-    if name not in LABEL_NAMES:
+    if (label := named(name, LABEL_NAMES)) is None:
         raise row.error("predicted_label", f"unknown label {name!r:.80}; expected {', '.join(map(repr, LABEL_NAMES))}")
     return Prediction(
         claim_id,
-        LABEL_NAMES[name],
+        label,
         tuple(map(float, probabilities)),
         evidence,
         tuple(map(float, scores)),

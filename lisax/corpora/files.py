@@ -12,16 +12,26 @@ README and LICENSE files are not evidence; hidden files are ignored.
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
-from collections.abc import Iterator
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from lisax import __version__
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.reading import Watch, told, unique_documents
 from lisax.documents import Document, Reader, Unread
+from lisax.documents.bounded import from_json, to_json
 from lisax.documents.grid import LIMITS, TableLimits
-from lisax.documents.reading import SUFFIXES, kind_of
+from lisax.documents.reading import SUFFIXES, is_bounded, kind_of
 from lisax.errors import DataError
+from lisax.files.places import cache_folder
+from lisax.files.writing import write_json
 from lisax.records import Document as Page
 from lisax.records import Table, check_id, is_text
 from lisax.text import titles
@@ -62,19 +72,34 @@ class Account:
         reasons = ", ".join(f"{count:,} {why}" for why, count in counts.most_common())
         return f"read {self.read:,} of {self.files:,} files" + (f"; skipped {reasons}" if reasons else "")
 
-    def to_dict(self) -> dict:
+    def lines(self) -> list[str]:
+        """The summary, and a line for each file that was not read."""
+        return [str(self), *(f"  not read: {one}" for one in self.skipped)]
+
+    def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+    @classmethod
+    def of(cls, value: Mapping[str, Any]) -> Account:
+        return cls(value["files"], value["read"], tuple(Skipped(**one) for one in value["skipped"]))
 
 
 class FileFolder(TableDataset):
-    """Pages and tables without claims; `folder` may also be a single file. With `strict`, a file that is not read is a
-    problem."""
+    """Pages and tables without claims; `folder` may also be a single file. `files`: (path, path below the folder) of
+    the files to read, by default all. With `strict`, a file that is not read is a problem."""
 
     layout = "files"
 
-    def __init__(self, folder: Path, limits: TableLimits = LIMITS, *, strict: bool = False):
+    def __init__(
+        self,
+        folder: Path,
+        limits: TableLimits = LIMITS,
+        *,
+        files: Sequence[tuple[Path, str]] | None = None,
+        strict: bool = False,
+    ):
         super().__init__(folder, {})
-        self.limits, self.strict = limits, strict
+        self.limits, self.strict, self._files = limits, strict, files
         self._kept: dict[Path, Document | Unread] = {}
         self._noted: set[Path] = set()
         self._room = KEPT_CHARACTERS
@@ -86,7 +111,7 @@ class FileFolder(TableDataset):
         """The pages with text, by path; duplicate ids are reported at the end."""
 
         def stream(watch: Watch) -> Iterator[Page]:
-            files = self.files_below()
+            files = self.files_below
             stems = collections.Counter(name.removesuffix(path.suffix) for path, name in files)
             for path, name, document in self._read(watch):
                 stem = name.removesuffix(path.suffix)
@@ -105,22 +130,30 @@ class FileFolder(TableDataset):
 
         return told(lambda w: unique_documents(stream, w), watch)
 
+    @functools.cached_property
     def files_below(self) -> list[tuple[Path, str]]:
         """(path, path below the folder) of every file that may be read, by path."""
+        if self._files is not None:
+            return list(self._files)
         if self.folder.is_file():
             return [(self.folder, self.folder.name)]
         found = []
-        for path in sorted(self.folder.rglob("*")):
-            below = path.relative_to(self.folder)
-            if path.is_file() and not any(part.startswith(_IGNORED) for part in below.parts):
-                found.append((path, below.as_posix()))
-        return found
+        for home, folders, names in os.walk(self.folder):
+            folders[:] = [folder for folder in folders if not folder.startswith(_IGNORED)]
+            below = os.path.relpath(home, self.folder)
+            at = "" if below == os.curdir else below.replace(os.sep, "/") + "/"
+            found += [(Path(home, name), at + name) for name in names if not name.startswith(_IGNORED)]
+        return sorted((file for file in found if file[0].is_file()), key=lambda file: file[1].split("/"))
+
+    def paths(self) -> list[tuple[str, str]]:
+        """(absolute path, path below the folder) of the files, as plain data."""
+        return [(os.path.abspath(path), name) for path, name in self.files_below]
 
     def account(self) -> Account:
         """Counts the read files and names the others. Reads each file that no stream has read yet."""
         for _ in self._read(Watch(keep_going=True)):
             pass
-        files = self.files_below()
+        files = self.files_below
         skipped = [
             Skipped(name, found.why, found.detail)
             for path, name in files
@@ -130,7 +163,7 @@ class FileFolder(TableDataset):
 
     def _read(self, watch: Watch) -> Iterator[tuple[Path, str, Document]]:
         with Reader(self.limits) as reader:
-            for path, name in self.files_below():
+            for path, name in self.files_below:
                 watch.where = (path, 1)
                 found = self._kept.get(path) or self._read_file(reader, path, name)
                 if isinstance(found, Unread):
@@ -149,10 +182,7 @@ class FileFolder(TableDataset):
         elif not is_text(name):
             found = Unread("a name that is not UTF-8", path=path)
         else:
-            try:
-                found = reader.read(path, name)
-            except Unread as error:
-                found = error
+            found = _cached(path, name, self.limits, reader) if is_bounded(path) else _outcome(reader, path, name)
         size = 0 if isinstance(found, Unread) else sum(
             len(block.text) + sum(len(cell) for row in block.rows for cell in row) for block in found.blocks
         )  # fmt: skip
@@ -160,6 +190,31 @@ class FileFolder(TableDataset):
             self._room -= size
             self._kept[path] = found
         return found
+
+
+def _outcome(reader: Reader, path: Path, name: str) -> Document | Unread:
+    try:
+        return reader.read(path, name)
+    except Unread as error:
+        return error
+
+
+def _cached(path: Path, name: str, limits: TableLimits, reader: Reader) -> Document | Unread:
+    """Reads a file once for each content: Office files and PDFs take long. The documents are in the cache folder."""
+    try:
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return _outcome(reader, path, name)
+    key = hashlib.sha256(json.dumps([__version__, path.suffix.lower(), dataclasses.astuple(limits), content]).encode())
+    kept = cache_folder() / "documents" / f"{key.hexdigest()[:32]}.json"
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        return from_json(json.loads(kept.read_bytes()), path, name)
+    found = _outcome(reader, path, name)
+    with contextlib.suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_json(kept, to_json(found))
+    return found
 
 
 def has_files(folder: Path) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 
 from lisax.documents.blocks import Block, Document, Kind, Unread
 from lisax.documents.grid import LIMITS, TableLimits
-from lisax.documents.reading import is_bounded, read
+from lisax.documents.reading import is_bounded, named, read
 
 MEMORY = 2 << 30  # bytes of the process
 ANSWER = 128 << 20  # bytes of a document as JSON
@@ -63,9 +63,10 @@ class Reader:
             if code not in (-signal.SIGXCPU, -signal.SIGKILL):
                 bound = f"it is damaged, or takes more than {self.memory >> 20:,} MiB of memory"
             raise Unread("too large", bound, path=path)
-        if "why" in answer:
-            raise Unread(answer["why"], answer["detail"], path=path)
-        return _document(answer)
+        found = from_json(answer, path, name or path.name)
+        if isinstance(found, Unread):
+            raise found
+        return found
 
     def _start(self) -> None:
         settings = {"memory": self.memory, "seconds": self.seconds, "limits": dataclasses.asdict(self.limits)}
@@ -113,7 +114,15 @@ class Reader:
             process.stdout.close()
 
 
-def _document(answer: dict[str, Any]) -> Document:
+def to_json(found: Document | Unread) -> dict[str, Any]:
+    """Writes a document, or the reason why a file is not read, as plain data."""
+    return {"why": found.why, "detail": found.detail} if isinstance(found, Unread) else dataclasses.asdict(found)
+
+
+def from_json(answer: dict[str, Any], path: Path, name: str) -> Document | Unread:
+    """Reads the value of `to_json`, of the file at `path`, which may have another `name` now."""
+    if "why" in answer:
+        return Unread(answer["why"], answer["detail"], path=path)
     blocks = tuple(
         Block(
             Kind(block["kind"]),
@@ -127,7 +136,8 @@ def _document(answer: dict[str, Any]) -> Document:
         )
         for block in answer["blocks"]
     )
-    return Document(answer["name"], answer["title"], blocks, tuple(map(tuple, answer["notes"])))
+    title = named(name) if answer["title"] == named(answer["name"]) else answer["title"]
+    return Document(name, title, blocks, tuple(map(tuple, answer["notes"])))
 
 
 def main() -> int:
@@ -142,9 +152,9 @@ def main() -> int:
         end = int(time.process_time()) + settings["seconds"]
         resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         try:
-            answer = dataclasses.asdict(read(request["path"], request["name"], limits))
+            answer = to_json(read(request["path"], request["name"], limits))
         except Unread as error:
-            answer = {"why": error.why, "detail": error.detail}
+            answer = to_json(error)
         out.write(json.dumps(answer) + "\n")
         out.flush()
     return 0

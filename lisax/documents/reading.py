@@ -74,6 +74,11 @@ def is_bounded(path: Path) -> bool:
     return kind_of(path) in _BOUNDED
 
 
+def named(name: str) -> str:
+    """The title of a document without one: the file's name without suffix and underscores."""
+    return one_line(Path(name).stem.replace("_", " "))
+
+
 class Notes:
     """Collects warnings of one file, by kind."""
 
@@ -99,7 +104,7 @@ def read(path: Path | str, name: str = "", limits: TableLimits = LIMITS) -> Docu
         raise Unread("cannot be read", str(error.strerror), path=path) from None
     if not size:
         raise Unread("empty", path=path)
-    if size > LARGEST_OFFICE:
+    if size > LARGEST_OFFICE and kind in _BOUNDED:
         raise Unread("too large", f"it has more than {LARGEST_OFFICE >> 20} MiB", path=path)
     try:
         title, blocks = _READERS[kind](path, Place(path, None, notes, limits))
@@ -116,5 +121,5 @@ def read(path: Path | str, name: str = "", limits: TableLimits = LIMITS) -> Docu
         raise Unread("damaged", f"{type(error).__name__}: {error}"[:200], path=path) from None
     if not blocks:
         raise Unread("without text", path=path)
-    title = one_line(title)[: limits.characters] or one_line(Path(name).stem.replace("_", " "))
+    title = one_line(title)[: limits.characters] or named(name)
     return Document(name, title, tuple(blocks), tuple(notes.counts.items()))

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
+import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lisax import __version__
-from lisax.corpora import fever, open_folder, plain
-from lisax.corpora.files import Account, FileFolder, only_file
+from lisax.corpora import Dataset, fever, open_folder, plain
+from lisax.corpora.files import NOT_EVIDENCE, Account, FileFolder, only_file
 from lisax.corpora.reading import Row, Watch
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import cache_folder
 from lisax.files.reading import read_json_lines
+from lisax.files.writing import write_json
 from lisax.records import Document, Graph, Sentence, Table
-from lisax.retrieval import documents, mixed, table_text, tables
+from lisax.retrieval import documents, mixed, table_store, table_text, tables
 from lisax.retrieval.corpus_passages import passages_of
-from lisax.retrieval.dense import DenseIndex
+from lisax.retrieval.dense import DenseIndex, source_of_vectors
 from lisax.retrieval.folder import VERSION, open_component, read_components
 from lisax.text import titles
+from lisax.text.languages import AUTO, ENGLISH, check_language, detect
 from lisax.text.sentences import split_sentences
 
-KINDS = ("documents", "mixed", "cells", "tables")
+log = logging.getLogger(__name__)
+KINDS = ("documents", "whole", "mixed", "cells", "tables")
+FILES = "files.json"  # in the folder of an index of files: the account of them, and the files
 RECORDS = Path("records")  # the file name in errors about records
 
 
@@ -48,17 +54,14 @@ class Corpus:
     tables: Callable[[], Iterable[Table]]
     graphs: Callable[[], Iterable[Graph]]
     digest: Callable[[], str]
-    account: Callable[[], Account] | None = None  # the files that were read, and the others
+    files: FileFolder | None = None
 
     @property
     def default_kind(self) -> str:
-        """`documents` for only text, `mixed` otherwise."""
-        return "mixed" if _any(self.tables()) or _any(self.graphs()) else "documents"
-
-    @property
-    def has_tables_alone(self) -> bool:
-        """Whether there are tables, and neither pages nor graphs."""
-        return _any(self.tables()) and not _any(self.documents()) and not _any(self.graphs())
+        """`documents` for only text, `whole` with tables, `mixed` with graphs."""
+        if _any(self.tables()):
+            return "whole"
+        return "mixed" if _any(self.graphs()) else "documents"
 
 
 def build_index(
@@ -66,21 +69,31 @@ def build_index(
     out: str | os.PathLike | None = None,
     kind: str | None = None,
     vectors: str | os.PathLike | None = None,
+    *,
+    language: str = ENGLISH,
+    strict: bool = False,
 ) -> Built:
     """See `Index.build`. Raises LisaxError where the corpus is empty, or has nothing that the kind indexes."""
     if kind is not None and kind not in KINDS:
         raise LisaxError(f"expected an index kind of {', '.join(KINDS)}; found '{kind}'")
-    corpus = open_corpus(source)
-    kind = kind or corpus.default_kind
-    if vectors is None:
-        return _built(corpus, kind, out)
-    if kind == "cells":
+    if language != AUTO:
+        check_language(language)
+    if vectors is not None and kind == "cells":
         raise LisaxError("an index of cells has no vectors: leave them out, or choose another kind")
-    from lisax.predict.retriever import add_vectors, open_encoder
+    corpus, added = open_corpus(source), () if vectors is None else (os.fspath(vectors),)
+    if corpus.files is not None:
+        corpus.files.strict = corpus.files.strict or strict
+    built = _built(corpus, kind, out, language, *added)
+    if vectors is not None:
+        from lisax.predict.retriever import add_vectors, open_encoder
 
-    built = _built(corpus, kind, out, os.fspath(vectors))
-    if out is not None or not _has_vectors(built.folder):
-        add_vectors(built.folder, open_encoder(vectors))
+        if out is not None or not _has_vectors(built.folder):
+            add_vectors(built.folder, open_encoder(vectors))
+    account = account_of(built.folder)
+    if account is not None and account.skipped:
+        if strict and any(one.why != NOT_EVIDENCE for one in account.skipped):
+            raise DataError("\n".join(account.lines()), path=corpus.name)
+        log.warning("%s", account)
     return built
 
 
@@ -92,19 +105,20 @@ def _has_vectors(folder: Path) -> bool:
     return True
 
 
-def _built(corpus: Corpus, kind: str, out: str | os.PathLike | None, *vectors: str) -> Built:
-    """The index of a corpus, without vectors if it is new. In the cache, indexes with other `vectors` are separate."""
+def _built(corpus: Corpus, asked: str | None, out: str | os.PathLike | None, language: str, *vectors: str) -> Built:
+    """The index of a corpus, without vectors if it is new. In the cache, indexes with other `vectors` are separate, and
+    those whose kind was not given: of an unchanged corpus nothing is read, not even to choose the kind."""
     if out is not None:
-        _build(corpus, kind, Path(out), *vectors)
+        kind = asked or corpus.default_kind
+        _build(corpus, kind, Path(out), language, *vectors)
         return Built(Path(out), kind, False)
-    settings = json.dumps([__version__, VERSION, kind, *vectors])
-    digest = hashlib.sha256(f"{settings}{corpus.digest()}".encode()).hexdigest()
-    folder = cache_folder() / "indexes" / f"{kind}-{digest[:20]}"
+    folder = _cached(corpus, asked or "any", *(() if language == ENGLISH else (f"language {language}",)), *vectors)
     if _is_whole(folder):
-        return Built(folder, kind, True)
+        return Built(folder, asked or _kind_of(folder), True)
+    kind = asked or corpus.default_kind
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".building-", dir=folder.parent) as scratch:
-        _build(corpus, kind, Path(scratch) / "index", *vectors)
+        _build(corpus, kind, Path(scratch) / "index", language, *vectors)
         shutil.rmtree(folder, ignore_errors=True)  # a damaged index
         try:
             (Path(scratch) / "index").rename(folder)
@@ -112,6 +126,62 @@ def _built(corpus: Corpus, kind: str, out: str | os.PathLike | None, *vectors: s
             if not _is_whole(folder):
                 raise
     return Built(folder, kind, False)
+
+
+def change_files(
+    index: str | os.PathLike,
+    add: Iterable[str | os.PathLike] = (),
+    remove: Iterable[str] = (),
+    *,
+    strict: bool = False,
+) -> Built:
+    """Builds an index of files again, with files or folders added, and without those whose paths, or paths within their
+    folder, are in `remove`. Raises LisaxError for an index of another corpus, and for a file that it does not have."""
+    index = Path(index)
+    if account_of(index) is None:
+        raise LisaxError(f"{index} was not built of files: build one with `lisax index build DIR --out INDEX`")
+    held = {os.path.abspath(path): name for path, name in json.loads((index / FILES).read_bytes())["paths"]}
+    for given in map(Path, add):
+        if not given.exists():
+            raise DataError("no such file or folder", path=given)
+        held |= {os.path.abspath(path): name for path, name in FileFolder(given).files_below}
+    for given in remove:
+        gone = {path for path, name in held.items() if name == given or path == os.path.abspath(given)}
+        if not gone:
+            raise LisaxError(f"{index} has no file '{given}'; `lisax index check {index}` names the unread ones")
+        held = {path: name for path, name in held.items() if path not in gone}
+    there = [(Path(path), name) for path, name in sorted(held.items(), key=lambda one: one[1]) if Path(path).is_file()]
+    data = FileFolder(index, files=there, strict=strict)
+    encoder = source_of_vectors(index)
+    built = _built(_of_data(data, index), None, index, _language_of(index), *([encoder] if encoder else []))
+    if encoder:
+        from lisax.predict.retriever import add_vectors, open_encoder
+
+        add_vectors(built.folder, open_encoder(encoder))
+    return built
+
+
+def _cached(corpus: Corpus, kind: str, *vectors: str) -> Path:
+    """The folder in the cache of the index of a corpus."""
+    settings = json.dumps([__version__, VERSION, kind, *vectors])
+    digest = hashlib.sha256(f"{settings}{corpus.digest()}".encode()).hexdigest()
+    return cache_folder() / "indexes" / f"{kind}-{digest[:20]}"
+
+
+def account_of(index: str | os.PathLike) -> Account | None:
+    """The files that an index was built from; None for an index of other corpora."""
+    path = Path(index) / FILES
+    return Account.of(json.loads(path.read_bytes())) if path.is_file() else None
+
+
+def _language_of(index: Path) -> str:
+    settings = (manifest["settings"] for manifest in read_components(index).values())
+    return next((one["language"] for one in settings if "language" in one), ENGLISH)
+
+
+def _kind_of(folder: Path) -> str:
+    components = read_components(folder)
+    return "documents" if "pages" in components else "whole" if "tables" in components else "mixed"
 
 
 def _is_whole(folder: Path) -> bool:
@@ -123,19 +193,34 @@ def _is_whole(folder: Path) -> bool:
     return True
 
 
-def _build(corpus: Corpus, kind: str, out: Path, *vectors: str) -> None:
-    what = {"documents": "page", "cells": "table", "tables": "table", "mixed": "page, table or graph"}[kind]
-    streams = {"documents": [corpus.documents], "mixed": [corpus.documents, corpus.tables, corpus.graphs]}
+def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -> None:
+    what = {"documents": "page", "cells": "table", "tables": "table"}.get(kind, "page, table or graph")
+    every = [corpus.documents, corpus.tables, corpus.graphs]
+    streams = {"documents": [corpus.documents], "mixed": every, "whole": every}
     if not any(_any(read()) for read in streams.get(kind, [corpus.tables])):
         raise LisaxError(f"there is nothing to index: {corpus.name} has no {what}")
+    language = detect(_texts(corpus)) if language == AUTO else language
+    beside = {"language": language} | (table_text.BESIDE_VECTORS if vectors else {})
     if kind == "documents":
-        documents.build_index(corpus.documents(), out)
+        documents.build_index(corpus.documents(), out, language=language)
     elif kind == "cells":
         tables.build_index(corpus.tables(), out, tables.Strategy.ENTITY_CHAR_23)
     elif kind == "tables":
-        table_text.build_index(corpus.tables(), out, **(table_text.BESIDE_VECTORS if vectors else {}))
+        table_text.build_index(corpus.tables(), out, **beside)
     else:
-        mixed.build_index(passages_of(corpus), out)
+        mixed.build_index(passages_of(corpus), out, language=language)
+        if kind == "whole":  # whole tables as well, for questions and for a corpus of only tables
+            table_text.build_index(corpus.tables(), out, **beside)
+            tables.build_index(corpus.tables(), out, tables.Strategy.ENTITY_CHAR_23)
+    if corpus.files is not None:
+        account = corpus.files.account()
+        write_json(out / FILES, account.to_dict() | {"paths": corpus.files.paths()})
+
+
+def _texts(corpus: Corpus) -> Iterator[str]:
+    """The texts that are to be indexed, one at a time."""
+    yield from map(documents.indexed_text, corpus.documents())
+    yield from map(table_store.indexed_text, corpus.tables())
 
 
 def _any(records: Iterable[Any]) -> bool:
@@ -163,8 +248,14 @@ def _of_folder(folder: Path) -> Corpus:
     if not any(folder.iterdir()):
         raise DataError("the folder is empty", path=folder)
     data = open_folder(folder)
-    account = data.account if isinstance(data, FileFolder) else None
-    return Corpus(str(folder), data.documents, data.tables, data.graphs, lambda: _digest_of_files(folder), account)
+    return _of_data(data, folder)
+
+
+def _of_data(data: Dataset, folder: Path) -> Corpus:
+    files = data if isinstance(data, FileFolder) else None
+    return Corpus(
+        str(folder), data.documents, data.tables, data.graphs, functools.cache(lambda: _digest_of_files(folder)), files
+    )
 
 
 def _of_file(path: Path) -> Corpus:

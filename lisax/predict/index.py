@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from lisax.errors import DataError, LisaxError
 from lisax.predict.verdicts import Evidence
@@ -14,7 +14,11 @@ from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.sampling.examples import Lookup, first_found
 
+if TYPE_CHECKING:
+    from lisax.corpora.files import Account
+
 Reads = Literal["sentences", "tables"]  # the evidence that a model reads
+TABLE_COMPONENTS = {"cells", "tables"}  # of an index folder: whole tables, for models that read them
 DOCUMENTS = 20  # retrieved pages or passages, whose sentences, rows and edges are candidates
 
 
@@ -31,8 +35,10 @@ class Index(Protocol):
     """
 
     reads: Reads = "sentences"
+    has_only_tables = False  # and a model of tables can read all of it
     titles: Any = None  # titles for spotting a claim's entities, where the index keeps them
     lookup: Lookup | None = None  # unit id -> its sentence with the title, for the temporal rules
+    folder: Path | None = None  # of the index; None if it is not one of ours
     weight: float | None = None  # of vectors beside BM25, set before the first search; None: the default, 0: only BM25
 
     def search(self, query: str, k: int = 10) -> list[Evidence]:
@@ -76,6 +82,13 @@ class Index(Protocol):
             f"Python with Index.build(corpus, kind='{kind}')"
         )
 
+    @property
+    def files(self) -> Account | None:
+        """The files that the index was built from: how many, and which were not read; None for other corpora."""
+        from lisax.predict.building import account_of
+
+        return None if self.folder is None else account_of(self.folder)
+
     @staticmethod
     def open(folder: str | os.PathLike) -> Index:
         """Opens an index folder that `Index.build` or `lisax index documents|mixed|cells|tables` wrote. Raises
@@ -89,26 +102,35 @@ class Index(Protocol):
         *,
         kind: str | None = None,
         vectors: str | os.PathLike | None = None,
+        language: str = "english",
+        strict: bool = False,
     ) -> Index:
         """Builds an index of a corpus and opens it.
 
-        `source`: a folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, one such
-        file, or records (`Document`, `Table`, `Graph`, or dicts with their fields). `out`: the folder to write the
+        `source`: a folder in any layout that `lisax data check` reads, a folder of files of any type (text, Markdown,
+        HTML, PDF, Word, Excel and others), one such file, or records (`Document`, `Table`, `Graph`, or dicts with their fields). `out`: the folder to write the
         index to; by default it is kept in the cache ($LISAX_CACHE, or ~/.cache/lisax), where the same content is built
         once.
 
-        `kind`: `documents` (pages, found by BM25 and titles; the default for only text), `mixed` (text, tables and
-        graphs as passages; the default otherwise), `cells` (whole tables, for models that read tables) or `tables`
-        (whole tables, for questions).
+        `kind`: `documents` (pages, found by BM25 and titles; the default for only text), `whole` (text, tables and
+        graphs as passages, and whole tables, for claims and questions; the default with tables), `mixed` (only
+        passages; the default for graphs), `cells` (whole tables, for models that read tables) or `tables` (whole
+        tables, for questions).
 
         `vectors`: a model that encodes the indexed texts, so that they are searched by BM25 and vectors together:
         `minilm`, hf:OWNER/NAME@REVISION, or the folder of an encoder. An interrupted encoding resumes.
+
+        `language`: the language whose words are stemmed, such as `german`; `auto` detects the language of the
+        first texts. The index keeps it. An index of cells does not stem.
+
+        `strict`: a file of the folder that cannot be read is an error. By default it is left out; `files` of the index
+        is the account of the files, and a warning names their number.
 
         Raises LisaxError, or DataError with file and line, for an empty or invalid corpus and for one that has nothing
         that the kind indexes."""
         from lisax.predict.building import build_index
 
-        return open_index(build_index(source, out, kind, vectors).folder)
+        return open_index(build_index(source, out, kind, vectors, language=language, strict=strict).folder)
 
 
 def open_index(folder: str | os.PathLike) -> Index:

@@ -11,7 +11,7 @@ import numpy as np
 
 from lisax.formats.examples import Passage
 from lisax.predict.dense_search import DenseSearch
-from lisax.predict.index import DOCUMENTS, Index
+from lisax.predict.index import DOCUMENTS, TABLE_COMPONENTS, Index
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.records import Claim, Document, Hit, split_sentence_id
 from lisax.retrieval import few_texts
@@ -90,7 +90,7 @@ class PageIndex(Index):
         }
 
     def reading(self, reads):
-        if reads == "tables" and {"cells", "tables"} <= set(self.index.manifests):
+        if reads == "tables" and self.index.manifests.keys() >= TABLE_COMPONENTS:
             from lisax.predict.table_index import TableIndex
 
             return TableIndex(self.folder)

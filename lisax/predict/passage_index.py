@@ -14,9 +14,10 @@ from lisax.errors import DataError, LisaxError
 from lisax.faithful.facts import without_title
 from lisax.formats.examples import Passage
 from lisax.predict.dense_search import DenseSearch
-from lisax.predict.index import DOCUMENTS, Index
+from lisax.predict.index import DOCUMENTS, TABLE_COMPONENTS, Index
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.records import Claim, Hit, split_sentence_id
+from lisax.retrieval.folder import read_components
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage as IndexedPassage
 from lisax.retrieval.passages import Source
@@ -49,6 +50,18 @@ class PassageIndex(Index):
     def dense(self) -> DenseSearch | None:
         """The search with vectors; None if the index has none whose dot products are cosines."""
         return DenseSearch.open(self.folder, self.weight)
+
+    @functools.cached_property
+    def has_only_tables(self) -> bool:
+        """Whether the index holds passages of tables and no others, and the whole tables as well."""
+        return set(self.index.sources) == {Source.TABLE} and read_components(self.folder).keys() >= TABLE_COMPONENTS
+
+    def reading(self, reads):
+        if reads == "tables" and read_components(self.folder).keys() >= TABLE_COMPONENTS:
+            from lisax.predict.table_index import TableIndex
+
+            return TableIndex(self.folder)
+        return super().reading(reads)
 
     def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
         found = self.lookup(unit)

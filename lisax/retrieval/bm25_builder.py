@@ -18,6 +18,7 @@ from lisax.retrieval.blocks import Array
 from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.strings import StringTable, StringTableWriter, first_duplicate
 from lisax.retrieval.terms import Terms
+from lisax.text.languages import ENGLISH, check_language
 
 K1, B = 0.6, 0.5  # LisT5, section 3.1: tuned on a training subset
 # Small enough that the score sums of a shard (4 bytes per document) stay in the processor's cache during search.
@@ -29,7 +30,7 @@ COUNTS, INDICES, INDPTR = "counts.npy", "indices.csc.index.npy", "indptr.csc.ind
 class Bm25Builder:
     """Takes documents one at a time; `finish` returns the manifest to commit.
 
-    With `extend`, the documents join those of the existing component, with its k1 and b; `keep` names its parts to keep
+    With `extend`, the documents join those of the existing component, with its k1, b and language; `keep` names its parts to keep
     (None: all).
     """
 
@@ -40,12 +41,15 @@ class Bm25Builder:
         *,
         k1: float = K1,
         b: float = B,
+        language: str = ENGLISH,
         shard_documents: int = SHARD_DOCUMENTS,
         extend: bool = False,
         keep: Collection[str] | None = None,
     ):
         self._state, self._name, self._shard_documents = state, name, shard_documents
         self._settings = {"k1": K1, "b": B, "method": "lucene", "revision": 0}
+        if language != ENGLISH:  # left out for English, whose indexes then have the digests that they always had
+            self._settings["language"] = check_language(language)
         self.set_parameters(k1, b)
         self._parts: list[Path] = []
         vocabulary: Iterable[str] = ()
@@ -55,7 +59,9 @@ class Bm25Builder:
             self._parts = [state.folder / part for part in manifest["parts"] if keep is None or part in keep]
             vocabulary = StringTable(state.folder / manifest["vocabulary"] / "terms")
         self._vocabulary: dict[str, int] = {term: number for number, term in enumerate(vocabulary)}
-        self._terms = Terms(lambda stem: self._vocabulary.setdefault(stem, len(self._vocabulary)))
+        self._terms = Terms(
+            lambda stem: self._vocabulary.setdefault(stem, len(self._vocabulary)), language_of(self._settings)
+        )
         self._clear()
 
     def set_parameters(self, k1: float, b: float) -> None:
@@ -172,6 +178,11 @@ class Bm25Builder:
                 frequency = frequency / (k1 * ((1 - b) + b * length / average) + frequency)
                 scores[start:stop] = np.repeat(idf[first:last], spans) * frequency
             np.save(part / scores_name(self._settings), scores)
+
+
+def language_of(settings: dict) -> str:
+    """The language of an index, by its settings."""
+    return settings.get("language", ENGLISH)
 
 
 def scores_name(settings: dict) -> str:

@@ -22,6 +22,7 @@ from lisax.retrieval.interleave import alternate
 from lisax.retrieval.pages import PagesBuilder, PageStore
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.titles import TitleIndex, TitlesBuilder
+from lisax.text.languages import ENGLISH
 
 COMPONENTS = (bm25.NAME, titles.NAME, pages.NAME)
 METHODS = ("bm25", "titles", "both")
@@ -45,6 +46,7 @@ def build_index(
     *,
     k1: float = K1,
     b: float = B,
+    language: str = ENGLISH,
     components: Sequence[str] = COMPONENTS,
 ) -> DocumentIndex:
     """Builds the named components in one pass over the documents and commits them together.
@@ -52,7 +54,7 @@ def build_index(
     Other components of the folder stay. An exception or a kill leaves the folder unchanged.
     """
     with writing(out) as state:
-        _write(state, documents, components, extend=False, k1=k1, b=b)
+        _write(state, documents, components, extend=False, k1=k1, b=b, language=language)
     return DocumentIndex.open(out)
 
 
@@ -72,15 +74,16 @@ def _write(
     extend: bool,
     k1: float = K1,
     b: float = B,
+    language: str = ENGLISH,
 ) -> None:
     if has_passages(state.components):
         raise LisaxError(f"{state.folder} is an index of passages (`lisax index mixed`): give another folder")
-    texts = Bm25Builder(state, k1=k1, b=b, extend=extend) if bm25.NAME in components else None
-    others = [
-        build(state, extend=extend)
-        for name, build in ((titles.NAME, TitlesBuilder), (pages.NAME, PagesBuilder))
-        if name in components
-    ]
+    texts = Bm25Builder(state, k1=k1, b=b, language=language, extend=extend) if bm25.NAME in components else None
+    others: list[TitlesBuilder | PagesBuilder] = []
+    if titles.NAME in components:
+        others.append(TitlesBuilder(state, language=language, extend=extend))
+    if pages.NAME in components:
+        others.append(PagesBuilder(state, extend=extend))
     for document in documents:
         if texts is not None:
             texts.add(document.id, indexed_text(document))

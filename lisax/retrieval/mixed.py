@@ -24,6 +24,7 @@ from lisax.retrieval.folder import Writing, read_components, unchanged, writing
 from lisax.retrieval.passage_store import passages_of
 from lisax.retrieval.passages import Passage, Source, source_of
 from lisax.retrieval.record_store import RecordsBuilder, RecordStore
+from lisax.text.languages import ENGLISH
 
 Hits = list[tuple[str, float]]
 PASSAGES_KEPT = 1 << 16
@@ -40,6 +41,7 @@ def build_index(
     form: str = "raw",
     k1: float = K1,
     b: float = B,
+    language: str = ENGLISH,
 ) -> MixedIndex:
     """Indexes passages by source into the folder `out`, atomically. An existing index there is replaced at the end.
 
@@ -47,7 +49,7 @@ def build_index(
     with writing(out) as state:
         # All but vectors and their lists, which stay where the passages are as before.
         removed = [name for name, manifest in state.components.items() if "over" not in manifest["settings"]]
-        _change(state, sources, form, Bm25Builder(state, k1=k1, b=b), {}, removed)
+        _change(state, sources, form, Bm25Builder(state, k1=k1, b=b, language=language), {}, removed)
     return MixedIndex.open(out)
 
 

@@ -18,6 +18,7 @@ from lisax.retrieval.folder import writing
 from lisax.retrieval.table_store import TEXTS as NAME
 from lisax.retrieval.table_store import index_tables, indexed_text
 from lisax.retrieval.tables import add_tables
+from lisax.text.languages import ENGLISH
 
 K1, B = 1.2, 0.75  # Elasticsearch's defaults, which the paper uses
 # Where vectors count too, the presence of a word matters most: of k1 from 0.2 to 3 and b from 0.4 to 1, these and the
@@ -31,14 +32,20 @@ Search = Callable[[Sequence[str], int], list[list[tuple[str, float]]]]
 
 
 def build_index(
-    tables: Iterable[Table], folder: str | os.PathLike, *, k1: float = K1, b: float = B, add: bool = False
+    tables: Iterable[Table],
+    folder: str | os.PathLike,
+    *,
+    k1: float = K1,
+    b: float = B,
+    language: str = ENGLISH,
+    add: bool = False,
 ) -> Bm25Index:
     """Indexes texts and tables into one folder, in one pass and atomically; with `add`, see `tables.add_tables`."""
     if add:
         add_tables(tables, folder, NAME)
     else:
         with writing(folder) as state:
-            index_tables(state, tables, {NAME: (Bm25Builder(state, NAME, k1=k1, b=b), indexed_text)})
+            index_tables(state, tables, {NAME: (Bm25Builder(state, NAME, k1=k1, b=b, language=language), indexed_text)})
     return open_index(folder)
 
 

@@ -1,4 +1,4 @@
-"""Turns text into index terms: the words without stop words, English-stemmed."""
+"""Turns text into index terms: the stemmed words of a language."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import functools
 import unicodedata
 from collections.abc import Callable, Iterable
 
-from lisax.text.folding import fold_word
-from lisax.text.stop_words import INDEX_STOP_WORDS
-from lisax.text.words import stemmer, written_words
+from lisax.text.languages import ENGLISH, term_function
+from lisax.text.words import written_words
 
 # Raw words are cached with their term numbers; the cache is bounded, since real text has endless rare words.
 CACHED_WORDS = 1 << 20
@@ -20,16 +19,16 @@ class Terms:
     `number` maps a stem to its number, or to -1 to leave it out.
     """
 
-    def __init__(self, number: Callable[[str], int]):
-        self._stem = stemmer()
+    def __init__(self, number: Callable[[str], int], language: str = ENGLISH):
+        self._term = term_function(language)
         self._number = number
         self._cache: dict[str, int] = {}
 
     def _look_up(self, word: str) -> int:
         if len(self._cache) >= CACHED_WORDS:
             self._cache.clear()
-        folded = fold_word(word)
-        number = -1 if not folded or folded in INDEX_STOP_WORDS else self._number(self._stem(folded))
+        term = self._term(word)
+        number = self._number(term) if term else -1
         self._cache[word] = number
         return number
 

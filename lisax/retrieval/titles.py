@@ -26,6 +26,7 @@ from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.folder import Writing, open_component, writing
 from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter
+from lisax.text.languages import ENGLISH
 from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import word_spans, words
 
@@ -66,12 +67,12 @@ def signs(text: str) -> str:
 class TitlesBuilder:
     """Takes documents one at a time; `finish` returns the manifests to commit."""
 
-    def __init__(self, state: Writing, *, extend: bool = False):
+    def __init__(self, state: Writing, *, language: str = ENGLISH, extend: bool = False):
         self._state = state
         manifest = open_component(state.folder, NAME) if extend else {"parts": [], "settings": {"documents": 0}}
         self._parts = [state.folder / part for part in manifest["parts"]]
         self._count: int = manifest["settings"]["documents"]
-        self._words = Bm25Builder(state, WORDS_NAME, extend=extend)
+        self._words = Bm25Builder(state, WORDS_NAME, language=language, extend=extend)
         self._titles: StringsWriter | None = None
 
     def add(self, document: Document) -> None:

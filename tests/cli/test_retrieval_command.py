@@ -183,3 +183,18 @@ def test_a_second_hop_is_another_run_and_of_documents_only(data, capsys):
         assert "2 claims" in capsys.readouterr().out
     assert retrieve(*words, "--k", 2, "--hops", 2) == 0
     assert "done before" in capsys.readouterr().out
+
+
+def test_the_language_of_an_index(data, capsys):
+    write(data / "data" / "pages.jsonl", [PAGES[0] | {"sentences": ["Die Stadt ist nicht groß und hat das Rad."]}])
+    assert index("documents", "--corpus", data / "data", "--out", data / "index", "--language", "auto") == 0
+    assert "language: german" in capsys.readouterr().out
+    meta = json.loads((data / "index" / "meta.json").read_text())
+    assert {name: part["settings"].get("language") for name, part in meta["components"].items()} == {
+        "bm25": "german",
+        "titles": None,
+        "titles-bm25": "german",
+        "pages": None,
+    }
+    with pytest.raises(click.UsageError, match="leave --language out with --add"):
+        index("documents", "--corpus", data / "data", "--out", data / "index", "--add", "--language", "german")

@@ -157,8 +157,9 @@ def test_find_layout(tmp_path):
     with pytest.raises(DataError, match="expected FEVER's pages as"):
         fever.find_layout(tmp_path)
     lines(tmp_path / "wiki-pages/wiki-pages/wiki-001.jsonl", [page("A", "")])
-    with pytest.raises(DataError, match="expected FEVER's claims as"):
-        fever.find_layout(tmp_path)
+    alone = fever.find_layout(tmp_path)  # only pages are a corpus
+    assert (alone.train, alone.dev, alone.test) == (None, None, None)
+    assert fever.find_layout(alone.pages).pages == alone.pages
     for name in ("paper_dev.jsonl", "shared_task_dev.jsonl", "train.jsonl"):
         lines(tmp_path / name, CLAIMS)
     assert fever.find_layout(tmp_path) == fever.FeverFolder(

@@ -7,7 +7,8 @@ import pytest
 from lisax import DataError, Document, Graph, Index, LisaxError, Sentence, Table, example_pages
 from lisax.files.writing import write_json_lines
 from lisax.predict import building
-from lisax.predict.building import build_index
+from lisax.predict.building import build_index, change_files
+from lisax.retrieval.documents import DocumentIndex
 
 TABLE = {"id": "t", "title": "Towns", "header": ["town", "people"], "rows": [["Tarn", "18"]]}
 PAGE = {"id": "Tarn", "title": "Tarn", "sentences": ["Tarn is a town.", "It has an inn."]}
@@ -45,13 +46,13 @@ def test_a_damaged_index_in_the_cache_is_built_again(tmp_path):
     pages = write_pages(tmp_path / "pages")
     first = build_index(pages)
     next(
-        path for path in first.folder.rglob("*") if path.is_file() and path.name != "meta.json" and path.stat().st_size
+        path for path in first.folder.rglob("*") if path.is_file() and path.suffix != ".json" and path.stat().st_size
     ).unlink()
     assert not build_index(pages).reused and build_index(pages).reused
 
 
 def test_an_interrupted_build_leaves_nothing(tmp_path, cache, monkeypatch):
-    def stop(*arguments):
+    def stop(*arguments, **settings):
         raise KeyboardInterrupt
 
     pages = write_pages(tmp_path / "pages")
@@ -68,11 +69,11 @@ def test_another_process_may_be_faster(tmp_path, monkeypatch):
     pages = write_pages(tmp_path / "pages")
     build = building._build
 
-    def both(corpus, kind, out):
+    def both(corpus, kind, out, language):
         if not getattr(both, "inside", False):
             both.inside = True
             assert not build_index(pages).reused  # finishes in between
-        build(corpus, kind, out)
+        build(corpus, kind, out, language)
 
     monkeypatch.setattr(building, "_build", both)
     assert Index.open(build_index(pages).folder).search("town")
@@ -82,11 +83,11 @@ def test_another_process_may_be_faster(tmp_path, monkeypatch):
     ("records", "kind", "units"),
     [
         ([PAGE], "documents", {"Tarn_0", "Tarn_1"}),
-        ([TABLE], "mixed", {"t#r0"}),
+        ([TABLE], "whole", {"t#r0"}),
         ([GRAPH], "mixed", {"g#e0"}),
-        ([PAGE, TABLE, GRAPH], "mixed", {"Tarn_0", "Tarn_1", "t#r0", "g#e0"}),
+        ([PAGE, TABLE, GRAPH], "whole", {"Tarn_0", "Tarn_1", "t#r0", "g#e0"}),
         ([{"title": "Tarn town", "text": "Tarn is a town. It has an inn."}], "documents", {"Tarn_town_0", "Tarn_town_1"}),
-        ([Document("P", "Tarn", (Sentence("P", 0, "Tarn is."),)), Table("t", "", ("a",), (("Tarn",),))], "mixed", {"P_0", "t#r0"}),
+        ([Document("P", "Tarn", (Sentence("P", 0, "Tarn is."),)), Table("t", "", ("a",), (("Tarn",),))], "whole", {"P_0", "t#r0"}),
         ([Graph("g", "Tarn", (("is", "a town"),))], "mixed", {"g#e0"}),
         (iter([PAGE]), "documents", {"Tarn_0", "Tarn_1"}),
     ],
@@ -151,7 +152,7 @@ def test_a_folder_of_ones_own_choice(tmp_path):
         ("odd.jsonl", None, "odd.jsonl:1: not valid JSON"),
         ([], None, "nothing to index: the list of records has no page"),
         ([PAGE], "cells", "has no table"),
-        ([PAGE], "other", "expected an index kind of documents, mixed"),
+        ([PAGE], "other", "expected an index kind of documents, whole, mixed"),
         ([{"title": "x"}], None, "records:1: field 'text'"),
         ([PAGE, {"id": "b", "sentences": [1]}], None, r"records:2: field 'sentences\[0\]'"),
         ([{**TABLE, "rows": [["a"]]}], None, r"records:1: field 'rows\[0\]': expected 2 cells"),
@@ -172,3 +173,43 @@ def test_corpora_that_cannot_be_indexed(tmp_path, source, kind, complaint):
 def test_what_is_no_index(tmp_path):
     with pytest.raises(DataError, match="no index here"):
         Index.open(tmp_path)
+
+
+def test_an_index_keeps_its_language(tmp_path):
+    pages = write_pages(
+        tmp_path / "pages", "Die Stadt hat drei Mühlen und ist nicht groß. Das ist die Brücke von Tarn."
+    )
+    german, english, found = (build_index(pages, language=name) for name in ("german", "english", "auto"))
+    assert german.folder != english.folder == build_index(pages).folder
+    assert Index.open(german.folder).search("eine Mühle")[0].text.startswith("Die Stadt")
+    for built in (german, found):
+        assert DocumentIndex.open(built.folder).bm25.settings["language"] == "german"
+    assert "language" not in DocumentIndex.open(english.folder).bm25.settings
+    with pytest.raises(LisaxError, match="expected a language of"):
+        build_index(pages, language="klingon")
+
+
+@pytest.mark.parametrize(
+    ("page", "claim"),
+    [
+        ("塔恩是一座古老的城市。它在北方。", "塔恩有九百人。"),
+        ("タルンは古い町です。川があります。", "タルンの人口は900人です。"),
+        ("ทาร์นเป็นเมืองเก่า", "ทาร์นมีประชากร 900 คน"),
+        ("Тарн — старый город. Он стоит на реке.", "В Тарне? Тарн мал."),
+        ("टार्न एक पुराना शहर है। यह छोटा है।", "टार्न बड़ा है।"),
+    ],
+)
+def test_claims_of_every_script_find_their_page(tmp_path, page, claim):
+    write_pages(tmp_path / "pages", page)
+    (tmp_path / "pages" / "Orm.txt").write_text("Orm is a river.")
+    found = Index.build(tmp_path / "pages").search(claim)
+    assert found and found[0].text in page
+
+
+def test_files_are_added_to_an_index_in_its_language(tmp_path):
+    write_pages(tmp_path / "pages", "Die Stadt hat drei Mühlen.")
+    build_index(tmp_path / "pages", tmp_path / "index", language="german")
+    (tmp_path / "Orm.txt").write_text("Der Orm hat viele Brücken.")
+    change_files(tmp_path / "index", add=[tmp_path / "Orm.txt"])
+    assert DocumentIndex.open(tmp_path / "index").bm25.settings["language"] == "german"
+    assert Index.open(tmp_path / "index").search("eine Brücke")[0].text == "Der Orm hat viele Brücken."

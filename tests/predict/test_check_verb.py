@@ -156,7 +156,7 @@ def test_tables_are_indexed_as_the_model_reads_them(capsys, bundles, tmp_path):
     code, out, err = run(capsys, *given, bundles["fusion"])
     assert code == 0 and "(cells)" in err and rows(out)[0]["predicted_evidence"] == [["towns.csv", None]]
     code, out, err = run(capsys, *given, bundles["listwise"])
-    assert code == 0 and "(mixed)" in err and rows(out)[0]["evidence"][0]["place"] == "row 1"
+    assert code == 0 and "(whole)" in err and rows(out)[0]["evidence"][0]["place"] == "row 1"
 
 
 @pytest.mark.parametrize(

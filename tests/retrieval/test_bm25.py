@@ -187,3 +187,21 @@ def test_new_parameters_give_the_scores_of_a_full_build(tmp_path):
     with pytest.raises(LisaxError, match="0 <= b <= 1"):
         index.rescore(0.6, 1.5)
     assert Bm25Index.open(tmp_path / "index").search(["fox"], 3) == whole.search(["fox"], 3)
+
+
+def test_a_language_is_kept_when_documents_are_added(tmp_path):
+    index = build([("a", "Die Mühlen der Stadt")], tmp_path / "index", language="german")
+    index.add([("b", "Viele Städte")])
+    index.rescore(1.2, 0.75)
+    assert Bm25Index.open(tmp_path / "index").settings["language"] == "german"
+    assert [hits[0][0] for hits in index.search(["Mühle", "vieler Städten"], 1)] == ["a", "b"]
+
+
+def test_an_english_index_has_the_digest_that_it_had_before_there_were_languages(tmp_path):
+    documents = [
+        ("Malcolm_X", "Malcolm X was an American minister. Malcolm X was born in Omaha."),
+        ("Omaha", "Omaha is a city in Nebraska."),
+        ("Beyonce", "Beyoncé's U.S. concert cost £2,000 – “really”?"),
+        ("Stop", "It was not in the"),
+    ]
+    assert build(documents, tmp_path / "index").digest.startswith("f44bf030253a1069")
