@@ -80,12 +80,12 @@ def add_lines(
     splits: Sequence[str],
     before: Sequence[Callable] = (),
     metrics: Sequence[Callable] = (),
-    seen: Callable | None = None,
+    target: Callable[[Any, Mapping], Any] | None = None,
 ) -> seqio.Task:
     """Registers the task `name` over the lines of `file_of(split)`, which `encode` turns into columns.
 
-    `before` are preprocessors that turn the file's lines into records if it does not hold records; `seen`
-    turns an example into the input of the `metrics`."""
+    `before` are preprocessors that turn the file's lines into records if it does not hold records. The
+    `metrics` see predictions as they are, and the `target` of a prediction's target and its example's columns."""
     failures = Failures()
     encoded = functools.partial(columns, encode=encode, failures=failures)
     task = seqio.TaskRegistry.add(
@@ -93,11 +93,15 @@ def add_lines(
         source=LineSource(name, file_of, splits),
         preprocessors=[*before, seqio.CacheDatasetPlaceholder(), encoded],
         output_features=output_features,
-        postprocess_fn=seen,
+        postprocess_fn=target and functools.partial(_seen, target=target),
         metric_fns=metrics,
     )
     task.failures = failures
     return task
+
+
+def _seen(output: Any, example: Mapping | None = None, is_target: bool = False, *, target: Callable) -> Any:
+    return target(output, example) if is_target and example is not None else output
 
 
 def columns(

@@ -83,7 +83,7 @@ def add(
         splits=options.splits,
         before=before,
         metrics=figures,
-        seen=with_record,
+        target=with_record,
     )
     return described(task, text_format, options.preset, lambda lengths: lengths["inputs"], tables)
 
@@ -180,10 +180,8 @@ def each_encoder_of(
     return lambda example, max_tokens: each.encode_texts(text_format, example, wording, max_tokens, ids_of)
 
 
-def with_record(text: str, example: Mapping | None = None, is_target: bool = False):
-    """The inputs of metrics: the predicted word, or the target word with the record's ids."""
-    if not is_target or example is None:
-        return text
+def with_record(text: str, example: Mapping) -> dict:
+    """The target word with the record's ids."""
     return {
         "target": text,
         "claim_id": example["claim_id"].decode(),

@@ -42,7 +42,7 @@ def add(
         head_features(options.vocabulary or encoder_vocabulary(), len(text_format.answer.classes) + FIRST),
         splits=options.splits,
         metrics=figures,
-        seen=with_class,
+        target=with_class,
     )
     task.model_card = lambda lengths: text_format.pair_card(preset or chosen_preset(), lengths["inputs"], tables)
     return task
@@ -79,8 +79,6 @@ def encode_pair(
     return one, {"inputs": TOKENS, "targets": TOKENS, **dict.fromkeys(texts, TEXT)}
 
 
-def with_class(given, example: Mapping | None = None, is_target: bool = False):
-    """The inputs of metrics: the probabilities as they are, or the class with the record's ids."""
-    if not is_target or example is None:
-        return given
+def with_class(given, example: Mapping) -> dict:
+    """The class with the record's id."""
     return {"target": given, "class": int(example["targets"][0]) - FIRST, "claim_id": example["claim_id"].decode()}

@@ -47,7 +47,7 @@ def add(name: str, text_format: Format, file_of: FileOf, options: Options = Opti
         head_features(options.vocabulary or encoder_vocabulary(), COLUMNS),
         splits=options.splits,
         metrics=[metrics.pointed_recall],
-        seen=with_sets,
+        target=with_sets,
     )
     return example_tasks.described(
         task,
@@ -110,10 +110,8 @@ def encode_candidates(
     return one, numbers | dict.fromkeys(texts, TEXT)
 
 
-def with_sets(output, example: Mapping | None = None, is_target: bool = False):
-    """The inputs of metrics: the pointers as they are, or of the target the record's ids and evidence sets."""
-    if not is_target or example is None:
-        return output
+def with_sets(_, example: Mapping) -> dict:
+    """The record's ids and evidence sets."""
     sets = [set(map(int, places.split())) for places in example["sets"].decode().split(";") if places]
     return {
         "claim_id": example["claim_id"].decode(),

@@ -70,7 +70,7 @@ def add_fusion(name: str, file_of: FileOf, options: Options = Options()) -> seqi
         head_features(options.vocabulary or encoder_vocabulary(), len(TableClass)),
         splits=options.splits,
         metrics=[metrics.fusion_accuracy, metrics.dropped_rows],
-        seen=with_tables,
+        target=with_tables,
     )
     return example_tasks.described(
         task,
@@ -133,11 +133,8 @@ def encode_fusion(
     return one, numbers | dict.fromkeys(texts, TEXT)
 
 
-def with_tables(output, example: Mapping | None = None, is_target: bool = False):
-    """The inputs of metrics: the model's probabilities as they are, or of the target the record's ids, label and
-    gold."""
-    if not is_target or example is None:
-        return output
+def with_tables(_, example: Mapping) -> dict:
+    """The record's ids, label and gold."""
     tables = example["table_ids"].decode().split()
     return {
         "claim_id": example["claim_id"].decode(),

@@ -42,7 +42,7 @@ def add(name: str, file_of: locations.FileOf, options: Options = Options()) -> s
         example_tasks.features(options.vocabulary or default_vocabulary()),
         splits=options.splits,
         metrics=[bleu_of_outputs],
-        seen=with_references,
+        target=references,
     )
 
     def model_card(lengths: Mapping[str, int]) -> dict:
@@ -83,10 +83,7 @@ def encode_unit(
     return one, {"inputs": TOKENS, "targets": TOKENS, **dict.fromkeys(texts, TEXT)}
 
 
-def with_references(text: str, example: Mapping | None = None, is_target: bool = False):
-    """The inputs of metrics: the predicted text, or the references."""
-    if not is_target or example is None:
-        return text
+def references(_, example: Mapping) -> list[str]:
     return example["references"].decode().split("\n")
 
 

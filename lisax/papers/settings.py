@@ -89,7 +89,7 @@ def value_of(recipe: Any, setting: str) -> Any:
 
 
 class _Property:
-    """What `kept` and `fact` share: a method of a run, and its name."""
+    """A property of a run, computed by a method of its name."""
 
     def __init__(self, compute: Callable[[Any], Any]):
         self._compute = compute

@@ -45,8 +45,8 @@ def test_an_example_is_what_inference_encodes(task):
     assert first["inputs"][0] == vocabulary.sentinel_id(0)
     assert first["inputs_pretokenized"].decode() == "<H> [title] <T> ana maria <H> born <T> 1815"
     assert vocabulary.decode(first["targets"]) == "ana maria was born in 1815."
-    assert verbalizing.with_references("x", first, is_target=True) == ROWS[0]["texts"]
-    assert verbalizing.with_references("said", second) == "said"
+    assert task.postprocess_fn("x", example=first, is_target=True) == ROWS[0]["texts"]
+    assert task.postprocess_fn("said", example=second) == "said"
     assert task.metric_fns[0]([ROWS[0]["texts"]], ["she was born in 1815."])["bleu"] == pytest.approx(1)
 
 
