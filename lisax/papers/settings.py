@@ -88,8 +88,8 @@ def value_of(recipe: Any, setting: str) -> Any:
     return value if read is None or value is None else read(value)
 
 
-class kept:
-    """A property of a run that is computed once. Reading it counts as reading the settings it was computed from."""
+class _Property:
+    """What `kept` and `fact` share: a method of a run, and its name."""
 
     def __init__(self, compute: Callable[[Any], Any]):
         self._compute = compute
@@ -97,6 +97,10 @@ class kept:
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
+
+
+class kept(_Property):
+    """A property of a run that is computed once. Reading it counts as reading the settings it was computed from."""
 
     def __get__(self, run: Staged | None, owner: type | None = None) -> Any:
         if run is None:
@@ -115,20 +119,13 @@ class kept:
         run.__dict__[self._name] = value, ()
 
 
-class fact:
+class fact(_Property):
     """A property of a run that counts as a setting itself, like the files of its data: its value is noted, not the
     settings it is derived from."""
-
-    def __init__(self, derive: Callable[[Any], Any]):
-        self._derive = derive
-        functools.update_wrapper(self, derive)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
 
     def __get__(self, run: Staged | None, owner: type | None = None) -> Any:
         if run is None:
             return self
         run.see(self._name)
         with run.seen_by(None):
-            return self._derive(run)
+            return self._compute(run)
