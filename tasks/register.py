@@ -44,12 +44,13 @@ for.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import logging
 import os
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -58,13 +59,14 @@ import seqio
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import atomic_write, write_json
 from lisax.formats import presets
+from lisax.formats.vocabulary import PROMPT_CHARACTERS, Vocabulary, unwritten
 from lisax.weights.pretrained import is_named
 from lisax.weights.vocabulary_check import vocabulary_of
 
 from . import part_data, parts, sentence_data, table_data, tables
 from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, Files, is_word
 from .example_tasks import Options
-from .vocabularies import ByteVocabulary, Pieces, SentencePieces, encoder_of, train_vocabulary
+from .vocabularies import ByteVocabulary, Pieces, SentencePieces, encoder_of, plain_of, train_vocabulary
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +74,7 @@ log = logging.getLogger(__name__)
 # the files of each variant of task (`STEMS`), and registers these (`add`).
 DATA: Mapping[str, ModuleType] = {"sentences": sentence_data, "tables": table_data, "cells": part_data}
 TRAINED_PIECES = 8000
+CHECKED_TEXTS = 20_000  # for characters that a vocabulary cannot write
 MANIFEST = "dataset.json"
 _registered: dict[str, Registered] = {}
 
@@ -253,10 +256,11 @@ def register_dataset(dataset: ClaimDataset) -> Registered:
         raise LisaxError(f"there is already a task '{taken[0]}': register the dataset under another name")
     preset = None if dataset.preset is None else presets.get(dataset.preset)
     splits = tuple(dataset.claim_files)
+    vocabulary = None
     if dataset.vocabulary != "train":  # a wrong path is reported before the long work, not after
         vocabulary = _vocabulary(dataset)
         _check_preset(dataset, vocabulary)
-    counts = _build(dataset, data)
+    counts = _build(dataset, data, vocabulary)
     if dataset.vocabulary == "train":
         vocabulary = _vocabulary(dataset)
     on_encoder = isinstance(vocabulary, Pieces)
@@ -346,7 +350,7 @@ def _vocabulary(dataset: ClaimDataset) -> seqio.Vocabulary | None:
 # --- Example files --------------------------------------------------------------------------
 
 
-def _build(dataset: ClaimDataset, data: ModuleType) -> dict[str, dict[str, int]]:
+def _build(dataset: ClaimDataset, data: ModuleType, vocabulary: seqio.Vocabulary | None) -> dict[str, dict[str, int]]:
     """Example files of all splits; returns {variant: {split: examples}}. Done already: nothing is read again."""
     out, fingerprint = dataset.out_folder, dataset.fingerprint()
     manifest = out / MANIFEST
@@ -358,8 +362,27 @@ def _build(dataset: ClaimDataset, data: ModuleType) -> dict[str, dict[str, int]]
     counts = data.build(dataset, claims, skipped)
     for reason, number in skipped.items():
         log.warning("%s: %s: %d", dataset.name, reason, number)
+    plain = None if vocabulary is None else plain_of(vocabulary)
     if str(dataset.vocabulary) == "train":
         texts = data.texts(dataset, claims.get("train", ()))
-        train_vocabulary(texts, out / "spiece.model", TRAINED_PIECES)
+        plain = train_vocabulary(texts, out / "spiece.model", TRAINED_PIECES)
+    if plain is not None:
+        _tell_unwritten(dataset, plain, data.texts(dataset, itertools.chain.from_iterable(claims.values())))
     write_json(manifest, {"fingerprint": fingerprint, "counts": counts})
     return counts
+
+
+def _tell_unwritten(dataset: ClaimDataset, vocabulary: Vocabulary, texts: Iterable[str]) -> None:
+    """Warns of characters that the vocabulary cannot write, in the first texts and in prompts."""
+    read = list(itertools.islice(texts, CHECKED_TEXTS))
+    for where, missing in (
+        (f"of {len(read):,} texts", unwritten(vocabulary, read)),
+        ("of prompts", unwritten(vocabulary, PROMPT_CHARACTERS)),
+    ):
+        if missing:
+            shown = " ".join(sorted(missing, key=lambda character: (-missing[character], character))[:10])
+            log.warning(
+                "%s: %s cannot write %d characters %s, such as %s: a model sees no difference between them. "
+                "A vocabulary that is trained (vocabulary=\"train\") or \"bytes\" writes all",
+                dataset.name, vocabulary.path, len(missing), where, shown,
+            )  # fmt: skip

@@ -59,9 +59,10 @@ def build(
     lisax index build my_documents/ --out INDEX
     """
     from lisax.predict.building import build_index
+    from lisax.text.languages import ENGLISH
 
-    started = time.monotonic()
-    _tell_files(build_index(corpus, out, vectors=vectors, language=language or "english", strict=strict), started)
+    started, language = time.monotonic(), language or ENGLISH
+    _tell_files(build_index(corpus, out, vectors=vectors, language=language, strict=strict), started)
 
 
 def add(

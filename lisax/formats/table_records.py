@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from lisax.formats.budget import squeeze
+from lisax.text.folding import fold
 from lisax.text.quantities import Kind, Quantity, column, comparable
 from lisax.text.words import shared_words, words
 
@@ -27,6 +28,10 @@ _SUPERLATIVES = {
     HIGHEST: {"highest", "most", "largest", "biggest", "greatest", "longest", "tallest", "best", "top", "maximum"},
     LOWEST: {"lowest", "least", "fewest", "smallest", "shortest", "worst", "minimum"},
 }
+_TOTALS = frozenset(
+    "total;totals;grand total;overall total;sum;subtotal;sub-total;summe;gesamt;insgesamt;total general;totale;totaal;"
+    "soma;suma;somme;ensemble;razem;celkem;osszesen;toplam;yhteensa;итого;всего".split(";")
+)
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"\D*(?:1\d|20|21)\d\d\D*")
 
@@ -60,7 +65,8 @@ def text_of(claim: str, table: Rows) -> str:
 
 def _rows(claim: str, table: Rows) -> list[str]:
     asked = set(words(claim))
-    marks = [_marks(asked, [squeeze(row[j]) for row in table.rows]) for j in range(len(table.header))]
+    totals = frozenset(i for i, row in enumerate(table.rows) if is_total(row))
+    marks = [_marks(asked, [squeeze(row[j]) for row in table.rows], totals) for j in range(len(table.header))]
     return [
         " ; ".join(
             _said(name, cell) + marked[i]
@@ -75,12 +81,17 @@ def _said(name: str, cell: str) -> str:
     return f"{name} is {cell}" if squeeze(name) else cell
 
 
-def _marks(asked: set[str], cells: Sequence[str]) -> list[str]:
-    """Remarks on each cell of a column, added to its value."""
+def is_total(row: Sequence[str]) -> bool:
+    """Whether a row adds up the others, by its first text: `Total`, `Grand total`, `Summe`."""
+    return fold(next((cell for cell in row if cell.strip()), "")).strip(" :") in _TOTALS
+
+
+def _marks(asked: set[str], cells: Sequence[str], totals: frozenset[int]) -> list[str]:
+    """Remarks on each cell of a column, added to its value. The rows `totals` are not compared with the others."""
     counts = Counter(cells)
     named = {cell for cell, count in counts.items() if count > 1 and cell and asked.issuperset(words(cell))}
     marks = [f" , in {counts[cell]} rows" if cell in named else "" for cell in cells]
-    for i, mark in _extremes(tuple(cells)):
+    for i, mark in _extremes(tuple("" if i in totals else cell for i, cell in enumerate(cells))):
         marks[i] += f" , the {mark}"
     return marks
 

@@ -12,6 +12,8 @@ import io
 import itertools
 import os
 import re
+import string
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +29,11 @@ EXTRA_IDS = 100
 # The label words of both presets.
 REQUIRED_WORDS = ("true", "false", "weak")
 PUNCTUATION = ".,:;()"
+# Characters of prompts and numbers, which every vocabulary should have.
+PROMPT_CHARACTERS = string.ascii_letters + string.digits + PUNCTUATION
+# Words of prompts, for a vocabulary whose texts may be in another language.
+PROMPT_WORDS = ("Query", "Document", "Relevant", "query", "relevant", "sentence", "table", "row", "is")
+_HEAD = 20_000  # texts that are looked at for their script
 
 
 class Pair(NamedTuple):
@@ -54,6 +61,10 @@ class Vocabulary(Protocol):
     @property
     def padding_id(self) -> int:
         """Padding's id as published; here it is 0, and the two ids have changed places."""
+
+    @property
+    def unknown_id(self) -> int | None:
+        """The id of all that the vocabulary cannot write; None if it writes everything."""
 
     def encode(self, text: str) -> list[int]:
         """Piece ids, without special tokens. A special token spelt out in a text is text."""
@@ -119,6 +130,10 @@ class SentencePieceVocabulary:
         self.pieces, self.extra_ids = self._processor.GetPieceSize() - own, own or extra_ids
 
     padding_id = PAD_ID
+
+    @property
+    def unknown_id(self) -> int:
+        return self._processor.unk_id()
 
     @property
     def size(self) -> int:
@@ -208,13 +223,36 @@ def own_sentinels(processor: Any) -> int:
     return next(n for n in itertools.count() if processor.IdToPiece(last - n) != f"▁<extra_id_{n}>")
 
 
+def unwritten(vocabulary: Vocabulary, texts: Iterable[str]) -> Counter[str]:
+    """The characters of texts that a vocabulary cannot write, with the number of texts that have each. A model sees no
+    difference between them."""
+    known: dict[str, bool] = {}
+    found: Counter[str] = Counter()
+    for text in texts:
+        for character in set(text):
+            if character not in known:
+                known[character] = character.isspace() or vocabulary.unknown_id not in vocabulary.encode(character)
+            if not known[character]:
+                found[character] += 1
+    return found
+
+
 def train_vocabulary(
-    texts: Iterable[str], out: str | os.PathLike, size: int, required_words: Sequence[str] = REQUIRED_WORDS
+    texts: Iterable[str],
+    out: str | os.PathLike,
+    size: int,
+    required_words: Sequence[str] = REQUIRED_WORDS,
+    *,
+    writes_all: bool | None = None,
 ) -> SentencePieceVocabulary:
     """Trains a model of at most `size` pieces on `texts` and writes it to `out`.
 
     Each required word is one piece of it. The same texts in the same order give the same bytes. A corpus
     too small for `size` gives fewer pieces.
+
+    With `writes_all` the model can write every text: it has pieces for `PROMPT_WORDS`, for `PROMPT_CHARACTERS` and for
+    all bytes, which spell any other character. None: only if the texts are in another script than the prompts, whose letters and digits
+    would be unknown.
 
     Merges (BPE) rather than T5's unigram model: on a corpus of some thousand sentences, unigram splits
     frequent words that merging keeps whole, and inputs are half as long again. Punctuation is separate, so that `1972.`
@@ -222,11 +260,19 @@ def train_vocabulary(
     """
     import sentencepiece
 
-    required = " ".join(required_words)
+    stream = iter(texts)
+    head = list(itertools.islice(stream, _HEAD))
+    if writes_all is None:
+        characters = Counter(map(str.isascii, itertools.chain.from_iterable(head)))
+        writes_all = characters[False] > characters[True]
+    required = " ".join((*required_words, *PROMPT_WORDS) if writes_all else required_words)
+    all_characters = (
+        {"byte_fallback": True, "required_chars": string.ascii_letters + string.digits} if writes_all else {}
+    )
 
     def lines() -> Iterator[str]:
         count = 0
-        for text in texts:
+        for text in itertools.chain(head, stream):
             if line := " ".join(text.split()):
                 count += 1
                 yield line
@@ -250,6 +296,7 @@ def train_vocabulary(
             num_threads=1,
             max_sentence_length=1 << 16,
             minloglevel=2,
+            **all_characters,
         )
     except (RuntimeError, OSError) as error:
         raise LisaxError(f"no vocabulary of {size} pieces could be trained on these texts: {error}") from None

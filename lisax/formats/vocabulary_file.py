@@ -19,7 +19,7 @@ from lisax.formats.vocabulary import EXTRA_IDS, Pair, SentencePieceVocabulary, V
 from lisax.records import check_text
 
 # Of the BERT family, RoBERTa's and T5's files.
-PADDING = ("[PAD]", "<pad>")
+PADDING, UNKNOWN = ("[PAD]", "<pad>"), ("[UNK]", "<unk>")
 MOST_BYTES = 64 << 20  # twice the largest that is published
 MOST_GROWTH = 64  # characters that normalizing may make of one; SentencePiece's escape of a blank makes one
 NO_TEXT = "this tokenizer cannot split a text, as published tokenizers can"
@@ -78,6 +78,8 @@ class TokenizerVocabulary:
         if found is None:
             raise DataError(f"it has no token for padding, {' or '.join(PADDING)}", path=self.path)
         self.padding_id: int = found
+        unknown = next((i for i in map(self._tokenizer.token_to_id, UNKNOWN) if i is not None), None)
+        self.unknown_id: int | None = None if unknown is None else self.published([unknown])[0]
         self.extra_ids = 0
 
     @contextlib.contextmanager

@@ -24,7 +24,6 @@ from lisax.files.reading import read_json_lines
 from lisax.files.writing import write_json
 from lisax.records import Document, Graph, Sentence, Table
 from lisax.retrieval import documents, mixed, table_store, table_text, tables
-from lisax.retrieval.bm25_builder import language_of
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import DenseIndex, source_of_vectors
 from lisax.retrieval.folder import VERSION, open_component, read_components
@@ -70,13 +69,15 @@ def build_index(
     out: str | os.PathLike | None = None,
     kind: str | None = None,
     vectors: str | os.PathLike | None = None,
-    language: str = ENGLISH,
     *,
+    language: str = ENGLISH,
     strict: bool = False,
 ) -> Built:
     """See `Index.build`. Raises LisaxError where the corpus is empty, or has nothing that the kind indexes."""
     if kind is not None and kind not in KINDS:
         raise LisaxError(f"expected an index kind of {', '.join(KINDS)}; found '{kind}'")
+    if language != AUTO:
+        check_language(language)
     if vectors is not None and kind == "cells":
         raise LisaxError("an index of cells has no vectors: leave them out, or choose another kind")
     corpus, added = open_corpus(source), () if vectors is None else (os.fspath(vectors),)
@@ -107,13 +108,11 @@ def _has_vectors(folder: Path) -> bool:
 def _built(corpus: Corpus, asked: str | None, out: str | os.PathLike | None, language: str, *vectors: str) -> Built:
     """The index of a corpus, without vectors if it is new. In the cache, indexes with other `vectors` are separate, and
     those whose kind was not given: of an unchanged corpus nothing is read, not even to choose the kind."""
-    if language != AUTO:
-        check_language(language)
     if out is not None:
         kind = asked or corpus.default_kind
         _build(corpus, kind, Path(out), language, *vectors)
         return Built(Path(out), kind, False)
-    folder = _cached(corpus, asked or "any", language, *vectors)
+    folder = _cached(corpus, asked or "any", *(() if language == ENGLISH else (f"language {language}",)), *vectors)
     if _is_whole(folder):
         return Built(folder, asked or _kind_of(folder), True)
     kind = asked or corpus.default_kind
@@ -145,7 +144,7 @@ def change_files(
     for given in map(Path, add):
         if not given.exists():
             raise DataError("no such file or folder", path=given)
-        held |= {os.path.abspath(path): name for path, name in FileFolder(given).files_below()}
+        held |= {os.path.abspath(path): name for path, name in FileFolder(given).files_below}
     for given in remove:
         gone = {path for path, name in held.items() if name == given or path == os.path.abspath(given)}
         if not gone:
@@ -153,9 +152,8 @@ def change_files(
         held = {path: name for path, name in held.items() if path not in gone}
     there = [(Path(path), name) for path, name in sorted(held.items(), key=lambda one: one[1]) if Path(path).is_file()]
     data = FileFolder(index, files=there, strict=strict)
-    encoder, components = source_of_vectors(index), read_components(index)
-    language = language_of(next(components[name]["settings"] for name in ("bm25", "table_text") if name in components))
-    built = _built(_of_data(data, index), None, index, language, *([encoder] if encoder else []))
+    encoder = source_of_vectors(index)
+    built = _built(_of_data(data, index), None, index, _language_of(index), *([encoder] if encoder else []))
     if encoder:
         from lisax.predict.retriever import add_vectors, open_encoder
 
@@ -163,10 +161,9 @@ def change_files(
     return built
 
 
-def _cached(corpus: Corpus, kind: str, language: str, *vectors: str) -> Path:
+def _cached(corpus: Corpus, kind: str, *vectors: str) -> Path:
     """The folder in the cache of the index of a corpus."""
-    others = [] if language == ENGLISH else [{"language": language}]
-    settings = json.dumps([__version__, VERSION, kind, *vectors, *others])
+    settings = json.dumps([__version__, VERSION, kind, *vectors])
     digest = hashlib.sha256(f"{settings}{corpus.digest()}".encode()).hexdigest()
     return cache_folder() / "indexes" / f"{kind}-{digest[:20]}"
 
@@ -175,6 +172,11 @@ def account_of(index: str | os.PathLike) -> Account | None:
     """The files that an index was built from; None for an index of other corpora."""
     path = Path(index) / FILES
     return Account.of(json.loads(path.read_bytes())) if path.is_file() else None
+
+
+def _language_of(index: Path) -> str:
+    settings = (manifest["settings"] for manifest in read_components(index).values())
+    return next((one["language"] for one in settings if "language" in one), ENGLISH)
 
 
 def _kind_of(folder: Path) -> str:
@@ -192,24 +194,23 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -> None:
-    language = detect(_texts(corpus)) if language == AUTO else language
     what = {"documents": "page", "cells": "table", "tables": "table"}.get(kind, "page, table or graph")
     every = [corpus.documents, corpus.tables, corpus.graphs]
     streams = {"documents": [corpus.documents], "mixed": every, "whole": every}
     if not any(_any(read()) for read in streams.get(kind, [corpus.tables])):
         raise LisaxError(f"there is nothing to index: {corpus.name} has no {what}")
+    language = detect(_texts(corpus)) if language == AUTO else language
+    beside = {"language": language} | (table_text.BESIDE_VECTORS if vectors else {})
     if kind == "documents":
         documents.build_index(corpus.documents(), out, language=language)
     elif kind == "cells":
         tables.build_index(corpus.tables(), out, tables.Strategy.ENTITY_CHAR_23)
     elif kind == "tables":
-        settings = table_text.BESIDE_VECTORS if vectors else {}
-        table_text.build_index(corpus.tables(), out, language=language, **settings)
+        table_text.build_index(corpus.tables(), out, **beside)
     else:
         mixed.build_index(passages_of(corpus), out, language=language)
         if kind == "whole":  # whole tables as well, for questions and for a corpus of only tables
-            settings = table_text.BESIDE_VECTORS if vectors else {}
-            table_text.build_index(corpus.tables(), out, language=language, **settings)
+            table_text.build_index(corpus.tables(), out, **beside)
             tables.build_index(corpus.tables(), out, tables.Strategy.ENTITY_CHAR_23)
     if corpus.files is not None:
         account = corpus.files.account()

@@ -130,7 +130,7 @@ class Index(Protocol):
         that the kind indexes."""
         from lisax.predict.building import build_index
 
-        return open_index(build_index(source, out, kind, vectors, language, strict=strict).folder)
+        return open_index(build_index(source, out, kind, vectors, language=language, strict=strict).folder)
 
 
 def open_index(folder: str | os.PathLike) -> Index:

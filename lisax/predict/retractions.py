@@ -8,7 +8,7 @@ _DONE = (
     r"(?:revoked|repealed|rescinded|annulled|abolished|withdrawn|cancell?ed|superseded|overturned|retracted|reversed"
     r"|discontinued|scrapped)\b"
 )
-_NO_LONGER = re.compile(r"\s*\b(?:no longer|not any ?more)\b", re.IGNORECASE)
+_NO_LONGER = re.compile(r"(?:(?<=\s)|\b)(?:no longer|not any ?more)\b\s?", re.IGNORECASE)
 _PASSIVE = re.compile(
     rf",?\s(?:(?:has|have|had)\s(?:since\s)?been|is|are|was|were)\s(?:since\s|now\s)?{_DONE}", re.IGNORECASE
 )

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.errors import DataError, LisaxError
-from lisax.files.reading import parse_json_object, read_file, read_lines
+from lisax.files.reading import parse_json_object, read_lines
 from lisax.files.writing import atomic_write
 from lisax.records import Hit, check_id
 
@@ -87,7 +87,7 @@ def by_score(hits: Iterable[Hit]) -> list[Hit]:
 def _read_scores(path: str | os.PathLike) -> dict[str, list[Hit]]:
     """The run of a JSON object `{query: {id: score}}`, as BEIR's retrieval returns it."""
     run = {}
-    for query, scores in parse_json_object(read_file(path).decode("utf-8"), path=path).items():
+    for query, scores in parse_json_object("\n".join(text for _, text in read_lines(path)), path=path).items():
         if not isinstance(scores, dict):
             raise DataError(f"expected an object of ids with scores, found {scores!r:.80}", path=path, field=query)
         hits = []

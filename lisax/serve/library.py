@@ -169,7 +169,7 @@ class Library:
         return corpus
 
     def put(self, name: str, found: Upload, replaces: ServedCorpus | None = None) -> ServedCorpus:
-        """Adds a corpus of a folder's pages and tables, or replaces its index; nobody can remove it on the page. The old
+        """Adds a corpus of a folder's pages and tables, or replaces its index; the page cannot remove it. The old
         index's files are deleted, which open readers of it do not notice."""
         folder = self.folder.with_name(FOLDERS)
         private_folder(folder)

@@ -225,7 +225,7 @@ class SkippedFile(Model):
 
 
 class Files(Model):
-    """The number of files, of those that were read, and the others."""
+    """The numbers of files and of read files, and the unread files."""
 
     files: int
     read: int

@@ -18,7 +18,7 @@ vs cf zob viz e.g i.e n.b p.s z.b d.h u.a o.ä o.a d.w.z t.ex f.eks bl.a d.v.s p
 NUMBERED = frozenset(
     """
 no nos nr nrs núm num nº p pp pg pág págs pag blz vol vols fig figs abb tab tabl art arts sec secs sect ch chap cap
-op eq eqs rte ver ca c approx aprox env circa est pop kl kb janv févr avr juil sept déc gegr
+op eq eqs rte ver ca c approx aprox env circa est pop max min tel ext ste kap febbr kl kb janv févr avr juil sept déc gegr
  č lb lbs oz yd abs par para arr prop amend ord reg doc rm apt bk pt pts ex exs
 ст стр рис гл табл разд п пп ок αρ
 """.split()
@@ -28,8 +28,8 @@ op eq eqs rte ver ca c approx aprox env circa est pop kl kb janv févr avr juil 
 INNER = frozenset(
     """
 gen maj brig adm hon sen gov rep pres st mt ft jr sr snr jnr esq inc ltd co corp bros mfg llc plc cie dept assn assoc univ inst ave av blvd bd rd hwy pkwy
-sq bldg calif conn okla tenn ariz com chr emer med bzw geb gest verh mio mrd tsd mln mld tys evtl ggf hrsg red übers
-ee uu ul im ks św sv tzw tzv tj np hab inż dł wg pow woj např resp esim ts örn cad sok mah tp
+sq bldg calif conn okla tenn ariz com chr emer med incl excl bzw geb gest verh mio mrd tsd mln mld tys evtl ggf hrsg übers
+ee uu ul im ks św sv tzw tzv tj np hab inż dł wg woj např resp esim ts örn cad sok mah tp
 им ул пл пер бул просп обл тыс млн млрд св нем англ лат фр
 """.split()
 )
@@ -57,6 +57,9 @@ seiner ihr ihre ihren ihrem ihrer unser unsere unseren jeder jede jedes jeden ei
 )
 
 ALL = LEADING | NUMBERED | INNER
+
+# Also in capitals, where other words are acronyms, such as `MW` and `CAD`.
+SHOUTED = frozenset("mr mrs ms dr st mt jr sr prof inc ltd co corp bros no nos vs ee uu tp".split())
 
 # They begin a sentence even after an initial or a grade, `vitamin C. They`.
 OPENING = frozenset(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.formats.table_records import MOST, records, text_of
+from lisax.formats.table_records import MOST, is_total, records, text_of
 from lisax.formats.tables import TableView
 
 
@@ -83,3 +83,11 @@ def test_each_row_has_its_record_with_its_cells(rows, claim):
         assert len(found) == min(len(rows), MOST)
         for one in found:
             assert any(all(part in one for part in parts) for parts in said)
+
+
+def test_a_row_of_totals_is_not_compared_with_the_others():
+    seats = table("party|seats", "Greens|3", "Reds|5", "Blues|4", "Total|12")
+    assert records("Who won the most seats?", seats)[0] == "party is Reds ; seats is 5 , the highest"
+    assert "party is Total ; seats is 12" in records("seats", seats)
+    assert all(map(is_total, [("Grand Total", "1"), ("", "Insgesamt:", "2"), ("итого",)]))
+    assert not any(map(is_total, [("Total Recall", "1990"), ("", ""), ()]))

@@ -7,7 +7,7 @@ import pytest
 from lisax.errors import DataError, LisaxError
 from lisax.formats import label_words
 from lisax.formats.presets import PAPER, RELEASED
-from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary, unwritten
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
 TEXTS = [f"The harbour of town {n} was opened in {1900 + n} by Anna number {n * 7} ." for n in range(300)]
@@ -135,3 +135,12 @@ def test_pieces_are_found_as_they_are_spelled(vocabulary):
     assert vocabulary.id_of("<extra_id_10>") == vocabulary.sentinel_id(10)
     with pytest.raises(LisaxError, match="'▁nothing' is not a piece"):
         vocabulary.id_of("▁nothing")
+
+
+def test_texts_of_another_script_give_a_vocabulary_that_writes_everything(tmp_path):
+    texts = ["Тарн — старый город на реке Орм.", "В нём живут люди, и мост стоит."] * 50
+    russian = train_vocabulary(texts, tmp_path / "russian.model", 1000)
+    english = train_vocabulary(["Tarn is an old town on the river Orm."] * 50, tmp_path / "english.model", 100)
+    shown = "Query: 1851 Тарн 塔恩"
+    assert russian.decode(russian.encode(shown)) == shown and not unwritten(russian, [shown])
+    assert unwritten(english, [shown, "ж", "жж"]) == dict.fromkeys("Q158Тарн塔恩y", 1) | {"ж": 2}

@@ -7,7 +7,7 @@ import pytest
 from lisax import DataError, Document, Graph, Index, LisaxError, Sentence, Table, example_pages
 from lisax.files.writing import write_json_lines
 from lisax.predict import building
-from lisax.predict.building import build_index
+from lisax.predict.building import build_index, change_files
 from lisax.retrieval.documents import DocumentIndex
 
 TABLE = {"id": "t", "title": "Towns", "header": ["town", "people"], "rows": [["Tarn", "18"]]}
@@ -179,12 +179,11 @@ def test_an_index_keeps_its_language(tmp_path):
     pages = write_pages(
         tmp_path / "pages", "Die Stadt hat drei Mühlen und ist nicht groß. Das ist die Brücke von Tarn."
     )
-    german, english = build_index(pages, language="german"), build_index(pages)
-    assert german.folder != english.folder
-    detected = DocumentIndex.open(build_index(pages, language="auto").folder)
-    assert detected.bm25.settings["language"] == "german"
+    german, english, found = (build_index(pages, language=name) for name in ("german", "english", "auto"))
+    assert german.folder != english.folder == build_index(pages).folder
     assert Index.open(german.folder).search("eine Mühle")[0].text.startswith("Die Stadt")
-    assert DocumentIndex.open(german.folder).bm25.settings["language"] == "german"
+    for built in (german, found):
+        assert DocumentIndex.open(built.folder).bm25.settings["language"] == "german"
     assert "language" not in DocumentIndex.open(english.folder).bm25.settings
     with pytest.raises(LisaxError, match="expected a language of"):
         build_index(pages, language="klingon")
@@ -205,3 +204,12 @@ def test_claims_of_every_script_find_their_page(tmp_path, page, claim):
     (tmp_path / "pages" / "Orm.txt").write_text("Orm is a river.")
     found = Index.build(tmp_path / "pages").search(claim)
     assert found and found[0].text in page
+
+
+def test_files_are_added_to_an_index_in_its_language(tmp_path):
+    write_pages(tmp_path / "pages", "Die Stadt hat drei Mühlen.")
+    build_index(tmp_path / "pages", tmp_path / "index", language="german")
+    (tmp_path / "Orm.txt").write_text("Der Orm hat viele Brücken.")
+    change_files(tmp_path / "index", add=[tmp_path / "Orm.txt"])
+    assert DocumentIndex.open(tmp_path / "index").bm25.settings["language"] == "german"
+    assert Index.open(tmp_path / "index").search("eine Brücke")[0].text == "Der Orm hat viele Brücken."

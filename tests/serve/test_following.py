@@ -45,7 +45,7 @@ def test_files_are_followed(served):
 
 
 def test_what_was_not_read_is_in_the_api_and_on_the_page(served):
-    folder, page, followed = served
+    _, page, followed = served
     (described,) = (one for one in page.service.indexes()["indexes"] if one["id"] == followed.corpus.id)
     assert described["files"] == {
         "files": 2,

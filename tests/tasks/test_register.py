@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 import os
 import re
 import shlex
@@ -19,7 +20,7 @@ import lisax
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import write_json_lines
 from lisax.formats.examples import read_examples
-from lisax.formats.vocabulary import train_vocabulary
+from lisax.formats.vocabulary import UNK_ID, SentencePieceVocabulary, train_vocabulary
 from lisax.records import Hit
 from lisax.retrieval import runs
 from lisax.tasks import sentence_data
@@ -380,3 +381,50 @@ def test_a_gin_file_whose_description_is_gone_says_so(folder, tmp_path):
             [tmp_path / "mine.gin"],
             bindings_of({"MODEL_DIR": "out", "INITIAL_CHECKPOINT_PATH": None, "TRAIN_STEPS": 1}),
         )
+
+
+RUSSIAN = [
+    {
+        "id": f"P_{i}",
+        "title": f"Город {i}",
+        "sentences": [f"В городе {i} живёт {n}{i}5 человек ." for n in range(3)] + ["Он стоит на реке ."] * 40,
+    }
+    for i in range(12)
+]
+
+
+@pytest.fixture
+def russian(tmp_path):
+    folder = tmp_path / "russian"
+    folder.mkdir()
+    claims = [
+        {"id": i, "claim": f"В городе {i} — {i}15 жителей?", "label": label, "evidence": [[f"P_{i}_1"]]}
+        for i, label in enumerate(["SUPPORTS", "REFUTES"] * 6)
+    ]
+    write_json_lines(folder / "pages.jsonl", RUSSIAN)
+    write_json_lines(folder / "claims.train.jsonl", claims[:9])
+    write_json_lines(folder / "claims.dev.jsonl", claims[9:])
+    return folder
+
+
+def test_a_vocabulary_trained_on_another_script_writes_prompts_and_every_claim(russian, caplog):
+    mine = register("mine", folder=russian, vocabulary="train")
+    vocabulary = SentencePieceVocabulary(russian / "mine_tasks" / "spiece.model")
+    for task in mine.tasks.values():
+        for split in ("train", "dev"):
+            for row in read(task, split):
+                text = row["inputs_pretokenized"].decode()
+                ids = vocabulary.encode(text)
+                assert UNK_ID not in ids and vocabulary.decode(ids) == " ".join(text.split())
+    for text in ("Query: Document: Relevant:", "sentence1: sentence2:", "塔恩 😀 {~}", "Ж 1851"):
+        assert vocabulary.decode(vocabulary.encode(text)) == text
+    assert len(vocabulary.encode("Query: Document: Relevant:")) == 6
+    assert not caplog.records
+
+
+def test_a_vocabulary_that_cannot_write_the_claims_is_told_of(russian, tmp_path, caplog):
+    train_vocabulary(["claim query town true false weak 1 2"] * 20, tmp_path / "english.model", 90)
+    with caplog.at_level(logging.WARNING):
+        register("mine", folder=russian, vocabulary=tmp_path / "english.model")
+    texts, prompts = [record.getMessage() for record in caplog.records if "cannot write" in record.getMessage()]
+    assert "characters of 24 texts, such as" in texts and "о" in texts and "characters of prompts" in prompts
