@@ -21,7 +21,7 @@ def ask(
             "A reader of passages, or a model of table rows and columns: a MODEL_DIR, one of its checkpoints, or a "
             "bundle.",
             "DIR",
-            default="the ones that come with LisaX: sentences of text and cells of tables, the likeliest first",
+            default="the shipped models: sentences of text and cells of tables, the likeliest first",
         ),
     ] = None,
     corpus: Documents = None,
@@ -44,7 +44,7 @@ def ask(
         Probability | None,
         Option(
             "Return `no answer here`, with its probability, if the likeliest answer has a lower probability.",
-            default="as fitted for the models that come with LisaX or by `lisax run cltr`; none for a reader",
+            default="as fitted for the shipped models or by `lisax run cltr`; none for a reader",
         ),
     ] = None,
     json: Annotated[bool, Option("Print each answer as JSON.")] = False,

@@ -25,7 +25,7 @@ _ASKED: tuple[tuple[Asked, re.Pattern[str]], ...] = tuple(
             "how (?:many|much|long|tall|high|far|old|deep|wide|large|big|heavy|fast|hot|cold|often)"
             "|wie (?:viele?|hoch|lang|weit|alt|tief|breit|groß|schwer)|combien|what (?:percentage|share|temperature)",
         ),
-        ("time", "when|(?:what|which) (?:year|date|day|month|time)|what time|wann|quand|cuándo"),
+        ("time", "when|wh(?:at|ich) (?:year|date|day|month|time)|wann|quand|cuándo"),
         ("name", "who|whom|whose|wer|wen|wem|qui|quién"),
     )
 )
@@ -53,7 +53,7 @@ def marks(question: str, sentence: str) -> list[Span]:
 
 def cell_marks(question: str, row: str) -> list[Span]:
     """The cells of a row, `town, mayor | Tarn, Olin Marsh`, in a column whose name is in the question, if the question
-    does not have the cell itself; empty for a row whose cells cannot be told apart."""
+    does not have the cell itself; empty for a row with commas within its cells."""
     header, between, values = row.partition(" | ")
     names, cells, known = header.split(", "), values.split(", "), _stems(question)
     found, start = [], len(header) + len(between)

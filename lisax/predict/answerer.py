@@ -256,7 +256,7 @@ class JoinedAnswerer(Answerer):
         for found in zip(*(one.ask_many(questions, answers) for one in self.answerers), strict=True):
             every = [answer for of_one in found for answer in of_one]
             given = sorted(_agreed([one for one in every if not one.abstained]), key=lambda one: -one.probability)
-            # Without an answer, the one that is least sure that there is none.
+            # Without any answer: the least probable `no answer here`.
             yield given[:answers] or sorted(every, key=lambda one: one.probability)[:1]
 
     def ask(self, question: str, answers: int = 5) -> list[Answer]:

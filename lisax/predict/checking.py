@@ -191,8 +191,8 @@ def ask(
     answers: int = 5,
     min_confidence: float | None = None,
 ) -> list[Answer]:
-    """Answers one question, and logs what was searched. A corpus is indexed in the kind that the model reads; the shipped
-    ones (None) read its text and its tables, and search both by vectors too."""
+    """Answers one question, and logs the numbers of pages and tables searched. A corpus is indexed in the kind that the model reads; the shipped
+    models (None) read its text and its tables, and search both by vectors too."""
     from lisax.predict.answerer import Answerer
 
     question = " ".join(question.split())

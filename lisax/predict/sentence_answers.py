@@ -1,7 +1,7 @@
 """Answers questions by sentences: a search finds them, a ranker orders them, and a fitted probability decides whether
 the best one answers at all.
 
-The probability is a logistic regression's of the ranker's score and of what the words show (`features`), fitted on
+The probability is a logistic regression's of the ranker's score and of the words (`features`), fitted on
 held-out questions, each asked twice: of all pages, and without the pages of the sentences that answer it.
 """
 

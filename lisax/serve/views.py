@@ -226,7 +226,7 @@ class SentenceShown:
 
 
 def answer_sentences(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine) -> list[SentenceShown]:
-    """The sentences of a question's answer; those that have changed in the corpus are left out."""
+    """The sentences of a question's answer; without sentences that have changed in the corpus."""
     matching, shown = Matching(answer.text), []
     for row in answer.result.get("sentences", ()):
         view = None
