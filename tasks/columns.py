@@ -50,6 +50,25 @@ class LineSource(seqio.FunctionDataSource):
             return dataset.map(lambda line: {"line": line})
 
         super().__init__(lines, splits=splits)
+        self._task, self._file_of = task, file_of
+
+    def num_input_examples(self, split: str = "train") -> int:
+        """The number of lines, for the rates of mixtures (`seqio.mixing_rate_num_examples`)."""
+        with locations.existing(self._file_of(split), self._task).open("rb") as file:
+            return sum(bool(line.strip()) for line in file)
+
+
+class Failures:
+    """The errors of a task's lines. Raised in a Python function, an error makes TensorFlow log hundreds of lines, so a
+    reader that looks at `kept` (`training.data`) sets it to a list."""
+
+    def __init__(self):
+        self.kept: list[LisaxError] | None = None
+
+    def keep(self, error: LisaxError) -> None:
+        if self.kept is None:
+            raise error
+        self.kept.append(error)
 
 
 def add_lines(
@@ -67,14 +86,18 @@ def add_lines(
 
     `before` are preprocessors that turn the file's lines into records if it does not hold records; `seen`
     turns an example into the input of the `metrics`."""
-    return seqio.TaskRegistry.add(
+    failures = Failures()
+    encoded = functools.partial(columns, encode=encode, failures=failures)
+    task = seqio.TaskRegistry.add(
         name,
         source=LineSource(name, file_of, splits),
-        preprocessors=[*before, seqio.CacheDatasetPlaceholder(), functools.partial(columns, encode=encode)],
+        preprocessors=[*before, seqio.CacheDatasetPlaceholder(), encoded],
         output_features=output_features,
         postprocess_fn=seen,
         metric_fns=metrics,
     )
+    task.failures = failures
+    return task
 
 
 def columns(
@@ -83,13 +106,21 @@ def columns(
     sequence_length: Mapping[str, int] | None,
     *,
     encode: Encode,
+    failures: Failures,
 ) -> tf.data.Dataset:
-    """{"line": JSON record} -> the columns of each line by `encode`, in order; lines without columns are left out."""
+    """{"line": JSON record} -> the columns of each line by `encode`, in order; lines without columns are left out.
+
+    An error of `encode` is raised, or kept in `failures`; a kept one ends the dataset."""
     one, spec = encode(output_features["inputs"].vocabulary, dict(sequence_length or {}))
 
     def many(lines: np.ndarray) -> list[np.ndarray]:
-        rows = [row for row in map(one, lines) if row is not None]
-        made: list[np.ndarray] = []
+        rows: list[Row] = []
+        try:
+            rows += [row for row in map(one, lines) if row is not None]
+            made = [np.array(True)]
+        except LisaxError as error:
+            failures.keep(error)
+            made = [np.array(False)]
         for name, column in spec.items():
             values = [row[name] for row in rows]
             if column is TOKENS:
@@ -102,18 +133,20 @@ def columns(
 
     kinds = [kind for one in spec.values() for kind in ((tf.int32, tf.int64) if one is TOKENS else (one.dtype,))]
 
-    def call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        found = iter(tf.numpy_function(many, [batch["line"]], kinds))
-        made = {}
+    def call(batch: Mapping[str, tf.Tensor]) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+        succeeded, *values = tf.numpy_function(many, [batch["line"]], [tf.bool, *kinds])
+        succeeded.set_shape([])
+        found, made = iter(values), {}
         for name, column in spec.items():
             made[name] = values = next(found)
             if column is TOKENS:
                 made[name] = ragged(values, next(found))
             else:
                 values.set_shape([None, *column.shape])
-        return made
+        return succeeded, made
 
-    return dataset.batch(CALL_SIZE).map(call, num_parallel_calls=2).unbatch()
+    called = dataset.batch(CALL_SIZE).map(call, num_parallel_calls=2)
+    return called.take_while(lambda succeeded, _: succeeded).map(lambda _, made: made).unbatch()
 
 
 def kept_by_line(encode: Callable[[bytes], Row]) -> Callable[[bytes], Row]:

@@ -59,7 +59,7 @@ import seqio
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import atomic_write, write_json
 from lisax.formats import presets
-from lisax.formats.vocabulary import PROMPT_CHARACTERS, PROMPT_WORDS, REQUIRED_WORDS, Vocabulary, unwritten
+from lisax.formats.vocabulary import PROMPT_CHARACTERS, Vocabulary, unwritten
 from lisax.weights.pretrained import is_named
 from lisax.weights.vocabulary_check import vocabulary_of
 
@@ -362,12 +362,12 @@ def _build(dataset: ClaimDataset, data: ModuleType, vocabulary: seqio.Vocabulary
     counts = data.build(dataset, claims, skipped)
     for reason, number in skipped.items():
         log.warning("%s: %s: %d", dataset.name, reason, number)
-    if vocabulary is not None and (plain := plain_of(vocabulary)) is not None:
-        _tell_unwritten(dataset, plain, data.texts(dataset, itertools.chain.from_iterable(claims.values())))
+    plain = None if vocabulary is None else plain_of(vocabulary)
     if str(dataset.vocabulary) == "train":
         texts = data.texts(dataset, claims.get("train", ()))
-        words = (*REQUIRED_WORDS, *PROMPT_WORDS)
-        train_vocabulary(texts, out / "spiece.model", TRAINED_PIECES, words, writes_all=True)
+        plain = train_vocabulary(texts, out / "spiece.model", TRAINED_PIECES)
+    if plain is not None:
+        _tell_unwritten(dataset, plain, data.texts(dataset, itertools.chain.from_iterable(claims.values())))
     write_json(manifest, {"fingerprint": fingerprint, "counts": counts})
     return counts
 

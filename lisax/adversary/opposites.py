@@ -9,72 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
+from pathlib import Path
 
 from lisax.adversary.lexicon import Substitute, WordRelation
 from lisax.text.words import words
 
-NUMBERS = tuple("two three four five six seven eight nine ten eleven twelve".split())
-_ORDINALS = frozenset("first second third fourth fifth sixth seventh eighth ninth tenth last".split())
-# Words of a line exclude one another.
-GROUPS = (
-    NUMBERS,
-    *(
-        tuple(line.split())
-        for line in """first second third fourth fifth sixth seventh eighth ninth tenth
-first last
-north south east west northeast northwest southeast southwest
-northern southern eastern western northeastern northwestern southeastern southwestern
-days weeks months years decades centuries
-thousand million billion
-winter spring summer autumn
-male female
-man woman
-men women
-boy girl
-boys girls
-husband wife
-brother sister
-father mother
-son daughter
-king queen
-prince princess
-dead alive
-before after
-early late
-largest smallest
-biggest smallest
-highest lowest
-longest shortest
-oldest youngest
-best worst
-large small
-larger smaller
-older younger
-high low
-hundreds thousands millions billions
-football soccer basketball baseball tennis
-rich poor
-won lost
-wins loses
-bought sold
-opened closed
-succeeded failed
-increased decreased
-success failure
-convicted acquitted
-often rarely
-often never
-usually rarely
-frequently rarely
-many few
-several few
-all none
-always never
-public private
-urban rural
-land sea""".splitlines()
-    ),
+# Words of a line exclude one another; the first line is of the numbers.
+GROUPS = tuple(
+    tuple(line.split()) for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
 )
+NUMBERS = GROUPS[0]
+_ORDINALS = frozenset("first second third fourth fifth sixth seventh eighth ninth tenth last".split())
 _DETERMINER = re.compile(r"(?:\b(?:the|his|her|its|their)|'s?) $")
 _AT_LEAST = re.compile(r"\b(?:least|most|than|over|under|about|around|nearly|almost|up to|only|of) $")
 

@@ -46,8 +46,8 @@ LabelWords = Annotated[
 Documents = Annotated[
     Local | None,
     Option(
-        "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one "
-        "such file. Its index is cached in $LISAX_CACHE (default: $XDG_CACHE_HOME/lisax).",
+        "A folder of documents of any type (text, Markdown, HTML, PDF, Word, Excel and others), one such file, or a folder "
+        "in any layout that `lisax data check` reads. Its index is cached in $LISAX_CACHE (default: $XDG_CACHE_HOME/lisax).",
         "DIR",
     ),
 ]
@@ -134,6 +134,7 @@ def check(
         Count | None, Option("How many sentences or tables the model reads.", default="as in training")
     ] = None,
     skip_bad: SkipBad = False,
+    strict: Annotated[bool, Option("With --corpus: fail if a file cannot be read; by default it is left out.")] = False,
     json: Annotated[bool, Option("Print the verdict on a single claim as JSON.")] = False,
 ) -> None:
     """Check a claim, or many, against a corpus or an index.
@@ -158,6 +159,8 @@ def check(
         raise click.UsageError("--out is for --claims FILE: other verdicts go to standard output")
     if calibrate and out is None:
         raise click.UsageError("--calibrate is for --claims FILE and --out FILE")
+    if strict and corpus is None:
+        raise click.UsageError("--strict is for --corpus DIR")
     if calibrate and model is None:
         raise click.UsageError("--calibrate changes a model: name yours with --model DIR")
     from lisax.predict.checking import Settings, check_file, check_one, check_stream
@@ -185,6 +188,7 @@ def check(
         ranker_prompt,
         words_of(ranker_words),
         skip_bad=skip_bad,
+        strict=strict,
     )
     if claim is not None:
         verdict = check_one(settings, claim)

@@ -38,11 +38,15 @@ def fever(
 
 def ranking(
     *,
-    run: Annotated[Local, Option("A TREC run (six columns).", "RUN")],
-    qrels: Annotated[Local | None, Option("TREC judgements (four columns).", "FILE")] = None,
+    run: Annotated[Local, Option("A TREC run (six columns), or a JSON object of scores, as BEIR has them.", "RUN")],
+    qrels: Annotated[Local | None, Option("TREC judgements (four columns), or BEIR's (three).", "FILE")] = None,
     gold: Annotated[
         Local | None,
-        Option("Claims with evidence: recall then requires a complete evidence set, as in LisT5.", "FILE"),
+        Option(
+            "Claims with evidence: recall then requires a complete evidence set, as in LisT5. A run of pages is scored "
+            "by the pages of the evidence.",
+            "FILE",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -16,6 +16,10 @@ Indexes = Annotated[
         "INDEX",
     ),
 ]
+Folders = Annotated[
+    tuple[Local, ...],
+    Option("A folder of documents of any type: indexed at the start, and again when its files change.", "DIR"),
+]
 State = Annotated[Local, Option("Folder for feedback, uploaded tables and models trained from the page.", "DIR")]
 STATE = Path("lisax-page")
 
@@ -33,6 +37,7 @@ def serve(
         ),
     ] = (),
     index: Indexes = (),
+    corpus: Folders = (),
     state: State = STATE,
     host: Annotated[
         str,
@@ -85,12 +90,25 @@ def serve(
     The API: POST /v1/check, /v1/ask, /v1/rank and /v1/verify; GET /v1/indexes, /healthz, /readyz, /metrics and
     /openapi.json, which describes the calls.
 
-    lisax serve --index INDEX
+    lisax serve --corpus my_documents/
     lisax serve --index INDEX --mcp
     """
     from lisax.serve.start import ServeSettings, serve, serve_assistant
 
     settings = ServeSettings(
-        model, index, state, host, port, name, pool, keep, aggregate, temporal, min_confidence, rate_limit, log_json
+        model,
+        index,
+        state,
+        corpus,
+        host,
+        port,
+        name,
+        pool,
+        keep,
+        aggregate,
+        temporal,
+        min_confidence,
+        rate_limit,
+        log_json,
     )
     (serve_assistant if mcp else serve)(settings)

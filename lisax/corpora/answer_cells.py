@@ -1,8 +1,8 @@
 """Finds the cells of a table that contain an answer known only as text: labels for rows and columns by distant
 supervision.
 
-Answers and cells are compared by value: numbers (`12,467`, `12467`, `$12,467.00`), dates by day, month and year (`1 May
-1921`, `1921-05-01`), everything else by its words, ignoring case, accents and punctuation. Footnote marks (`39†`,
+Answers and cells are compared by value: numbers (`12,467`, `12467`, `$12,467.00`), measures (`2 km`, `2,000 m`), dates by
+day, month and year (`1 May 1921`, `1921-05-01`), everything else by its words, ignoring case, accents and punctuation. Footnote marks (`39†`,
 `Varn[2]`) are ignored. If no cell is equal, cells are compared without closing brackets (`Indonesia (INA)`), and then
 by whether the answer makes up most of the cell (`CLOSENESS`).
 """
@@ -13,13 +13,15 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
+from fractions import Fraction
 
 from lisax.records import Table, cell_id
 from lisax.text.dates import whole_date
+from lisax.text.quantities import Kind, Quantity, whole
 
 Place = tuple[int, int]  # row, column
-Value = tuple  # a text's value: ("number", Decimal), ("date", year, month, day) or ("text", words)
+# A text's value: ("number", Fraction), ("measure", Fraction, unit), ("date", year, month, day) or ("text", words).
+Value = tuple
 
 # The least share of a cell's characters that the answer within it must have.
 CLOSENESS = 0.75
@@ -32,11 +34,7 @@ COUNT = "questions for a number that may be one of rows (their evidence is the t
 _ASKS_NUMBER = re.compile(r"\b(how many|how much|numbers? of|total|amount|difference|average)\b", re.IGNORECASE)
 _MARKS = re.compile(r"(\[[^\[\]]{1,12}\]|[*†‡§¶^])+\s*$")
 _DETAILS = re.compile(r"(?<!\s)\s*+[(\[][^()\[\]]*+[)\]]\s*$")
-# The sign may be before or after the currency, and the currency before or after the number.
-_NUMBER = re.compile(
-    r"(?:([-+−–‐‑]?)\s?[$€£¥]?|[$€£¥]\s?([-+−–‐‑]))\s?"
-    r"((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)\s?[%$€£¥]?"
-)
+_DIGIT = re.compile(r"[\d½¼¾⅓⅔]")
 _NO_WORD = re.compile(r"[\W_]+")
 
 
@@ -44,8 +42,8 @@ _NO_WORD = re.compile(r"[\W_]+")
 def value_of(text: str) -> Value:
     """The value of a text; texts that mean the same have equal values. A text without words is ("text", "")."""
     text = _without_marks(text)
-    if (number := _decimal(text)) is not None:
-        return "number", number
+    if (number := _quantity(text)) is not None:
+        return ("number", number.value) if number.kind is not Kind.MEASURE else ("measure", number.value, number.unit)
     lower = text.casefold()
     if (date := whole_date(lower)) is not None:
         return "date", *date
@@ -59,23 +57,21 @@ def _without_marks(text: str) -> str:
     return (text[:-LONGEST_MARKS] + _MARKS.sub("", text[-LONGEST_MARKS:])).strip()
 
 
-def number_of(text: str) -> float | None:
-    """The number that a whole text is, with a currency, a percent sign and thousands separators allowed."""
-    number = _decimal(text)
-    return None if number is None else float(number)
+def exact_number(text: str) -> Fraction | None:
+    """The number that a whole text is, with a currency, a percent sign, a magnitude (`1.5m`) and footnote marks
+    allowed; one in words is a name (`Seven`)."""
+    number = _quantity(text)
+    return None if number is None or number.kind is Kind.MEASURE else number.value
 
 
-def exact_number(text: str) -> Decimal | None:
-    """The number that `value_of` reads in a text, with all of its digits."""
-    return _decimal(_without_marks(text))
-
-
-def _decimal(text: str) -> Decimal | None:
-    match = _NUMBER.fullmatch(text.strip())
-    if match is None:
+def _quantity(text: str) -> Quantity | None:
+    """The quantity that a text is: one value, or about one, in digits, of nothing that it names."""
+    if not _DIGIT.search(text):
         return None
-    sign = match[1] or match[2] or "+"
-    return Decimal(("" if sign == "+" else "-") + match[3].replace(",", ""))
+    found = whole(text)
+    if found is None or found.low != found.high or found.noun or found.kind is Kind.ORDINAL:
+        return None
+    return found
 
 
 def _equal(answer: str, cell: str) -> bool:
@@ -124,12 +120,12 @@ def _rows_with(table: Table, column: int, answers: Iterable[str], same: Callable
 def may_be_count(question: str, table: Table, answers: Sequence[str]) -> bool:
     """Whether the answer may be a number of rows rather than a cell: the question asks for a number, and the answer is
     a whole number up to the number of rows. In a table with numbered rows, each such number is a cell as well."""
-    numbers = [number_of(answer) for answer in answers]
+    number = exact_number(answers[0]) if len(answers) == 1 else None
     return (
         _ASKS_NUMBER.search(question) is not None
-        and len(numbers) == 1
-        and numbers[0] is not None
-        and numbers[0] in range(len(table.rows) + 1)
+        and number is not None
+        and number.denominator == 1
+        and 0 <= number <= len(table.rows)
     )
 
 

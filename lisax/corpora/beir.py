@@ -22,11 +22,10 @@ def read_corpus(path, watch: Watch | None = None) -> Iterator[Document]:
 
 
 def parse_document(row: Row) -> Document:
-    original = row.get("_id", str)
-    document = check_id(titles.page_id(original), path=row.path, line=row.line, field="_id")
+    document, original = _id(row)
     text = titles.one_line(row.get("text", str))
     return Document(
-        document, titles.one_line(row.get("title", str, "")), (Sentence(document, 0, text),), original_id=original
+        document, titles.one_line(row.get("title", str, "")), (Sentence(document, 0, text),), original_id=str(original)
     )
 
 
@@ -36,12 +35,14 @@ def read_queries(path, watch: Watch | None = None) -> Iterator[Claim]:
 
 
 def parse_query(row: Row) -> Claim:
-    original = row.get("_id", str)
-    return Claim(
-        check_id(titles.page_id(original), path=row.path, line=row.line, field="_id"),
-        row.text("text"),
-        original_id=original,
-    )
+    query, original = _id(row)
+    return Claim(query, row.text("text"), original_id=original)
+
+
+def _id(row: Row) -> tuple[str, str | int]:
+    """(our id, the owner's id), a string or an integer."""
+    original = row.get("_id", (str, int))
+    return check_id(titles.page_id(str(original)), path=row.path, line=row.line, field="_id"), original
 
 
 def read_qrels(path) -> dict[str, dict[str, int]]:

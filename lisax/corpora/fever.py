@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
+from lisax.corpora.reading import LABEL_NAMES, Row, Watch, named, read_records, told, unique_documents
 from lisax.errors import DataError
 from lisax.records import (
     LABELS,
@@ -255,11 +255,11 @@ def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...], scores
             "evidence_scores", f"expected {len(evidence)} scores, one per piece of evidence, found {len(scores)}"
         )
     name = row.get("predicted_label", str)
-    if name not in LABEL_NAMES:
+    if (label := named(name, LABEL_NAMES)) is None:
         raise row.error("predicted_label", f"unknown label {name!r:.80}; expected {', '.join(map(repr, LABEL_NAMES))}")
     return Prediction(
         claim_id,
-        LABEL_NAMES[name],
+        label,
         tuple(map(float, probabilities)),
         evidence,
         tuple(map(float, scores)),

@@ -14,6 +14,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -110,7 +111,7 @@ class FileFolder(TableDataset):
         """The pages with text, by path; duplicate ids are reported at the end."""
 
         def stream(watch: Watch) -> Iterator[Page]:
-            files = self.files_below()
+            files = self.files_below
             stems = collections.Counter(name.removesuffix(path.suffix) for path, name in files)
             for path, name, document in self._read(watch):
                 stem = name.removesuffix(path.suffix)
@@ -129,6 +130,7 @@ class FileFolder(TableDataset):
 
         return told(lambda w: unique_documents(stream, w), watch)
 
+    @functools.cached_property
     def files_below(self) -> list[tuple[Path, str]]:
         """(path, path below the folder) of every file that may be read, by path."""
         if self._files is not None:
@@ -136,21 +138,22 @@ class FileFolder(TableDataset):
         if self.folder.is_file():
             return [(self.folder, self.folder.name)]
         found = []
-        for path in sorted(self.folder.rglob("*")):
-            below = path.relative_to(self.folder)
-            if path.is_file() and not any(part.startswith(_IGNORED) for part in below.parts):
-                found.append((path, below.as_posix()))
-        return found
+        for home, folders, names in os.walk(self.folder):
+            folders[:] = [folder for folder in folders if not folder.startswith(_IGNORED)]
+            below = os.path.relpath(home, self.folder)
+            at = "" if below == os.curdir else below.replace(os.sep, "/") + "/"
+            found += [(Path(home, name), at + name) for name in names if not name.startswith(_IGNORED)]
+        return sorted((file for file in found if file[0].is_file()), key=lambda file: file[1].split("/"))
 
     def paths(self) -> list[tuple[str, str]]:
         """(absolute path, path below the folder) of the files, as plain data."""
-        return [(os.path.abspath(path), name) for path, name in self.files_below()]
+        return [(os.path.abspath(path), name) for path, name in self.files_below]
 
     def account(self) -> Account:
         """Counts the read files and names the others. Reads each file that no stream has read yet."""
         for _ in self._read(Watch(keep_going=True)):
             pass
-        files = self.files_below()
+        files = self.files_below
         skipped = [
             Skipped(name, found.why, found.detail)
             for path, name in files
@@ -160,7 +163,7 @@ class FileFolder(TableDataset):
 
     def _read(self, watch: Watch) -> Iterator[tuple[Path, str, Document]]:
         with Reader(self.limits) as reader:
-            for path, name in self.files_below():
+            for path, name in self.files_below:
                 watch.where = (path, 1)
                 found = self._kept.get(path) or self._read_file(reader, path, name)
                 if isinstance(found, Unread):

@@ -170,10 +170,15 @@ class LeftOut(Exception):
     """Raised for a claim that the caller does not want; its text is the kind of warning to count."""
 
 
+def named(name: str, names: Mapping[str, Label]) -> Label | None:
+    """The label of a name in any case, as FEVER's own scorer compares them; None for an unknown one."""
+    return names.get(name) or next((label for known, label in names.items() if known.upper() == name.upper()), None)
+
+
 def label_of(name: str, names: Mapping[str, Label], watch: Watch, **where: Any) -> Label:
     """The label that a name stands for: as the caller defines it, else as the layout does (`names`). Raises `LeftOut`,
     or `DataError` for an unknown name."""
-    label = watch.labels[name] if name in watch.labels else names.get(name)
+    label = watch.labels[name] if name in watch.labels else named(name, names)
     if name in watch.labels and label is None:
         raise LeftOut(f"claims labelled {name!r:.80} (left out, as was asked for)")
     if label is None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.corpora.answer_cells import NO_CELL, number_of, value_of
+from lisax.corpora.answer_cells import NO_CELL, exact_number, value_of
 from lisax.corpora.dataset import SPLITS, QuestionDataset
 from lisax.corpora.reading import Row, Watch, read_records, told, unique_documents
 from lisax.documents.grid import Place, make_table
@@ -145,11 +145,11 @@ def _selected(row: Row, table: Table, conditions: Any) -> list[int]:
 def _holds(cell: str, comparison, value: str) -> bool:
     if comparison is None:
         return value_of(cell) == value_of(value)
-    left, right = number_of(cell), number_of(value)
+    left, right = exact_number(cell), exact_number(value)
     return left is not None and right is not None and comparison(left, right)
 
 
 def _extreme(table: Table, rows: Sequence[int], column: int, choose) -> list[int]:
-    numbers = {i: number for i in rows if (number := number_of(table.rows[i][column])) is not None}
+    numbers = {i: number for i in rows if (number := exact_number(table.rows[i][column])) is not None}
     best = choose(numbers.values(), default=None)
     return [i for i, number in numbers.items() if number == best]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 SAMPLE = 1 << 18  # bytes that a guess is made from
 # The encodings other than UTF-8 that spreadsheets and editors save. The first of equally good ones counts: a few
 # accented letters do not distinguish the encodings of Windows.
@@ -18,12 +21,35 @@ COMMON = (
     "big5",
     "euc_kr",
 )
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
 MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 def marked(content: bytes) -> str | None:
-    """The encoding that a byte order mark at the start names, but for that of UTF-8; None if there is none."""
-    return next((name for mark, name in MARKS.items() if content.startswith(mark)), None)
+    """The encoding that a byte order mark at the start names, but for that of UTF-8, or UTF-16 that shows without a mark
+    by its zero bytes; None if neither is there."""
+    return next((name for mark, name in MARKS.items() if content.startswith(mark)), None) or _utf_16(content[:SAMPLE])
+
+
+def _utf_16(sample: bytes) -> str | None:
+    """The byte order of UTF-16 without a mark; None for other content. Every other byte of blanks and Latin letters is
+    zero, and of the letters of other alphabets a control character."""
+    sample = sample[: len(sample) // 2 * 2]
+    if len(sample) < 4 or not _CONTROL.search(sample):
+        return None
+    halves = {"utf-16-le": sample[1::2], "utf-16-be": sample[::2]}  # the bytes that name a letter's alphabet
+    name, other = sorted(halves, key=lambda order: halves[order].count(0), reverse=True)
+    zeros = halves[name].count(0)
+    if not zeros or zeros < 4 * halves[other].count(0):
+        name, other = sorted(halves, key=lambda order: len(set(halves[order])))
+        if 2 * len(set(halves[name])) > len(set(halves[other])):
+            return None
+    text = sample.decode(name, errors="replace")  # the last character may be half of a pair
+    return name if all(map(_is_of_text, text)) else None
+
+
+def _is_of_text(character: str) -> bool:
+    return character.isspace() or unicodedata.category(character) not in ("Cc", "Cn", "Co", "Cs")
 
 
 def guess(content: bytes) -> str | None:

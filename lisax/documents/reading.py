@@ -104,7 +104,7 @@ def read(path: Path | str, name: str = "", limits: TableLimits = LIMITS) -> Docu
         raise Unread("cannot be read", str(error.strerror), path=path) from None
     if not size:
         raise Unread("empty", path=path)
-    if size > LARGEST_OFFICE:
+    if size > LARGEST_OFFICE and kind in _BOUNDED:
         raise Unread("too large", f"it has more than {LARGEST_OFFICE >> 20} MiB", path=path)
     try:
         title, blocks = _READERS[kind](path, Place(path, None, notes, limits))

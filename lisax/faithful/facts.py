@@ -1,10 +1,10 @@
 """Does a text state the facts of the data, and only these? Every number, date and name of the input is looked for in
 the text.
 
-- A number is compared as it is written, with its minus sign; one that stands for several values must be there as often,
-  and one that the title, a name or a subject does not hold may be there no oftener, nor may a date. Numbers that a
-  value joins (`3-2`, `10:30`, `1984/85`) must follow each other in the text, all numbers of a value that joins several
-  times.
+- A number is compared as it is written, with its minus sign, but a text may write an equal quantity (`1.5 million` for
+  `1,500,000`, `2 km` for `2,000 m`). One that stands for several values must be there as often, and one that the title,
+  a name or a subject does not hold may be there no oftener, nor may a date. Numbers that a value joins (`3-2`, `10:30`,
+  `1984/85`) must follow each other in the text, all numbers of a value that joins several times.
 - A date (`1932-03-15`, `15 March 1932`, `March 15th, 1932`, `Mar 1932`) is compared by its day, however it is written.
 - A name is a word of the title or of a value that has a capital or a digit (or of a script without capitals) and is not
   a function word. So are a number as a word (`five`), the word after a value's number (`745 feet`), and a sign (`%`,
@@ -22,14 +22,16 @@ abbreviations, months and everyday words. A negation in the name of an attribute
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Set
 from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
 from lisax.formats.triples import Triples
+from lisax.text import quantities
 from lisax.text.dates import MONTH_NUMBERS, Date, find_dates
 from lisax.text.folding import RUN, fold
 from lisax.text.numbers import ORDINALS, TENS_OF, UNITS
@@ -163,7 +165,7 @@ class Facts:
         small = list(map(_small_words, (triples.title, *(value for _, value in triples.pairs))))
         self.names = self.names.union(*(words for words in small if len(words) <= _PHRASE_WORDS))
         self._phrases = [words for words in small if len(words) > _PHRASE_WORDS]
-        parts = [triples.title, *itertools.chain(*triples.pairs)]
+        self._written = parts = [triples.title, *itertools.chain(*triples.pairs)]
         self._negated = any(map(_negated, parts))
         self._denied = any(_negated(name) for name, _ in triples.pairs)
         self._stems = {word[:_STEM] for word in self._words if len(word) >= _STEM}
@@ -171,6 +173,32 @@ class Facts:
 
     def judge(self, text: str, plain_words: Collection[str] | None = None) -> Judgement:
         """`plain_words`: folded words that a text may use though its input has not got them; None: any."""
+        judgement = self._judge(text, plain_words)
+        if judgement.faithful or (as_written := self._as_written(text)) == text:
+            return judgement
+        return self._judge(as_written, plain_words)
+
+    def _as_written(self, text: str) -> str:
+        """The text with each quantity of the input written as the input has it: `1,500,000` for `1.5 million`."""
+        parts, end = [], 0
+        for one in quantities.find(text):
+            writings = self._quantities.get((one.value, one.unit, one.kind), ()) if one.exact else ()
+            if writings and text[one.start : one.end] not in writings:
+                parts += [text[end : one.start], writings[0]]
+                end = one.end
+        return "".join([*parts, text[end:]])
+
+    @functools.cached_property
+    def _quantities(self) -> dict[tuple, list[str]]:
+        """(value, unit, kind) -> the input's writings."""
+        found: dict[tuple, list[str]] = defaultdict(list)
+        for part in self._written:
+            for one in quantities.find(part):
+                if one.exact:
+                    found[one.value, one.unit, one.kind].append(part[one.start : one.end])
+        return found
+
+    def _judge(self, text: str, plain_words: Collection[str] | None) -> Judgement:
         found = find(text)
         # A date of the input, repeated in whole or in part, states none of its other numbers; one put together may.
         spare = Counter(found.loose)
@@ -208,7 +236,7 @@ class Facts:
 
     def numbers_lost(self, text: str) -> list[str]:
         """The numbers and dates that are missing from a text: a rough check, for texts from elsewhere."""
-        found = find(text)
+        found = find(self._as_written(text))
         return [
             *(self.numbers.keys() - found.numbers.keys()),
             *("-".join(map(str, date)) for date in self.dates.keys() - found.dates.keys()),

@@ -59,3 +59,18 @@ def config_field(described: Mapping[str, Any], path: Path, name: str, kind: type
         expected = {int: "a positive integer", float: "a number", str: "a string"}[kind]
         raise DataError(f"expected {expected}, found {shown(value)}", path=path, field=name)
     return value
+
+
+def config_choice(described: Mapping[str, Any], path: Path, name: str, choices: Mapping[str, Any], default: str) -> Any:
+    """The value in `choices` of a field that names one of them. Raises DataError if it names none."""
+    value = config_field(described, path, name, str, default)
+    if value not in choices:
+        raise DataError(f"expected one of {', '.join(choices)}, found {shown(value)}", path=path, field=name)
+    return choices[value]
+
+
+def check_config(described: Mapping[str, Any], path: Path, ours: str, fixed: Mapping[str, Any]) -> None:
+    """Raises DataError for a field that is there with another value than `ours` has."""
+    for name, value in fixed.items():
+        if described.get(name, value) != value:
+            raise DataError(f"{ours} has {value}, found {shown(described[name])}", path=path, field=name)

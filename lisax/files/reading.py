@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import json
 import os
@@ -36,10 +37,9 @@ def read_file(path: str | os.PathLike, largest_bytes: int = 1 << 28) -> bytes:
 
 
 def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
-    """(line number, text) of a UTF-8 file, streaming; blank lines are skipped.
+    """(line number, text) of a UTF-8 file, streaming, without its byte order mark; blank lines are skipped.
 
-    Raises an error for a byte order mark (with the command that removes it), for bytes that are not UTF-8 (with their
-    line), for a line of more than `LONGEST_LINE` bytes, and for a file without any non-blank line.
+    Raises an error for bytes that are not UTF-8 (with their line), for a line of more than `LONGEST_LINE` bytes, and for a file without any non-blank line.
     """
     path = Path(path)
     if not path.is_file():
@@ -51,13 +51,8 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     with file:
         for number, raw in enumerate(iter(functools.partial(file.readline, LONGEST_LINE + 1), b""), start=1):
-            if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
-                raise DataError(
-                    "the file starts with a byte order mark; remove it, for example with "
-                    f"`sed -i '1s/^\\xEF\\xBB\\xBF//' {path}`",
-                    path=path,
-                    line=1,
-                )
+            if number == 1:
+                raw = raw.removeprefix(codecs.BOM_UTF8)
             if len(raw) > LONGEST_LINE:
                 raise DataError(f"the line has more than {LONGEST_LINE:,} bytes", path=path, line=number)
             try:

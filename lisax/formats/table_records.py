@@ -11,12 +11,15 @@ about. So the extremes of a column of numbers are marked, and a value that the c
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
 from lisax.formats.budget import squeeze
+from lisax.text.folding import fold
+from lisax.text.quantities import Kind, Quantity, column, comparable
 from lisax.text.words import shared_words, words
 
 MOST = 16  # records that are written; a reader of few tokens has room for two or three
@@ -25,8 +28,12 @@ _SUPERLATIVES = {
     HIGHEST: {"highest", "most", "largest", "biggest", "greatest", "longest", "tallest", "best", "top", "maximum"},
     LOWEST: {"lowest", "least", "fewest", "smallest", "shortest", "worst", "minimum"},
 }
-_NUMBER = re.compile(r"[^\w-]*+(-?\d[\d,]*+(?:\.\d+)?)\s*+(?:%|[a-z]{1,3})?\W*")
-_YEAR = re.compile(r"(1\d|20|21)\d\d")
+_TOTALS = frozenset(
+    "total;totals;grand total;overall total;sum;subtotal;sub-total;summe;gesamt;insgesamt;total general;totale;totaal;"
+    "soma;suma;somme;ensemble;razem;celkem;osszesen;toplam;yhteensa;итого;всего".split(";")
+)
+_DIGIT = re.compile(r"\d")
+_YEAR = re.compile(r"\D*(?:1\d|20|21)\d\d\D*")
 
 
 class Rows(Protocol):
@@ -58,7 +65,8 @@ def text_of(claim: str, table: Rows) -> str:
 
 def _rows(claim: str, table: Rows) -> list[str]:
     asked = set(words(claim))
-    marks = [_marks(asked, [squeeze(row[j]) for row in table.rows]) for j in range(len(table.header))]
+    totals = frozenset(i for i, row in enumerate(table.rows) if is_total(row))
+    marks = [_marks(asked, [squeeze(row[j]) for row in table.rows], totals) for j in range(len(table.header))]
     return [
         " ; ".join(
             _said(name, cell) + marked[i]
@@ -73,19 +81,37 @@ def _said(name: str, cell: str) -> str:
     return f"{name} is {cell}" if squeeze(name) else cell
 
 
-def _marks(asked: set[str], cells: Sequence[str]) -> list[str]:
-    """Remarks on each cell of a column, added to its value."""
+def is_total(row: Sequence[str]) -> bool:
+    """Whether a row adds up the others, by its first text: `Total`, `Grand total`, `Summe`."""
+    return fold(next((cell for cell in row if cell.strip()), "")).strip(" :") in _TOTALS
+
+
+def _marks(asked: set[str], cells: Sequence[str], totals: frozenset[int]) -> list[str]:
+    """Remarks on each cell of a column, added to its value. The rows `totals` are not compared with the others."""
     counts = Counter(cells)
     named = {cell for cell, count in counts.items() if count > 1 and cell and asked.issuperset(words(cell))}
     marks = [f" , in {counts[cell]} rows" if cell in named else "" for cell in cells]
-    values = [_NUMBER.fullmatch(cell.lower()) for cell in cells if cell]
-    if len(values) < 3 or not all(values) or all(_YEAR.fullmatch(value[1]) for value in values):
-        return marks
-    numbers = [float(value[1].replace(",", "")) for value in values]
+    for i, mark in _extremes(tuple("" if i in totals else cell for i, cell in enumerate(cells))):
+        marks[i] += f" , the {mark}"
+    return marks
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _extremes(cells: tuple[str, ...]) -> list[tuple[int, str]]:
+    """(row, mark) of the highest and lowest values of a column of at least three quantities that can be compared."""
+    shown = [cell for cell in cells if cell]
+    if len(shown) < 3 or not all(map(_DIGIT.search, shown)) or all(map(_YEAR.fullmatch, shown)):
+        return []
+    values = [value for value in column(cells) if value is not None]
+    if len(values) < len(shown) or not comparable(values) or any(map(_is_name, values)):
+        return []
+    numbers = [value.value for value in values]
     # A value that many rows share marks none of them.
     extremes = {end: mark for end, mark in ((min(numbers), LOWEST), (max(numbers), HIGHEST)) if numbers.count(end) < 3}
-    places = iter(numbers)
-    for i, cell in enumerate(cells):
-        if cell and (mark := extremes.get(next(places))):
-            marks[i] += f" , the {mark}"
-    return marks
+    places = (i for i, cell in enumerate(cells) if cell)
+    return [(i, extremes[number]) for i, number in zip(places, numbers) if number in extremes]
+
+
+def _is_name(value: Quantity) -> bool:
+    """Whether a rank is the name of something: `47th regiment`."""
+    return value.kind is Kind.ORDINAL and bool(value.noun)

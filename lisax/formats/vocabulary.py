@@ -250,8 +250,8 @@ def train_vocabulary(
     Each required word is one piece of it. The same texts in the same order give the same bytes. A corpus
     too small for `size` gives fewer pieces.
 
-    With `writes_all` the model can write every text: it has pieces for `PROMPT_CHARACTERS` and for all bytes, which
-    spell any other character. None: only if the texts are in another script than the prompts, whose letters and digits
+    With `writes_all` the model can write every text: it has pieces for `PROMPT_WORDS`, for `PROMPT_CHARACTERS` and for
+    all bytes, which spell any other character. None: only if the texts are in another script than the prompts, whose letters and digits
     would be unknown.
 
     Merges (BPE) rather than T5's unigram model: on a corpus of some thousand sentences, unigram splits
@@ -260,12 +260,12 @@ def train_vocabulary(
     """
     import sentencepiece
 
-    required = " ".join(required_words)
     stream = iter(texts)
     head = list(itertools.islice(stream, _HEAD))
     if writes_all is None:
         characters = Counter(map(str.isascii, itertools.chain.from_iterable(head)))
         writes_all = characters[False] > characters[True]
+    required = " ".join((*required_words, *PROMPT_WORDS) if writes_all else required_words)
     all_characters = (
         {"byte_fallback": True, "required_chars": string.ascii_letters + string.digits} if writes_all else {}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from lisax.corpora import open_folder, read_claims, read_question_split
 from lisax.corpora.answer_predictions import RankedAnswers
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
-from lisax.records import Claim, split_cell_id
+from lisax.records import Claim, Hit, split_cell_id, split_sentence_id
 
 
 def read_gold(path: Path) -> dict[str, Claim]:
@@ -47,19 +48,54 @@ def score_run(run_file: Path, qrels_file: Path) -> dict:
 
     qrels, run = read_qrels(qrels_file), read_run(run_file)
     _check_queries(run, qrels, run_file, qrels_file)
+    if _counts_pages(run, {unit for judged in qrels.values() for unit in judged}, run_file):
+        raise DataError(f"the run has pages, and the judgements of {qrels_file} are of sentences", path=run_file)
     with naming(qrels_file):
         return {"ranking": ranking.trec_measures(qrels, run) | ranking.table_measures(qrels, run)}
 
 
 def score_selection(run_file: Path, gold_file: Path) -> dict:
-    """Scores a TREC run of sentences by claims: recall requires a complete evidence set, as in LisT5."""
+    """Scores a TREC run of sentences by claims: recall requires a complete evidence set, as in LisT5. A run of pages is
+    scored by the pages of the gold sentences (`counted`)."""
     from lisax.metrics.ranking import sentence_selection
     from lisax.retrieval.runs import read_run
 
     claims, run = read_gold(gold_file), read_run(run_file)
     _check_queries(run, claims, run_file, gold_file)
+    by_page = _counts_pages(run, {unit for claim in claims.values() for unit in claim.gold_ids}, run_file)
+    if by_page:
+        claims = {name: _of_pages(claim) for name, claim in claims.items()}
     with naming(gold_file):
-        return {"ranking": sentence_selection(claims, run)}
+        return {"ranking": sentence_selection(claims, run) | ({"counted": "pages"} if by_page else {})}
+
+
+def _page_of(unit: str) -> str | None:
+    """The page of a sentence's id; None for another id."""
+    try:
+        return split_sentence_id(unit)[0]
+    except DataError:
+        return None
+
+
+def _counts_pages(run: Mapping[str, Sequence[Hit]], gold: Collection[str], path: Path) -> bool:
+    """Whether a run has pages, and the gold units are sentences. Raises an error for a run of other units."""
+    found = {hit.id for hits in run.values() for hit in hits}
+    pages = {_page_of(unit) for unit in gold}
+    if not found or None in pages or not found.isdisjoint(gold):
+        return False
+    if found & pages:
+        return True
+    if any(map(_page_of, found)):
+        return False  # sentences, of which none is right
+    if any("#" in unit for unit in found):
+        raise DataError(f"the run has units such as '{min(found)}', and the gold evidence is sentences", path=path)
+    return True
+
+
+def _of_pages(claim: Claim) -> Claim:
+    """The claim with pages as evidence."""
+    sets = dict.fromkeys(tuple(dict.fromkeys(map(_page_of, members))) for members in claim.evidence_sets)
+    return dataclasses.replace(claim, evidence_sets=tuple(sets))
 
 
 def score_tables(gold_file: Path, predictions_file: Path, run_file: Path | None = None) -> dict:

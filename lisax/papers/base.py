@@ -8,7 +8,7 @@ import itertools
 import os
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +143,10 @@ class Pipeline(Staged):
         """Claims of a role by id."""
         return self.data_claims(role)
 
+    def limited(self, role: str) -> list[Claim]:
+        """The claims of a role that are used: of those for training, the first `train_claims` of the recipe."""
+        return list(self.claims_of(role).values())[: self.recipe.train_claims if role == TRAIN else None]
+
     def data_claims(self, role: str) -> dict[str, Claim]:
         """The claims that the data has for a role, by id."""
         return self._reported if role == REPORT else self._learned[role]
@@ -243,6 +247,13 @@ class Pipeline(Staged):
     def warm_up_model(self, name: str) -> Path:
         """MODEL_DIR of `warm_up/MODEL`."""
         return self.out / WARM_UP / "models" / name.removeprefix(f"{WARM_UP}/")
+
+    def stage_of_examples(
+        self, name: str, files: Iterable[str], work: Callable[[], None], *, after: Sequence[str]
+    ) -> Stage:
+        """The stage `examples.NAME`, which writes example files for training and validation."""
+        outputs = [self.examples_file(file, role) for file in files for role in (TRAIN, VALIDATION)]
+        return Stage(name=f"examples.{name}", after=after, outputs=outputs, work=work)
 
     def training(self, model: str, *, after: Sequence[str]) -> Stage:
         """The stage that trains one model by its gin file, starting from the model that the recipe names.

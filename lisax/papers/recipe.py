@@ -86,14 +86,29 @@ class BaseRecipe:
                     f"{type(self).__name__}.{field} names {', '.join(unknown)}; {self.names_of_models} "
                     f"{', '.join(self.model_names)}"
                 )
-        if self.validation_by not in BY:
-            raise LisaxError(
-                f"{type(self).__name__}.validation_by must be {' or '.join(map(repr, BY))}, found {self.validation_by!r}"
-            )
+        self.check_choice("validation_by", *BY)
         if not 0 < self.validation_share < 1:
             raise LisaxError(
                 f"{type(self).__name__}.validation_share must lie between 0 and 1, found {self.validation_share}"
             )
+
+    def check_choice(self, field: str, *choices: Any) -> None:
+        """Raises an error for a setting that is none of the choices."""
+        if (value := getattr(self, field)) not in choices:
+            wanted = " or ".join(map(repr, choices))
+            raise LisaxError(f"{type(self).__name__}.{field} must be {wanted}, found {value!r}")
+
+    def check_positive(self, *fields: str) -> None:
+        """Raises an error for a setting below 1; None is allowed."""
+        for field in fields:
+            if (value := getattr(self, field)) is not None and value < 1:
+                raise LisaxError(f"{type(self).__name__}.{field} must be at least 1, found {value}")
+
+    def check_share(self, *fields: str) -> None:
+        """Raises an error for a setting that is not from 0 to 1; None is allowed."""
+        for field in fields:
+            if (value := getattr(self, field)) is not None and not 0 <= value <= 1:
+                raise LisaxError(f"{type(self).__name__}.{field} must lie between 0 and 1, found {value}")
 
     @classmethod
     def is_model(cls, name: str) -> bool:

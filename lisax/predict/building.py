@@ -144,7 +144,7 @@ def change_files(
     for given in map(Path, add):
         if not given.exists():
             raise DataError("no such file or folder", path=given)
-        held |= {os.path.abspath(path): name for path, name in FileFolder(given).files_below()}
+        held |= {os.path.abspath(path): name for path, name in FileFolder(given).files_below}
     for given in remove:
         gone = {path for path, name in held.items() if name == given or path == os.path.abspath(given)}
         if not gone:

@@ -10,6 +10,7 @@ import numpy as np
 
 from lisax import shipped
 from lisax.errors import LisaxError
+from lisax.predict.disagreement import with_disagreement
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.opening import open_model
 from lisax.predict.ranker import Bm25Ranker, InTurn, Ranker
@@ -122,7 +123,7 @@ class Checker:
             yield from self.verify(group, self.find(group))
 
     def find(self, claims: Sequence[str | Claim]) -> list[list[Evidence]]:
-        """The ranked evidence of each claim, as `verify` reads it."""
+        """The ranked evidence of each claim, as `verify` reads it. Raises LisaxError for a claim outside a list."""
         return self.rank(claims, self.search(claims))
 
     def search(self, claims: Sequence[str | Claim]) -> list[list[Evidence]]:
@@ -143,6 +144,7 @@ class Checker:
             verdicts = self.verifier.verify_many(*map(list, zip(*pairs)))
         if self.min_confidence is not None:
             verdicts = abstain(verdicts, self.min_confidence)
+        verdicts = with_disagreement(self.verifier, verdicts)
         if self.temporal:
             verdicts = judge_dates(verdicts, self.index.lookup)
         for claim, found in zip(claims, evidence):
@@ -157,6 +159,8 @@ class Checker:
 
 
 def _texts(claims: Sequence[str | Claim]) -> list[str]:
+    if isinstance(claims, (str, Claim)):
+        raise LisaxError("expected a list of claims, found one claim: put it in a list")
     return [check_text(claim if isinstance(claim, str) else claim.text) for claim in claims]
 
 

@@ -63,13 +63,14 @@ class Settings:
     ranker_prompt: str | None = None
     ranker_words: tuple[str, ...] = ()
     skip_bad: bool = False  # skip bad lines of files of claims
+    strict: bool = False  # a file of the corpus that cannot be read is an error
 
     def open(self) -> Checker:
         """Opens the checker. A corpus is indexed in the kind that the model reads; without a model, one of only tables
         in the kind that the shipped labeller of tables reads."""
         model, ranker, index = self.model, self.ranker, None
         if model is None:
-            index = open_index(self.corpus, self.index)
+            index = open_index(self.corpus, self.index, strict=self.strict)
             model, ranker = shipped_for(index, ranker)
         verifier = Verifier.open(
             model,
@@ -79,7 +80,8 @@ class Settings:
             use=given_use(self.prompt, self.label_words, ranks=False),
         )
         if index is None:
-            index = open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None)
+            kind = "cells" if verifier.reads == "tables" else None
+            index = open_index(self.corpus, self.index, kind, strict=self.strict)
             if ranker is None and isinstance(verifier, (Labeller, PromptVerifier)):
                 ranker = default_ranker()
                 say(f"evidence is ordered by {BM25_ALONE if ranker == 'bm25' else SHIPPED_RANKER}")
@@ -109,7 +111,12 @@ class Settings:
 
 
 def open_index(
-    corpus: Path | None, index: Path | str | None, kind: str | None = None, vectors: str | None = None
+    corpus: Path | None,
+    index: Path | str | None,
+    kind: str | None = None,
+    vectors: str | None = None,
+    *,
+    strict: bool = False,
 ) -> Index:
     """Opens the given index (of a live wiki, its URL), or the index of a corpus, building it in the cache where
     necessary."""
@@ -117,7 +124,7 @@ def open_index(
         return WikiIndex.open(index)
     if index is not None:
         return Index.open(index)
-    built = build_index(corpus, kind=kind, vectors=vectors)
+    built = build_index(corpus, kind=kind, vectors=vectors, strict=strict)
     say(f"{'reused' if built.reused else 'built'} the index of {corpus} ({built.kind}): {built.folder}")
     return Index.open(built.folder)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import itertools
 import json
 import os
 import re
@@ -16,10 +17,12 @@ from lisax.corpora.table_predictions import TablePrediction
 from lisax.files.writing import write_json_lines
 from lisax.formats.tables import TableView, view
 from lisax.records import LABELS, Label, Prediction, Table, is_row, split_sentence_id
+from lisax.text.dates import Date
 
 SHOWN = 5  # units of evidence that are printed
 WIDTH = 100
 ABSTAINED = " (abstained)"
+DISAGREE = "documents disagree"
 NOT_SUPPORTED = "NOT SUPPORTED"
 _COLORS = {Label.SUPPORTS: "#1a7f37", Label.REFUTES: "#b42318", Label.NOT_ENOUGH_INFO: "#6b7280"}
 _EDGE = re.compile(r".+#e[0-9]+", re.DOTALL)
@@ -89,6 +92,75 @@ def place_of(unit: str) -> str:
     return f"sentence {split_sentence_id(unit)[1] + 1}"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Voice:
+    """The surest unit of one document for a label, with its probability when the unit is read on its own. `date` is
+    the document's, (year, month, day), with 0 for a part that is missing; None if none is known. `takes_back`: the unit
+    takes a statement back, whose opposite label this is."""
+
+    evidence: Evidence
+    label: Label
+    probability: float
+    date: Date | None = None
+    takes_back: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain data, without the texts of the unit."""
+        return {"unit": self.evidence.unit, "probability": self.probability, "date": written(self.date) or None}
+
+    def __str__(self) -> str:
+        dated = f", {written(self.date)}" if self.date else ""
+        return f"{self.label} {self.probability:.3f} ({self.evidence.where}{dated}): {self.evidence.text}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Disagreement:
+    """The voices of documents that support a claim and of documents that refute it, each newest first. `retraction` is
+    the unit of a later document that takes back the statement of an earlier one, which decides the verdict; None if no document
+    takes anything back."""
+
+    supports: tuple[Voice, ...]
+    refutes: tuple[Voice, ...]
+    retraction: str | None = None
+
+    @property
+    def sides(self) -> tuple[tuple[Voice, ...], tuple[Voice, ...]]:
+        """Both sides, the one with the newest document first; of undated ones the surest."""
+        first, second = sorted(
+            (self.supports, self.refutes),
+            key=lambda side: (side[0].date or (0, 0, 0), max(one.probability for one in side)),
+            reverse=True,
+        )
+        return first, second
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain data."""
+        sides = {name: [one.to_dict() for one in getattr(self, name)] for name in ("supports", "refutes")}
+        return sides | {"retraction": self.retraction}
+
+    @classmethod
+    def of_dict(cls, row: Mapping[str, Any]) -> Disagreement:
+        """The record of plain data; its units have no texts."""
+        sides = [
+            tuple(
+                Voice(
+                    Evidence(one["unit"], ""),
+                    label,
+                    one["probability"],
+                    (*map(int, one["date"].split("-")), 0, 0)[:3] if one["date"] else None,
+                )
+                for one in row[name]
+            )
+            for name, label in (("supports", Label.SUPPORTS), ("refutes", Label.REFUTES))
+        ]
+        return cls(*sides, row["retraction"])
+
+
+def written(date: Date | None) -> str:
+    """A date in ISO's form, without the parts that are missing; empty for None."""
+    return "" if date is None else "-".join(f"{part:0{2 if place else 4}}" for place, part in enumerate(date) if part)
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Verdict:
     """A claim's label with the evidence that was read for it, best first.
@@ -100,7 +172,8 @@ class Verdict:
     (`Checker`). `ruling` is the temporal rules' ruling as plain data, with the verifier's own label. `sufficiency` is
     the probability that one of the tables decides the claim (table fusion). `id` is the claim's own id, if any; `reads`
     is the kind of evidence that the verifier read. `decided_by` is the unit that weighed most, where the verifier reads
-    each unit on its own. `sources` are the verdicts that this one was joined from (`joining.join`).
+    each unit on its own. `sources` are the verdicts that this one was joined from (`joining.join`). `disagreement` has
+    both sides if documents disagree (`disagreement.with_disagreement`).
 
     >>> from lisax.records import Label
     >>> evidence = Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 1", 0.98)
@@ -126,6 +199,7 @@ class Verdict:
     abstained: bool = False
     decided_by: str | None = None
     sources: tuple[Verdict, ...] = ()
+    disagreement: Disagreement | None = None
 
     @property
     def deciding(self) -> str | None:
@@ -150,7 +224,8 @@ class Verdict:
     @property
     def headline(self) -> str:
         """The label where people read it."""
-        return f"{self.label}{ABSTAINED}" if self.abstained else self.called(self.label)
+        label = f"{self.label}{ABSTAINED}" if self.abstained else self.called(self.label)
+        return label if self.disagreement is None else f"{label}, but {DISAGREE}"
 
     def __repr__(self) -> str:
         share = self.probabilities.get(self.label)
@@ -163,6 +238,11 @@ class Verdict:
             lines.append("  " + "  ".join(f"{self.called(label)} {share:.3f}" for label, share in ranked))
         if self.reason:
             lines += textwrap.wrap(f"because {self.reason}", WIDTH, initial_indent="  ", subsequent_indent="    ")
+        if self.disagreement is not None:
+            for voice in itertools.chain(*self.disagreement.sides):
+                lines += textwrap.wrap(
+                    str(voice), WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False
+                )
         for number, evidence in enumerate(self.evidence[:SHOWN], start=1):
             lines += textwrap.wrap(
                 f"{number}. {evidence}", WIDTH, initial_indent="  ", subsequent_indent="     ", break_long_words=False
@@ -190,6 +270,7 @@ class Verdict:
             + (f"<br><small>{shares}</small>" if shares else "")
             + (f"<br><small>because {said(self.reason)}</small>" if self.reason else "")
             + "</p>"
+            + (_sides(self.disagreement) if self.disagreement else "")
             + (f"<table><tr><th>source</th><th>score</th><th>evidence</th></tr>{rows}</table>" if rows else "")
             + "</div>"
         )
@@ -221,7 +302,7 @@ class Verdict:
         also the unit that decides, and each source's verdict.
 
         `predicted_evidence` (`Evidence.pair`), `evidence_units` and `evidence_scores` name the same units in the same
-        order, whatever they are; a unit that nothing scored has None."""
+        order, whatever they are; a unit that nothing scored has None. `disagreement` is there only if there is one."""
         found: dict[str, Any] = {
             "predicted_evidence": [list(one.pair) for one in self.evidence],
             "evidence_units": [one.unit for one in self.evidence],
@@ -229,6 +310,8 @@ class Verdict:
             "reason": self.reason,
             "evidence": [one.to_dict() for one in self.evidence],
         }
+        if self.disagreement is not None:
+            found["disagreement"] = self.disagreement.to_dict()
         if self.sources:
             found |= {"deciding": self.deciding, "sources": [source.summary() for source in self.sources]}
         return {"claim": self.claim} | self.submission() | found
@@ -241,6 +324,17 @@ class Verdict:
     def to_json(self) -> str:
         """One line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+def _sides(disagreement: Disagreement) -> str:
+    """Both sides in HTML, side by side."""
+    cells = "".join(
+        f"<td style='text-align:left;vertical-align:top;color:{_COLORS[side[0].label]}'>"
+        + "<br>".join(html.escape(str(voice)) for voice in side)
+        + "</td>"
+        for side in disagreement.sides
+    )
+    return f"<table><tr>{cells}</tr></table>"
 
 
 def _linked(evidence: Evidence) -> str:

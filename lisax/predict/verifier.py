@@ -195,6 +195,17 @@ class Labeller(Verifier):
             verdict = verdict_of(claim, total, read, reason="" if len(shares) else NOTHING)
             yield dataclasses.replace(verdict, decided_by=decided_by)
 
+    def singly(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> list[np.ndarray]:
+        """The probabilities of each claim's units, each read on its own, float64 [units, labels]."""
+        single = [
+            Example(_id(claim), _text(claim), (passage,))
+            for claim, read in zip(claims, evidence, strict=True)
+            for passage in _passages(read)
+        ]
+        shares = calibrated(self.model.probabilities(single), self.calibration) if single else np.zeros((0, 3))
+        ends = np.cumsum([len(read) for read in evidence])
+        return np.split(np.asarray(shares, float), ends[:-1]) if len(ends) else []
+
     def _examples(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
         """The model's inputs for a claim."""
         passages = tuple(_passages(read))
@@ -219,13 +230,11 @@ def attributed(verifier: Verifier, verdicts: Iterable[Verdict]) -> list[Verdict]
         if one.decided_by is None and one.label is not Label.NOT_ENOUGH_INFO and len(one.evidence) > 1
     ]
     read = [one.evidence[: verifier.sentences] for one in unknown]
-    alone = [Example("", one.claim, (passage,)) for one, units in zip(unknown, read) for passage in _passages(units)]
-    shares = iter(verifier.model.probabilities(alone) if alone else ())
-    found = {}
-    for one, units in zip(unknown, read):
-        column = LABELS.index(one.label)
-        best = max([next(shares)[column], -place] for place in range(len(units)))
-        found[id(one)] = one.evidence[-best[1]].unit
+    shares = verifier.singly([one.claim for one in unknown], read)
+    found = {
+        id(one): units[int(np.argmax(of_units[:, LABELS.index(one.label)]))].unit
+        for one, units, of_units in zip(unknown, read, shares)
+    }
     return [dataclasses.replace(one, decided_by=found.get(id(one), one.decided_by)) for one in verdicts]
 
 

@@ -1,5 +1,8 @@
 """TREC files: a run has six columns (`query Q0 id rank score tag`), qrels have four (`query 0 id relevance`).
 
+Runs and judgements of other tools are read too: ranks from 0, rank 0 for all hits (BEIR), a JSON object of scores
+(`{query: {id: score}}`), and judgements in three columns under a heading (`query-id corpus-id score`).
+
 trec_eval reads scores as float32, ignores ranks and puts the later id first where scores are equal. So that other tools
 see the intended order, written runs have no equal scores.
 """
@@ -16,23 +19,28 @@ from pathlib import Path
 import numpy as np
 
 from lisax.errors import DataError, LisaxError
-from lisax.files.reading import read_lines
+from lisax.files.reading import parse_json_object, read_lines
 from lisax.files.writing import atomic_write
 from lisax.records import Hit, check_id
 
 SMALLEST = np.finfo(np.float32).tiny
+BEIR_HEADING = ["query-id", "corpus-id", "score"]
 LARGEST = 1e38  # larger scores are clipped; float32 has numbers above it
 
 
 def read_run(path: str | os.PathLike) -> dict[str, list[Hit]]:
     """Query id -> its hits, sorted by rank; queries in the file's order. An empty file is a search without hits.
 
-    Raises an error for a duplicate id or rank of a query, a rank below 1, and a score that is not a number.
+    Hits of a query that all have rank 0 are ranked by score; other ranks from 0 count from 1. Raises an error for a
+    duplicate id or rank of a query, a rank below 0, and a score that is not a number.
     """
     run: dict[str, dict[str, Hit]] = {}
     ranks: set[tuple[str, int]] = set()
+    again: dict[str, DataError] = {}  # query -> its first duplicate rank
     found_nothing = Path(path).is_file() and not Path(path).stat().st_size
     for line, text in () if found_nothing else read_lines(path):
+        if line == 1 and text.startswith("{"):
+            return _read_scores(path)
         columns = text.split()
         if len(columns) != 6:
             raise DataError(
@@ -46,16 +54,49 @@ def read_run(path: str | os.PathLike) -> dict[str, list[Hit]]:
             score = math.nan
         if math.isnan(score):
             raise DataError(f"expected a number, found {score_text!r}", path=path, line=line, field="score")
-        if rank < 1:
-            raise DataError(f"ranks count from 1, found {rank}", path=path, line=line, field="rank")
+        if rank < 0:
+            raise DataError(f"ranks count from 0 or 1, found {rank}", path=path, line=line, field="rank")
         hits = run.setdefault(query, {})
         if unit in hits:
             raise DataError(f"'{unit}' occurs twice for query '{query}'", path=path, line=line, field="id")
-        if (query, rank) in ranks:
-            raise DataError(f"rank {rank} occurs twice for query '{query}'", path=path, line=line, field="rank")
+        if (query, rank) in ranks and query not in again:
+            again[query] = DataError(
+                f"rank {rank} occurs twice for query '{query}'", path=path, line=line, field="rank"
+            )
         ranks.add((query, rank))
         hits[unit] = Hit(query, unit, rank, score)
-    return {query: sorted(hits.values(), key=lambda hit: hit.rank) for query, hits in run.items()}
+    return {query: _ranked(list(hits.values()), again.get(query)) for query, hits in run.items()}
+
+
+def _ranked(hits: list[Hit], again: DataError | None) -> list[Hit]:
+    """A query's hits by rank, from 1. `again`: the error of a duplicate rank, if one occurs."""
+    if again is not None:
+        if any(hit.rank for hit in hits):
+            raise again
+        return by_score(hits)
+    hits.sort(key=lambda hit: hit.rank)
+    return hits if hits[0].rank else [dataclasses.replace(hit, rank=hit.rank + 1) for hit in hits]
+
+
+def by_score(hits: Iterable[Hit]) -> list[Hit]:
+    """A query's hits ranked by score; equal ones keep their order."""
+    order = sorted(hits, key=lambda hit: -hit.score)
+    return [dataclasses.replace(hit, rank=rank) for rank, hit in enumerate(order, start=1)]
+
+
+def _read_scores(path: str | os.PathLike) -> dict[str, list[Hit]]:
+    """The run of a JSON object `{query: {id: score}}`, as BEIR's retrieval returns it."""
+    run = {}
+    for query, scores in parse_json_object("\n".join(text for _, text in read_lines(path)), path=path).items():
+        if not isinstance(scores, dict):
+            raise DataError(f"expected an object of ids with scores, found {scores!r:.80}", path=path, field=query)
+        hits = []
+        for unit, score in scores.items():
+            if isinstance(score, bool) or not isinstance(score, (int, float)) or math.isnan(score):
+                raise DataError(f"expected a number, found {score!r:.80}", path=path, field=f"{query}.{unit}")
+            hits.append(Hit(query, unit, 1, float(score)))
+        run[query] = by_score(hits)
+    return run
 
 
 def by_query(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
@@ -141,10 +182,21 @@ def run_line(hit: Hit, tag: str) -> str:
 def read_qrels(path: str | os.PathLike) -> dict[str, dict[str, int]]:
     """Query id -> {id: relevance}. Raises an error for a duplicate pair."""
     qrels: dict[str, dict[str, int]] = {}
+    of_beir = False
     for line, text in read_lines(path):
         columns = text.split()
+        if line == 1 and columns == BEIR_HEADING:
+            of_beir = True
+            continue
+        if of_beir and len(columns) == 3:
+            columns.insert(1, "0")
         if len(columns) != 4:
-            raise DataError(f"expected four columns (query 0 id relevance), found {len(columns)}", path=path, line=line)
+            raise DataError(
+                f"expected four columns (query 0 id relevance), or BEIR's three under their heading "
+                f"({' '.join(BEIR_HEADING)}), found {len(columns)}",
+                path=path,
+                line=line,
+            )
         query, _, unit, relevance = columns
         judged = qrels.setdefault(query, {})
         if unit in judged:

@@ -381,6 +381,8 @@ class Engine:
             **({"calibrated": on} if (on := self._calibrated_on(verdict)) else {}),
             **({"temporal": verdict.ruling} if verdict.ruling else {}),
             **({"abstained": verdict.reason} if verdict.abstained else {}),
+            **({"disagreement": verdict.disagreement.to_dict()} if verdict.disagreement else {}),
+            **({"reason": verdict.reason} if verdict.disagreement and verdict.disagreement.retraction else {}),
             **({"note": checked.note} if checked.note else {}),
         }
 
@@ -470,6 +472,7 @@ class Engine:
 
     def verify_many(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> list[Verdict]:
         """The verdicts on claims from the evidence that is given for each: its texts, its tables, or both, joined."""
+        from lisax.predict.disagreement import with_disagreement
         from lisax.predict.joining import join
         from lisax.predict.verifier import abstain, judge_dates
 
@@ -478,9 +481,11 @@ class Engine:
             read = [[one for one in found if (one.table is not None) is of_tables] for found in evidence]
             if not (asked := [i for i, found in enumerate(read) if found]):
                 continue
-            verdicts = verifier().verify_many([claims[i] for i in asked], [read[i] for i in asked])
+            reads = verifier()
+            verdicts = reads.verify_many([claims[i] for i in asked], [read[i] for i in asked])
             if self.min_confidence is not None:
                 verdicts = abstain(verdicts, self.min_confidence)
+            verdicts = with_disagreement(reads, verdicts)
             if self.temporal and not of_tables:
                 verdicts = judge_dates(verdicts)
             for i, verdict in zip(asked, verdicts, strict=True):

@@ -127,8 +127,8 @@ def _units(made: Sequence[Sequence[Evidence]], with_texts: bool) -> Event:
 
 def _headline(answer: StoredAnswer) -> Event:
     whole, _ = views.joined(answer.result["verdicts"], answer.text)
-    share = whole.probabilities.get(whole.label)
-    return {"label": views.HEADLINES[whole.label], "share": "" if share is None else percent(share)}
+    share = None if (said := views.headline(whole)) == views.DISAGREE else views.share_of(whole)
+    return {"label": said, "share": "" if share is None else percent(share)}
 
 
 async def _parts(page: Page, asked: Asked) -> AsyncIterator[tuple[str, StoredAnswer]]:

@@ -19,8 +19,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lisax.corpora.files import Account
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import write_json
+from lisax.predict.building import account_of
 from lisax.retrieval.folder import META, read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.passages import Source
@@ -33,6 +35,7 @@ from lisax.text import titles
 CARD = "corpus.json"
 GIVEN = "indexes.json"  # maps ids of given corpora to their indexes; in addition to the folder of uploads
 REMOVED, UPLOAD, LOCK = ".removed-", ".upload-", "lock"
+FOLDERS = "folders"  # next to the folder of uploads: indexes of followed folders, made again at each start
 INDEX, PASSAGES = "index", "passages"  # folders of an upload: of its tables, and of all as passages
 
 
@@ -50,6 +53,7 @@ class ServedCorpus:
     notes: tuple[str, ...] = ()
     digest: str | None = None
     passages: Path | None = None
+    account: Account | None = None  # the files of a folder, or of an index of files
 
     @property
     def made(self) -> float:
@@ -94,8 +98,14 @@ class Library:
         known = _read_given(folder.with_name(GIVEN))
         for path in indexes:
             manifests = read_components(path)
+            account = account_of(path)
             corpus = ServedCorpus(
-                self._given_id(path, manifests, known), path.resolve().name, path, frozenset(manifests)
+                self._given_id(path, manifests, known),
+                path.resolve().name,
+                path,
+                frozenset(manifests),
+                notes=tuple(account.lines()) if account else (),
+                account=account,
             )
             if not (corpus.has_table_texts or corpus.has_cells or corpus.has_pages or corpus.has_passages):
                 raise DataError(
@@ -105,6 +115,7 @@ class Library:
                 )
             self._corpora[corpus.id] = corpus
         write_json(folder.with_name(GIVEN), known)
+        shutil.rmtree(folder.with_name(FOLDERS), ignore_errors=True)
         _remove_unfinished(folder)
         for card in sorted(folder.glob(f"*/{CARD}")):
             if card.parent.name.startswith(REMOVED):  # the server ended before its files were deleted
@@ -155,6 +166,26 @@ class Library:
             made.rename(self.folder / corpus_id)
             corpus = _uploaded(self.folder / corpus_id)
             self._corpora[corpus.id] = corpus
+        return corpus
+
+    def put(self, name: str, found: Upload, replaces: ServedCorpus | None = None) -> ServedCorpus:
+        """Adds a corpus of a folder's pages and tables, or replaces its index; the page cannot remove it. The old
+        index's files are deleted, which open readers of it do not notice."""
+        folder = self.folder.with_name(FOLDERS)
+        private_folder(folder)
+        with self._lock, _scratch(folder) as scratch:
+            made = scratch / "corpus"
+            made.mkdir()
+            self._index(found, made)
+            corpus_id = replaces.id if replaces else _free_id(_slug(name), self._corpora)
+            home = folder / f"{corpus_id}-{secrets.token_hex(4)}"
+            write_json(made / CARD, {"name": name, "notes": found.notes})
+            made.rename(home)
+            corpus = dataclasses.replace(_uploaded(home), id=corpus_id, uploaded=False, account=found.account)
+            self._corpora[corpus_id] = corpus
+        if replaces is not None:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(replaces.index.parent)
         return corpus
 
     def preview(self, files: Sequence[tuple[str, bytes]]) -> Upload:

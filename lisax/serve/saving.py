@@ -24,6 +24,16 @@ def row(answer: StoredAnswer, shown: ClaimShown, corpus: ServedCorpus, base: str
         "label": str(shown.label),
         "probability": shown.share,
         "reasons": [*filter(None, [shown.conflict, dates and f"the dates decide: {dates}"])],
+        "disagreement": [
+            {
+                "label": str(label),
+                "documents": [
+                    {"unit": one.unit and one.unit.id, "probability": one.probability, "date": one.date or None}
+                    for one in voices
+                ],
+            }
+            for label, voices in shown.sides
+        ],
         "checked": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(answer.created)),
         "documents": corpus.name,
         "address": f"{base}answers/{answer.id}",
@@ -45,6 +55,7 @@ def markdown(verdicts: list[dict[str, Any]]) -> str:
     made = []
     for one in verdicts:
         label = next(said for label, said in HEADLINES.items() if str(label) == one["label"])
+        label += ", but documents disagree" if one["disagreement"] else ""
         share = "" if one["probability"] is None else f" ({percent(one['probability'])})"
         made += [f"## {label}{share}: {_plain(one['claim'])}", ""]
         made += [f"{_plain(reason[:1].upper() + reason[1:])}.\n" for reason in one["reasons"]]

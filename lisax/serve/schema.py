@@ -133,6 +133,24 @@ class SourceVerdict(Model):
     reason: str = ""
 
 
+class Voice(Model):
+    """The surest unit of one document for a label, with its probability when it is read on its own."""
+
+    unit: str
+    probability: float
+    date: str | None = Field(description="Of the document: 2024-09-10, or as far as it is known.")
+
+
+class Disagreement(Model):
+    """Documents that support a claim and documents that refute it, newest first."""
+
+    supports: list[Voice]
+    refutes: list[Voice]
+    retraction: str | None = Field(
+        description="The unit of a later document that takes back the statement of an earlier one, which decides the verdict."
+    )
+
+
 class Verdict(Model):
     """A claim's label with its evidence, best first, as `lisax check --json` prints it, with FEVER's fields.
 
@@ -155,6 +173,7 @@ class Verdict(Model):
     evidence: list[Evidence]
     deciding: str | None = Field(default=None, description="Of a joined verdict: the unit of evidence that decides.")
     sources: list[SourceVerdict] = Field(default=[], description="The verdicts that were joined, if there are several.")
+    disagreement: Disagreement | None = Field(default=None, description="Both sides, if documents disagree.")
 
 
 class Answer(Model):
@@ -196,12 +215,29 @@ class Results(Model, Generic[Result]):
     results: list[Result]
 
 
+class SkippedFile(Model):
+    """A file that was not read, and why."""
+
+    file: str
+    why: str
+    detail: str
+
+
+class Files(Model):
+    """The numbers of files and of read files, and the unread files."""
+
+    files: int
+    read: int
+    skipped: list[SkippedFile]
+
+
 class Index(Model):
     """An index, and the calls that the loaded models answer from it."""
 
     id: str
     name: str
     calls: list[Literal["check", "ask", "rank"]]
+    files: Files | None = Field(default=None, description="Of an index of documents: the files.")
 
 
 class Indexes(Model):

@@ -184,7 +184,14 @@ class Service:
         return call == "rank" or any(call in self._calls(corpus) for corpus in self.library)
 
     def indexes(self) -> dict[str, Any]:
-        return {"indexes": [{"id": one.id, "name": one.name, "calls": self._calls(one)} for one in self.library]}
+        def files(corpus: ServedCorpus) -> dict[str, Any]:
+            return {"files": corpus.account.to_dict()} if corpus.account else {}
+
+        return {
+            "indexes": [
+                {"id": one.id, "name": one.name, "calls": self._calls(one)} | files(one) for one in self.library
+            ]
+        }
 
     def _calls(self, corpus: ServedCorpus) -> list[str]:
         can = {

@@ -32,6 +32,7 @@ class ServeSettings:
     models: Sequence[Path]
     indexes: Sequence[Path]
     state: Path
+    folders: Sequence[Path] = ()  # of documents, which are followed
     host: str = "127.0.0.1"
     port: int = 8765
     names: Sequence[str] = ()
@@ -161,6 +162,7 @@ def together(limits: Limits) -> int:
 def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple[Engine, Library]:
     """The models and the corpora: the given indexes, and the uploads in the folder `uploads`."""
     from lisax.serve.answering import Depths, Engine
+    from lisax.serve.following import Followed
     from lisax.serve.library import Library
     from lisax.serve.models import Models
 
@@ -169,6 +171,7 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
     if models.missing:
         say(f"search only, without verdicts and answers: {models.missing}")
     library.add_vectors = _vectors(models)
+    followed: list[Followed] = []
     engine = Engine(
         models,
         Depths(pool=settings.pool, keep=settings.keep),
@@ -176,7 +179,13 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
         settings.temporal,
         settings.min_confidence,
     )
+    for folder in settings.folders:
+        say(f"reads {folder}")
+        followed.append(Followed(folder, library, engine.forget))
+        say(f"{folder}: {followed[-1].corpus.account}")
     engine.check(library)
+    for one in followed:
+        one.start()
     return engine, library
 
 

@@ -19,7 +19,7 @@ from lisax import shipped
 from lisax.errors import DataError, LisaxError
 from lisax.predict.joining import join
 from lisax.predict.table_answers import TableScores
-from lisax.predict.verdicts import Evidence, Verdict
+from lisax.predict.verdicts import Disagreement, Evidence, Verdict, written
 from lisax.records import LABELS, Label, Table, split_cell_id, split_sentence_id
 from lisax.report import heatmap as heatmaps
 from lisax.report import render
@@ -52,6 +52,7 @@ MEASURED = {
     "tables": ("InfoTabs' and TabFact's claims", "On other tables it was not measured."),
 }
 OWN = ("the claims that its probabilities were fitted to,", "On other documents it was not measured.")
+DISAGREE = "Documents disagree"
 ASKS = {  # by kind: its name, and the purpose of the form
     "question": ("a question", "Ask"),
     "claim": ("a claim or text", "Check"),
@@ -156,11 +157,22 @@ class VerdictShown:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class VoiceShown:
+    """The unit of one document for a label, with its probability when it is read on its own, and the document's date,
+    empty if it is not known. `unit` is None if it has changed in the corpus, or is gone."""
+
+    unit: EvidenceView | None
+    probability: float
+    date: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ClaimShown:
     """The verdict on a claim, joined from those of its `sources`; the one of them that decides is `decisive`. `share`
     is the probability of its label, None if unknown; `deciding` is the unit that decides, None if there is none.
     `measured`: on which claims the share was measured, and the expectation for others; None if it was not. `conflict`
-    names the sources that disagree. `is_of_several`: the model read several units together, of which the deciding unit
+    names the sources that disagree. `sides` are the labels and voices of documents that disagree, newest first; empty if
+    they do not. `taken_back`: a later document takes back an earlier one, which decides. `is_of_several`: the model read several units together, of which the deciding unit
     was ranked first."""
 
     label: Label
@@ -172,10 +184,12 @@ class ClaimShown:
     others: list[EvidenceView]
     sources: list[VerdictShown]
     conflict: str
+    sides: list[tuple[Label, list[VoiceShown]]]
+    taken_back: bool
 
     @property
     def headline(self) -> str:
-        return HEADLINES[self.label]
+        return DISAGREE if self.sides and not self.taken_back else HEADLINES[self.label]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -186,10 +200,7 @@ class PartShown:
     answer: StoredAnswer | None
     label: Label | None = None
     share: float | None = None
-
-    @property
-    def headline(self) -> str:
-        return HEADLINES[self.label] if self.label else "Forgotten"
+    headline: str = "Forgotten"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -320,6 +331,8 @@ def _stored(row: dict[str, Any], claim: str) -> Verdict:
         reads="tables" if row["source"] == TABLES else "sentences",
         abstained="abstained" in row,
         decided_by=row.get("deciding"),
+        reason=row.get("reason", ""),
+        disagreement=Disagreement.of_dict(row["disagreement"]) if "disagreement" in row else None,
     )
 
 
@@ -334,7 +347,7 @@ def verdict(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: li
     deciding = next((unit for unit in ordered if unit.id == whole.deciding and unit.kind == decisive.source), None)
     return ClaimShown(
         whole.label,
-        whole.probabilities.get(whole.label),
+        share_of(whole),
         MEASURED.get(calibrated, OWN) if (calibrated := rows[place].get("calibrated")) else None,
         rows[place].get("read_together", False) and len(rows[place]["evidence"]) > 1,
         decisive,
@@ -342,7 +355,32 @@ def verdict(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: li
         [unit for unit in ordered if unit is not deciding],
         sources,
         whole.reason,
+        _sides(whole.disagreement, ordered),
+        whole.disagreement is not None and whole.disagreement.retraction is not None,
     )
+
+
+def _sides(disagreement: Disagreement | None, units: Sequence[EvidenceView]) -> list[tuple[Label, list[VoiceShown]]]:
+    shown = {one.id: one for one in units}
+    return [
+        (
+            side[0].label,
+            [VoiceShown(shown.get(one.evidence.unit), one.probability, written(one.date)) for one in side],
+        )
+        for side in (() if disagreement is None else disagreement.sides)
+    ]
+
+
+def share_of(whole: Verdict) -> float | None:
+    """The probability of a verdict's label; None if it has none, or a document that was taken back decided it."""
+    taken_back = whole.disagreement is not None and whole.disagreement.retraction is not None
+    return None if taken_back else whole.probabilities.get(whole.label)
+
+
+def headline(whole: Verdict) -> str:
+    """A verdict in two words: its label, or that documents disagree."""
+    disagreement = whole.disagreement
+    return DISAGREE if disagreement and disagreement.retraction is None else HEADLINES[whole.label]
 
 
 def _of_source(
@@ -372,7 +410,7 @@ def parts(answer: StoredAnswer, find: Callable[[str], StoredAnswer | None]) -> l
             shown.append(PartShown(part["text"], None))
             continue
         whole, _ = joined(own.result["verdicts"], own.text)
-        shown.append(PartShown(part["text"], own, whole.label, whole.probabilities.get(whole.label)))
+        shown.append(PartShown(part["text"], own, whole.label, share_of(whole), headline(whole)))
     return shown
 
 

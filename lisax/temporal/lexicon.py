@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+from pathlib import Path
 
 from lisax.text.words import stemmer
 
@@ -33,38 +34,10 @@ class WordKind(enum.StrEnum):
     WRITING = "writing"
 
 
-PHRASES = {
-    WordKind.BIRTH: "born | birth | came into the world | entered life | started life | date of birth",
-    WordKind.DEATH: "died | dies | death | passed away | killed | assassinated | executed | drowned",
-    WordKind.FOUNDING: "founded | established | formed | founding | formation | set up | incorporated | created | "
-    "started | began | begins | got started | started business | goes back | goes back to | dates | "
-    "dates back | dates to | dates back to | dating | came together | opened its doors | received its "
-    "charter | gave a first concert | gave its first concert | gave their first concert | played its "
-    "first match | played their first match",
-    WordKind.END: "dissolved | disbanded | abolished | broke up | split up | dissolution | closed down | ceased | ended | came to an end",
-    WordKind.RELEASE: "released | published | came out | comes out | premiered | premiere | aired | debuted | issued | "
-    "printed | release | publication | first sold | first shown | first performed | first staged | first screened | "
-    "first broadcast | put on sale | reached the shops | "
-    "reached shops | reached cinemas | reached the cinemas | reached theaters | hit theaters | hit the "
-    "shops | appeared",
-    WordKind.OCCURRENCE: "took place | takes place | happened | occurred | fought | broke out | held | dates | dates to "
-    "| began",
-    WordKind.ASCENT: "climbed | scaled | ascent | conquered | topped | summited",
-    WordKind.WEDDING: "married | wed | wedding | marriage",
-    WordKind.BUILDING: "built | constructed | erected | construction",
-    WordKind.LIFE: "lived long enough to see | lived to see | was alive | was still alive | lived",
-    WordKind.OPENING: "opened | inaugurated | opened its doors | opened their doors",
-    WordKind.DESTRUCTION: "destroyed | demolished | razed | torn down | pulled down | knocked down | burned down | "
-    "burnt down",
-    WordKind.SINKING: "sank | sunk | foundered | went down",
-    WordKind.COMPLETION: "completed | finished",
-    WordKind.SIGNING: "signed",
-    WordKind.DISCOVERY: "discovered | invented",
-    WordKind.RETIREMENT: "retired",
-    WordKind.LAUNCH: "launched | went live",
-    WordKind.RECORDING: "recorded",
-    WordKind.WRITING: "written | composed | drafted",
-}
+def _table(name: str) -> list[list[str]]:
+    return [line.split("\t") for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()]
+
+
 # Nouns that a year before them dates the release of: `is a 2005 American film`.
 WORKS = frozenset(
     """
@@ -160,25 +133,7 @@ brother sister father mother son daughter wife husband uncle aunt cousin namesak
 neighbouring neighboring infamous famous
 """.split()
 )
-IRREGULAR = {
-    past: base
-    for base, pasts in (
-        entry.split(":")
-        for entry in """
-win:won become:became begin:began,begun take:took,taken make:made go:went,gone come:came leave:left lead:led
-write:wrote,written sell:sold hold:held give:gave,given get:got,gotten build:built buy:bought meet:met lose:lost
-run:ran speak:spoke,spoken send:sent spend:spent teach:taught tell:told think:thought fight:fought find:found
-grow:grew,grown break:broke,broken choose:chose,chosen draw:drew,drawn fall:fell,fallen fly:flew,flown
-know:knew,known pay:paid rise:rose,risen sing:sang,sung sit:sat stand:stood strike:struck throw:threw,thrown
-sink:sank,sunk steal:stole,stolen drive:drove,driven flee:fled bring:brought catch:caught keep:kept seek:sought
-withdraw:withdrew,withdrawn undergo:underwent,undergone undertake:undertook,undertaken overthrow:overthrew,overthrown
-ride:rode,ridden swim:swam,swum shake:shook,shaken tear:tore,torn hide:hid,hidden freeze:froze,frozen eat:ate,eaten
-hear:heard lend:lent swear:swore,sworn arise:arose,arisen
-wear:wore,worn shoot:shot set:set see:saw,seen
-""".split()
-    )
-    for past in pasts.split(",")
-}
+IRREGULAR = {past: base for base, pasts in _table("irregular_verbs.tsv") for past in pasts.split()}
 # Past forms in -ed that are seldom verbs, and words in -ed that never are.
 NO_VERBS = frozenset(
     """
@@ -264,9 +219,9 @@ mistakenly erroneously faked fake partly partially largely mostly temporarily br
 def phrases() -> dict[tuple[str, ...], frozenset[WordKind]]:
     """The words of each phrase and the kinds of events that it may state."""
     found: dict[tuple[str, ...], set[WordKind]] = {}
-    for kind, listed in PHRASES.items():
+    for kind, listed in _table("phrases.tsv"):
         for phrase in listed.split("|"):
-            found.setdefault(tuple(phrase.split()), set()).add(kind)
+            found.setdefault(tuple(phrase.split()), set()).add(WordKind(kind))
     return {words: frozenset(kinds) for words, kinds in found.items()}
 
 

@@ -42,38 +42,10 @@ FEASTS = {
 SEASONS = {"spring", "summer", "autumn", "fall", "winter"}
 DASHES = {"-", "--", "---", "–", "—", "−", "‐", "‑"}
 # After these a bare number is a year.
-BEFORE_YEARS = {
-    "in",
-    "during",
-    "since",
-    "from",
-    "until",
-    "till",
-    "before",
-    "after",
-    "by",
-    "to",
-    "than",
-    "following",
-    "of",
-    "on",
-    "year",
-    "born",
-    "died",
-    "and",
-    "through",
-    "around",
-    "circa",
-    "about",
-    "c",
-    "ca",
-    "within",
-    "throughout",
-    "early",
-    "mid",
-    "late",
-    "see",
-}
+BEFORE_YEARS = set(
+    "in during since from until till before after by to than following of on year born died and through around circa "
+    "about c ca within throughout early mid late see".split()
+)
 POSSESSIVES = {"his", "her", "its", "their"}
 ENDINGS = set(
     "death retirement resignation abdication dismissal dissolution closure deposition removal assassination".split()

@@ -31,7 +31,7 @@ def cardinal(words: Sequence[str], at: int) -> tuple[int, int] | None:
     if at < len(words) and is_number(words[at]):
         return int(words[at]), at + 1
     total = 0
-    found = _below_hundred(words, at)
+    found = below_hundred(words, at)
     if found is None:
         return None
     number, at = found
@@ -39,14 +39,15 @@ def cardinal(words: Sequence[str], at: int) -> tuple[int, int] | None:
         if at < len(words) and words[at] == word and number:
             total, at = total + number * value, at + 1
             after = at + (at < len(words) and words[at] == "and")
-            found = _below_hundred(words, after)
+            found = below_hundred(words, after)
             if found is None:
                 return total, at
             number, at = found
     return total + number, at
 
 
-def _below_hundred(words: Sequence[str], at: int) -> tuple[int, int] | None:
+def below_hundred(words: Sequence[str], at: int) -> tuple[int, int] | None:
+    """(number, position after it) of the cardinal in words that begins at `words[at]`, below a hundred."""
     if at >= len(words):
         return None
     if words[at] in UNITS:
@@ -81,7 +82,7 @@ def spoken_year(words: Sequence[str], at: int) -> tuple[int, int] | None:
     number, after = found
     if 1000 <= number < 2200:
         return found
-    rest = _below_hundred(words, after) if 10 <= number <= 21 else None
+    rest = below_hundred(words, after) if 10 <= number <= 21 else None
     if rest is None or rest[0] < 10:
         return None
     return 100 * number + rest[0], rest[1]

@@ -216,6 +216,24 @@ def _dataset(provider: Any, config: DatasetConfig, lengths: Mapping[str, int], n
     return dataset.with_options(options)
 
 
+def _read(provider: Any, dataset_of: Callable[[], Any]) -> Iterator[dict[str, np.ndarray]]:
+    """The rows of a dataset. An error of a line of LisaX's tasks, which they keep (`failures`), is raised as it is."""
+    failures = [task.failures for task in import_seqio().get_subtasks(provider) if hasattr(task, "failures")]
+    opened = [one for one in failures if one.kept is None]  # not by a reader of the same task, such as training's
+    for one in opened:
+        one.kept = []
+    try:
+        for row in dataset_of().as_numpy_iterator():
+            if any(one.kept for one in failures):
+                break
+            yield row
+        for error in (error for one in failures for error in one.kept or ()):
+            raise error
+    finally:
+        for one in opened:
+            one.kept = None
+
+
 def train_source(config: DatasetConfig) -> BatchSource:
     """The endless stream of batches [batch_size, length] int32 of a task."""
     if config.task_feature_lengths is None:
@@ -224,9 +242,13 @@ def train_source(config: DatasetConfig) -> BatchSource:
         raise LisaxError("a training dataset needs a seed: a resumed run must repeat its order")
 
     def batches(skip: int) -> Iterator[HostBatch]:
-        dataset = _dataset(provider_of(config), config, config.task_feature_lengths, None)
-        dataset = dataset.batch(config.batch_size, drop_remainder=True).skip(skip)
-        for batch in dataset.as_numpy_iterator():
+        provider = provider_of(config)
+
+        def dataset() -> Any:
+            rows = _dataset(provider, config, config.task_feature_lengths, None)
+            return rows.batch(config.batch_size, drop_remainder=True).skip(skip)
+
+        for batch in _read(provider, dataset):
             yield {name: np.asarray(array, np.int32) for name, array in batch.items()}
 
     return batches
@@ -241,7 +263,7 @@ def eval_batches(config: DatasetConfig) -> Iterator[HostBatch]:
     for task in import_seqio().get_subtasks(provider_of(config)):
         if config.split not in task.splits:
             continue
-        for row in _dataset(task, config, lengths, 1).as_numpy_iterator():
+        for row in _read(task, functools.partial(_dataset, task, config, lengths, 1)):
             rows.append(row)
             if len(rows) == config.batch_size:
                 yield stack_rows(rows, config.batch_size)
@@ -265,7 +287,8 @@ def examples(config: DatasetConfig) -> Iterator[dict[str, np.ndarray]]:
     lengths = config.task_feature_lengths and dict(config.task_feature_lengths)
     for task in seqio.get_subtasks(provider_of(config)):
         if config.split in task.splits:
-            dataset = task.get_dataset(
+            dataset = functools.partial(
+                task.get_dataset,
                 lengths,
                 split=config.split,
                 use_cached=config.use_cached,
@@ -273,7 +296,7 @@ def examples(config: DatasetConfig) -> Iterator[dict[str, np.ndarray]]:
                 seed=config.seed or 0,
                 num_epochs=1,
             )
-            yield from dataset.as_numpy_iterator()
+            yield from _read(task, dataset)
 
 
 def longest(config: DatasetConfig) -> dict[str, int]:

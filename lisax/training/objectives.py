@@ -161,13 +161,7 @@ class Fusion:
     ) -> dict[str, Array]:
         targets = batch["decoder_target_tokens"]
         tokens = self.texts(batch)
-        fused = model.network().apply(
-            {"params": parameters},
-            tokens,
-            vectors=batch.get(VECTORS),
-            enable_dropout=dropout_key is not None,
-            rngs={} if dropout_key is None else {"dropout": dropout_key},
-        )
+        fused = _applied(model, parameters, dropout_key, tokens, vectors=batch.get(VECTORS))
         weights = self.weights(model, batch)
         losses = table_fusion.example_loss(
             model.objective, table_fusion.log_probabilities(model.objective, fused), targets
@@ -179,19 +173,16 @@ class Fusion:
         decided = jnp.any(gold, axis=-1)
         verdict = jnp.where(jnp.any(targets == TRUE, axis=-1), truth[:, 0] > truth[:, 1], truth[:, 0] < truth[:, 1])
         table = jnp.take_along_axis(gold, jnp.argmax(relevance, axis=-1)[:, None], axis=-1)[:, 0]
-        return {
-            name: jnp.sum(value).astype(jnp.float32)
-            for name, value in {
-                "loss": losses * weights,
-                "learned": weights,
-                "decided": decided,
-                "right_verdicts": verdict & decided,
-                "right_tables": table & decided,
-                "input_tokens": tokens > 0,
-                "target_tokens": targets != NO_TABLE,
-                "examples": jnp.any(targets != NO_TABLE, axis=-1),
-            }.items()
-        }
+        return _totals(
+            loss=losses * weights,
+            learned=weights,
+            decided=decided,
+            right_verdicts=verdict & decided,
+            right_tables=table & decided,
+            input_tokens=tokens > 0,
+            target_tokens=targets != NO_TABLE,
+            examples=jnp.any(targets != NO_TABLE, axis=-1),
+        )
 
     def check(self, model: FusionConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         if lengths["inputs"] % lengths["targets"]:
@@ -242,13 +233,8 @@ class Pointer:
     ) -> dict[str, Array]:
         gold, weights = self._gold(model, batch), self.weights(model, batch)
         tokens = self.texts(batch)
-        forced, own, *drawn = model.network().apply(
-            {"params": parameters},
-            tokens,
-            gold.pointers,
-            vectors=batch.get(VECTORS),
-            enable_dropout=dropout_key is not None,
-            rngs={} if dropout_key is None else {"dropout": dropout_key},
+        forced, own, *drawn = _applied(
+            model, parameters, dropout_key, tokens, gold.pointers, vectors=batch.get(VECTORS)
         )
         losses = pointer_loss.example_loss(model, forced, own, gold, *drawn)
         found = pointer_loss.complete(own.pointers, gold.sets)[:, -1]
@@ -258,21 +244,18 @@ class Pointer:
             there = own.pointers[:, : own.labels.shape[1], None] >= 0
             shares = jnp.sum(jnp.where(there, jax.nn.softmax(own.labels), 0.0), axis=1)
             right = labelled & (jnp.argmax(shares, axis=-1) == gold.label)
-        return {
-            name: jnp.sum(value).astype(jnp.float32)
-            for name, value in {
-                "loss": losses * weights,
-                "learned": weights,
-                "provable": gold.sets.any(axis=(1, 2)),
-                "found": found,
-                "labelled": labelled,
-                "right_labels": right,
-                "right_claims": right & (found | (gold.label == LABEL_COUNT - 1)),
-                "input_tokens": tokens > 0,
-                "target_tokens": gold.present,
-                "examples": gold.present.any(axis=-1),
-            }.items()
-        }
+        return _totals(
+            loss=losses * weights,
+            learned=weights,
+            provable=gold.sets.any(axis=(1, 2)),
+            found=found,
+            labelled=labelled,
+            right_labels=right,
+            right_claims=right & (found | (gold.label == LABEL_COUNT - 1)),
+            input_tokens=tokens > 0,
+            target_tokens=gold.present,
+            examples=gold.present.any(axis=-1),
+        )
 
     def check(self, model: PointerConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         candidates, rest = divmod(lengths["targets"], COLUMNS)
@@ -303,27 +286,18 @@ class Contrast:
         targets = batch["decoder_target_tokens"]
         texts = dual_encoder.split(batch["encoder_input_tokens"], targets.shape[1])
         flat = texts.passages.reshape(-1, texts.passages.shape[-1])
-        vectors = model.network().apply(
-            {"params": parameters},
-            texts.questions,
-            flat,
-            enable_dropout=dropout_key is not None,
-            rngs={} if dropout_key is None else {"dropout": dropout_key},
-        )
+        vectors = _applied(model, parameters, dropout_key, texts.questions, flat)
         shares = dual_encoder.contrast(*vectors, texts.passages, targets, model.temperature)
         own = jnp.arange(len(targets)) * targets.shape[1]
         weights = self.weights(model, batch)
-        return {
-            name: jnp.sum(value).astype(jnp.float32)
-            for name, value in {
-                "loss": -jnp.take_along_axis(shares, own[:, None], axis=1)[:, 0] * weights,
-                "learned": weights,
-                "right": (jnp.argmax(shares, axis=1) == own) * weights,
-                "input_tokens": batch["encoder_input_tokens"] > 0,
-                "target_tokens": targets != NO_PASSAGE,
-                "examples": weights,
-            }.items()
-        }
+        return _totals(
+            loss=-jnp.take_along_axis(shares, own[:, None], axis=1)[:, 0] * weights,
+            learned=weights,
+            right=(jnp.argmax(shares, axis=1) == own) * weights,
+            input_tokens=batch["encoder_input_tokens"] > 0,
+            target_tokens=targets != NO_PASSAGE,
+            examples=weights,
+        )
 
     def check(self, model: DualEncoderConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         if lengths["inputs"] % (2 * lengths["targets"] + 1):
@@ -351,24 +325,16 @@ class Classes:
         self, model: PairConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
     ) -> dict[str, Array]:
         tokens, weights = batch["encoder_input_tokens"], self.weights(model, batch)
-        logits = model.network().apply(
-            {"params": parameters},
-            tokens,
-            enable_dropout=dropout_key is not None,
-            rngs={} if dropout_key is None else {"dropout": dropout_key},
-        )
+        logits = _applied(model, parameters, dropout_key, tokens)
         classes = jnp.maximum(batch["decoder_target_tokens"][:, 0] - pair.FIRST, 0)
-        return {
-            name: jnp.sum(value).astype(jnp.float32)
-            for name, value in {
-                "loss": loss.per_token(logits[:, None], classes[:, None])[:, 0] * weights,
-                "learned": weights,
-                "right": (jnp.argmax(logits, axis=-1) == classes) * weights,
-                "input_tokens": tokens > 0,
-                "target_tokens": weights,
-                "examples": weights,
-            }.items()
-        }
+        return _totals(
+            loss=loss.per_token(logits[:, None], classes[:, None])[:, 0] * weights,
+            learned=weights,
+            right=(jnp.argmax(logits, axis=-1) == classes) * weights,
+            input_tokens=tokens > 0,
+            target_tokens=weights,
+            examples=weights,
+        )
 
     def check(self, model: PairConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         if lengths["targets"] != 1:
@@ -403,27 +369,19 @@ class Pointing:
         self, model: SpanReaderConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
     ) -> dict[str, Array]:
         tokens, targets = batch["encoder_input_tokens"], batch["decoder_target_tokens"]
-        logits = model.network().apply(
-            {"params": parameters},
-            tokens,
-            enable_dropout=dropout_key is not None,
-            rngs={} if dropout_key is None else {"dropout": dropout_key},
-        )
+        logits = _applied(model, parameters, dropout_key, tokens)
         spans, weights = targets.reshape(len(targets), -1, 2), self.weights(model, batch)
         best = jnp.argmax(logits, axis=1)  # [rows, 2]
         # (0, 0) fills up the places and is not an answer's, though a model may point there.
         right = jnp.any(jnp.all(spans == best[:, None], axis=-1) & jnp.any(spans > 0, axis=-1), axis=-1)
-        return {
-            name: jnp.sum(value).astype(jnp.float32)
-            for name, value in {
-                "loss": jnp.where(weights > 0, -span_log_likelihood(logits, spans), 0.0),
-                "learned": weights,
-                "right": right * weights,
-                "input_tokens": tokens > 0,
-                "target_tokens": targets > 0,
-                "examples": jnp.any(tokens > 0, axis=-1),
-            }.items()
-        }
+        return _totals(
+            loss=jnp.where(weights > 0, -span_log_likelihood(logits, spans), 0.0),
+            learned=weights,
+            right=right * weights,
+            input_tokens=tokens > 0,
+            target_tokens=targets > 0,
+            examples=jnp.any(tokens > 0, axis=-1),
+        )
 
     def check(self, model: SpanReaderConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         _check_passages(model, lengths, pack)
@@ -477,6 +435,19 @@ def _check_plain(what: str, loss: Loss, pack: bool) -> None:
         raise LisaxError(f"{what} has neither Z_LOSS nor LABEL_SMOOTHING: set both to 0.0")
 
 
+def _applied(model: Any, parameters: Any, dropout_key: Array | None, *inputs: Array, **features: Array | None) -> Any:
+    """The result of a model's network; dropout only where a key is given."""
+    random = {} if dropout_key is None else {"dropout": dropout_key}
+    return model.network().apply(
+        {"params": parameters}, *inputs, **features, enable_dropout=dropout_key is not None, rngs=random
+    )
+
+
+def _totals(**values: Array) -> dict[str, Array]:
+    """Float32 sums."""
+    return {name: jnp.sum(value).astype(jnp.float32) for name, value in values.items()}
+
+
 # --- Text to text --------------------------------------------------------------------------
 
 
@@ -485,12 +456,7 @@ def apply_model(
 ) -> Array:
     """Teacher-forced logits float32 [rows, target length, vocab]; dropout only where a key is given."""
     features = {name: batch[name] for name in MODEL_FEATURES if name in batch}
-    return model.network().apply(
-        {"params": parameters},
-        **features,
-        enable_dropout=dropout_key is not None,
-        rngs={} if dropout_key is None else {"dropout": dropout_key},
-    )
+    return _applied(model, parameters, dropout_key, **features)
 
 
 def sums(loss: Array, logits: Array, batch: Batch) -> dict[str, Array]:

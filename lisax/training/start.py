@@ -230,7 +230,15 @@ def _fresh(config: TrainConfig, partitioner: Partitioner) -> TrainState:
 
 
 def _total(config: TrainConfig, first_step: int) -> int:
-    return config.total_steps if config.total_steps is not None else first_step + config.relative_steps
+    if config.total_steps is None:
+        return first_step + config.relative_steps
+    if 0 < first_step >= config.total_steps:
+        raise LisaxError(
+            f"TRAIN_STEPS is {config.total_steps:,}, and the initial checkpoint is at step {first_step:,}, from which "
+            f"steps are counted: set TRAIN_STEPS above {first_step:,}, TRAIN_STEPS_RELATIVE to the number of further "
+            "steps, or RestoreCheckpointConfig.restore_step to False"
+        )
+    return config.total_steps
 
 
 def _card(

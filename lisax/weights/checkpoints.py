@@ -106,6 +106,14 @@ def _is_complete(folder: Path) -> bool:
     return (state / COMMIT_NAME).is_file() or ((folder / COMMIT_NAME).is_file() and state.is_dir())
 
 
+def _is_ours(folder: Path) -> bool:
+    """Whether LisaX has saved a folder, or begun to: it has a `model.json`, or nothing yet. T5X's checkpoint may have been
+    given a `model.json` too (`training.start`), but no metrics."""
+    if (folder / MODEL_JSON).is_file():
+        return (folder / METRICS_JSON).is_file() or not _is_complete(folder)
+    return folder.is_dir() and all(path.suffix == ".partial" for path in folder.iterdir())
+
+
 def native_checkpoints(model_dir: str | os.PathLike) -> list[Path]:
     """Checkpoints in T5X's native layout in MODEL_DIR, oldest first."""
     return [folder for _, folder in _folders(model_dir) if (folder / NATIVE_INDEX).is_file()]
@@ -285,6 +293,11 @@ class CheckpointWriter:
     def _write_beside(self, folder: Path, step: int, metrics: Mapping[str, float]) -> None:
         """The folder with all but its `state`."""
         if folder.exists():
+            if not _is_ours(folder):
+                raise LisaxError(
+                    f"{folder} is in the place of a checkpoint, and LisaX has not saved it: move it, or choose another "
+                    "MODEL_DIR"
+                )
             remove_tree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / MODEL_JSON, {**self._card, "step": step})
@@ -321,7 +334,7 @@ class CheckpointWriter:
         best = best_checkpoint(self._model_dir)
         for step in complete_steps(self._model_dir)[: -self._config.keep]:
             folder = checkpoint_folder(self._model_dir, step)
-            if folder != best:
+            if folder != best and _is_ours(folder):
                 remove_tree(folder)
 
 
@@ -341,17 +354,15 @@ def state_tree(state: TrainState) -> dict[str, Any]:
 
 
 def remove_incomplete(model_dir: str | os.PathLike, after: int | None) -> list[Path]:
-    """Removes the rests of interrupted saves, and all checkpoints after step `after` if one is given.
-
-    Those in T5X's native layout were not saved by us, and stay."""
+    """Removes the rests of interrupted saves, and all checkpoints after step `after` if one is given. Folders that
+    LisaX has not saved stay, whatever their name."""
     if not hosts.is_first():
         return []
     removed = [
         folder
         for step, folder in _folders(model_dir)
-        if not _is_complete(folder) or (after is not None and step > after)
+        if _is_ours(folder) and (not _is_complete(folder) or (after is not None and step > after))
     ]
-    removed = [folder for folder in removed if not (folder / NATIVE_INDEX).is_file()]
     for folder in removed:
         remove_tree(folder)
     return removed

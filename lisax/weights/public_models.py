@@ -1,8 +1,7 @@
 """Models that others have published: which job each does, and how it is run right.
 
-`MODELS` is the table that `lisax models list` prints. `Use` has the settings that a T5 needs for its job: the prompt
-that it was trained on, the answers whose probability is its score, and the length of its inputs. Figures are the
-authors' own.
+`public_models.toml` is the table that `lisax models list` prints. `Use` has the settings that a T5 needs for its job:
+the prompt that it was trained on, the answers whose probability is its score, and the length of its inputs.
 """
 
 from __future__ import annotations
@@ -11,7 +10,10 @@ import dataclasses
 import enum
 import fnmatch
 import os
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from lisax.errors import LisaxError
 from lisax.formats.prompts import PROMPTS, Prompt, prompt_of
@@ -56,45 +58,6 @@ class Use:
     one_sentence: bool = False
 
 
-SUPPORTS, REFUTES, NOT_ENOUGH_INFO = LABELS
-# Checkers that answer supported or not: an unsupported claim may be refuted, too.
-TWO_WAY = (SUPPORTS, NOT_ENOUGH_INFO)
-
-MONOT5 = Use(Job.RANK, PROMPTS["monot5"], ("▁true", "▁false"))
-DUOT5 = Use(Job.COMPARE, PROMPTS["duot5"], ("▁true", "▁false"))
-MMARCO = Use(Job.RANK, PROMPTS["monot5"], ("▁yes", "▁no"))
-MMARCO_13B = Use(Job.RANK, PROMPTS["monot5"], ("▁true", "▁"))
-RANKT5 = Use(Job.RANK, PROMPTS["rankt5"], ("<extra_id_10>",), Rule.LOGIT)
-# `0` is the two pieces `▁` and `0`, so that the first step's answers are `▁1` and `▁`.
-MINICHECK = Use(
-    Job.VERIFY,
-    PROMPTS["minicheck"],
-    ("▁1", "▁"),
-    labels=TWO_WAY,
-    max_tokens=2048,
-    chunk_words=500,
-    one_sentence=True,
-)
-TRUE = Use(Job.VERIFY, PROMPTS["nli"], ("▁1", "▁"), labels=TWO_WAY, max_tokens=2048)
-XNLI = Use(Job.VERIFY, PROMPTS["xnli"], ("▁0", "▁2", "▁1"), labels=LABELS)
-FLAN = Use(
-    Job.VERIFY,
-    PROMPTS["flan"],
-    ("Yes", "No", "It's impossible to say"),
-    Rule.ANSWERS,
-    labels=LABELS,
-    max_tokens=2048,
-)
-UNIFIEDSKG = Use(
-    Job.TABLES,
-    PROMPTS["unifiedskg"],
-    ("entailed", "refuted"),
-    Rule.ANSWERS,
-    labels=(SUPPORTS, REFUTES),
-    max_tokens=1024,
-)
-
-
 @dataclasses.dataclass(frozen=True)
 class Family:
     """Models of the Hub that do one job alike. `sizes`: OWNER/NAME, where `*` stands for anything, with the number of
@@ -109,134 +72,17 @@ class Family:
     max_tokens: int = 512
 
 
-FAMILIES = (
-    Family(
-        "monoT5",
-        Job.RANK,
-        {
-            "castorini/monot5-small-msmarco-10k": "60M",
-            "castorini/monot5-small-msmarco-100k": "60M",
-            "castorini/monot5-base-msmarco-10k": "220M",
-            "castorini/monot5-base-msmarco": "220M",
-            "castorini/monot5-base-med-msmarco": "220M",
-            "castorini/monot5-base-med": "220M",
-            "castorini/monot5-large-msmarco-10k": "770M",
-            "castorini/monot5-large-msmarco": "770M",
-            "castorini/monot5-3b-msmarco-10k": "3B",
-            "castorini/monot5-3b-msmarco": "3B",
-            "castorini/monot5-3b-med": "3B",
-        },
-        "not stated (its code: Apache-2.0)",
-        MONOT5,
-        "base: MRR@10 .3799 on MS MARCO dev; 3b-10k on BM25's top 100: nDCG@10 .7173 (DL19), .6887 (DL20)",
-    ),
-    Family(
-        "duoT5",
-        Job.COMPARE,
-        {
-            "castorini/duot5-base-msmarco-10k": "220M",
-            "castorini/duot5-base-msmarco": "220M",
-            "castorini/duot5-3b-msmarco-10k": "3B",
-            "castorini/duot5-3b-msmarco": "3B",
-        },
-        "not stated (its code: Apache-2.0)",
-        DUOT5,
-        "3b-10k: nDCG@10 .7302 (DL19), .6913 (DL20)",
-    ),
-    Family(
-        "InRanker",
-        Job.RANK,
-        {"unicamp-dl/InRanker-small": "60M", "unicamp-dl/InRanker-base": "220M", "unicamp-dl/InRanker-3B": "3B"},
-        "Apache-2.0",
-        MONOT5,
-    ),
-    Family(
-        "mMARCO's mT5, 14 languages",
-        Job.RANK,
-        {"unicamp-dl/mt5-base-mmarco-v2": "580M", "unicamp-dl/mt5-base-en-pt-msmarco-v2": "580M"},
-        "not stated",
-        MMARCO,
-    ),
-    Family("mMARCO's mT5 XXL", Job.RANK, {"unicamp-dl/mt5-13b-mmarco-100k": "13B"}, "not stated", MMARCO_13B),
-    Family(
-        "RankT5",
-        Job.RANK,
-        {"Soyoung97/RankT5-base": "220M", "Soyoung97/RankT5-large": "770M", "Soyoung97/RankT5-3b": "3B"},
-        "not stated",
-        RANKT5,
-    ),
-    Family(
-        "MiniCheck-Flan-T5",
-        Job.VERIFY,
-        {"lytang/MiniCheck-Flan-T5-Large": "770M"},
-        "MIT (its code: Apache-2.0)",
-        MINICHECK,
-    ),
-    Family("TRUE", Job.VERIFY, {"google/t5_xxl_true_nli_mixture": "11B"}, "Apache-2.0, to be confirmed", TRUE),
-    Family(
-        "TrueTeacher",
-        Job.VERIFY,
-        {"google/t5_11b_trueteacher_and_anli": "11B"},
-        "CC BY-NC 4.0",
-        TRUE,
-        "ROC AUC .878 on TRUE's summarization sets",
-    ),
-    Family(
-        "mT5-XNLI, 15 languages",
-        Job.VERIFY,
-        {"alan-turing-institute/mt5-large-finetuned-mnli-xtreme-xnli": "1.2B"},
-        "not stated",
-        XNLI,
-    ),
-    Family(
-        "Flan-T5, zero-shot",
-        Job.VERIFY,
-        {
-            "google/flan-t5-small": "77M",
-            "google/flan-t5-base": "250M",
-            "google/flan-t5-large": "780M",
-            "google/flan-t5-xl": "3B",
-            "google/flan-t5-xxl": "11B",
-        },
-        "Apache-2.0, to be confirmed",
-        FLAN,
-    ),
-    Family(
-        "UnifiedSKG's fine-tuned T5",
-        Job.TABLES,
-        {
-            "hkunlp/from_all_T5_base_finetune*": "220M",
-            "hkunlp/from_all_T5_large_finetune*": "770M",
-            "hkunlp/from_all_T5_3b_finetune*": "3B",
-        },
-        "not stated (its code: Apache-2.0)",
-        UNIFIEDSKG,
-    ),
-    Family(
-        "RCI of CLTR",
-        Job.PARTS,
-        {f"michaelrglass/albert-base-rci-{data}-*": "12M" for data in ("wikisql", "wtq", "tabmcq")},
-        "not stated",
-        figures="dev Hit@1 .958 (WikiSQL), .702 (WTQ), .661 (TabMCQ)",
-    ),
-    Family(
-        "GTR-T5",
-        Job.ENCODE,
-        {
-            "sentence-transformers/gtr-t5-base": "110M",
-            "sentence-transformers/gtr-t5-large": "340M",
-            "sentence-transformers/gtr-t5-xl": "1.2B",
-            "sentence-transformers/gtr-t5-xxl": "4.9B",
-        },
-        "Apache-2.0",
-    ),
-    Family(
-        "MiniLM",
-        Job.ENCODE,
-        {"sentence-transformers/all-MiniLM-L6-v2": "23M"},
-        "Apache-2.0",
-        max_tokens=256,
-    ),
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def _use(row: dict[str, Any]) -> Use:
+    row |= {"job": Job(row["job"]), "prompt": PROMPTS[row["prompt"]], "rule": Rule(row.get("rule", Rule.PIECES))}
+    return Use(**row | {"answers": tuple(row["answers"]), "labels": tuple(map(Label, row.get("labels", ())))})
+
+
+USES = {name: _use(row) for name, row in _TABLE["uses"].items()}
+FAMILIES = tuple(
+    Family(**row | {"job": Job(row["job"]), "use": USES.get(row.get("use"))}) for row in _TABLE["families"]
 )
 
 
@@ -300,5 +146,5 @@ def given_use(prompt: str | None, words: Sequence[str], *, ranks: bool, max_toke
         )
     found = prompt_of(prompt)
     job = Job.VERIFY if not ranks else Job.COMPARE if found.compares else Job.RANK
-    labels = () if ranks else TWO_WAY if len(words) == 2 else LABELS
+    labels = () if ranks else (LABELS[0], LABELS[2]) if len(words) == 2 else LABELS
     return Use(job, found, tuple(words), Rule.ANSWERS, labels, max_tokens)

@@ -30,12 +30,13 @@ def differences(expected: Any, found: Any) -> str:
         for name, shape in expected_shapes.items()
         if found_shapes.get(name, shape) != shape
     ]
-    parts = [
-        f"{kind} {_some(names)}"
-        for kind, names in (("missing", missing), ("extra", extra), ("of another shape:", shaped))
-        if names
-    ]
-    return "; ".join(parts)
+    return problems(missing, extra, shaped)
+
+
+def problems(missing: list[str], extra: list[str], misshaped: list[str]) -> str:
+    """The names of arrays that are not as expected, as a part of a sentence; empty if there are none."""
+    kinds = {"missing": missing, "extra": extra, "of another shape:": misshaped}
+    return "; ".join(f"{kind} {_some(names)}" for kind, names in kinds.items() if names)
 
 
 def _shape(leaf: Any) -> tuple[int, ...] | None:

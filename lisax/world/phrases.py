@@ -94,29 +94,61 @@ PROFESSIONS = (
 )
 # Of each kind: what a page calls it, how it introduces a sentence about the subject's companion ("Her brother Joren
 # Velin ..." of a person), and whose fillers it has.
-_KINDS = """town; town; The nearby town; town
-river; river; The nearby; place
-mountain; mountain; The neighbouring peak; place
-company; company; Its rival; company
-book; novel; The novel; work
-film; film; The film; work
-band; band; The rival band; group
-album; album; The album; work
-club; football club; Its rival; group
-battle; battle; The infamous; place"""
-_BY_KIND = {kind: row for kind, *row in (line.split("; ") for line in _KINDS.splitlines())}
-NOUN_OF_KIND = {kind: noun for kind, (noun, _, _) in _BY_KIND.items()}
-COMPANIONS = {kind: companion for kind, (_, companion, _) in _BY_KIND.items()}
-FILLER_OF_KIND = {"person": "person"} | {kind: filler for kind, (_, _, filler) in _BY_KIND.items()}
+_BY_KIND = {row["kind"]: row for row in _rows("kinds.tsv")}
+NOUN_OF_KIND = {kind: row["noun"] for kind, row in _BY_KIND.items()}
+COMPANIONS = {kind: row["companion"] for kind, row in _BY_KIND.items()}
+FILLER_OF_KIND = {"person": "person"} | {kind: row["filler"] for kind, row in _BY_KIND.items()}
 FILLER_YEARS = range(2012, 2024)
 
 
-def _fillers() -> dict[str, tuple[str, ...]]:
+def _listed(name: str, value: str) -> dict[str, tuple[str, ...]]:
+    """The values of a file's rows by what they are `of`."""
     found = defaultdict(list)
-    for row in _rows("fillers.tsv"):
-        found[row["of"]].append(row["phrase"])
-    return {of: tuple(phrases) for of, phrases in found.items()}
+    for row in _rows(name):
+        found[row["of"]].append(row[value])
+    return {of: tuple(values) for of, values in found.items()}
 
 
 # Sentences that decide nothing, though many have a town {t}, a person {p} or a year {y} after all eras.
-FILLERS = _fillers()
+FILLERS = _listed("fillers.tsv", "phrase")
+# Questions about tables with gaps, by the case in which they are asked.
+WORDINGS = _listed("wordings.tsv", "wording")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Column:
+    """A column of numbers from `low` to `high` by `step`. `phrase` states one {o}; it is compared as "`verb` more
+    `noun`", or not at all: of places the first is the lowest number."""
+
+    name: str
+    low: int
+    high: int
+    step: int
+    question: str
+    phrase: str
+    verb: str
+    noun: str
+
+    @property
+    def values(self) -> range:
+        return range(self.low, self.high + 1, self.step)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Series:
+    """Numbers by year for each entity of a kind."""
+
+    caption: str
+    columns: tuple[Column, ...]
+
+
+def _series() -> dict[str, Series]:
+    found: dict[str, Series] = {}
+    for row in _rows("series.tsv"):
+        kind, caption = row.pop("kind"), row.pop("caption")
+        column = Column(**row | {name: int(row[name]) for name in ("low", "high", "step")})
+        found[kind] = Series(caption, (*(found[kind].columns if kind in found else ()), column))
+    return found
+
+
+SERIES = _series()

@@ -13,25 +13,11 @@ from decimal import Decimal
 from lisax.records import Operation
 from lisax.world.facts import Neighbourhood, format_number
 from lisax.world.pages import capitalise
-from lisax.world.table_claims import COLUMN_PHRASES, topic
+from lisax.world.phrases import WORDINGS
+from lisax.world.table_claims import topic
 from lisax.world.tables import WorldTable
 
 SHARES = {Operation.COUNT: 0.4, Operation.SUM: 0.3, Operation.AVERAGE: 0.3}
-_OVER = {
-    Operation.SUM: (
-        "what is the total {n} of {o}{p}?",
-        "{n} of {o}{p}, all together?",
-        "sum of the {n} of {o}{p}?",
-        "add up the {n} of {o}{p}.",
-        "what do the {n} of {o} come to in all{p}?",
-    ),
-    Operation.AVERAGE: (
-        "what is the average {n} of {o}{p}?",
-        "{n} of {o}{p} on average?",
-        "mean {n} of {o}{p}?",
-        "what are the {n} of {o} on average{p}?",
-    ),
-}
 
 
 class TableAggregationWriter:
@@ -57,24 +43,14 @@ class TableAggregationWriter:
     def _of_series(self, table: WorldTable, operation: Operation) -> dict:
         owner, last = table.owner.mention, len(table.rows) - 1
         # Places (1st, 2nd, …) are not added up.
-        j = self.rng.choice([j for j, name in enumerate(table.header) if j and COLUMN_PHRASES[name][2]])
-        name, noun = table.header[j], COLUMN_PHRASES[table.header[j]][2]
+        j, column = self.rng.choice([place for place in enumerate(table.series.columns, start=1) if place[1].noun])
         if operation is Operation.COUNT:
             numbers = [_number(row[j]) for row in table.rows]
             more, bound = self.rng.random() < 0.5, self.rng.choice(numbers)
             rows = [i for i, number in enumerate(numbers) if (number > bound if more else number < bound)]
-            word, said = "more" if more else "less", format_number(bound)
-            return self._asked(
-                table,
-                operation,
-                j,
-                rows,
-                (
-                    f"in how many years does {owner} have {word} than {said} {noun}?",
-                    f"how many years have {name} of {owner} {'above' if more else 'below'} {said}?",
-                    f"number of years in which {owner} has {word} than {said} {noun}?",
-                ),
-            )
+            gaps = {"more": "more" if more else "less", "above": "above" if more else "below"}
+            gaps |= {"bound": format_number(bound), "noun": column.noun}
+            return self._asked(table, operation, j, rows, "series count", owner=owner, **gaps)
         first, end = sorted(self.rng.choices(range(last + 1), k=2))
         years = [row[0] for row in table.rows]
         rows, period = self.rng.choice(
@@ -85,7 +61,7 @@ class TableAggregationWriter:
                 (range(first, end + 1), f" from {years[first]} to {years[end]}"),
             )
         )
-        return self._asked(table, operation, j, rows, _worded(operation, name, owner, period))
+        return self._asked(table, operation, j, rows, str(operation), owner=owner, period=period)
 
     def _of_list(self, table: WorldTable, operation: Operation) -> dict | None:
         facts = [self.place.facts[self._entities[row[0]].index] for row in table.rows]
@@ -93,17 +69,7 @@ class TableAggregationWriter:
             j = self.rng.randrange(1, len(table.header))
             fact = self.rng.choice(facts)[table.header[j]]
             rows = [i for i, row in enumerate(table.rows) if row[j] == fact.cell]
-            return self._asked(
-                table,
-                operation,
-                j,
-                rows,
-                (
-                    f"how many of the {topic(table)} have {fact.text} as {fact.relation.name}?",
-                    f"number of {topic(table)} with {fact.relation.name} {fact.text}?",
-                    f"count the {topic(table)} whose {fact.relation.name} is {fact.text}.",
-                ),
-            )
+            return self._asked(table, operation, j, rows, "list count", topic=topic(table), value=fact.text)
         numbers = [
             j
             for j, name in enumerate(table.header)
@@ -112,12 +78,11 @@ class TableAggregationWriter:
         if not numbers:
             return None
         j = self.rng.choice(numbers)
-        return self._asked(
-            table, operation, j, range(len(table.rows)), _worded(operation, table.header[j], f"the {topic(table)}")
-        )
+        rows = range(len(table.rows))
+        return self._asked(table, operation, j, rows, str(operation), owner=f"the {topic(table)}", period="")
 
     def _asked(
-        self, table: WorldTable, operation: Operation, j: int, rows: Sequence[int], wordings: Sequence[str]
+        self, table: WorldTable, operation: Operation, j: int, rows: Sequence[int], wording: str, **gaps: str
     ) -> dict | None:
         if not rows:
             return None
@@ -127,7 +92,7 @@ class TableAggregationWriter:
             total = sum(_number(table.rows[i][j]) for i in rows)
             answer = _answer(total, len(rows) if operation is Operation.AVERAGE else 1)
         return {
-            "question": capitalise(self.rng.choice(wordings)),
+            "question": capitalise(self.rng.choice(WORDINGS[wording]).format(name=table.header[j], **gaps)),
             "answers": [answer],
             "evidence": [table.id],
             "kind": "aggregation",
@@ -139,10 +104,6 @@ class TableAggregationWriter:
 def operation_of(question: Mapping) -> Operation:
     """The operation of a question of `questions` or `table_questions`; the latter records it for an extreme number."""
     return question.get("operation", Operation.NONE)
-
-
-def _worded(operation: Operation, name: str, owner: str, period: str = "") -> list[str]:
-    return [wording.format(n=name, o=owner, p=period) for wording in _OVER[operation]]
 
 
 def _number(cell: str) -> int:

@@ -26,21 +26,6 @@ SHARES = {LOOKUP: 0.4, SUPERLATIVE: 0.15, COUNT: 0.15, COMPARE: 0.15, CONJUNCTIO
 CLAIMS_PER_TABLE = 4
 SIMPLE, COMPLEX = "simple", "complex"
 
-# Column of a series -> (phrase for its number, verb, noun). Places are not compared, since the first is the lowest
-# number.
-COLUMN_PHRASES = {
-    "place": ("reached place {o}", "", ""),
-    "points": ("won {o} points", "won", "points"),
-    "goals": ("scored {o} goals", "scored", "goals"),
-    "spectators": ("drew {o} spectators", "drew", "spectators"),
-    "sales": ("had sales of {o}", "had", "sales"),
-    "profit": ("made a profit of {o}", "made", "profit"),
-    "branches": ("had {o} branches", "had", "branches"),
-    "guests": ("counted {o} guests", "counted", "guests"),
-    "hotels": ("had {o} hotels", "had", "hotels"),
-    "concerts": ("gave {o} concerts", "gave", "concerts"),
-    "listeners": ("had {o} listeners", "had", "listeners"),
-}
 Sets = tuple[tuple[str, ...], ...]
 _LISTED_BY = frozenset((kind, relation) for kind, relation, _ in LISTS)
 _PLURAL = {"has": "have", "is": "are", "was": "were"}
@@ -173,7 +158,7 @@ class TableClaimWriter:
 
     def _series_count(self, table: WorldTable) -> Pair:
         j, verb, noun = self._compared_column(table)
-        values = range(*self._range(table, j))
+        values = table.series.columns[j - 1].values
         bound = self.rng.choice(values[len(values) // 4 : -len(values) // 4])
         other = [self.rng.choice(values) for _ in table.rows]
         text = (
@@ -194,23 +179,18 @@ class TableClaimWriter:
         return [int(row[j].replace(",", "")) for row in table.rows]
 
     @staticmethod
-    def _range(table: WorldTable, j: int) -> tuple[int, int, int]:
-        _, low, high, step, _ = table.series.columns[j - 1]
-        return low, high + 1, step
-
-    @staticmethod
     def _cell_phrase(table: WorldTable, i: int, j: int, value: str) -> str:
-        return f"{COLUMN_PHRASES[table.header[j]][0].replace('{o}', value)} in {table.rows[i][0]}"
+        return f"{table.series.columns[j - 1].phrase.replace('{o}', value)} in {table.rows[i][0]}"
 
     def _compared_column(self, table: WorldTable) -> tuple[int, str, str]:
-        j = self.rng.choice([j for j, name in enumerate(table.header) if j and COLUMN_PHRASES[name][1]])
-        return j, *COLUMN_PHRASES[table.header[j]][1:]
+        j, column = self.rng.choice([place for place in enumerate(table.series.columns, start=1) if place[1].verb])
+        return j, column.verb, column.noun
 
     def _other_number(self, table: WorldTable, i: int, j: int) -> str:
         """A number as likely as the cell's own: half the time that of another row, else a new draw."""
         if self.rng.random() < 0.5:
             return table.rows[self.rng.choice([k for k in range(len(table.rows)) if k != i])][j]
-        return format_number(self.rng.randrange(*self._range(table, j)))
+        return format_number(self.rng.choice(table.series.columns[j - 1].values))
 
     # --- Lists: facts of several entities -----------------------------------------------------
 

@@ -10,14 +10,15 @@ cells.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lisax.records import Operation
 from lisax.world.claims import WorldEvidence
 from lisax.world.facts import Fact, Neighbourhood
 from lisax.world.pages import capitalise
+from lisax.world.phrases import WORDINGS
 from lisax.world.questions import answering_cells, answers_of
-from lisax.world.table_claims import COLUMN_PHRASES, topic
+from lisax.world.table_claims import topic
 from lisax.world.tables import WorldTable
 
 QUESTIONS_PER_TABLE = 6
@@ -48,8 +49,8 @@ class TableQuestionWriter:
                 seen.add(row["question"])
                 yield row | {"kind": kind}
 
-    def _asked(self, wordings: Sequence[str], answers: Sequence[str], cells: Sequence[str]) -> dict:
-        text = capitalise(self.rng.choice(wordings))
+    def _asked(self, wording: str, answers: Iterable[str], cells: Iterable[str], **gaps: str) -> dict:
+        text = capitalise(self.rng.choice(WORDINGS[wording]).format(**gaps))
         return {"question": text, "answers": list(answers), "evidence": list(cells)}
 
     # --- Series: numbers by year --------------------------------------------------------------
@@ -66,71 +67,25 @@ class TableQuestionWriter:
 
     def _number_of_year(self, table: WorldTable) -> dict:
         i, j = self._row(table), self._column(table)
-        name, owner, year = table.header[j], table.owner.mention, table.rows[i][0]
-        question = table.series.columns[j - 1][-1].replace("{s}", owner).replace("{y}", year)
-        return self._number(
-            table,
-            i,
-            j,
-            (
-                question,
-                question,
-                f"{name} of {owner} in {year}?",
-                f"in {year}, what is given as {name} of {owner}?",
-                f"{owner} {name} {year}",
-                f"look up the {name} of {owner} for {year}.",
-            ),
-        )
+        year, question = table.rows[i][0], table.series.columns[j - 1].question
+        question = question.replace("{s}", table.owner.mention).replace("{y}", year)
+        return self._number(table, i, j, "series lookup", question=question, year=year)
 
     def _year_of_number(self, table: WorldTable) -> dict | None:
         i, j = self._row(table), self._column(table)
         if not _alone(table, i, [j]):
             return None
-        name, owner, value = table.header[j], table.owner.mention, table.rows[i][j]
-        phrase = COLUMN_PHRASES[name][0].replace("{o}", value)
-        return self._year(
-            table,
-            i,
-            (
-                f"{owner} {phrase} in which year?",
-                f"in which year is it that {owner} {phrase}?",
-                f"when did the {name} of {owner} stand at {value}?",
-                f"which year has {value} as {name} of {owner}?",
-            ),
-        )
+        return self._year(table, i, j, "series reverse", phrase=_phrase(table, i, j), value=table.rows[i][j])
 
     def _by_other_number(self, table: WorldTable) -> dict | None:
         i, (j, k) = self._row(table), self.rng.sample(range(1, len(table.header)), 2)
-        owner, (name, other), (value, given) = (
-            table.owner.mention,
-            (table.header[j], table.header[k]),
-            (table.rows[i][j], table.rows[i][k]),
-        )
-        phrases = [COLUMN_PHRASES[table.header[c]][0].replace("{o}", table.rows[i][c]) for c in (j, k)]
+        gaps = {"also": _phrase(table, i, k), "other": table.header[k], "given": table.rows[i][k]}
         if self.rng.random() < 0.5:
             if not _alone(table, i, [j, k]):
                 return None
-            return self._year(
-                table,
-                i,
-                (
-                    f"in which year is it that {owner} {phrases[0]} and {phrases[1]}?",
-                    f"which year of {owner} has {name} {value} and {other} {given}?",
-                    f"{owner} {phrases[0]} and also {phrases[1]}, in what year?",
-                ),
-            )
-        if not _alone(table, i, [k]):
-            return None
-        return self._number(
-            table,
-            i,
-            j,
-            (
-                f"what is the {name} of {owner} in the year in which it {phrases[1]}?",
-                f"{owner} {phrases[1]} in a year with which {name}?",
-                f"{name} of {owner} when the {other} is {given}?",
-            ),
-        )
+            gaps |= {"phrase": _phrase(table, i, j), "value": table.rows[i][j]}
+            return self._year(table, i, j, "series by two numbers", **gaps)
+        return self._number(table, i, j, "series by another number", **gaps) if _alone(table, i, [k]) else None
 
     def _extreme_of_series(self, table: WorldTable) -> dict | None:
         j, most = self._column(table), self.rng.random() < 0.5
@@ -138,34 +93,15 @@ class TableQuestionWriter:
         extreme = (max if most else min)(numbers)
         if numbers.count(extreme) > 1:
             return None
-        i, name, owner = numbers.index(extreme), table.header[j], table.owner.mention
-        high = self.rng.choice(_HIGH[most])
+        i, high = numbers.index(extreme), self.rng.choice(_HIGH[most])
         if self.rng.random() < 0.4:
-            return _extreme(
-                most,
-                self._number(
-                    table,
-                    i,
-                    j,
-                    (
-                        f"what is the {high} {name} that {owner} has in any year?",
-                        f"{high} {name} of {owner}?",
-                        f"how {'high' if most else 'low'} is the {high} {name} of {owner}?",
-                    ),
-                ),
-            )
-        _, verb, noun = COLUMN_PHRASES[name]
-        wordings = [
-            f"which year has the {high} {name} of {owner}?",
-            f"year of the {high} {name} of {owner}?",
-            f"in what year is the {name} of {owner} at its {'highest' if most else 'lowest'}?",
-        ]
-        if noun and noun != "profit":
-            wordings += [
-                f"in which year did {owner} have the {'most' if most else 'fewest'} {noun}?",
-                f"{owner} {verb} the {'most' if most else 'fewest'} {noun} in which year?",
-            ]
-        return self._year(table, i, wordings)
+            asked = self._number(table, i, j, "series extreme", high=high, how="high" if most else "low")
+            return _extreme(most, asked)
+        column, gaps = table.series.columns[j - 1], {"high": high, "highest": "highest" if most else "lowest"}
+        if not column.noun or column.noun == "profit":
+            return self._year(table, i, j, "series year of extreme", **gaps)
+        gaps |= {"most": "most" if most else "fewest", "verb": column.verb, "noun": column.noun}
+        return self._year(table, i, j, "series year of most", **gaps)
 
     def _better_year(self, table: WorldTable) -> dict | None:
         j, (first, second) = self._column(table), self.rng.sample(range(len(table.rows)), 2)
@@ -173,42 +109,22 @@ class TableQuestionWriter:
         if numbers[first] == numbers[second]:
             return None
         right = first if (numbers[first] > numbers[second]) == more else second
-        name, owner, years = table.header[j], table.owner.mention, (table.rows[first][0], table.rows[second][0])
-        return self._year(
-            table,
-            right,
-            (
-                f"in which year is the {name} of {owner} {'higher' if more else 'lower'}, {years[0]} or {years[1]}?",
-                f"does {owner} have the {'larger' if more else 'smaller'} {name} in {years[0]} or in {years[1]}?",
-                f"{name} of {owner}: {'more' if more else 'less'} in {years[0]} or {years[1]}?",
-            ),
-        )
+        words = ("higher", "larger", "more") if more else ("lower", "smaller", "less")
+        gaps = dict(zip(("higher", "larger", "more"), words)) | {
+            "first": table.rows[first][0],
+            "second": table.rows[second][0],
+        }
+        return self._year(table, right, j, "series compare", **gaps)
 
     def _next_year(self, table: WorldTable) -> dict:
-        j, last, owner = self._column(table), len(table.rows) - 1, table.owner.mention
+        j, last = self._column(table), len(table.rows) - 1
         if self.rng.random() < 0.3:
             i, which = self.rng.choice(((0, "first"), (last, "last")))
-            return self._number(
-                table,
-                i,
-                j,
-                (
-                    f"what is the {table.header[j]} of {owner} in the {which} year?",
-                    f"{table.header[j]} of {owner} in its {which} year listed?",
-                ),
-            )
+            return self._number(table, i, j, "series end", which=which)
         i = self._row(table)
         known = self.rng.choice([row for row in (i - 1, i + 1) if 0 <= row <= last])
         which = "after" if known < i else "before"
-        return self._number(
-            table,
-            i,
-            j,
-            (
-                f"what is the {table.header[j]} of {owner} in the year {which} {table.rows[known][0]}?",
-                f"the year {which} {table.rows[known][0]}, which {table.header[j]} does {owner} have?",
-            ),
-        )
+        return self._number(table, i, j, "series neighbour", which=which, known=table.rows[known][0])
 
     def _row(self, table: WorldTable) -> int:
         return self.rng.randrange(len(table.rows))
@@ -216,12 +132,14 @@ class TableQuestionWriter:
     def _column(self, table: WorldTable) -> int:
         return self.rng.randrange(1, len(table.header))
 
-    def _number(self, table: WorldTable, i: int, j: int, wordings: Sequence[str]) -> dict:
+    def _number(self, table: WorldTable, i: int, j: int, wording: str, **gaps: str) -> dict:
         value = table.rows[i][j]
-        return self._asked(wordings, dict.fromkeys((value, value.replace(",", ""))), [f"{table.id}#r{i}c{j}"])
+        gaps |= {"name": table.header[j], "owner": table.owner.mention}
+        return self._asked(wording, dict.fromkeys((value, value.replace(",", ""))), [f"{table.id}#r{i}c{j}"], **gaps)
 
-    def _year(self, table: WorldTable, i: int, wordings: Sequence[str]) -> dict:
-        return self._asked(wordings, [table.rows[i][0]], [f"{table.id}#r{i}c0"])
+    def _year(self, table: WorldTable, i: int, j: int, wording: str, **gaps: str) -> dict:
+        gaps |= {"name": table.header[j], "owner": table.owner.mention}
+        return self._asked(wording, [table.rows[i][0]], [f"{table.id}#r{i}c0"], **gaps)
 
     # --- Lists: facts of several entities -----------------------------------------------------
 
@@ -235,35 +153,20 @@ class TableQuestionWriter:
         }
 
     def _fact_of_member(self, table: WorldTable) -> dict:
+        """A question for the object of a fact, wherever a table or a graph has it."""
         fact = self.rng.choice(self.rng.choice(self._facts(table)))
-        name, mention = fact.relation.name, fact.subject.mention
-        return self._object(
-            fact,
-            (
-                fact.relation.question.replace("{s}", mention),
-                fact.relation.question.replace("{s}", mention),
-                f"{name} of {mention}?",
-                f"what is given as {name} of {mention}?",
-                f"{fact.subject.title} {name}",
-            ),
-        )
+        cells = [*answering_cells(fact, self.tables), *self.evidence.edges(fact)]
+        member, question = fact.subject.mention, fact.relation.question.replace("{s}", fact.subject.mention)
+        gaps = {"name": fact.relation.name, "member": member, "title": fact.subject.title, "question": question}
+        return self._asked("list lookup", answers_of(fact), cells, **gaps)
 
     def _member_of_fact(self, table: WorldTable) -> dict | None:
         i, j = self._row(table), self._column(table)
         if not _alone(table, i, [j]):
             return None
         fact = self._facts(table)[i][j - 1]
-        phrase, name = self._phrase(fact), fact.relation.name
-        return self._member(
-            table,
-            i,
-            (
-                f"which of the {topic(table)} {phrase}?",
-                f"of the {topic(table)}, which one {phrase}?",
-                f"which of the {topic(table)} has {fact.text} as {name}?",
-                f"{topic(table)}: which has {name} {fact.text}?",
-            ),
-        )
+        gaps = {"phrase": self._phrase(fact), "name": fact.relation.name, "value": fact.text}
+        return self._member(table, i, "list reverse", **gaps)
 
     def _by_other_fact(self, table: WorldTable) -> dict | None:
         if len(table.header) < 3:
@@ -273,19 +176,13 @@ class TableQuestionWriter:
         if self.rng.random() < 0.5:
             if not _alone(table, i, [j, k]):
                 return None
-            phrases = f"{self._phrase(asked)} and {self._phrase(given)}"
-            return self._member(
-                table, i, (f"which of the {topic(table)} {phrases}?", f"of the {topic(table)}, which one {phrases}?")
-            )
+            phrase = f"{self._phrase(asked)} and {self._phrase(given)}"
+            return self._member(table, i, "list by two facts", phrase=phrase)
         if not _alone(table, i, [k]):
             return None
-        name = asked.relation.name
-        wordings = (
-            f"what is the {name} of that of the {topic(table)} which {self._phrase(given)}?",
-            f"among the {topic(table)}, what is the {name} of the one that {self._phrase(given)}?",
-            f"{topic(table)}: {name} of the one with {given.relation.name} {given.text}?",
-        )
-        return self._asked(wordings, answers_of(asked), [f"{table.id}#r{i}c{j}"])
+        gaps = {"phrase": self._phrase(given), "again": self._phrase(given), "given": given.text}
+        gaps |= {"name": asked.relation.name, "other": given.relation.name, "topic": topic(table)}
+        return self._asked("list by another fact", answers_of(asked), [f"{table.id}#r{i}c{j}"], **gaps)
 
     def _extreme_of_list(self, table: WorldTable) -> dict | None:
         facts, j = self._compared(table)
@@ -295,30 +192,12 @@ class TableQuestionWriter:
         if len(rows) > 1:
             return None
         relation, fact = facts[0].relation, facts[rows[0]]
-        high = self.rng.choice((_LATEST if relation.draw == "year" else _HIGH)[most])
+        gaps = {"high": self.rng.choice((_LATEST if relation.draw == "year" else _HIGH)[most]), "name": relation.name}
         if self.rng.random() < 0.4:
-            return _extreme(
-                most,
-                self._asked(
-                    (
-                        f"what is the {high} {relation.name} among the {topic(table)}?",
-                        f"{high} {relation.name} of the {topic(table)}?",
-                    ),
-                    answers_of(fact),
-                    [f"{table.id}#r{rows[0]}c{j}"],
-                ),
-            )
+            gaps |= {"topic": topic(table)}
+            return _extreme(most, self._asked("list extreme", answers_of(fact), [f"{table.id}#r{rows[0]}c{j}"], **gaps))
         phrase = (relation.more if most else relation.less).replace("{o}", "any other")
-        return self._member(
-            table,
-            rows[0],
-            (
-                f"which of the {topic(table)} {phrase}?",
-                f"of the {topic(table)}, which one {phrase}?",
-                f"which of the {topic(table)} has the {high} {relation.name}?",
-                f"{topic(table)}: which one has the {high} {relation.name}?",
-            ),
-        )
+        return self._member(table, rows[0], "list superlative", phrase=phrase, **gaps)
 
     def _better_member(self, table: WorldTable) -> dict | None:
         facts, _ = self._compared(table)
@@ -327,13 +206,9 @@ class TableQuestionWriter:
             return None
         relation, more = facts[0].relation, self.rng.random() < 0.5
         right = first if (facts[first].number > facts[second].number) == more else second
+        gaps = {name: facts[i].subject.mention for name, i in (("first", first), ("second", second))}
         phrase = (relation.more if more else relation.less).replace("{o}", "the other")
-        names = f"{facts[first].subject.mention} or {facts[second].subject.mention}"
-        return self._member(
-            table,
-            right,
-            (f"which of the {topic(table)} {phrase}, {names}?", f"of the {topic(table)}, which {phrase}: {names}?"),
-        )
+        return self._member(table, right, "list compare", phrase=phrase, **gaps)
 
     def _facts(self, table: WorldTable) -> list[list[Fact]]:
         """The facts of each row, column by column."""
@@ -349,15 +224,10 @@ class TableQuestionWriter:
     def _phrase(self, fact: Fact) -> str:
         return self.rng.choice(fact.relation.claim).replace("{o}", fact.text)
 
-    def _object(self, fact: Fact, wordings: Sequence[str]) -> dict:
-        """A question for the object of a fact, wherever a table or a graph has it."""
-        return self._asked(
-            wordings, answers_of(fact), [*answering_cells(fact, self.tables), *self.evidence.edges(fact)]
-        )
-
-    def _member(self, table: WorldTable, i: int, wordings: Sequence[str]) -> dict:
+    def _member(self, table: WorldTable, i: int, wording: str, **gaps: str) -> dict:
         member = self._entities[table.rows[i][0]]
-        return self._asked(wordings, dict.fromkeys((member.title, member.mention, member.name)), [f"{table.id}#r{i}c0"])
+        answers = dict.fromkeys((member.title, member.mention, member.name))
+        return self._asked(wording, answers, [f"{table.id}#r{i}c0"], topic=topic(table), **gaps)
 
 
 def _extreme(most: bool, row: dict) -> dict:
@@ -367,6 +237,10 @@ def _extreme(most: bool, row: dict) -> dict:
 def _alone(table: WorldTable, i: int, columns: Sequence[int]) -> bool:
     """Whether no other row equals this one in `columns`."""
     return sum(all(row[j] == table.rows[i][j] for j in columns) for row in table.rows) == 1
+
+
+def _phrase(table: WorldTable, i: int, j: int) -> str:
+    return table.series.columns[j - 1].phrase.replace("{o}", table.rows[i][j])
 
 
 def _numbers(table: WorldTable, j: int) -> list[int]:

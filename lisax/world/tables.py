@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from lisax.records import edge_id, row_id, split_cell_id
 from lisax.world.facts import FAMILIES, Entity, Fact, Neighbourhood, format_number
 from lisax.world.pages import WorldPage
-from lisax.world.phrases import WORK_ERA
+from lisax.world.phrases import SERIES, WORK_ERA, Series
 
 
 @dataclasses.dataclass(slots=True)
@@ -27,7 +27,7 @@ class WorldTable:
     rows: list[list[str]]
     caption: str
     cells: dict[int, list[str]]
-    series: TableSeries | None = None
+    series: Series | None = None
 
     def row(self) -> dict:
         return {
@@ -38,14 +38,6 @@ class WorldTable:
             "caption": self.caption,
             "page": self.owner.page,
         }
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TableSeries:
-    """Numbers by year for each entity of a kind. `columns`: (name, lowest, highest, step, question)."""
-
-    caption: str
-    columns: tuple[tuple[str, int, int, int, str], ...]
 
 
 # (kind listed, relation from the listed entity to the page's subject, caption)
@@ -60,39 +52,6 @@ LISTS = (
     ("person", "teacher", "Pupils"),
     ("town", "river", "Riverside towns"),
 )
-_SERIES = {
-    "club": TableSeries(
-        "Seasons",
-        (
-            ("place", 1, 18, 1, "What place did {s} reach in {y}?"),
-            ("points", 20, 80, 1, "How many points did {s} win in {y}?"),
-            ("goals", 20, 95, 1, "How many goals did {s} score in {y}?"),
-            ("spectators", 2000, 40000, 500, "How many spectators did {s} draw in {y}?"),
-        ),
-    ),
-    "company": TableSeries(
-        "Results",
-        (
-            ("sales", 100, 9900, 100, "How high were the sales of {s} in {y}?"),
-            ("profit", 10, 900, 10, "How high was the profit of {s} in {y}?"),
-            ("branches", 1, 40, 1, "How many branches did {s} have in {y}?"),
-        ),
-    ),
-    "town": TableSeries(
-        "Visitors",
-        (
-            ("guests", 500, 30000, 500, "How many guests did {s} count in {y}?"),
-            ("hotels", 1, 60, 1, "How many hotels did {s} have in {y}?"),
-        ),
-    ),
-    "band": TableSeries(
-        "Tours",
-        (
-            ("concerts", 5, 95, 1, "How many concerts did {s} give in {y}?"),
-            ("listeners", 500, 60000, 500, "How many listeners did {s} have in {y}?"),
-        ),
-    ),
-}
 
 
 def tables_of(place: Neighbourhood, pages: Sequence[WorldPage], rng: random.Random) -> list[WorldTable]:
@@ -117,9 +76,9 @@ def tables_of(place: Neighbourhood, pages: Sequence[WorldPage], rng: random.Rand
         if members[0].index in present:
             tables.append(_list(place, members[0], members, "teacher", "Family", "of", rng))
     tables.extend(
-        _series(page.entity, _SERIES[page.entity.kind], rng)
+        _series(page.entity, SERIES[page.entity.kind], rng)
         for page in sorted(pages, key=lambda page: page.entity.index)
-        if page.entity.kind in _SERIES
+        if page.entity.kind in SERIES
     )
     return tables
 
@@ -148,13 +107,13 @@ def _list(
     return WorldTable(table, owner, [members[0].kind, *columns], rows, f"{caption} {preposition} {owner.title}", cells)
 
 
-def _series(owner: Entity, series: TableSeries, rng: random.Random) -> WorldTable:
+def _series(owner: Entity, series: Series, rng: random.Random) -> WorldTable:
     first, count = rng.choice(WORK_ERA[:-8]), rng.randint(4, 8)
     rows = [
-        [str(year), *(format_number(rng.randrange(low, high + 1, step)) for _, low, high, step, _ in series.columns)]
+        [str(year), *(format_number(rng.choice(column.values)) for column in series.columns)]
         for year in range(first, first + count)
     ]
-    header = ["year", *(name for name, *_ in series.columns)]
+    header = ["year", *(column.name for column in series.columns)]
     return WorldTable(
         f"{owner.page}:{series.caption.lower()}", owner, header, rows, f"{series.caption} of {owner.title}", {}, series
     )

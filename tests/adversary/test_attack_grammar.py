@@ -17,6 +17,7 @@ from lisax.adversary.statements import statements, verb_phrase
 from lisax.adversary.subjects import subject_of
 from lisax.adversary.unverifiable import Form, form_of
 from lisax.records import Claim, Document, Label, Sentence
+from tests.tables import table
 
 
 def page(title: str, *texts: str) -> Document:
@@ -49,53 +50,7 @@ BLACK = page(
 )
 
 
-@pytest.mark.parametrize(
-    "phrase, expected",
-    [
-        ("American actor", "an"),
-        ("hour", "an"),
-        ("honest man", "an"),
-        ("university", "a"),
-        ("European", "a"),
-        ("one-off", "a"),
-        ("NBA player", "an"),
-        ("UK band", "a"),
-        ("unusual film", "an"),
-        ("uncle", "an"),
-        ("8th", "an"),
-        ("18th-century play", "an"),
-        ("1974 film", "a"),
-        ("novelist", "a"),
-        ("US senator", "a"),
-        ("user", "a"),
-        ("Ukrainian singer", "a"),
-        ("Ugandan", "a"),
-        ("Uruguayan", "a"),
-        ("Utah senator", "a"),
-        ("unanimous vote", "a"),
-        ("unidentified man", "an"),
-        ("unimportant", "an"),
-        ("uninhabited isle", "an"),
-        ("unicorn", "a"),
-        ("Eurasian", "a"),
-        ("ugly town", "an"),
-        ("urban myth", "an"),
-        ("NATO base", "a"),
-        ("NAACP member", "an"),
-        ("EU directive", "an"),
-        ("U-turn", "a"),
-        ("X-ray", "an"),
-        ("x-ray", "an"),
-        ("T-shirt", "a"),
-        ("FBI-led raid", "an"),
-        ("McDonald", "a"),
-        ("heir", "an"),
-        ("O'Brien", "an"),
-        ("honorary degree", "an"),
-        ("I", "an"),
-        ("UNESCO site", "a"),
-    ],
-)
+@pytest.mark.parametrize(*table(__file__, "articles"))
 def test_articles(phrase, expected):
     assert prose.article(phrase) == expected
 

@@ -74,6 +74,51 @@ def test_ranking(files, capsys):
     assert figures["success@1"] == 1 and figures["ndcg@5"] == figures["ndcg@20"] == pytest.approx(0.9197, abs=1e-4)
 
 
+def test_runs_and_judgements_as_beir_and_other_tools_write_them(files, capsys):
+    qrels = files("test.tsv", "query-id\tcorpus-id\tscore", "7\td1\t2", "7\td2\t0", "8\td3\t1")
+    runs = (
+        files("from_0.trec", "7 Q0 d1 0 0.9 t", "7 Q0 d2 1 0.8 t", "8 Q0 d3 0 0.9 t"),
+        files("all_0.trec", "7 Q0 d2 0 0.8 t", "7 Q0 d1 0 0.9 t", "8 Q0 d3 0 0.9 t"),
+        files("scores.json", {"7": {"d2": 0.8, "d1": 0.9}, "8": {"d3": 3}}),
+    )
+    for run in runs:
+        score("ranking", "--qrels", qrels, "--run", run, "--json")
+        figures = json.loads(capsys.readouterr().out)["ranking"]
+        assert figures["mrr"] == figures["ndcg@10"] == figures["recall@1"] == 1
+    with pytest.raises(DataError, match=r"field '7\.d1': expected a number, found 'x'"):
+        score("ranking", "--qrels", qrels, "--run", files("bad.json", {"7": {"d1": "x"}}))
+    with pytest.raises(DataError, match="field '7': expected an object of ids with scores, found 3"):
+        score("ranking", "--qrels", qrels, "--run", files("bad.json", {"7": 3}))
+    with pytest.raises(DataError, match="three under their heading .query-id corpus-id score., found 2"):
+        score("ranking", "--qrels", files("bad.tsv", "7 d1"), "--run", runs[0])
+
+
+def test_a_run_of_pages_is_scored_by_the_pages_of_the_evidence(files, capsys):
+    gold = fever_claims(files)
+    pages = files("pages.trec", "7 Q0 A 1 0.9 t", "7 Q0 C 2 0.8 t", "7 Q0 B 3 0.7 t")
+    score("ranking", "--gold", gold, "--run", pages, "--json")
+    figures = json.loads(capsys.readouterr().out)["ranking"]
+    assert figures["counted"] == "pages" and figures["recall@5"] == 1 and figures["recall@1"] == 0
+    score("ranking", "--gold", gold, "--run", pages)
+    assert "ranking.counted" in capsys.readouterr().out
+    score("ranking", "--gold", gold, "--run", files("other.trec", "7 Q0 X 1 0.9 t"), "--json")
+    figures = json.loads(capsys.readouterr().out)["ranking"]
+    assert figures["counted"] == "pages" and figures["recall@5"] == 0
+    score("ranking", "--gold", gold, "--run", files("wrong.trec", "7 Q0 X_3 1 0.9 t"), "--json")
+    assert "counted" not in json.loads(capsys.readouterr().out)["ranking"]
+    with pytest.raises(DataError, match=r"rows\.trec: the run has units such as 't#r0', and the gold evidence is sent"):
+        score("ranking", "--gold", gold, "--run", files("rows.trec", "7 Q0 t#r0 1 0.9 t"))
+    with pytest.raises(DataError, match=r"pages\.trec: the run has pages, and the judgements of .*qrels are of sent"):
+        score("ranking", "--qrels", files("qrels", "7 0 A_0 1"), "--run", pages)
+
+
+def test_labels_are_read_in_any_case(files, capsys):
+    gold = files("gold.jsonl", {"id": 7, "label": "refutes", "claim": "d", "evidence": [[[1, 2, "A", 0]]]})
+    verdicts = {"id": 7, "predicted_label": "Refutes", "predicted_evidence": [["A", 0]]}
+    score("fever", "--gold", gold, "--predictions", files("verdicts.jsonl", verdicts), "--json")
+    assert json.loads(capsys.readouterr().out)["fever"]["fever_score"] == 1
+
+
 def test_troubles_name_the_file(files):
     other = files("other.trec", "8 Q0 A_0 1 0.9 t")
     with pytest.raises(DataError, match=r"other\.trec: no query of the run is in .*dev\.jsonl.*first: '8'"):

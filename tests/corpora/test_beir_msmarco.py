@@ -32,6 +32,18 @@ def test_beir(tmp_path):
     assert beir.read_qrels(tmp_path / "qrels/test.tsv") == {"q1": {"d_1": 2, "d2": 0}}
 
 
+def test_ids_may_be_integers(tmp_path):
+    files = {
+        "corpus.jsonl": '{"_id": 31, "text": "first"}\n{"_id": 4, "text": "second"}\n',
+        "queries.jsonl": '{"_id": 7, "text": "what?"}\n',
+        "qrels/test.tsv": "query-id\tcorpus-id\tscore\n7\t31\t1\n",
+    }
+    dataset = open_folder(folder(tmp_path, **files))
+    assert [document.original_id for document in dataset.documents()] == ["31", "4"]
+    (query,) = dataset.claims("test")
+    assert (query.id, query.original_id, query.evidence_sets) == ("7", 7, (("31_0",),))
+
+
 @pytest.mark.parametrize(
     "lines, said",
     [

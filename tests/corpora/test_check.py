@@ -74,7 +74,6 @@ def test_all_problems_are_collected(tmp_path):
     "data, said",
     [
         (b"", "wiki-pages.jsonl: the file is empty"),
-        (b"\xef\xbb\xbf{}", "wiki-pages.jsonl:1: the file starts with a byte order mark"),
         (b'{"id": "A", "lines": ""}\n{"id": "\xe9"}', "wiki-pages.jsonl:2: byte 9 is not UTF-8"),
     ],
 )

@@ -87,7 +87,8 @@ class Pdf:
 
     WIDTH, HEIGHT = 595, 842
 
-    def __init__(self):
+    def __init__(self, more: str = ""):
+        self.more = more  # entries of each page's dictionary
         self.pages: list[list[str]] = []
         self.page()
 
@@ -122,7 +123,7 @@ class Pdf:
             objects.append(f"<< /Length {len(content.encode('cp1252'))} >>\nstream\n{content}\nendstream")
             objects.append(
                 f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {self.WIDTH} {self.HEIGHT}] /Resources << {fonts} >> "
-                f"/Contents {len(objects)} 0 R >>"
+                f"/Contents {len(objects)} 0 R {self.more} >>"
             )
             kids.append(f"{len(objects)} 0 R")
         objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>"

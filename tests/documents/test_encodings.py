@@ -31,6 +31,19 @@ def test_a_byte_order_mark_is_no_guess(encoding):
         decoded("Größe".encode(encoding)[:-1])
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    "text", ["name,city\nJosé,Zürich\n", "имя, город\nИван, Москва\n", "東京, 大阪 一\n", "a 😀 b"]
+)
+def test_utf_16_without_a_mark_shows_by_its_zero_bytes(encoding, text):
+    assert decoded(text.encode(encoding)) == (text, None)
+
+
+@pytest.mark.parametrize("content", [b"a\0b", b"\0\0\0\0", b"\1\0\2\0\3\0", b"plain text", b"", b"\x1b[1mbold\x1b[0m"])
+def test_zero_bytes_are_not_utf_16_by_themselves(content):
+    assert decoded(content)[0] == content.decode()
+
+
 def test_what_looks_like_no_text_is_refused():
     with pytest.raises(UnicodeDecodeError):
         decoded(b"\x00\x81\xff")

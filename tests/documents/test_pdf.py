@@ -96,6 +96,29 @@ def test_why_a_pdf_is_not_read(tmp_path, monkeypatch):
     assert found.notes == (("pages of a PDF past the text or the time that one file may take (left out)", 4),)
 
 
+@pytest.mark.parametrize(
+    ("more", "box"),
+    [
+        ("/MediaBox [100 50 695 892]", (100, 50, 695, 892)),
+        ("/Rotate 90", None),
+        ("/Rotate 180", None),
+        ("/Rotate 270", None),
+    ],
+)
+def test_boxes_and_rotations_of_pages(tmp_path, more, box):
+    """The texts are drawn so that they are upright on the page as it is shown."""
+    sheet = Pdf(more)
+    for y, text in ((100, "First line of it"), (114, "and the second.")):
+        x, up = 50, Pdf.HEIGHT - y
+        turn = {"/Rotate 90": (0, 1, -1, 0, y, x), "/Rotate 180": (-1, 0, 0, -1, Pdf.WIDTH - x, y)}.get(more)
+        if more == "/Rotate 270":
+            turn = (0, -1, 1, 0, Pdf.WIDTH - y, Pdf.HEIGHT - x)
+        if box:
+            turn = (1, 0, 0, 1, x + box[0], up + box[1])
+        sheet.pages[-1].append(f"BT /F1 11 Tf {' '.join(map(str, turn))} Tm ({text}) Tj ET")
+    assert blocks(sheet.write(tmp_path / "a.pdf")) == [("paragraph", "First line of it and the second.")]
+
+
 def test_nothing_in_a_file_is_run(tmp_path):
     path = Pdf().text(50, 300, "Tarn is a town.").write(tmp_path / "a.pdf")
     content = path.read_bytes().replace(

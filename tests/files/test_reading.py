@@ -27,7 +27,6 @@ def test_lines_come_with_their_numbers_and_blank_ones_are_skipped(tmp_path):
     [
         (b"", r"a\.jsonl: the file is empty"),
         (b"\n \n", r"a\.jsonl: the file is empty"),
-        (b"\xef\xbb\xbf{}\n", r"a\.jsonl:1: .*byte order mark"),
         ('{"a": 1}\n{"a": "José"}\n'.encode("latin1"), r"a\.jsonl:2: byte 11 is not UTF-8 \(0xe9\).*Latin-1"),
         (b'{"a": 1}\n{"a": \n', r"a\.jsonl:2: not valid JSON"),
         (b'{"a": 1}\n[1]\n', r"a\.jsonl:2: expected a JSON object, found list"),
@@ -39,6 +38,11 @@ def test_lines_come_with_their_numbers_and_blank_ones_are_skipped(tmp_path):
 def test_bad_files_are_refused_with_their_place(tmp_path, data, said):
     with pytest.raises(DataError, match=said):
         list(read_json_lines(write(tmp_path / "a.jsonl", data)))
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path):
+    path = write(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"a": 1}\n{"a": 2}\n')
+    assert list(read_json_lines(path)) == [(1, {"a": 1}), (2, {"a": 2})]
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -14,7 +14,7 @@ from lisax.formats.prompts import PROMPTS, Prompt, prompt_of, start_of
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
-from lisax.weights.public_models import FAMILIES, MMARCO, MMARCO_13B, XNLI, Rule
+from lisax.weights.public_models import FAMILIES, USES, Rule
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
 CLAIM, TEXT, OTHER = "Paris is big.", "Paris has 2 million people.", "Rome."
@@ -101,7 +101,7 @@ def test_monot5_is_the_ranking_format(t5):
 
 @pytest.mark.parametrize("family", [one for one in FAMILIES if one.use], ids=lambda family: family.name)
 def test_answers_are_the_authors_ids(family, t5):
-    if family.use in (MMARCO, MMARCO_13B, XNLI):
+    if family.use in (USES["mmarco"], USES["mmarco_13b"], USES["xnli"]):
         assert family.name not in ANSWERS  # mT5's vocabulary has other ids
     elif family.use.rule is Rule.ANSWERS:
         assert t5.encode_batch(family.use.answers) == ANSWERS[family.name]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.formats.table_records import MOST, records, text_of
+from lisax.formats.table_records import MOST, is_total, records, text_of
 from lisax.formats.tables import TableView
 
 
@@ -29,6 +29,21 @@ def table(header: str, *rows: str) -> TableView:
             table("n", "1", "1", "2", "2", "2"),
             "5 rows . n is 1 , the lowest . n is 1 , the lowest . n is 2 . n is 2 . n is 2 .",
         ),
+        # Signs, magnitudes and units count; quantities that cannot be compared have no extremes.
+        ("x", table("n", "−5", "−12", "3"), "3 rows . n is −5 . n is −12 , the lowest . n is 3 , the highest ."),
+        (
+            "x",
+            table("n", "1.5m", "900k", "20k"),
+            "3 rows . n is 1.5m , the highest . n is 900k . n is 20k , the lowest .",
+        ),
+        (
+            "x",
+            table("n", "2 km", "900 m", "950 m"),
+            "3 rows . n is 2 km , the highest . n is 900 m , the lowest . n is 950 m .",
+        ),
+        ("x", table("n", "2 km", "900 m", "3 kg"), "3 rows . n is 2 km . n is 900 m . n is 3 kg ."),
+        ("x", table("n", "1-2", "3-1", "2-2"), "3 rows . n is 1-2 . n is 3-1 . n is 2-2 ."),
+        ("x", table("n", "28 june", "9 july", "1 may"), "3 rows . n is 28 june . n is 9 july . n is 1 may ."),
         ("x", table("n", "1", "1", "1"), "3 rows . n is 1 . n is 1 . n is 1 ."),
         ("x", table("n", "1", "2"), "2 rows . n is 1 . n is 2 ."),
         ("x", table("n", "1", "2", "?"), "3 rows . n is 1 . n is 2 . n is ? ."),
@@ -68,3 +83,11 @@ def test_each_row_has_its_record_with_its_cells(rows, claim):
         assert len(found) == min(len(rows), MOST)
         for one in found:
             assert any(all(part in one for part in parts) for parts in said)
+
+
+def test_a_row_of_totals_is_not_compared_with_the_others():
+    seats = table("party|seats", "Greens|3", "Reds|5", "Blues|4", "Total|12")
+    assert records("Who won the most seats?", seats)[0] == "party is Reds ; seats is 5 , the highest"
+    assert "party is Total ; seats is 12" in records("seats", seats)
+    assert all(map(is_total, [("Grand Total", "1"), ("", "Insgesamt:", "2"), ("итого",)]))
+    assert not any(map(is_total, [("Total Recall", "1990"), ("", ""), ()]))

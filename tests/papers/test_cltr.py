@@ -9,8 +9,8 @@ import ir_measures
 import numpy as np
 import pytest
 import stages_alone
+from small_run import SmallRun
 
-from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.errors import DataError, LisaxError
@@ -55,15 +55,9 @@ network.T5Config.num_encoder_layers = 1
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """(folder of the data, of the run and of the recipe; the command)"""
-    folder = tmp_path_factory.mktemp("cltr")
-    world.write(folder / "world", 200, 0, aggregations_per_table=1)
-    (folder / "parts.gin").write_text(STEPS)
-    (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
-    command = ["run", "cltr", f"--data={folder}/world", f"--out={folder}/out", f"--gin_file={folder}/recipe.gin"]
-    assert main(command) == 0
-    return folder, command
+def finished(tmp_path_factory) -> SmallRun:
+    run = SmallRun(tmp_path_factory.mktemp("cltr"), "cltr", Cltr, CltrRecipe)
+    return run.made(RECIPE, {"parts": STEPS}, aggregations_per_table=1)
 
 
 def into(out, command):
@@ -72,7 +66,7 @@ def into(out, command):
 
 
 def test_figures_are_trec_evals_of_the_saved_runs(finished):
-    out = finished[0] / "out"
+    out = finished.out
     found = json.loads((out / "metrics.json").read_text())
     assert set(found["retrieval"]) == {"bm25", "max", "mean", "fused"} and found["best"] == "fused"
     assert (
@@ -139,7 +133,7 @@ def test_retrieval_counts_every_question_whose_table_is_known(tmp_path):
 
 
 def test_answers_are_the_best_cells_of_the_tables_in_their_order(finished):
-    out = finished[0] / "out"
+    out = finished.out
     scored = {pool.id: pool for pool in read_scores(out / "predictions" / "scores.test.jsonl")}
     tables, answers = (read_run(out / "runs" / f"{name}.test.trec") for name in ("max", "answers.max"))
     for query, hits in tables.items():
@@ -154,30 +148,19 @@ def test_answers_are_the_best_cells_of_the_tables_in_their_order(finished):
 
 
 def test_the_page_has_the_papers_two_tables_and_the_curve(finished):
-    page = (finished[0] / "out" / "report.html").read_text(encoding="utf-8")
+    page = (finished.out / "report.html").read_text(encoding="utf-8")
     assert "Table retrieval" in page and "E2E_GNQ: MTR, pairwise" in page and "gold table given" in page
     assert "Work that can be spared: best cell with BM25" in page and "best cell with BM25" in page
-    maps = (finished[0] / "out" / "heatmaps.html").read_text(encoding="utf-8")
+    maps = (finished.out / "heatmaps.html").read_text(encoding="utf-8")
     assert maps.count("<section>") == 10 and 'id="q9t0-r0c0"' in maps
 
 
 def test_a_second_run_does_nothing_again(finished, capfd):
-    folder, command = finished
-    before = (folder / "out" / "predictions" / "scores.test.jsonl").read_bytes()
-    assert main(command) == 0
-    told = capfd.readouterr().err
-    stages = Cltr(
-        open_folder(folder / "world"), folder / "out", CltrRecipe.read([str(folder / "recipe.gin")])
-    ).stage_names
-    assert [line for line in told.splitlines() if line.startswith("[")] == [
-        f"[{stage}] done before" for stage in stages
-    ]
-    assert (folder / "out" / "predictions" / "scores.test.jsonl").read_bytes() == before
+    finished.again(capfd)
 
 
 def test_the_same_answers_through_an_index_and_a_bundle(finished):
-    folder, _ = finished
-    out = folder / "out"
+    folder, out = finished.folder, finished.out
     assert main(["export", "--model", str(out / "models" / "parts"), "--out", str(folder / "bundle")]) == 0
     answerer = TableAnswerer.open(out / "index", folder / "bundle")
     questions = {question.id: question for question in open_folder(folder / "world").questions("test")}
@@ -190,9 +173,7 @@ def test_the_same_answers_through_an_index_and_a_bundle(finished):
 
 
 def test_weights_of_a_run_go_with_its_model(finished):
-    folder, _ = finished
-    out = folder / "out"
-    run = Cltr(open_folder(folder / "world"), out, CltrRecipe.read([str(folder / "recipe.gin")]))
+    run, folder, out = finished(), finished.folder, finished.out
     run.fusion_weights = np.array([0.7, 2.0, -1.0])  # what two steps have taught may count for nothing
     run.graph["answer"].work()
     assert main(["export", "--model", str(out / "models" / "parts"), "--out", str(folder / "weighed")]) == 0
@@ -207,9 +188,7 @@ def test_weights_of_a_run_go_with_its_model(finished):
 
 
 def test_probabilities_of_answers_are_fitted_on_what_the_answerer_sees(finished):
-    folder, _ = finished
-    out = folder / "out"
-    run = Cltr(open_folder(folder / "world"), out, CltrRecipe.read([str(folder / "recipe.gin")]))
+    run, out = finished(), finished.out
     answerer = TableAnswerer.open(out / "index", out / "models" / "parts")
     answerer.weights, answerer.confidence = run.stored_weights, AnswerConfidence((0.1, 0.2, 0.3, 0.4, -2.0), 0.5)
     whole, without = run.asked(REPORT)
@@ -225,9 +204,7 @@ def test_probabilities_of_answers_are_fitted_on_what_the_answerer_sees(finished)
 
 
 def test_a_fitted_probability_of_answers_goes_with_the_model(finished):
-    folder, _ = finished
-    out = folder / "out"
-    run = Cltr(open_folder(folder / "world"), out, CltrRecipe.read([str(folder / "recipe.gin")]))
+    run, out = finished(), finished.out
     run.answer_confidence = AnswerConfidence((0.1, 0.2, 0.3, 0.4, -2.0), 0.25, 7)
     run.graph["answer"].work()
     assert TableAnswerer.open(out / "index", out / "models" / "parts").confidence == run.answer_confidence
@@ -238,7 +215,7 @@ def test_a_fitted_probability_of_answers_goes_with_the_model(finished):
 
 
 def test_transfer_needs_no_training(finished, capsys):
-    folder, _ = finished
+    folder = finished.folder
     other = folder / "transfer"
     command = [
         "run",
@@ -268,7 +245,7 @@ def digests(folder):
 
 
 def test_a_given_model_is_not_written_to_and_nothing_is_reranked_a_second_time(finished, capfd):
-    folder, _ = finished
+    folder = finished.folder
     mine, other = folder / "mine", folder / "fused_transfer"
     shutil.copytree(folder / "out" / "models" / "parts", mine)
     before = digests(mine)
@@ -298,8 +275,8 @@ def test_a_given_model_is_not_written_to_and_nothing_is_reranked_a_second_time(f
 @pytest.fixture(scope="module")
 def head(finished):
     """The model of rows and columns as if it were one of operations, with a vocabulary that has their words."""
-    folder = finished[0] / "head"
-    shutil.copytree(resolve_checkpoint(finished[0] / "out" / "models" / "parts"), folder)
+    folder = finished.folder / "head"
+    shutil.copytree(resolve_checkpoint(finished.out / "models" / "parts"), folder)
     train_vocabulary(["query header relevant year"] * 20, folder / "spiece.model", 120, [*REQUIRED_WORDS, *Operation])
     card = json.loads((folder / "model.json").read_text())
     card["text"] |= {"family": "table_operation", "words": list(Operation)}
@@ -324,7 +301,7 @@ class Hashing:
 
 
 def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
-    folder, _ = finished
+    folder = finished.folder
     monkeypatch.setenv("LISAX_BACKEND", "jax")
     monkeypatch.setattr("lisax.scoring.labels.LabelScorer", Hashing)
     out = folder / "aggregated"
@@ -373,7 +350,7 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
 
 
 def test_what_a_head_learns_from(finished):
-    folder, command = finished
+    folder, command = finished.folder, finished.command
     out = folder / "learned"
     train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/micro.gin'}}"
     assert main([*into(out, command), f"--gin.CltrRecipe.train={train}", "--until=examples"]) == 0
@@ -392,7 +369,7 @@ def test_what_a_head_learns_from(finished):
 
 @pytest.mark.slow
 def test_a_head_is_trained_and_its_threshold_fitted(finished):
-    folder, command = finished
+    folder, command = finished.folder, finished.command
     out = folder / "trained"
     (folder / "aggregation.gin").write_text(STEPS.replace("parts_world", "aggregation"))
     train = f"{{'parts': '{folder}/parts.gin', 'aggregation': '{folder}/aggregation.gin'}}"
@@ -409,7 +386,7 @@ def test_a_head_is_trained_and_its_threshold_fitted(finished):
 
 @pytest.mark.slow
 def test_cross_validation_asks_every_question_once(finished):
-    folder, command = finished
+    folder, command = finished.folder, finished.command
     out = folder / "folds"
     assert main([*into(out, command), "--folds=2", "--gin.CltrRecipe.report_questions=5"]) == 0
     found = json.loads((out / "metrics.json").read_text())
@@ -450,9 +427,9 @@ def test_data_without_questions(tmp_path):
 
 
 def test_tables_teach_by_questions_made_of_them(finished):
-    out = finished[0] / "out"
+    out = finished.out
     rows = list(read_examples(out / "own" / "examples" / "parts_rows.train.jsonl", PartExample))
-    tables = {table.id: table for table in open_folder(finished[0] / "world").tables()}
+    tables = {table.id: table for table in open_folder(finished.folder / "world").tables()}
     assert {row.claim_id[:3] for row in rows} == {"own"} and len(
         {row.claim_id for row in rows}
     ) == 28  # 30 % are held out
@@ -492,7 +469,7 @@ def test_what_can_be_spared():
 
 
 def test_a_model_that_was_damaged_and_trained_again_keeps_its_weights(finished, capfd):
-    folder, command = finished
+    folder, command = finished.folder, finished.command
     assert main(command) == 0  # whatever other tests have taken from it is made again
     capfd.readouterr()
     fitted, model = folder / "out" / "models" / "parts" / "fitted.json", folder / "out" / "models" / "parts"
@@ -507,6 +484,4 @@ def test_a_model_that_was_damaged_and_trained_again_keeps_its_weights(finished, 
 
 @pytest.mark.slow
 def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
-    folder, _ = finished
-    recipe = CltrRecipe.read([str(folder / "recipe.gin")])
-    stages_alone.check(lambda: Cltr(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)
+    stages_alone.check(finished, monkeypatch)

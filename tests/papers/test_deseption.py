@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 import stages_alone
+from small_run import SmallRun
 
 import lisax
 from lisax import world
@@ -51,16 +52,10 @@ POINTER = "evidence_pointer.PointerConfig:\n  hidden = 16\n  hops = 1\n  beam_si
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """(folder of the data, folder of the run, what the run printed)"""
-    folder = tmp_path_factory.mktemp("deseption")
-    world.write(folder / "world", 200, 0)
-    for name, more in (("pairs", ""), ("pointer", POINTER)):
-        (folder / f"{name}.gin").write_text(f"include 'experiments/deseption/{name}_micro.gin'\n{STEPS}{more}")
-    (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
-    command = ["run", "deseption", f"--data={folder}/world", f"--out={folder}/out", f"--gin_file={folder}/recipe.gin"]
-    assert main(command) == 0
-    return folder, command
+def finished(tmp_path_factory) -> SmallRun:
+    run = SmallRun(tmp_path_factory.mktemp("deseption"), "deseption", Deseption, PointerRecipe)
+    include = "include 'experiments/deseption/{}_micro.gin'\n".format
+    return run.made(RECIPE, {"pairs": include("pairs") + STEPS, "pointer": include("pointer") + STEPS + POINTER})
 
 
 def test_as_many_documents_are_pointed_to_as_the_recipe_says(tmp_path, monkeypatch):
@@ -80,14 +75,13 @@ def test_as_many_documents_are_pointed_to_as_the_recipe_says(tmp_path, monkeypat
 def test_the_encoder_of_sentences_learns_from_as_many_pairs_of_each_label(finished):
     for role in ("train", "dev"):
         labels = [
-            example.label
-            for example in read_examples(finished[0] / "out" / "examples" / f"pointer_labels.{role}.jsonl")
+            example.label for example in read_examples(finished.out / "examples" / f"pointer_labels.{role}.jsonl")
         ]
         assert len(set(Counter(labels).values())) == 1 and set(labels) == set(LABELS)
 
 
 def test_figures_of_every_part(finished):
-    folder, _ = finished
+    folder = finished.folder
     found = json.loads((folder / "out" / "metrics.json").read_text())
     # All but the one whose model the recipe does not train.
     assert found["variants"].keys() == VARIANTS.keys() - {"reinforced"} and found["best_variant"] == "joint_temporal"
@@ -119,36 +113,25 @@ def test_figures_of_every_part(finished):
 
 
 def test_attacked_claims_are_among_those_of_train(finished):
-    folder, _ = finished
-    run = Deseption(open_folder(folder / "world"), folder / "out", PointerRecipe.read([str(folder / "recipe.gin")]))
+    run = finished()
     clean, mixed = len(run.data_claims("train")), len(run.claims["train"])
     assert (mixed - clean) / mixed == pytest.approx(0.2, abs=0.01)
     assert set(run.data_claims("test")) == set(run.claims["test"])
 
 
 def test_the_page_shows_attacked_claims(finished):
-    folder, _ = finished
+    folder = finished.folder
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
     attack = json.loads((folder / "out" / "attacks" / "claims.test.jsonl").read_text().splitlines()[0])
     assert "FEVER score by attack" in page and attack["id"] in page and "multi-hop" in page
 
 
 def test_a_second_run_does_nothing_again(finished, capfd):
-    folder, command = finished
-    before = {path: path.read_bytes() for path in (folder / "out" / "predictions").iterdir()}
-    assert main(command) == 0
-    told = capfd.readouterr().err
-    stages = Deseption(
-        open_folder(folder / "world"), folder / "out", PointerRecipe.read([str(folder / "recipe.gin")])
-    ).stage_names
-    assert [line for line in told.splitlines() if line.startswith("[")] == [
-        f"[{stage}] done before" for stage in stages
-    ]
-    assert {path: path.read_bytes() for path in (folder / "out" / "predictions").iterdir()} == before
+    finished.again(capfd)
 
 
 def test_verdicts_are_of_sentences_of_the_documents_pointed_to(finished):
-    folder, _ = finished
+    folder = finished.folder
     documents = read_run(folder / "out" / "runs" / "documents.attacked.trec")
     candidates = read_run(folder / "out" / "runs" / "candidates.attacked.trec")
     rows = [json.loads(line) for line in (folder / "out/predictions/joint.attacked.jsonl").read_text().splitlines()]
@@ -160,7 +143,7 @@ def test_verdicts_are_of_sentences_of_the_documents_pointed_to(finished):
 
 
 def test_a_bundle_answers_in_python_and_by_the_verbs(finished):
-    folder, _ = finished
+    folder = finished.folder
     bundles = {name: str(folder / name) for name in ("documents", "evidence")}
     for name, bundle in bundles.items():
         assert main(["export", "--model", str(folder / "out" / "models" / name), "--out", bundle]) == 0
@@ -177,7 +160,7 @@ def test_a_bundle_answers_in_python_and_by_the_verbs(finished):
 
 
 def test_eval_and_infer_read_the_task(finished, monkeypatch):
-    folder, _ = finished
+    folder = finished.folder
     monkeypatch.setenv("LISAX_DATA", str(folder / "out"))
     card = json.loads(next((folder / "out/models/evidence").glob("checkpoint_*/model.json")).read_text())
     flags = [
@@ -234,6 +217,4 @@ def test_kinds_take_turns():
 
 @pytest.mark.slow
 def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
-    folder, _ = finished
-    recipe = PointerRecipe.read([str(folder / "recipe.gin")])
-    stages_alone.check(lambda: Deseption(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)
+    stages_alone.check(finished, monkeypatch)

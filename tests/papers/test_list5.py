@@ -235,7 +235,7 @@ def test_the_second_hop_widens_retrieval_and_selection(folder, tmp_path):
     run.make("retrieve")
     first = run.selection_file("rank_entities", REPORT)
     first.write_bytes(run.candidates_file(REPORT).read_bytes())  # as if a model had ranked them
-    run._hop(REPORT, recipe.first_selector)
+    run._hop(recipe.first_selector, REPORT)
     before, after = read_run(first), read_run(run.selection_file(recipe.selector, REPORT))
     assert before.keys() == after.keys()
     assert any({hit.id for hit in after[claim]} - {hit.id for hit in hits} for claim, hits in before.items())

@@ -7,9 +7,9 @@ import shutil
 import numpy as np
 import pytest
 import stages_alone
+from small_run import SmallRun
 
 import lisax
-from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.errors import DataError, LisaxError
@@ -48,22 +48,16 @@ STEPS = "TRAIN_STEPS = 2\nEVAL_PERIOD = 2\nBATCH_SIZE = 8\nnetwork.T5Config.num_
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """(folder of the data, folder of the run, what the run printed)"""
-    folder = tmp_path_factory.mktemp("tables")
-    world.write(folder / "world", 200, 0)
-    for name, base in (("text", "tables"), ("fusion", "fusion")):
-        (folder / f"{name}.gin").write_text(f"include 'experiments/open_tables/{base}_micro.gin'\n{STEPS}")
-    (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
-    command = ["run", "open-tables", f"--data={folder}/world", f"--out={folder}/out", f"--gin_file={folder}/recipe.gin"]
-    assert main(command) == 0
-    return folder, command
+def finished(tmp_path_factory) -> SmallRun:
+    run = SmallRun(tmp_path_factory.mktemp("tables"), "open-tables", OpenTables, TableRecipe)
+    include = "include 'experiments/open_tables/{}_micro.gin'\n".format
+    return run.made(RECIPE, {"text": include("tables") + STEPS, "fusion": include("fusion") + STEPS})
 
 
 @pytest.fixture(scope="module")
 def by_hand(finished):
     """A folder with the bundles `joint_top3` and `top3`, and the arguments that name claims, an index and its run."""
-    folder, _ = finished
+    folder = finished.folder
     out, claims = folder / "by_hand", f"--claims={folder}/world/table_claims.test.jsonl"
     for model in ("joint_top3", "top3"):
         assert main(["export", f"--model={folder}/out/models/{model}", f"--out={out}/{model}"]) == 0
@@ -74,7 +68,7 @@ def by_hand(finished):
 
 
 def test_figures_of_every_part(finished):
-    folder, _ = finished
+    folder = finished.folder
     found = json.loads((folder / "out" / "metrics.json").read_text())
     assert found["best_model"] == "joint_top3" and found["tables"] == found["models"]["joint_top3"]
     assert set(found["models"]) == {"claim_only", "closed", "top3", "joint_top3", "ternary_top3", ORACLE}
@@ -102,30 +96,19 @@ def test_figures_of_every_part(finished):
 
 
 def test_the_page_shows_tables_with_marked_rows_and_escapes_them(finished):
-    folder, _ = finished
+    folder = finished.folder
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert 'class="marked"' in page and "Head 1, gold table at 1" in page and "Is the gold table there?" in page
     assert "Tables reranked by p(s)" in page and 'http-equiv="Content-Security-Policy"' in page
 
 
 def test_a_second_run_does_nothing_again(finished, capfd):
-    folder, command = finished
-    before = {path: path.read_bytes() for path in (folder / "out" / "predictions").iterdir()}
-    assert main(command) == 0
-    told = capfd.readouterr().err
-    stages = OpenTables(
-        open_folder(folder / "world"), folder / "out", TableRecipe.read([str(folder / "recipe.gin")])
-    ).stage_names
-    assert [line for line in told.splitlines() if line.startswith("[")] == [
-        f"[{stage}] done before" for stage in stages
-    ]
-    assert {path: path.read_bytes() for path in (folder / "out" / "predictions").iterdir()} == before
-    assert open_tables.NO_UNDECIDED in told
-    assert open_tables.NO_UNDECIDED[1:] in (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert open_tables.NO_UNDECIDED in finished.again(capfd)
+    assert open_tables.NO_UNDECIDED[1:] in (finished.out / "report.html").read_text(encoding="utf-8")
 
 
 def test_verdicts_name_the_tables_that_were_read(finished):
-    folder, _ = finished
+    folder = finished.folder
     run = read_run(folder / "out" / "runs" / "entity-char-2-3.spans.test.trec")
     for line in (folder / "out" / "predictions" / "joint_top3.jsonl").read_text().splitlines():
         row = json.loads(line)
@@ -134,8 +117,7 @@ def test_verdicts_name_the_tables_that_were_read(finished):
 
 
 def test_on_the_gold_table_only_claims_count_that_it_decides(finished):
-    folder, _ = finished
-    run = OpenTables(open_folder(folder / "world"), folder / "out", TableRecipe.read([str(folder / "recipe.gin")]))
+    run = finished()
     reported = run.claims[REPORT]
     reported |= {i: dataclasses.replace(reported[i], label=Label.NOT_ENOUGH_INFO) for i in list(reported)[:5]}
     run.undecided_claims = True
@@ -146,7 +128,7 @@ def test_on_the_gold_table_only_claims_count_that_it_decides(finished):
 
 
 def test_evaluate_gives_the_same_figures(finished, capsys):
-    folder, _ = finished
+    folder = finished.folder
     claims = folder / "out" / "gold.jsonl"
     lines = (folder / "world" / "table_claims.test.jsonl").read_text().splitlines()[:20]
     claims.write_text("\n".join(lines) + "\n")
@@ -199,7 +181,7 @@ def test_mistakes_in_a_recipe(fields, message):
 @pytest.mark.parametrize("model", ["joint_top3", "top3"])
 def test_export_retrieve_and_verify_by_hand(finished, by_hand, tmp_path, model):
     """The verbs, on a bundle and an index of their own, say what the pipeline said."""
-    folder, (bundles, given) = finished[0], by_hand
+    folder, (bundles, given) = finished.folder, by_hand
     assert main(["verify", f"--model={bundles / model}", *given, f"--out={tmp_path}/predictions.jsonl"]) == 0
     rows = {row["id"]: row for row in map(json.loads, (tmp_path / "predictions.jsonl").read_text().splitlines())}
     for line in (folder / "out" / "predictions" / f"{model}.jsonl").read_text().splitlines():
@@ -220,7 +202,7 @@ def test_a_card_that_does_not_say_how_many_tables_are_read_is_refused(by_hand, t
 
 
 def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, by_hand, tmp_path, capfd):
-    folder, (bundles, given) = finished[0], by_hand
+    folder, (bundles, given) = finished.folder, by_hand
     bundle = shutil.copytree(bundles / "joint_top3", tmp_path / "bundle")
     fitted = json.loads((folder / "out" / "metrics.json").read_text())["fusion"]["joint_top3"]["at_threshold"]
     decision = TableDecision.of(Model.open(bundle).card)
@@ -252,13 +234,13 @@ def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, by_hand, t
 
 
 def test_a_bundle_in_python(finished, by_hand):
-    tables = list(open_folder(finished[0] / "world").tables())[:3]
+    tables = list(open_folder(finished.folder / "world").tables())[:3]
     found = lisax.load(str(by_hand[0] / "joint_top3")).verify("Something is so.", tables)
     assert sum(found.probabilities.values()) == pytest.approx(1)
 
 
 def test_a_model_that_was_damaged_and_trained_again_keeps_its_threshold(finished, capfd):
-    folder, command = finished
+    folder, command = finished.folder, finished.command
     model = folder / "out" / "models" / "joint_top3"
     before, predictions = TableDecision.of(Model.open(model).card), folder / "out" / "predictions" / "joint_top3.jsonl"
     written = predictions.stat().st_mtime_ns
@@ -272,6 +254,4 @@ def test_a_model_that_was_damaged_and_trained_again_keeps_its_threshold(finished
 
 @pytest.mark.slow
 def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
-    folder, _ = finished
-    recipe = TableRecipe.read([str(folder / "recipe.gin")])
-    stages_alone.check(lambda: OpenTables(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)
+    stages_alone.check(finished, monkeypatch)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.corpora.answer_cells import exact_number, number_of
+from lisax.corpora.answer_cells import exact_number
 from lisax.errors import LisaxError
 from lisax.predict.arithmetic import DECIMALS, aggregate
 from lisax.records import Operation
@@ -77,13 +77,6 @@ def test_the_order_of_cells_does_not_matter(operation, texts, data):
         assert (found.value, found.text, set(found.cells)) == (other.value, other.text, set(other.cells))
 
 
-@given(texts=cells)
-def test_the_exact_number_is_the_one_that_labels_are_made_by(texts):
-    for text in filter(None, texts):
-        if (number := number_of(text)) is not None:
-            assert float(exact_number(text)) == number
-
-
 def test_nothing_gives_nothing_and_counts_are_of_cells():
     for operation in [*OF_NUMBERS, Operation.COUNT]:
         assert aggregate(operation, {}) is None
@@ -104,9 +97,22 @@ def test_nothing_gives_nothing_and_counts_are_of_cells():
         (Operation.MAX, ["9", "1,000", "none"], "1000"),
         (Operation.MIN, ["-3", "2"], "-3"),
         (Operation.SUM, ["-0"], "0"),
+        (Operation.MAX, ["1.5m", "900k", "20k"], "1500000"),
+        (Operation.MIN, ["−5", "−12", "3"], "-12"),
+        (Operation.SUM, ["(500)", "1,200"], "700"),
+        (Operation.SUM, ["12,5", "1.234"], "1246.5"),
+        (Operation.AVERAGE, ["5 goals", "2 goals"], "3.5"),
     ],
 )
 def test_values_in_digits_whatever_the_callers_context(operation, texts, text):
     with decimal.localcontext(decimal.Context(prec=2)):
         found = aggregate(operation, named(texts))
         assert found.text == text and found.value == Decimal(text)
+
+
+def test_measures_are_added_in_the_unit_of_the_first_and_left_out_among_numbers():
+    found = aggregate(Operation.SUM, named(["2 km", "900 m", "n/a"]))
+    assert (found.text, found.left_out) == ("2.9 km", 1)
+    assert aggregate(Operation.MAX, named(["900 m", "2 km"])).text == "2000 m"
+    assert aggregate(Operation.SUM, named(["1 ft", "1 in", "1 m"])).text.startswith("4.3641")
+    assert aggregate(Operation.SUM, named(["2 km", "3 kg", "7"])).text == "7"

@@ -12,7 +12,7 @@ from lisax.predict.opening import is_encoder
 from lisax.predict.prompt_model import PromptModel
 from lisax.predict.ranker import VectorRanker
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.weights.public_models import MONOT5
+from lisax.weights.public_models import USES
 from tests.published import V1_0, V1_1, publish, vocabulary
 
 TEXTS = ["The harbour was opened in 1907 .", "Anna", "town 7 of the harbour of town 9 ."]
@@ -55,7 +55,7 @@ def test_vectors_are_the_references(folder):
 def test_it_is_a_ranker_by_vectors_and_no_monot5(folder):
     assert is_encoder(folder) and isinstance(Ranker.open(folder), VectorRanker)
     with pytest.raises(LisaxError, match="has only the encoder of a T5"):
-        PromptModel.open(folder, MONOT5)
+        PromptModel.open(folder, USES["monot5"])
 
 
 @pytest.mark.parametrize(

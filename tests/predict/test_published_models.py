@@ -12,19 +12,7 @@ from lisax import Evidence, Label, LisaxError, Ranker, Verifier
 from lisax.formats.prompts import linear_table
 from lisax.formats.tables import TableView
 from lisax.predict.prompt_model import PromptModel, chunks_of
-from lisax.weights.public_models import (
-    DUOT5,
-    FLAN,
-    MINICHECK,
-    MMARCO,
-    MMARCO_13B,
-    MONOT5,
-    RANKT5,
-    TRUE,
-    UNIFIEDSKG,
-    XNLI,
-    given_use,
-)
+from lisax.weights.public_models import USES, given_use
 from tests.published import UMT5, V1_0, V1_1, publish, vocabulary
 
 CLAIM, TEXT = "The harbour was opened in 1921 .", "Town 7 has a harbour . It was opened in 1921 by Anna ."
@@ -64,11 +52,11 @@ def softmax(logits):
 @pytest.mark.parametrize(
     "use, template, pieces",
     [
-        (MONOT5, "Query: {c} Document: {t} Relevant:", ("▁true", "▁false")),
-        (MMARCO, "Query: {c} Document: {t} Relevant:", ("▁yes", "▁no")),
-        (MMARCO_13B, "Query: {c} Document: {t} Relevant:", ("▁true", "▁")),
-        (TRUE, "premise: {t} hypothesis: {c}", ("▁1", "▁")),
-        (XNLI, "xnli: premise: {t} hypothesis: {c}", ("▁0", "▁2", "▁1")),
+        (USES["monot5"], "Query: {c} Document: {t} Relevant:", ("▁true", "▁false")),
+        (USES["mmarco"], "Query: {c} Document: {t} Relevant:", ("▁yes", "▁no")),
+        (USES["mmarco_13b"], "Query: {c} Document: {t} Relevant:", ("▁true", "▁")),
+        (USES["true"], "premise: {t} hypothesis: {c}", ("▁1", "▁")),
+        (USES["xnli"], "xnli: premise: {t} hypothesis: {c}", ("▁0", "▁2", "▁1")),
     ],
     ids=["monot5", "mmarco", "mmarco_13b", "true", "xnli"],
 )
@@ -80,18 +68,18 @@ def test_shares_of_first_pieces_are_the_references(made, config, use, template, 
 
 
 def test_rankt5_is_one_raw_logit(made):
-    model = PromptModel.open(made(V1_1), RANKT5)
+    model = PromptModel.open(made(V1_1), USES["rankt5"])
     ids = [*model.vocabulary.encode(f"Query: {CLAIM} Document: {TEXT}"), 1]
     sentinel = model.vocabulary.size - 1 - 10
     wanted = first_step(made(V1_1), ids)[sentinel]
     np.testing.assert_allclose(model.score([(CLAIM, TEXT)]), [[wanted]], atol=1e-5)
-    ranked = Ranker.open(made(V1_1), RANKT5).rank(CLAIM, [TEXT, OTHER])
+    ranked = Ranker.open(made(V1_1), USES["rankt5"]).rank(CLAIM, [TEXT, OTHER])
     assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
     assert any(one.score == pytest.approx(wanted, abs=1e-5) for one in ranked)
 
 
 def test_minicheck_reads_chunks_of_sentences_and_one_sentence_of_the_claim_at_a_time(made):
-    use = dataclasses.replace(MINICHECK, chunk_words=12)
+    use = dataclasses.replace(USES["minicheck"], chunk_words=12)
     model = PromptModel.open(made(V1_1), use)
     encode, pieces = model.vocabulary.encode, [model.vocabulary.id_of(piece) for piece in ("▁1", "▁")]
     document = "Town 7 has a harbour. It was opened in 1921 by Anna. The town was opened in 1907. " * 2
@@ -109,7 +97,7 @@ def test_minicheck_reads_chunks_of_sentences_and_one_sentence_of_the_claim_at_a_
 
 def test_flan_scores_whole_options(made):
     torch = pytest.importorskip("torch")
-    model, theirs = PromptModel.open(made(V1_1), FLAN), their_model(made(V1_1))
+    model, theirs = PromptModel.open(made(V1_1), USES["flan"]), their_model(made(V1_1))
     prompt = f'{TEXT} Based on the paragraph above can we conclude that "{CLAIM}"? OPTIONS: - Yes - It\'s impossible to say - No'
     ids, scores = [*model.vocabulary.encode(prompt), 1], []
     for option in ("Yes", "No", "It's impossible to say"):
@@ -121,7 +109,7 @@ def test_flan_scores_whole_options(made):
 
 
 def test_duot5_compares_the_best_of_another_ranker_in_both_orders(made):
-    ranker = Ranker.open(made(V1_0), DUOT5)
+    ranker = Ranker.open(made(V1_0), USES["duot5"])
     ranker.top = 3
     texts = [TEXT, OTHER, "Anna opened town 9 .", "Nobody was there ."]
     first = [one.text for one in ranker.first.rank(CLAIM, texts)]
@@ -141,15 +129,15 @@ def test_duot5_compares_the_best_of_another_ranker_in_both_orders(made):
 
 
 def test_a_long_document_keeps_the_end_of_the_prompt(made):
-    model = PromptModel.open(made(V1_1), MONOT5)
+    model = PromptModel.open(made(V1_1), USES["monot5"])
     long = " ".join(["The harbour was opened in 1921 ."] * 200)
-    ids = MONOT5.prompt.ids(CLAIM, long, vocabulary=model.vocabulary, max_tokens=512)
+    ids = USES["monot5"].prompt.ids(CLAIM, long, vocabulary=model.vocabulary, max_tokens=512)
     assert 480 < len(ids) <= 512 and model.vocabulary.decode(ids).endswith("Relevant:")
     assert np.isfinite(model.score([(CLAIM, long)])).all()
 
 
 def test_a_two_way_checker_says_supported_or_not(made, monkeypatch):
-    verifier = Verifier.open(made(V1_1), use=TRUE)
+    verifier = Verifier.open(made(V1_1), use=USES["true"])
     evidence = [Evidence("Town_7_0", TEXT, "Town 7")]
     monkeypatch.setattr(verifier.model, "shares", lambda claims, documents, progress=None: np.array([[0.2, 0.8]]))
     verdict = verifier.verify(CLAIM, evidence)
@@ -161,7 +149,7 @@ def test_a_two_way_checker_says_supported_or_not(made, monkeypatch):
 
 
 def test_evidence_is_read_as_one_text_with_each_title_once(made, monkeypatch):
-    verifier, seen = Verifier.open(made(V1_1), use=XNLI), []
+    verifier, seen = Verifier.open(made(V1_1), use=USES["xnli"]), []
 
     def shares(claims, documents, progress=None):
         seen.extend(documents)
@@ -202,11 +190,11 @@ def test_what_does_not_fit_is_told(made):
     with pytest.raises(LisaxError, match="is a T5 as published, and its prompt is not known here"):
         Ranker.open(made(V1_1))
     with pytest.raises(LisaxError, match="does not rank texts: its job is to verify"):
-        Ranker.open(made(V1_1), TRUE)
+        Ranker.open(made(V1_1), USES["true"])
     with pytest.raises(LisaxError, match="does not check claims: its job is to rank"):
-        Verifier.open(made(V1_1), use=MONOT5)
+        Verifier.open(made(V1_1), use=USES["monot5"])
     with pytest.raises(LisaxError, match="scores texts one by one"):
-        Ranker.open(f"bm25,{made(V1_1)}", MONOT5)
+        Ranker.open(f"bm25,{made(V1_1)}", USES["monot5"])
 
 
 def test_chunks_are_whole_sentences():
@@ -229,7 +217,7 @@ def test_unifiedskg_answers_from_a_table(made, tmp_path):
         arrays[f"pretrain_model.{name}.weight"] = grown
     save_file(arrays, folder / "model.safetensors")
     table = TableView("t", "", ("Town", "Opened"), (("Town 7", "1921"), ("Town 9", "in the year " * 9)))
-    verifier = Verifier.open(folder, use=UNIFIEDSKG)
+    verifier = Verifier.open(folder, use=USES["unifiedskg"])
     vocabulary, scores = verifier.model.vocabulary, []
     assert verifier.model.use.prompt.text(CLAIM, linear_table(table.header, table.rows[:1], vocabulary)) == (
         "the harbour was opened in 1921 . ; structured knowledge: col : town | opened row 1 : town 7 | 1921"

@@ -111,7 +111,7 @@ def test_a_score_that_is_no_number_is_refused(tmp_path):
     [
         ("q Q0 a 1 1.0", ":2: expected six columns"),
         ("q Q0 b one 1.0 t", ":2: field 'rank'"),
-        ("q Q0 b 0 1.0 t", ":2: field 'rank': ranks count from 1"),
+        ("q Q0 b -1 1.0 t", ":2: field 'rank': ranks count from 0 or 1"),
         ("q Q0 b 2 much t", ":2: field 'score'"),
         ("q Q0 b 2 nan t", ":2: field 'score'"),
         ("q Q0 a 2 1.0 t", ":2: field 'id': 'a' occurs twice"),

@@ -63,7 +63,7 @@ def test_what_is_declared_of_results_is_what_they_have():
         None, "sentences", True
     )  # fmt: skip
     joined = join([verdict, dataclasses.replace(verdict, reads="tables")])
-    assert {*joined.to_dict(), "sufficiency"} == set(schema.Verdict.model_fields)
+    assert {*joined.to_dict(), "sufficiency", "disagreement"} == set(schema.Verdict.model_fields)
     assert set(verdict.summary()) == set(schema.SourceVerdict.model_fields)
     assert set(unit.to_dict()) == set(schema.Evidence.model_fields) == set(schema.GivenEvidence.model_fields)
 

@@ -43,6 +43,37 @@ def test_it_checks_claims_with_the_shipped_models(tmp_path):
 
 
 @pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
+def test_documents_that_disagree_are_shown_side_by_side_and_a_retraction_decides(tmp_path):
+    heights = [
+        {"title": f"Guide, {date}", "text": f"The tower is {height} metres high."}
+        for date, height in (("May 2019", 40), ("June 2021", 60))
+    ]
+    reports = [
+        {"title": f"Report of {date}", "text": f"Olin Marsh is {still}the director of the school."}
+        for date, still in (("10 October 2015", ""), ("12 December 2019", "no longer "))
+    ]
+    Index.build(heights + reports, tmp_path / "index")
+    page = open_page(tmp_path, tmp_path / "index", Models.open(()))
+    browser, claim = Browser(page), "The tower is 40 metres high."
+    found = words(shown(browser.ask(claim, "claim")))
+    assert "Documents disagree" in found and "The model leans to: Supported" in found
+    newer, older = found.index("Refuted by newer document"), found.index("Supported by document")
+    assert newer < found.index("2021-06") < older < found.index("2019-05")
+    verdict = browser.post("/v1/check", json={"claim": claim}).json()
+    assert len(verdict["disagreement"]["supports"]) == 1 and verdict["disagreement"]["retraction"] is None
+    given = [{"text": one["text"], "source": one["title"], "unit": one["title"]} for one in heights]
+    assert browser.post("/v1/verify", json={"claim": claim, "evidence": given}).json()["disagreement"]
+    claim = "Olin Marsh is the director of the school."
+    answer = browser.ask(claim, "claim")
+    found = words(shown(answer))
+    assert "Refuted Judged from" in found and "A later document (Report of 12 December 2019" in found
+    (saved,) = browser.get(re.search(r"/answers/[^/]+/verdict.json", answer.text)[0]).json()["verdicts"]
+    assert saved["disagreement"][0]["documents"][0]["date"] == "2019-12-12"
+    assert "documents disagree" in browser.get(re.search(r"/answers/[^/]+/verdict.md", answer.text)[0]).text
+    page.close()
+
+
+@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
 def test_an_encoder_that_ranks_is_not_trained_there():
     models = Models.open((Path("minilm"), shipped.labeller()))
     assert "as it was published" in training.why_not(models[RANKER])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -120,6 +121,26 @@ def test_order_depends_on_the_seed_alone():
 
     assert claims(1) == claims(1) != claims(2)
     assert sorted(claims(1)) == sorted(claims(2))
+
+
+def test_lengths_that_hold_no_text_end_in_one_sentence(capfd):
+    from lisax.training.data import DatasetConfig, eval_batches, examples, train_source
+
+    config = DatasetConfig("list5_rank", {"inputs": 5, "targets": 4}, batch_size=4)
+    capfd.readouterr()
+    for read_all in (eval_batches, examples, lambda config: train_source(config)(0)):
+        with pytest.raises(LisaxError, match="5 tokens do not hold even the empty template"):
+            list(read_all(config))
+    assert capfd.readouterr().err == ""
+    assert len(list(examples(dataclasses.replace(config, task_feature_lengths=LENGTHS)))) == len(RANK)
+
+
+def test_mixtures_have_the_rates_of_the_numbers_of_lines():
+    mixture = seqio.Mixture(
+        "by_lines",
+        [("list5_rank", seqio.mixing_rate_num_examples), ("list5_span_corruption", seqio.mixing_rate_num_examples)],
+    )
+    assert [mixture.get_rate(task) for task in mixture.tasks] == [len(RANK), 100]
 
 
 MIXTURES = ["list5_span_corruption_rank", "list5_label_infused_pointwise", "msmarco_list5_rank"]

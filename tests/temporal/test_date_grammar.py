@@ -11,77 +11,9 @@ from lisax.temporal.expressions import Age, Dates, Duration, Offset, Period, Rea
 from lisax.temporal.grammar import parse
 from lisax.text.numbers import cardinal, number_words, ordinal, ordinal_words
 from lisax.text.tokens import tokens
+from tests.tables import table
 
 YEARS = st.one_of(st.integers(-999, -1), st.integers(1, 2199))
-EXACT = [
-    ("in 2005", "in", "2005-01-01", "2005-12-31"),
-    ("during June 2007", "in", "2007-06-01", "2007-06-30"),
-    ("in June of 2007", "in", "2007-06-01", "2007-06-30"),
-    ("on June 1st, 2007", "in", "2007-06-01", "2007-06-01"),
-    ("on the 1st of June 2007", "in", "2007-06-01", "2007-06-01"),
-    ("July 15 , 1973", "in", "1973-07-15", "1973-07-15"),
-    ("28 Sept. 1951", "in", "1951-09-28", "1951-09-28"),
-    ("2007-06-01", "in", "2007-06-01", "2007-06-01"),
-    ("on 13/6/2007", "in", "2007-06-13", "2007-06-13"),
-    ("in nineteen eighty-four", "in", "1984-01-01", "1984-12-31"),
-    ("in two thousand and five", "in", "2005-01-01", "2005-12-31"),
-    ("before 2008", "before", None, "2007-12-31"),
-    ("prior to June 2008", "before", None, "2008-05-31"),
-    ("after 2008", "after", "2009-01-01", None),
-    ("no later than 2008", "until", None, "2008-12-31"),
-    ("since 12 May 1999", "since", "1999-05-12", None),
-    ("from 1999 onwards", "since", "1999-01-01", None),
-    ("between 1990 and 1995", "in", "1990-01-01", "1995-12-31"),
-    ("from March 1990 to 2 May 1995", "in", "1990-03-01", "1995-05-02"),
-    ("1990–95", "in", "1990-01-01", "1995-12-31"),
-    ("5 February 1748 -- 28 January 1798", "in", "1748-02-05", "1798-01-28"),
-    ("in the 1990s", "in", "1990-01-01", "1999-12-31"),
-    ("in the '90s", "in", "1990-01-01", "1999-12-31"),
-    ("in the nineties", "in", "1990-01-01", "1999-12-31"),
-    ("in the eighties of the nineteenth century", "in", "1880-01-01", "1889-12-31"),
-    ("in the nineteen-thirties", "in", "1930-01-01", "1939-12-31"),
-    ("in the 1980s -- 1984", "in", "1980-01-01", "1984-12-31"),
-    ("4 years before 2005", "in", "2001-01-01", "2001-12-31"),
-    ("exactly two decades after 1990", "in", "2010-01-01", "2010-12-31"),
-    ("half a century before 1990", "in", "1940-01-01", "1940-12-31"),
-    ("two years and three months after June 2005", "in", "2007-09-01", "2007-09-30"),
-    ("30 days after 1 June 2007", "in", "2007-07-01", "2007-07-01"),
-    ("more than 4 years before 2005", "before", None, "2000-12-31"),
-    ("at least 4 years after 2005", "since", "2009-01-01", None),
-    ("less than 4 years after 2005", "in", "2005-01-01", "2009-12-31"),
-    ("in the 4 years before 2005", "in", "2001-01-01", "2005-12-31"),
-    ("within two years of 1990", "in", "1988-01-01", "1992-12-31"),
-    ("on Christmas Day 1890", "in", "1890-12-25", "1890-12-25"),
-    ("on New Year's Eve , 1999", "in", "1999-12-31", "1999-12-31"),
-    ("on the last day of February 2000", "in", "2000-02-29", "2000-02-29"),
-    ("from 1694 until his death in 1713", "in", "1694-01-01", "1713-12-31"),
-    ("on 3–5 May 1644", "in", "1644-05-03", "1644-05-05"),
-    ("between 4 April and 19 June 1552", "in", "1552-04-04", "1552-06-19"),
-    ("from February to April 1998", "in", "1998-02-01", "1998-04-30"),
-    ("in 44 BC", "in", "-0044-01-01", "-0044-12-31"),
-    ("in the 60s BC", "in", "-0069-01-01", "-0060-12-31"),
-    ("during the 770s BC", "in", "-0779-01-01", "-0770-12-31"),
-    ("on 15 March 44 BC", "in", "-0044-03-15", "-0044-03-15"),
-    ("10 years after 5 B.C.", "in", "0006-01-01", "0006-12-31"),
-    ("in the 5th century BC", "in", "-0500-01-01", "-0401-12-31"),
-    ("in AD 476", "in", "0476-01-01", "0476-12-31"),
-    ("in the year 476", "in", "0476-01-01", "0476-12-31"),
-    ("before the 1990s", "before", None, "1989-12-31"),
-]
-ROUGH = [
-    ("in the 20th century", "1901-01-01", "1999-12-31", "1900-01-01", "2000-12-31"),
-    ("in the first century", "0001-01-01", "0099-12-31", "0001-01-01", "0100-12-31"),
-    ("in the second-decade of the twenty-first century", "2011-01-01", "2019-12-31", "2010-01-01", "2020-12-31"),
-    ("in the second half of the 20th century", "1951-01-01", "1999-12-31", "1950-01-01", "2000-12-31"),
-    ("in the last quarter of the 19th century", "1876-01-01", "1899-12-31", "1875-01-01", "1900-12-31"),
-    ("in the early 1990s", "1990-01-01", "1993-12-31", "1990-01-01", "1999-12-31"),
-    ("in the mid-1990s", "1993-01-01", "1996-12-31", "1990-01-01", "1999-12-31"),
-    ("in late 1990", "1990-08-08", "1990-12-31", "1990-01-01", "1990-12-31"),
-    ("in the 1800s", "1800-01-01", "1809-12-31", "1800-01-01", "1899-12-31"),
-    ("around 1990", "1990-01-01", "1990-12-31", "1985-01-01", "1995-12-31"),
-    ("nearly a decade before 2000", "1990-01-01", "1990-12-31", "1985-01-01", "1995-12-31"),
-    ("in the summer of 1990", None, None, "1990-01-01", "1990-12-31"),
-]
 NO_DATES = [
     "Baja 1000",
     "the Billboard 200",
@@ -109,7 +41,7 @@ def only(text):
     return found
 
 
-@pytest.mark.parametrize(("text", "relation", "first", "last"), EXACT, ids=[row[0] for row in EXACT])
+@pytest.mark.parametrize(*table(__file__, "exact_dates"))
 def test_exact_expressions(text, relation, first, last):
     found = only(text)
     assert found.relation == relation
@@ -118,7 +50,7 @@ def test_exact_expressions(text, relation, first, last):
     assert found.relation is TemporalRelation.UNTIL or found.surely == found.possibly
 
 
-@pytest.mark.parametrize(("text", "first", "last", "outer_first", "outer_last"), ROUGH, ids=[row[0] for row in ROUGH])
+@pytest.mark.parametrize(*table(__file__, "rough_dates"))
 def test_expressions_of_which_only_the_middle_is_sure(text, first, last, outer_first, outer_last):
     found = only(text)
     assert found.possibly.iso() == [outer_first, outer_last]

@@ -10,6 +10,7 @@ from lisax.formats.examples import Passage
 from lisax.records import Label
 from lisax.temporal import judge
 from lisax.temporal.described import described
+from tests.tables import table
 
 NOUNS = """film movie album song novel book series show game band group company firm label town city village country
 singer actor painter footballer director river bridge university magazine ship manga opera airline""".split()
@@ -87,33 +88,9 @@ def test_nothing_is_decided_where_the_page_does_not_say_what_it_is(text):
         assert by_title is Label.REFUTES
 
 
-@pytest.mark.parametrize(
-    ("first", "text", "label"),
-    [
-        (
-            "Goosebumps is a 2015 American horror comedy film directed by X .",
-            "The film was released in 2015 .",
-            Label.REFUTES,
-        ),
-        ("Goosebumps is a silent film .", "The silent film was released in 2015 .", Label.REFUTES),
-        ("Goosebumps is a film .", "The silent film was released in 2015 .", None),
-        ("Goosebumps is a film .", "The film Goosebumps was released in 2015 .", Label.REFUTES),
-        ("Goosebumps is a novel .", "The film Goosebumps was released in 2015 .", None),
-        ("Goosebumps is a novel .", "The Goosebumps film was released in 2015 .", None),
-        ("Goosebumps is a novel by Stine , and a film was made of it .", "The film was released in 2015 .", None),
-        ("Goosebumps is a novel , and a film was made of it .", "The film was released in 2015 .", None),
-        ("Goosebumps is a film company .", "The film was released in 2015 .", None),
-        ("Goosebumps is a film , theatre and music company .", "The film was released in 2015 .", None),
-        ("Goosebumps is the band's second album .", "The band was released in 2015 .", None),
-        ("Goosebumps is the band's second album .", "The album was released in 2015 .", Label.REFUTES),
-        ("Goosebumps is a song from the film X .", "The film was released in 2015 .", None),
-        ("Goosebumps , which is a film festival , is a novel .", "The film was released in 2015 .", None),
-        ("Goosebumps ( the film is a remake ) is a novel .", "The remake was released in 2015 .", None),
-        ("The sequel of Goosebumps's film is a novel .", "The novel was released in 2015 .", None),
-    ],
-)
+@pytest.mark.parametrize(*table(__file__, "first_sentences"))
 def test_first_sentences(first, text, label):
-    assert ruling(CLAIM, first, text) is label
+    assert ruling(CLAIM, first, text) == label
 
 
 @pytest.mark.parametrize("of", NOUNS)

@@ -17,6 +17,7 @@ from lisax.text.numbers import number_words, ordinal_words
 from lisax.world.claims import WorldEvidence
 from lisax.world.pages import capitalise
 from lisax.world.writing import neighbourhoods, write
+from tests.tables import table
 
 S, R = Label.SUPPORTS, Label.REFUTES
 ADA = Passage("Ada_Brook_0", "Ada Brook", "Ada Jane Brook ( 5 February 1748 -- 28 January 1798 ) was a composer .")
@@ -28,97 +29,12 @@ IDA = Passage(
 )
 FIRM = Passage("Red_Mill_0", "Red Mill", "Red Mill is a Danish shipping company .")  # so `the company` is it
 EVERYTHING = (ADA, FIRM, MILL, FILM, BAND, IDA)
-RULED = [
-    ("Ada Brook was born in 1748.", S, ("in",)),
-    ("Ada Brook was born on February 5th, 1748.", S, ("in",)),
-    ("Ada Brook died in the 18th century.", S, ("century", "in")),
-    ("Ada Brook died in Rome in the 1880s.", R, ("decade", "in")),
-    ("Red Mill was founded before 1990.", R, ("before",)),
-    ("Red Mill was established after 1990.", S, ("after",)),
-    ("In 1992, Red Mill was founded in Oslo by Ida Moe.", S, ("in",)),
-    ("Red Mill was founded between 1990 and 1995.", S, ("range", "in")),
-    ("Red Mill was founded 4 years before 1996.", S, ("offset", "in")),
-    ("Red Mill was founded more than two decades before 2005.", R, ("offset", "before")),
-    ("Red Mill was founded in the early 1990s.", S, ("part", "in")),
-    ("Red Mill was founded before 2000 and after 1995.", R, ("after",)),
-    ("Red Mill was founded before 2000 and after 1990.", S, ("before",)),
-    ("Harbour came out in 1965.", S, ("in",)),
-    ("Harbour is a 1966 drama film.", R, ("in",)),
-    ("Harbour (film) was released in the sixties.", S, ("decade", "in")),
-    ("The Larks formed in 1991.", R, ("in",)),
-    ("The Larks got started in 1990.", S, ("in",)),
-    ("The Larks have been on the Dale list since 1999.", None, ()),
-    ("The Larks were on the Dale list before 1990.", None, ()),  # no verb to go by
-    ("Red Mill began during the 1990s.", S, ("decade", "in")),
-    ("Ida Moe won the Oak Prize in 1952.", S, ("in",)),
-    ("Ida Moe won the Oak Prize in 1980.", None, ()),  # it may be won twice
-    ("Ida Moe won the first Oak Prize in 1980.", None, ()),
-    ("Ida Moe won the Oak Prize at the age of 11.", None, ()),  # or of 12
-    ("Ida Moe won the Oak Prize at the age of 30.", None, ()),
-    ("Ada Brook died at the age of 49.", S, ("age",)),
-    ("Ada Brook died at the age of 50.", R, ("age",)),
-    ("Ada Brook lived long enough to see 1790.", S, ("life",)),
-    ("Ada Brook lived long enough to see the late 1740s.", S, ("life",)),
-    ("Ada Brook lived long enough to see the late 1790s.", S, ("life",)),
-    ("Ada Brook lived long enough to see late 1798.", None, ()),
-    ("Ada Brook lived to see 1850.", R, ("life",)),
-    ("Ada Brook was alive in 1700.", R, ("life",)),
-    ("Ada Brook lived long enough to see Red Mill founded.", R, ("order", "after")),
-    ("Ida Moe was born before Ada Brook died.", R, ("order", "before")),
-    ("Red Mill is younger than Ida Moe.", S, ("order", "after")),
-    ("Ada Brook died 142 years before Ida Moe was born.", S, ("order", "before")),
-    ("Ada Brook died after the founding of Red Mill.", R, ("order", "after")),
-    ("Ada Brook died ten years before Ida Moe was born.", R, ("order", "before")),
-    ("Red Mill was not founded in 1980.", S, ("not", "in")),
-    ("Red Mill wasn't founded on June 4, 1992.", R, ("not", "in")),
-    ("Ada Brook did not die in the 18th century.", R, ("not", "century", "in")),
-    ("Ada Brook never lived to see 1800.", S, ("not", "life")),
-    ("Red Mill was only founded in 2005.", R, ("in",)),
-    ("Ada Brook was born in 1748 and died in 1798.", S, ("in",)),
-    ("Ada Brook was born in 1748 and died in 1799.", R, ("in",)),
-    ("Ada Brook lived in the 18th century.", S, ("life",)),
-    ("Ada Brook lived to be 49.", S, ("age",)),
-    ("Ada Brook was in her sixties when she died.", R, ("age",)),
-    ("Ada Brook died before she turned fifty.", S, ("age",)),
-    ("Ada Brook died before her thirtieth birthday.", R, ("age",)),
-    ("Ada Brook was over forty-nine when she died.", None, ()),
-    ("Ida Moe won the Oak Prize at the age of 12.", None, ()),
-]
-UNRULED = [
-    "Red Mill was not yet founded in 1980.",
-    "Red Mill was not founded until 1992.",
-    "Red Mill was not founded in 1980, but in 1992.",
-    "Red Mill was only founded in 1992.",
-    "Red Mill was allegedly founded in 1980.",
-    "Red Mill was founded.",
-    "Red Mill was founded in June.",
-    "Red Mill opened a shop in 1980.",
-    "Red Mill's owner was born in 1980.",
-    "Ida Moe's father was born in 1900.",
-    "The founder of Red Mill was born in 1900.",
-    "Blue Mill was founded in 1980.",
-    "Harbour (novel) was released in 1980.",
-    "The novel Harbour was released in 1980.",
-    "Harbour was watched in 1980.",
-    "Red Mill was founded in 1992 in a barn.",
-    "Harbour was released around 1963.",
-    "Ada Brook met Ida Moe in 1950.",
-    "Harbour appeared in a list in 1980.",
-    "The Larks formed in the summer of 1990.",
-    "Ida Moe released an album in 1965.",
-    "Ida Moe is older than Ada.",
-]
 
 
-@pytest.mark.parametrize(("claim", "label", "rules"), RULED, ids=[row[0] for row in RULED])
+@pytest.mark.parametrize(*table(__file__, "rules"))
 def test_rules(claim, label, rules):
     ruling = judge(claim, EVERYTHING)
-    assert (ruling and ruling.label, ruling.rules if ruling else ()) == (label, rules)
-
-
-@pytest.mark.parametrize("claim", UNRULED)
-def test_claims_that_are_left_to_the_verifier(claim):
-    assert judge(claim, EVERYTHING) is None
+    assert (ruling and str(ruling.label), ruling and " ".join(ruling.rules)) == (label, rules)
 
 
 @pytest.mark.parametrize("claim", ["Red Mill was founded in 1980.", "Red Mill was founded in 1992."])

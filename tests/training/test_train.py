@@ -114,6 +114,17 @@ def test_damaged_checkpoint_is_passed_over(whole, tmp_path, capfd):
     assert curve(tmp_path) == curve(whole.model_dir)
 
 
+def test_a_folder_that_lisax_has_not_saved_stays(tmp_path):
+    mine = tmp_path / "checkpoint_8"
+    mine.mkdir()
+    (mine / "notes.txt").write_text("mine")
+    with pytest.raises(LisaxError, match="checkpoint_8 is in the place of a checkpoint, and LisaX has not saved it"):
+        train(config(tmp_path, 10, save=SaveCheckpointConfig(period=4)))
+    result = train(config(tmp_path, 6, save=SaveCheckpointConfig(period=2, keep=1)))
+    assert result.step == 6 and complete_steps(tmp_path) == [6]
+    assert (mine / "notes.txt").read_text() == "mine"
+
+
 def test_all_damaged_is_an_error(tmp_path):
     train(config(tmp_path, 3))
     for part in (tmp_path / "checkpoint_3" / "state").rglob("manifest.ocdbt"):
@@ -124,6 +135,16 @@ def test_all_damaged_is_an_error(tmp_path):
 
 def _restoring(path, **fields):
     return CheckpointConfig(SaveCheckpointConfig(period=100), RestoreCheckpointConfig(path=str(path), **fields))
+
+
+def test_fewer_steps_than_those_of_the_initial_checkpoint_are_an_error(whole, tmp_path):
+    for steps in (4, 10):
+        with pytest.raises(
+            LisaxError, match=f"TRAIN_STEPS is {steps}, and the initial .* is at step 10.*above 10, TRAIN"
+        ):
+            train(config(tmp_path, steps, checkpoint=_restoring(whole.model_dir)))
+    result = train(config(tmp_path, 4, checkpoint=_restoring(whole.model_dir, restore_step=False)))
+    assert result.step == 4
 
 
 def test_initial_checkpoint_gives_step_and_slots(whole, tmp_path, capfd):

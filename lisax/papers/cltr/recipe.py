@@ -84,23 +84,11 @@ class CltrRecipe(BackboneRecipe):
             raise LisaxError(
                 "CltrRecipe: a 'retriever' is trained, on a backbone: name it in train and give the backbone"
             )
-        if self.aggregation_threshold is not None and not 0 <= self.aggregation_threshold <= 1:
-            raise LisaxError(
-                f"CltrRecipe.aggregation_threshold must lie between 0 and 1, found {self.aggregation_threshold}"
-            )
+        self.check_share("aggregation_threshold")
         if self.backbone is not None and AGGREGATION in self.train:
             raise LisaxError("CltrRecipe.train names 'aggregation', which is for T5: leave it out with a backbone")
-        for field in (
-            "pool",
-            "scored",
-            "answer_cells",
-            "gold_tables",
-            "own_questions",
-            "retriever_negatives",
-            "question_tokens",
-        ):
-            if getattr(self, field) is not None and getattr(self, field) < 1:
-                raise LisaxError(f"CltrRecipe.{field} must be at least 1, found {getattr(self, field)}")
+        self.check_positive("pool", "scored", "answer_cells", "gold_tables", "own_questions")
+        self.check_positive("retriever_negatives", "question_tokens")
 
     @property
     def learns(self) -> bool:

@@ -247,16 +247,8 @@ class Cltr(QuestionPipeline):
 
     def stages_of_retriever(self) -> list[Stage]:
         """Training of the vectors: each question with a table that answers it and others that BM25 finds."""
-        examples = Stage(
-            name=f"examples.{RETRIEVER}",
-            after=[WORDS],
-            outputs=[self._retriever_file(role) for role in (TRAIN, VALIDATION)],
-            work=self._write_retriever_examples,
-        )
+        examples = self.stage_of_examples(RETRIEVER, [RETRIEVER], self._write_retriever_examples, after=[WORDS])
         return [*self.stages_before_training(), examples, self.training(RETRIEVER, after=[examples.name])]
-
-    def _retriever_file(self, role: str) -> Path:
-        return self.out / "examples" / f"{RETRIEVER}.{role}.jsonl"
 
     def _write_retriever_examples(self) -> None:
         recipe, search = self.recipe, table_text.open_index(self.tables_folder).search
@@ -271,7 +263,7 @@ class Cltr(QuestionPipeline):
             made = question_examples.for_table_retriever(
                 questions, ranked, self.gold_tables, view, negatives=recipe.retriever_negatives, seed=recipe.seed
             )
-            say(f"  {write_examples(self._retriever_file(role), made):,} questions for {role}")
+            say(f"  {write_examples(self.examples_file(RETRIEVER, role), made):,} questions for {role}")
 
     # --- Training ---------------------------------------------------------------------------
 

@@ -61,9 +61,7 @@ class PointerRecipe(BackboneRecipe, AttackRecipe):
             raise LisaxError(
                 f"PointerRecipe.train names {', '.join(pairs)}, which is for T5: leave it out with a backbone"
             )
-        if self.hops not in (1, 2):
-            raise LisaxError(f"PointerRecipe.hops must be 1 or 2, found {self.hops}")
+        self.check_choice("hops", 1, 2)
         if not 0 < self.documents <= self.candidates:
             raise LisaxError(f"PointerRecipe.documents is {self.documents}: from 1 to the {self.candidates} candidates")
-        if self.sentences < 1:
-            raise LisaxError(f"PointerRecipe.sentences must be at least 1, found {self.sentences}")
+        self.check_positive("sentences")

@@ -101,10 +101,6 @@ class Deseption(EncoderPipeline, PagePipeline):
         """The run file of pages: `candidates`, `documents` (pointed to) or `hops`."""
         return self.out / "runs" / f"{which}.{role}.trec"
 
-    def limited(self, role: str) -> list[Claim]:
-        """The claims of a role that are used."""
-        return list(self.claims_of(role).values())[: self.recipe.train_claims if role == TRAIN else None]
-
     def page(self, page_id: str) -> Passage | None:
         """A page as the document pointer reads it: its title."""
         page = self.sentences.page(page_id)
@@ -179,13 +175,8 @@ class Deseption(EncoderPipeline, PagePipeline):
     def stages_of_documents(self) -> list[Stage]:
         """Section 5.1: train on titles of gold pages against those of other candidates, as single pairs and by
         pointing."""
-        examples = Stage(
-            name="examples.documents",
-            after=["retrieve"],
-            outputs=[self.examples_file(name, role) for name in PAGE_EXAMPLES for role in (TRAIN, VALIDATION)],
-            work=self._write_page_examples,
-        )
-        return [examples, *self._trainings(("titles", "documents"), "examples.documents")]
+        examples = self.stage_of_examples("documents", PAGE_EXAMPLES, self._write_page_examples, after=["retrieve"])
+        return [examples, *self._trainings(("titles", "documents"), examples.name)]
 
     def _write_page_examples(self) -> None:
         recipe, skipped = self.recipe, Counter()
@@ -272,16 +263,10 @@ class Deseption(EncoderPipeline, PagePipeline):
     def stages_of_evidence(self) -> list[Stage]:
         """Section 5.2: train on labels of single sentences, then point and label jointly, and without the joint
         loss."""
-        examples = Stage(
-            name="examples.sentences",
-            after=[f"point.{TRAIN}", f"point.{VALIDATION}"],
-            outputs=[self.examples_file(name, role) for name in SENTENCE_EXAMPLES for role in (TRAIN, VALIDATION)],
-            work=self._write_sentence_examples,
-        )
-        return [
-            examples,
-            *self._trainings(("labels", "evidence", "evidence_set", "evidence_reinforced"), "examples.sentences"),
-        ]
+        after = [f"point.{TRAIN}", f"point.{VALIDATION}"]
+        examples = self.stage_of_examples("sentences", SENTENCE_EXAMPLES, self._write_sentence_examples, after=after)
+        models = ("labels", "evidence", "evidence_set", "evidence_reinforced")
+        return [examples, *self._trainings(models, examples.name)]
 
     def _write_sentence_examples(self) -> None:
         recipe, skipped = self.recipe, Counter()

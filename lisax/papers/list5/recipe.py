@@ -109,25 +109,20 @@ class Recipe(BackboneRecipe, AttackRecipe):
             raise LisaxError(
                 f"Recipe.train names '{RERANK}', which orders the results of a backbone's vectors: name a backbone"
             )
-        if self.reranked < 1:
-            raise LisaxError(f"Recipe.reranked must be at least 1, found {self.reranked}")
+        self.check_positive("reranked")
         if self.backbone is not None:
             if others := [name for name in STARTS if name in self.train]:
                 raise LisaxError(
                     f"Recipe.train names {', '.join(others)}, which is for T5: leave it out with a backbone"
                 )
-        if self.training_entities not in ("titles", "spotted"):
-            raise LisaxError(
-                f"Recipe.training_entities must be 'titles' or 'spotted', found '{self.training_entities}'"
-            )
+        self.check_choice("training_entities", "titles", "spotted")
         if self.method not in METHODS:
             raise LisaxError(f"Recipe.method must be one of {', '.join(METHODS)}, found '{self.method}'")
         if not 1 <= self.list_sentences <= LIST_LENGTH:
             raise LisaxError(f"Recipe.list_sentences must be from 1 to {LIST_LENGTH}, found {self.list_sentences}")
         if bool(self.k1_grid) != bool(self.b_grid):
             raise LisaxError("Recipe.k1_grid and Recipe.b_grid go together: give values for both, or for neither")
-        if self.hops not in (1, 2):
-            raise LisaxError(f"Recipe.hops must be 1 or 2, found {self.hops}")
+        self.check_choice("hops", 1, 2)
 
     @property
     def rankers(self) -> tuple[str, ...]:

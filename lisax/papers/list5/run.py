@@ -110,13 +110,8 @@ class List5(SelectionPipeline):
         """Span corruption over the corpus, if the recipe asks for it."""
         if "pretrain" not in self.recipe.train:
             return []
-        examples = Stage(
-            name="examples.pretrain",
-            after=["index"],
-            outputs=[self.examples_file("text", role) for role in (TRAIN, VALIDATION)],
-            work=self._write_pretraining_examples,
-        )
-        return [examples, self.training("pretrain", after=["examples.pretrain"])]
+        examples = self.stage_of_examples("pretrain", ["text"], self._write_pretraining_examples, after=["index"])
+        return [examples, self.training("pretrain", after=[examples.name])]
 
     def _write_pretraining_examples(self) -> None:
         pages = map(self.sentences.page, self.index.pages)
@@ -127,31 +122,23 @@ class List5(SelectionPipeline):
         before it, if the recipe has one, of the base, from the same candidates."""
         train = self.recipe.train
         names = ["rank", *(["label_candidates"] if "base" in train else [])]
-        examples = Stage(
-            name="examples.rank",
-            after=["retrieve"],
-            outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
-            work=functools.partial(self._write_ranking_examples, names),
-        )
+        work = functools.partial(self._write_ranking_examples, names)
+        examples = self.stage_of_examples("rank", names, work, after=["retrieve"])
         models = [model for model in ("base", *self.recipe.rankers) if model in train and model != RERANK]
-        stages = [examples, *(stage for model in models for stage in self._training(model, "examples.rank"))]
+        stages = [examples, *(stage for model in models for stage in self._training(model, examples.name))]
         return [*(stages if models else []), *(self._stages_of_reranker() if RERANK in train else [])]
 
     def _stages_of_reranker(self) -> list[Stage]:
         """Training of a pair scorer on gold sentences against the best others by vectors and BM25 (ours)."""
-        roles, name = (VALIDATION, TRAIN), f"examples.{RERANK}"
-        examples = Stage(
-            name=name,
-            after=[f"select.{VECTORS}.{role}" for role in roles],
-            outputs=[self.examples_file(RERANK, role) for role in roles],
-            work=self._write_reranking_examples,
-        )
-        return [*map(self.selection_by_vectors, roles), examples, *self._training(RERANK, name)]
+        selections = [self.selection_by_vectors(role) for role in (VALIDATION, TRAIN)]
+        after = [selection.name for selection in selections]
+        examples = self.stage_of_examples(RERANK, [RERANK], self._write_reranking_examples, after=after)
+        return [*selections, examples, *self._training(RERANK, examples.name)]
 
     def _write_reranking_examples(self) -> None:
         draws, skipped = files.Draws(ranking_window=Window(*self.recipe.reranking_window)), Counter()
         for role in (TRAIN, VALIDATION):
-            claims, ranked = self._selected_from(role), self.selected(VECTORS, role)
+            claims, ranked = self.limited(role), self.selected(VECTORS, role)
             made = self._ranking_rounds("rank", role, claims, ranked, draws, skipped)
             write_examples(self.examples_file(RERANK, role), made)
         tell(skipped)
@@ -193,13 +180,10 @@ class List5(SelectionPipeline):
         names, selector = self.recipe.labellers, self.recipe.learning_selector
         if not names:
             return []
-        examples = Stage(
-            name="examples.label",
-            after=[f"select.{selector}.{TRAIN}", f"select.{selector}.{VALIDATION}"],
-            outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
-            work=functools.partial(self._write_label_examples, names, selector),
-        )
-        return [examples, *(stage for name in names for stage in self._training(name, "examples.label"))]
+        after = [f"select.{selector}.{TRAIN}", f"select.{selector}.{VALIDATION}"]
+        work = functools.partial(self._write_label_examples, names, selector)
+        examples = self.stage_of_examples("label", names, work, after=after)
+        return [examples, *(stage for name in names for stage in self._training(name, examples.name))]
 
     def _write_label_examples(self, names: Sequence[str], selector: str) -> None:
         recipe, skipped = self.recipe, Counter()

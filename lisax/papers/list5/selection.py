@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from lisax.files.places import cache_folder
@@ -132,27 +132,11 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         """Candidate sentences, best first: by the ranker or, if set in the recipe, by ranker and BM25 together,
         followed by a second hop. For reported claims by every ranker, and by only BM25."""
         recipe, reported = self.recipe, role in self.reported_roles
-        bm25 = Stage(
-            name=f"select.bm25.{role}",
-            after=["retrieve"],
-            outputs=[self.selection_file("bm25", role), self.sentence_index(role)],
-            work=functools.partial(self._select_bm25, role),
-        )
-        fused = Stage(
-            name=f"select.fused.{role}",
-            after=[
-                f"select.{name}.{of}" for name in ("rank_entities", "bm25") for of in dict.fromkeys((VALIDATION, role))
-            ],
-            outputs=[self.selection_file("fused", role)],
-            work=functools.partial(self._fuse, role),
-        )
+        bm25 = self._selection("bm25", role, ["retrieve"], self._select_bm25, self.sentence_index(role))
+        both = [f"select.{name}.{of}" for name in ("rank_entities", "bm25") for of in dict.fromkeys((VALIDATION, role))]
+        fused = self._selection("fused", role, both, self._fuse)
         first = recipe.first_selector
-        hops = Stage(
-            name=f"select.hops.{role}",
-            after=[f"select.{first}.{role}"],
-            outputs=[self.selection_file("hops", role)],
-            work=functools.partial(self._hop, role, first),
-        )
+        hops = self._selection("hops", role, [f"select.{first}.{role}"], functools.partial(self._hop, first))
         stages = [bm25] if reported else []
         if recipe.backbone is not None and (reported or first == VECTORS):
             stages.append(self.selection_by_vectors(role))
@@ -166,27 +150,21 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         if not reported:
             return stages
         others = [ranker for ranker in recipe.rankers if ranker not in ("rank_entities", RERANK)]
-        given = [self._selection_by_given(role)] if recipe.zero_shot else []
+        given = [self._selection(ZERO_SHOT, role, ["retrieve"], self._select_by_given)] if recipe.zero_shot else []
         return stages + [self._ranking(ranker, role) for ranker in others] + given
 
-    def _selection_by_given(self, role: str) -> Stage:
-        return Stage(
-            name=f"select.{ZERO_SHOT}.{role}",
-            after=["retrieve"],
-            outputs=[self.selection_file(ZERO_SHOT, role)],
-            work=functools.partial(self._select_by_given, role),
-        )
+    def _selection(
+        self, name: str, role: str, after: Sequence[str], work: Callable[[str], None], *further: Path
+    ) -> Stage:
+        """The stage that selects sentences by NAME for the claims of a role; `work` is given the role."""
+        outputs = [self.selection_file(name, role), *further]
+        return Stage(name=f"select.{name}.{role}", after=after, outputs=outputs, work=functools.partial(work, role))
 
     def _select_by_given(self, role: str) -> None:
         self._rank_by(Ranker.open(self.recipe.zero_shot), ZERO_SHOT, role, self.recipe.candidates)
 
     def selection_by_vectors(self, role: str) -> Stage:
-        return Stage(
-            name=f"select.{VECTORS}.{role}",
-            after=["retrieve"],
-            outputs=[self.selection_file(VECTORS, role)],
-            work=functools.partial(self._select_by_vectors, role),
-        )
+        return self._selection(VECTORS, role, ["retrieve"], self._select_by_vectors)
 
     def _select_by_vectors(self, role: str) -> None:
         ranker = VectorRanker(SentenceEncoder.open(self.recipe.backbone))
@@ -202,7 +180,7 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
 
     def _fit_reranker(self) -> None:
         """Stores with the model how its score and that of vectors and BM25 are weighed, fitted on held-out claims."""
-        recipe, claims = self.recipe, self._selected_from(VALIDATION)
+        recipe, claims = self.recipe, self.limited(VALIDATION)
         depth, ranker = recipe.reranked, SentenceRanker(open_model(self.model_dir(RERANK)))
         first = read_run(self.selection_file(VECTORS, VALIDATION))
         best = {claim: hits[:depth] for claim, hits in first.items()}
@@ -218,16 +196,8 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         write_fitted(self.model_dir(RERANK), Reranking(recipe.backbone, depth, tuple(map(float, weights))).described())
 
     def _ranking(self, ranker: str, role: str) -> Stage:
-        return Stage(
-            name=f"select.{ranker}.{role}",
-            after=["retrieve", f"fit.{RERANK}" if ranker == RERANK else self.made_by(ranker)],
-            outputs=[self.selection_file(ranker, role)],
-            work=functools.partial(self._rank, ranker, role),
-        )
-
-    def _selected_from(self, role: str) -> list[Claim]:
-        """The claims of a role whose candidates are ranked."""
-        return list(self.claims_of(role).values())[: self.recipe.train_claims if role == TRAIN else None]
+        ready = f"fit.{RERANK}" if ranker == RERANK else self.made_by(ranker)
+        return self._selection(ranker, role, ["retrieve", ready], functools.partial(self._rank, ranker))
 
     def _rank(self, ranker: str, role: str) -> None:
         depth = self.recipe.candidates
@@ -236,7 +206,7 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         self._rank_by(Ranker.open(self.model_dir(ranker)), ranker, role, depth)
 
     def _rank_by(self, ranker: Ranker, name: str, role: str, depth: int) -> None:
-        claims, candidates = self._selected_from(role), self.candidates(role)
+        claims, candidates = self.limited(role), self.candidates(role)
         self.rank_claims(ranker, claims, candidates, depth, self.selection_file(name, role), name)
 
     def rank_claims(
@@ -265,7 +235,7 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         from lisax.formats.ranking import titled
         from lisax.retrieval.bm25 import build
 
-        claims, candidates = self._selected_from(role), self.candidates(role)
+        claims, candidates = self.limited(role), self.candidates(role)
         units = dict.fromkeys(unit for claim in claims for unit in candidates.get(claim.id, ()))
         texts = ((p.id, titled(p.title, p.text, self.preset)) for p in map(self.lookup, units) if p)
         k1, b = self.bm25_parameters
@@ -286,7 +256,7 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         say("  log-odds of relevance: {:.2f} of the ranker's, {:+.2f} of BM25's share, {:+.2f}".format(*weights))
         write_run(self.selection_file("fused", role), score_fusion.fuse(*runs, weights), "fused")
 
-    def _hop(self, role: str, first: str) -> None:
+    def _hop(self, first: str, role: str) -> None:
         """The second hop from the first selected sentences."""
         run = read_run(self.selection_file(first, role))
         claims = (claim for claim in self.claims_of(role).values() if claim.id in run)

@@ -11,7 +11,6 @@ from lisax.corpora.tabfact import WORDINGS
 from lisax.errors import LisaxError
 from lisax.papers.recipe import BackboneRecipe, ClaimsRecipe
 from lisax.retrieval.cells import Strategy
-from lisax.retrieval.tables import MODES
 
 TEXT_MODELS = ("claim_only", "closed", "one", "top3", "top5", "top10")
 _FUSION = re.compile(r"(joint|reranking|ternary|uniform)_top(1|3|5|10)(_no_attention)?")
@@ -60,23 +59,16 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
         for name in (self.strategy, *self.compared):
             if name not in list(Strategy):
                 raise LisaxError(f"TableRecipe: no strategy is named '{name}'; there are {', '.join(Strategy)}")
-        if self.wording not in WORDINGS:
-            raise LisaxError(f"TableRecipe.wording must be 'lemmatised' or 'written', found '{self.wording}'")
-        if self.entities not in MODES:
-            raise LisaxError(f"TableRecipe.entities must be 'spans' or 'linked', found '{self.entities}'")
-        if self.warm_up_pipeline not in ("open_tables", "list5"):
-            raise LisaxError(
-                f"TableRecipe.warm_up_pipeline must be 'open_tables' or 'list5', found '{self.warm_up_pipeline}'"
-            )
+        self.check_choice("wording", *WORDINGS)
+        self.check_choice("entities", "spans", "linked")
+        self.check_choice("warm_up_pipeline", "open_tables", "list5")
         if Strategy(self.strategy).whole_query and self.entities != "spans":
             raise LisaxError(
                 f"TableRecipe.strategy '{self.strategy}' matches the whole claim: TableRecipe.entities is for "
                 "strategies of entities, leave it 'spans'"
             )
-        if not 0 <= self.wrong_tables <= 1:
-            raise LisaxError(f"TableRecipe.wrong_tables must lie between 0 and 1, found {self.wrong_tables}")
-        if self.columns < 1:
-            raise LisaxError(f"TableRecipe.columns must be at least 1, found {self.columns}")
+        self.check_share("wrong_tables")
+        self.check_positive("columns")
 
     @classmethod
     def is_model(cls, name: str) -> bool:

@@ -195,8 +195,8 @@ class OpenTables(EncoderPipeline):
             retrieve,
             compare,
             *self.stages_before_training(),
-            self.stage_of_examples(),
-            *map(self._training, recipe.train),
+            self.stage_of_tables_read(),
+            *(self.training(model, after=["examples"]) for model in recipe.train),
             *map(self.stage_of_verdicts, recipe.train),
         ]
 
@@ -227,10 +227,6 @@ class OpenTables(EncoderPipeline):
             if mode == "spans" or not strategy.whole_query
         ]
 
-    def limited(self, role: str) -> list[Claim]:
-        """The claims of a role that are used."""
-        return list(self.claims_of(role).values())[: self.recipe.train_claims if role == TRAIN else None]
-
     def _search(self, strategy: Strategy, mode: str, claims: Sequence[Claim], out: Path) -> None:
         index = CellIndex.open(self.index_folder(strategy))
         hits = table_retrieval.retrieve(
@@ -254,7 +250,7 @@ class OpenTables(EncoderPipeline):
 
     # --- Training ---------------------------------------------------------------------------
 
-    def stage_of_examples(self) -> Stage:
+    def stage_of_tables_read(self) -> Stage:
         """Claims with the tables that are read for them: the gold one, and the first retrieved."""
         read = {depth_of(model) for model in self.recipe.train} | ({ONE_BY_ONE} if self.recipe.reads_singly else set())
         depths = sorted(read - {0}) or [1]
@@ -285,9 +281,6 @@ class OpenTables(EncoderPipeline):
                 skipped=skipped,
             )
             tell(skipped)
-
-    def _training(self, model: str) -> Stage:
-        return self.training(model, after=["examples"])
 
     def task_of(self, model: str) -> str:
         if self.recipe.backbone is None or is_fusion(model):

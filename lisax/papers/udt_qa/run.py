@@ -244,19 +244,19 @@ class UdtQa(EncoderPipeline):
         stages = []
         for model in (name for name in self.recipe.train if name.endswith(f"_{learned}")):
             if model.startswith("retriever"):
-                stages += self._retriever_stages(model, learned, f"retriever_{learned}" if "second" in model else None)
+                first = f"retriever_{learned}" if "second" in model else None
+                kind, write = "retriever", self._write_retriever_examples
             else:
-                stages += self._reader_stages(model, learned)
+                first = self.recipe.retriever(learned)
+                kind, write = "reader", self._write_reader_examples
+            examples = Stage(
+                name=f"examples.{model}",
+                after=[f"index.{learned}", *([f"train.{first}"] if first else [])],
+                outputs=self._example_files(model, kind),
+                work=functools.partial(write, model, learned, first),
+            )
+            stages += [examples, self.training(model, after=[examples.name])]
         return stages
-
-    def _retriever_stages(self, model: str, learned: str, first: str | None) -> list[Stage]:
-        examples = Stage(
-            name=f"examples.{model}",
-            after=[f"index.{learned}", *([f"train.{first}"] if first else [])],
-            outputs=self._example_files(model, "retriever"),
-            work=functools.partial(self._write_retriever_examples, model, learned, first),
-        )
-        return [examples, self.training(model, after=[examples.name])]
 
     def _write_retriever_examples(self, model: str, learned: str, first: str | None) -> None:
         recipe, skipped = self.recipe, Counter()
@@ -270,16 +270,6 @@ class UdtQa(EncoderPipeline):
             )
             write_examples(out, made)
         tell(skipped)
-
-    def _reader_stages(self, model: str, learned: str) -> list[Stage]:
-        retriever = self.recipe.retriever(learned)
-        examples = Stage(
-            name=f"examples.{model}",
-            after=[f"index.{learned}", *([f"train.{retriever}"] if retriever else [])],
-            outputs=self._example_files(model, "reader"),
-            work=functools.partial(self._write_reader_examples, model, learned, retriever),
-        )
-        return [examples, self.training(model, after=[examples.name])]
 
     def _write_reader_examples(self, model: str, learned: str, retriever: str | None) -> None:
         recipe, skipped = self.recipe, Counter()

@@ -50,9 +50,7 @@ class VerbalizerRecipe(BaseRecipe):
         super().__post_init__()
         if not {T_F, T_F_ID_T} <= self.train.keys():
             raise LisaxError(f"VerbalizerRecipe.train must name a gin file for {T_F} and for {T_F_ID_T}")
-        for field in ("threshold", "target_threshold"):
-            if not 0 <= getattr(self, field) <= 1:
-                raise LisaxError(f"VerbalizerRecipe.{field} must lie between 0 and 1, found {getattr(self, field)}")
+        self.check_share("threshold", "target_threshold")
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from lisax.weights.interop.architecture import shapes_of_model
 from lisax.weights.interop.kinds import HF_CONFIG, Kind
 from lisax.weights.interop.pieces import Array, Checkpoint, Piece, Stored, shapes_of
 from lisax.weights.interop.safetensors_files import stored_arrays, write_arrays
+from lisax.weights.shapes import problems
 
 # For a class of architecture: its family's name, its `MODEL_TYPES`, its file `VOCABULARY`, `reading` and `writing`.
 FAMILIES: dict[type[Model], ModuleType] = {T5Config: huggingface_t5, EncoderConfig: huggingface_encoder}
@@ -49,19 +50,11 @@ def open_huggingface(folder: Path) -> Checkpoint:
                 shape = expected[name][::-1] if array.transposed else expected[name]
                 misshaped.append(f"{array.theirs} is {list(arrays[array.theirs].shape)}, expected {list(shape)}")
     theirs = {array.theirs for array in wanted.values()}
-    problems = [
-        f"{kind} {_some(names)}"
-        for kind, names in (
-            ("missing", [array.theirs for array in wanted.values() if array.theirs not in arrays]),
-            ("extra", [name for name in arrays if name not in theirs and not reading.unused(name)]),
-            ("of another shape:", misshaped),
-        )
-        if names
-    ]
-    if problems:
+    missing = [array.theirs for array in wanted.values() if array.theirs not in arrays]
+    extra = [name for name in arrays if name not in theirs and not reading.unused(name)]
+    if told := problems(missing, extra, misshaped):
         raise LisaxError(
-            f"the arrays of {folder} are not those of the {family.NAME} that its {HF_CONFIG} describes: "
-            + "; ".join(problems)
+            f"the arrays of {folder} are not those of the {family.NAME} that its {HF_CONFIG} describes: {told}"
         )
     return Checkpoint(
         Kind.HUGGINGFACE,
@@ -99,10 +92,6 @@ def _piece(name: str, array: Array, stored: Stored) -> Piece:
         return {name: array.convert(found.T if array.transposed else found)}
 
     return Piece(array.theirs, stored, {name: stored.shape[::-1] if array.transposed else stored.shape}, convert)
-
-
-def _some(names: list[str], limit: int = 4) -> str:
-    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 def write_huggingface(folder: Path, checkpoint: Checkpoint, architecture: Model, **options: Any) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from lisax.errors import DataError, LisaxError, shown
-from lisax.files.json_file import config_field
+from lisax.errors import DataError, LisaxError
+from lisax.files.json_file import check_config, config_choice, config_field
 from lisax.models.architectures import EncoderConfig
 from lisax.models.fields import FieldError
 from lisax.weights.interop.kinds import TOKENIZER_NAME
@@ -39,6 +39,13 @@ ACTIVATIONS = {
     "relu": "relu",
     "silu": "silu",
     "swish": "silu",
+}
+FIXED = {
+    "position_embedding_type": "absolute",
+    "is_decoder": False,
+    "add_cross_attention": False,
+    "num_hidden_groups": 1,
+    "inner_group_num": 1,
 }
 _THEIRS = {
     "emb_dim": "hidden_size",
@@ -131,20 +138,8 @@ def read_config(described: Mapping[str, Any], *, pooler: bool, path: Path) -> En
     """The architecture of a `config.json`; raises DataError with the field for models that our encoder cannot be."""
     family = MODEL_TYPES[described["model_type"]]
     field: Callable[..., Any] = functools.partial(config_field, described, path)
-    for name, value in (
-        ("position_embedding_type", "absolute"),
-        ("is_decoder", False),
-        ("add_cross_attention", False),
-        ("num_hidden_groups", 1),
-        ("inner_group_num", 1),
-    ):
-        if described.get(name, value) != value:
-            raise DataError(f"our encoder has {value}, found {shown(described[name])}", path=path, field=name)
-    activation = field("hidden_act", str, "gelu")
-    if activation not in ACTIVATIONS:
-        raise DataError(
-            f"expected one of {', '.join(ACTIVATIONS)}, found {shown(activation)}", path=path, field="hidden_act"
-        )
+    check_config(described, path, "our encoder", FIXED)
+    activation = config_choice(described, path, "hidden_act", ACTIVATIONS, "gelu")
     padding_id = described.get("pad_token_id")
     if padding_id is None:
         padding_id = 1 if family == "roberta" else 0
@@ -155,7 +150,7 @@ def read_config(described: Mapping[str, Any], *, pooler: bool, path: Path) -> En
             num_heads=field("num_attention_heads", int),
             num_encoder_layers=field("num_hidden_layers", int),
             mlp_dim=field("intermediate_size", int),
-            activation=ACTIVATIONS[activation],
+            activation=activation,
             embedding_dim=field("embedding_size", int) if family == "albert" else None,
             max_positions=field("max_position_embeddings", int),
             position_offset=padding_id + 1 if family == "roberta" and isinstance(padding_id, int) else 0,

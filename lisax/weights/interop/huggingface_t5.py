@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from lisax.errors import DataError, LisaxError, shown
-from lisax.files.json_file import config_field
+from lisax.errors import DataError, LisaxError
+from lisax.files.json_file import check_config, config_choice, config_field
 from lisax.models.architectures import RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE, T5Config
 from lisax.models.fields import FieldError
 from lisax.weights.interop.kinds import VOCABULARY_NAME
@@ -42,6 +42,11 @@ ACTIVATIONS = {
     "gated-gelu_new": ("gelu", "linear"),
     "gated-relu": ("relu", "linear"),
     "gated-silu": ("silu", "linear"),
+}
+FIXED = {
+    "relative_attention_num_buckets": RELATIVE_BUCKETS,
+    "relative_attention_max_distance": RELATIVE_MAX_DISTANCE,
+    "layer_norm_epsilon": 1e-6,
 }
 _THEIRS = {"emb_dim": "d_model", "head_dim": "d_kv", "mlp_dim": "d_ff", "num_encoder_layers": "num_layers"}
 _BLOCKS = {
@@ -120,18 +125,8 @@ def read_config(described: Mapping[str, Any], *, tied: bool, path: Path) -> T5Co
     """The architecture of a `config.json`; raises an error with the field for models that our T5 cannot be."""
 
     field = functools.partial(config_field, described, path)
-    for name, value in (
-        ("relative_attention_num_buckets", RELATIVE_BUCKETS),
-        ("layer_norm_epsilon", 1e-6),
-        ("relative_attention_max_distance", RELATIVE_MAX_DISTANCE),
-    ):
-        if described.get(name, value) != value:
-            raise DataError(f"our T5 has {value}, found {shown(described[name])}", path=path, field=name)
-    activation = field("feed_forward_proj", str, "relu")
-    if activation not in ACTIVATIONS:
-        raise DataError(
-            f"expected one of {', '.join(ACTIVATIONS)}, found {shown(activation)}", path=path, field="feed_forward_proj"
-        )
+    check_config(described, path, "our T5", FIXED)
+    activations = config_choice(described, path, "feed_forward_proj", ACTIVATIONS, "relu")
     layers = field("num_layers", int, 6)
     try:
         return T5Config(
@@ -142,7 +137,7 @@ def read_config(described: Mapping[str, Any], *, tied: bool, path: Path) -> T5Co
             mlp_dim=field("d_ff", int, 2048),
             num_encoder_layers=layers,
             num_decoder_layers=field("num_decoder_layers", int, layers),
-            mlp_activations=ACTIVATIONS[activation],
+            mlp_activations=activations,
             logits_via_embedding=tied,
             relative_bias_per_layer=described["model_type"] == "umt5",
         )
@@ -169,9 +164,7 @@ def writing(architecture: T5Config) -> Writing:
             "num_layers": architecture.num_encoder_layers,
             "num_decoder_layers": architecture.num_decoder_layers,
             "feed_forward_proj": projection,
-            "relative_attention_num_buckets": RELATIVE_BUCKETS,
-            "relative_attention_max_distance": RELATIVE_MAX_DISTANCE,
-            "layer_norm_epsilon": 1e-6,
+            **FIXED,
             "dropout_rate": architecture.dropout_rate,
             # Older versions of transformers read the first, version 5 the second.
             "tie_word_embeddings": tied,

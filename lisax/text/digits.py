@@ -1,0 +1,153 @@
+"""Numbers in digits, with the separators of any locale: thousands by commas, points, spaces or apostrophes, decimals by
+point or comma; fractions and powers of ten.
+
+`PLAIN` makes the digits and signs of all scripts those of ASCII, one character for one, so that places stay.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from fractions import Fraction
+
+LONGEST = 1000  # digits; a longer run of digits is not read as a number
+HIGHEST_POWER = 400  # of ten
+
+_NARROW = "\xa0"  # any space that separates thousands and breaks no line
+_SAME = {
+    **dict.fromkeys("−‐‑–﹣", "-"),
+    **dict.fromkeys("’′`´", "'"),
+    **dict.fromkeys("″”“", '"'),
+    **dict.fromkeys("\u2007\u2009\u202f", _NARROW),
+    **dict.fromkeys("\t\n\r\f\v\u2002\u2003\u3000", " "),
+    "٫": ".",
+    "٬": ",",
+    "٪": "%",
+    "✕": "×",
+    "⋅": "·",
+    "∙": "·",
+    "㎞": "k",
+}
+
+
+class _Plain(dict):
+    """A character -> the one to read in its place."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if 0xFF01 <= code <= 0xFF5E:
+            plain = chr(code - 0xFEE0)
+        elif (digit := unicodedata.decimal(character, None)) is not None:
+            plain = str(digit)
+        else:
+            plain = _SAME.get(character, character)
+        self[code] = plain
+        return plain
+
+
+PLAIN = _Plain()
+
+_VULGAR = {
+    chr(code): Fraction(unicodedata.numeric(chr(code))).limit_denominator(100)
+    for code in (*range(0xBC, 0xBF), *range(0x2150, 0x215F), 0x2189)
+}
+VULGARS = "".join(_VULGAR)
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+FREE = r"(?<![\w.,'/^])(?<![^\W\d_]-)"  # the number is not a part of a word or a number before it
+NUMBER = re.compile(
+    rf"""(?:
+    (?P<whole>\d{{1,4}}+)[ -](?P<over>\d{{1,3}}+)[/⁄](?P<under>\d{{1,3}}+)(?![\d/])
+  | (?P<simple>\d{{1,4}}+)[/⁄](?P<parts>\d{{1,4}}+)(?![\d/])
+  | (?P<ones>\d{{1,9}}+)?[ ]?(?P<vulgar>[{VULGARS}])
+  | (?P<spaced>\d{{1,3}}+(?:[ ]\d{{3}}(?!\d)|\xa0\d{{3}}(?!\d))++(?:[.,]\d++)?+)
+  | (?P<plain>\.?\d++(?:[.,]\d++|['_]\d{{3}}(?!\d))*+)
+    )
+    (?:[ ]?[×x*·][ ]?10(?:\^(?P<power>[-+]?\d{{1,9}}+)|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{{1,9}}+))
+      | [eE](?P<e>[-+]?\d{{1,9}}+)(?!\w)
+      | (?<=10)\^(?P<ten>[-+]?\d{{1,9}}+) | (?<=10)(?P<raisedten>[⁻⁺]?[⁰¹²³⁴-⁹]{{1,9}}+))?+""",
+    re.VERBOSE,
+)
+_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})*,\d{3}")
+_COMMA = re.compile(r"\d\.\d{3},\d|(?<![\d,])\d++,(?:\d{1,2}|\d{4,}+)(?![\d,])|(?<!\d)0,\d")
+_GROUPED = re.compile(r"\D?\d{1,3},\d{3}")
+_POINTS = re.compile(r"\d(?:\.\d{3}){2}(?!\d)")
+_POINT = re.compile(r"\d(?:,\d{3})+(?:\.|,\d{3})(?:\d|\b)|(?<![\d.])\d++\.(?:\d{1,2}|\d{4,}+)(?![\d.])|(?<!\d)0\.\d")
+
+
+def decimal_comma(texts: Sequence[str]) -> bool:
+    """Whether a comma separates decimals in these texts: some show it, and none shows a point."""
+    decimals = sum(_COMMA.search(text) is not None for text in texts)
+    thousands = sum(_GROUPED.fullmatch(text) is not None for text in texts)
+    shown = decimals >= max(thousands, 1) or (len(texts) > 1 and any(map(_POINTS.search, texts)))
+    return shown and not any(map(_POINT.search, texts))
+
+
+def number(match: re.Match, comma: bool) -> Fraction | None:
+    """The number of a match of `NUMBER`; None if it is a code, a season, a place among others, or too long. `comma`: a
+    comma separates decimals."""
+    if match["whole"] or match["simple"]:
+        over, under = int(match["over"] or match["simple"]), int(match["under"] or match["parts"])
+        shown = match["parts"] or match["under"]
+        if not 0 < over < under or math.gcd(over, under) > 1 or (under > 100 and under % 100) or shown[0] == "0":
+            return None
+        return int(match["whole"] or 0) + Fraction(over, under)
+    if match["vulgar"]:
+        return int(match["ones"] or 0) + _VULGAR[match["vulgar"]]
+    digits = match["plain"] or re.sub(r"[ \xa0]", "", match["spaced"])
+    if len(digits) > LONGEST:
+        return None
+    written = _with_point(digits, comma, grouped=bool(match["spaced"]))
+    if written is None:
+        return None
+    before, _, after = written.partition(".")
+    if len(before) > 2 and before[0] == "0" and before.strip("0"):
+        return None
+    found = Fraction(int((before or "0") + after), 10 ** len(after))
+    power = (
+        match["power"] or match["e"] or match["ten"] or (match["raised"] or match["raisedten"] or "").translate(_RAISED)
+    )
+    if not power:
+        return found
+    if power[-1] in "+-" or abs(exponent := int(power)) > HIGHEST_POWER:
+        return None
+    if match["ten"] or match["raisedten"]:
+        return Fraction(10) ** exponent if digits == "10" else None
+    return found * Fraction(10) ** exponent
+
+
+def _with_point(digits: str, comma: bool, grouped: bool) -> str | None:
+    """Digits with a decimal point, without other separators; None if they are grouped like no number. `grouped`: spaces
+    have separated the thousands already."""
+    marks = {character for character in digits if not character.isdecimal()}
+    if not marks:
+        return digits
+    if marks <= {",", "."} and len(marks) == 1:
+        return _with_one_mark(digits, *marks, comma, grouped)
+    # The last mark is the decimal one, unless it separates thousands only.
+    point = max(marks, key=digits.rfind)
+    before, _, after = digits.rpartition(point) if point in ",." else (digits, "", "")
+    others = marks - {point} if point in ",." else marks
+    if len(others) != 1 or (point in before and point not in others):
+        return None
+    (mark,) = others
+    return f"{before.replace(mark, '')}.{after}" if _GROUPS.fullmatch(before.replace(mark, ",")) else None
+
+
+def _with_one_mark(digits: str, mark: str, comma: bool, grouped: bool) -> str | None:
+    before, _, after = digits.partition(mark)
+    if mark in after:
+        parts = digits.split(".")
+        is_address = len(parts) == 4 and all(int(part) < 256 for part in parts)
+        return (
+            None
+            if grouped or is_address or not _GROUPS.fullmatch(digits.replace(".", ","))
+            else digits.replace(mark, "")
+        )
+    thousands = len(after) == 3 and 0 < len(before) < 4 and before[0] != "0" and not grouped
+    if thousands and comma == (mark == "."):
+        return before + after
+    if mark == "," and (not before or (len(after) > 3 and not comma)):
+        return None
+    return f"{before}.{after}"
