@@ -93,7 +93,7 @@ def build_index(
     account = account_of(built.folder)
     if account is not None and account.skipped:
         if strict and any(one.why != NOT_EVIDENCE for one in account.skipped):
-            raise DataError("\n".join(account.lines()), path=corpus.name)
+            raise DataError("\n  ".join(account.lines()), path=corpus.name)
         log.warning("%s", account)
     return built
 
