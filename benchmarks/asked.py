@@ -1,29 +1,43 @@
-"""Questions whose answers are sentences, in the plain layout, from which `benchmarks.ship answers` learns.
+"""Questions that sentences answer: fits the probability of the shipped ranker's best sentence, and measures it.
 
-    python -m benchmarks.asked --data ../shared/data/fever ../shared/data/wtq --out OUT
+    python -m benchmarks.asked --data ../shared/data/fever ../shared/data/wtq --out OUT [--questions 400]
 
 Three sources: claims of FEVER's sample, turned into questions by rules, with the sentences that decide them; questions of
-WikiTableQuestions' `e2e_train`, whose rows are written as sentences; questions of a generated world. Questions are
-written as claims with evidence, as the ranker's recipe reads them. The dev split has other pages and tables.
+WikiTableQuestions' `e2e_train`, whose rows are written as sentences; questions of a generated world. Each is asked twice:
+of all pages, and without the pages that answer it. The values go into OUT/asked.json; in the ranker's `model.json`
+they are the field `asked`. Figures are of questions over pages and tables (`dev`) that the fit has not seen, and of
+each source by values that were fitted on the other two.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import dataclasses
 import itertools
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from lisax import Index, shipped
 from lisax.corpora import open_folder, plain
+from lisax.devices.batching import windows
+from lisax.files.writing import write_json
+from lisax.metrics.calibration import binned, expected_error
+from lisax.predict import sentence_answers
+from lisax.predict.ranker import Ranker
+from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, Document, Label, Sentence, Table, split_cell_id, split_sentence_id
 from lisax.sampling.files import hashed_share
 from lisax.text.titles import id_to_title
 from lisax.world import writing
 
 DEV, ROWS, WORLD_PAGES = 0.1, 30, 400  # share of tables, rows of a table at most, pages of the world
+DOCUMENTS, CANDIDATES, KEPT, AT_A_TIME = 8, 40, 5, 16  # pages and sentences of a question, those kept, and its batch
 # Of a claim that says this of its page: the question, with {s} for the page's title.
 PARTS = (
     (r"(?:was|is) (?:a|an|the) (?!\d).+", ("What is {s}?", "Who or what is {s}?")),
@@ -57,12 +71,97 @@ SUBJECT = re.compile(
 )
 
 
+class Case(NamedTuple):
+    """A question with its best sentences, which of them answer it, and its best ones without the pages that do."""
+
+    split: str
+    kind: str
+    question: str
+    found: list[Evidence]
+    right: list[bool]
+    others: list[Evidence]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, nargs=2, required=True, help="FEVER's sample and WikiTableQuestions")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--questions", type=int, default=400)
     given = parser.parse_args()
     write(*given.data, given.out)
+    cases = list(cases_of(given.out, given.questions))
+    report(cases)
+    fitted = sentence_answers.fit(asked([one for one in cases if one.split == "train"]))
+    write_json(given.out / "asked.json", dataclasses.asdict(fitted))
+
+
+def cases_of(folder: Path, most: int) -> Iterator[Case]:
+    """The `most` questions, of both splits and the three kinds in turn, with the sentences that are found for them."""
+    index, ranker = Index.build(folder), Ranker.open(shipped.answers())
+    groups: dict[tuple[str, str], list[Claim]] = collections.defaultdict(list)
+    for split in ("train", "dev"):
+        for claim in plain.read_claims(folder / f"claims.{split}.jsonl"):
+            groups[split, claim.kind].append(claim)
+    keyed = (
+        [(*key, claim) for claim in sorted(some, key=lambda one: hashed_share(one.text))]
+        for key, some in groups.items()
+    )
+    turns = (one for row in itertools.zip_longest(*keyed) for one in row if one is not None)
+    for group in windows(itertools.islice(turns, most), AT_A_TIME):
+        texts = [claim.text for _, _, claim in group]
+        found = index.search_many(texts, CANDIDATES, documents=DOCUMENTS)
+        gold = [set(itertools.chain(*claim.evidence_sets)) for _, _, claim in group]
+        pages = [{split_sentence_id(unit)[0] for unit in units} for units in gold]
+        without = [
+            [one for one in some if split_sentence_id(one.unit)[0] not in own] for some, own in zip(found, pages)
+        ]
+        ranked = zip(ranker.rank_many(texts, found), ranker.rank_many(texts, without))
+        for (split, kind, claim), units, (best, others) in zip(group, gold, ranked):
+            yield Case(split, kind, claim.text, best[:KEPT], [one.unit in units for one in best[:KEPT]], others[:KEPT])
+
+
+def asked(cases: Iterable[Case]) -> list[sentence_answers.Asked]:
+    return [
+        one
+        for case in cases
+        for one in ((case.question, case.found, case.right), (case.question, case.others, [False] * len(case.others)))
+    ]
+
+
+def report(cases: list[Case]) -> None:
+    """Prints the share of right first sentences, and the figures of the fitted probability."""
+    for kind in sorted({one.kind for one in cases}):
+        some = [one.right[:1] == [True] for one in cases if one.kind == kind]
+        print(f"{kind}: the first sentence answers {np.mean(some):.1%} of {len(some)} questions")
+    pairs = [("dev", *split(cases, lambda one: one.split == "dev"))]
+    pairs += [
+        (kind, *split(cases, lambda one, kind=kind: one.kind == kind)) for kind in sorted({one.kind for one in cases})
+    ]
+    for name, measured, fitted_on in pairs:
+        print(name, figures(sentence_answers.fit(asked(fitted_on)), measured))
+
+
+def split(cases: list[Case], wanted: Callable[[Case], bool]) -> tuple[list[Case], list[Case]]:
+    return [one for one in cases if wanted(one)], [one for one in cases if not wanted(one)]
+
+
+def figures(fitted: sentence_answers.SentenceConfidence, cases: list[Case]) -> dict[str, float]:
+    """As of `answer_confidence.figures`: of the answers given the share that is right, of the questions the share that is
+    answered rightly, of those without their pages the share that gets no answer, and the calibration error of both."""
+
+    def best(case: Case, found: list[Evidence]) -> float:
+        return float(fitted.probabilities(case.question, found)[0]) if found else 0.0
+
+    shares = [(best(one, one.found), one.right[:1] == [True]) for one in cases]
+    others = [(best(one, one.others), False) for one in cases]
+    given = [right for share, right in (*shares, *others) if share >= fitted.threshold]
+    return {
+        "questions": len(cases),
+        "precision": float(np.mean(given)) if given else 0.0,
+        "answered_right": float(np.mean([right and share >= fitted.threshold for share, right in shares])),
+        "refused_without": float(np.mean([share < fitted.threshold for share, _ in others])),
+        "expected_error": expected_error(binned([*shares, *others])),
+    }
 
 
 def write(fever: Path, wtq: Path, out: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from lisax.errors import LisaxError
 from lisax.temporal import grammar
 
-ROOMS = "text corpora formats retrieval adversary sampling metrics serve predict".split()
+ROOMS = "text documents corpora formats retrieval adversary sampling metrics serve predict".split()
 # Modules that connect, read what their text names, or need an extra.
 NO_TEXTS = (
     "lisax.retrieval.cluster",

@@ -21,12 +21,13 @@ def ask(
             "A reader of passages, or a model of table rows and columns: a MODEL_DIR, one of its checkpoints, or a "
             "bundle.",
             "DIR",
-            default="the model of table rows and columns that comes with LisaX, if one does",
+            default="the shipped models: sentences of text and cells of tables, the likeliest first",
         ),
     ] = None,
     corpus: Documents = None,
     index: Annotated[
-        Local | None, Option("Instead of --corpus: an index of `lisax index mixed` or `tables`.", "INDEX")
+        Local | None,
+        Option("Instead of --corpus: an index. Its tables are searched if it has vectors of `minilm`.", "INDEX"),
     ] = None,
     retriever: Annotated[
         Local | None,
@@ -43,13 +44,15 @@ def ask(
         Probability | None,
         Option(
             "Return `no answer here`, with its probability, if the likeliest answer has a lower probability.",
-            default="as fitted by `lisax run cltr` for a model of tables; none for a reader",
+            default="as fitted for the shipped models or by `lisax run cltr`; none for a reader",
         ),
     ] = None,
     json: Annotated[bool, Option("Print each answer as JSON.")] = False,
 ) -> None:
-    """Answer a question from a corpus or an index, each answer with its source.
+    """Answer a question from a corpus or an index, each answer with its source: a sentence, whose part that answers is
+    in brackets if its kind shows it, or a cell of a table. The pages and tables that were searched are counted.
 
+    lisax ask "Who is the mayor?" --corpus documents/
     lisax ask "Which club won the cup in 1921?" --corpus tables/
     lisax ask "Where was Vova Brugard born?" --index INDEX --model reader
     """

@@ -309,7 +309,7 @@ def check(index: Existing) -> None:
 
     print(f"{index}: {check(index)} files, all as they were written")
     if (account := account_of(index)) is not None:
-        print("\n".join(account.lines()))
+        print("\n  ".join(account.lines()))
 
 
 def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, float]:
@@ -385,7 +385,7 @@ def _tell_files(built, started: float) -> None:
     ]
     _tell(built.folder, f"{built.kind}: {', '.join(counts)}", started)
     if (account := account_of(built.folder)) is not None:
-        print("\n".join(account.lines()))
+        print("\n  ".join(account.lines()))
 
 
 def _tell(index, what: str, started: float) -> None:

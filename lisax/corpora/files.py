@@ -25,7 +25,7 @@ from typing import Any
 from lisax import __version__
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.reading import Watch, told, unique_documents
-from lisax.documents import Document, Reader, Unread
+from lisax.documents import VERSION, Document, Reader, Unread
 from lisax.documents.bounded import from_json, to_json
 from lisax.documents.grid import LIMITS, TableLimits
 from lisax.documents.reading import SUFFIXES, is_bounded, kind_of
@@ -74,7 +74,7 @@ class Account:
 
     def lines(self) -> list[str]:
         """The summary, and a line for each file that was not read."""
-        return [str(self), *(f"  not read: {one}" for one in self.skipped)]
+        return [str(self), *(f"not read: {one}" for one in self.skipped)]
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -206,7 +206,9 @@ def _cached(path: Path, name: str, limits: TableLimits, reader: Reader) -> Docum
             content = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return _outcome(reader, path, name)
-    key = hashlib.sha256(json.dumps([__version__, path.suffix.lower(), dataclasses.astuple(limits), content]).encode())
+    key = hashlib.sha256(
+        json.dumps([__version__, VERSION, path.suffix.lower(), dataclasses.astuple(limits), content]).encode()
+    )
     kept = cache_folder() / "documents" / f"{key.hexdigest()[:32]}.json"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         return from_json(json.loads(kept.read_bytes()), path, name)

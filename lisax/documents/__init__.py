@@ -11,4 +11,6 @@ from lisax.documents.blocks import Block, Document, Kind, Unread
 from lisax.documents.bounded import Reader
 from lisax.documents.reading import read
 
-__all__ = ["Block", "Document", "Kind", "Reader", "Unread", "read"]
+VERSION = 1  # of what is read: counts in the cache, so that files are read again after a change of a reader
+
+__all__ = ["VERSION", "Block", "Document", "Kind", "Reader", "Unread", "read"]

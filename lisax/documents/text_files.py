@@ -13,7 +13,7 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
-from lisax.documents import encodings, html
+from lisax.documents import encodings, headers, html
 from lisax.documents.blocks import Block, Kind, Unread
 from lisax.documents.grid import Place
 from lisax.text.dates import MONTHS
@@ -29,7 +29,9 @@ QUERY_FIELDS = frozenset(
 DEPTH = 8  # of objects within objects; deeper ones are written as JSON
 
 _UNDERLINE = re.compile(r"\s*(={3,}|-{3,}|~{3,}|\*{3,})\s*")
-_ITEM = re.compile(r"\s*(?:[-*+•–·]|\(?(?:\d{1,3}|[a-z])[.)])\s+")
+_ITEM = re.compile(r"\A\s*+(?:[-*+•–·]|\(?(?:\d{1,3}|[a-z])[.)])\s+")
+_RULE = re.compile(r"[\s|+=:-]*")  # between the rows of a table
+_FIELD = re.compile(r"\A\s*+[^\W\d][^:.]{0,40}:\s+\S")
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:\s*(.*?)\s*$", re.MULTILINE)
 _NOTE = re.compile(r"^\[\^[^\]]+\]:\s*")
@@ -51,20 +53,43 @@ def decode(path: Path, content: bytes, place: Place) -> str:
 
 
 def read_text(text: str) -> Iterator[Block]:
-    """Paragraphs are separated by blank lines; a paragraph of one short line, or a line with a rule below it, is a heading."""
+    """Paragraphs are separated by blank lines; a paragraph of one short line, or a line with a rule below it, is a
+    heading, and lines of columns are a table."""
     for first, lines in _paragraphs(text.splitlines()):
         place = f"line {first}"
+        if (rows := _columns(lines)) is not None:
+            for region in headers.regions(rows):
+                yield Block(Kind.TABLE, " ".join(region.titles), place=place, header=region.header, rows=region.rows)
+            continue
         if len(lines) > 1 and _UNDERLINE.fullmatch(lines[1]) and len(lines[0].strip()) <= HEADING_CHARACTERS:
             yield Block(Kind.HEADING, one_line(lines[0]), 1 if "=" in lines[1] else 2, place)
             lines = lines[2:]
         elif len(lines) == 1 and _looks_like_heading(lines[0]):
             yield Block(Kind.HEADING, one_line(lines[0]), 3, place, is_said=True)
             continue
-        for is_item, group in itertools.groupby(lines, key=lambda line: _ITEM.match(line) is not None):
+        # Items, and fields in a line each: `Present: Ann Bee`.
+        is_list = len(lines) > 1 and all(map(_FIELD.match, lines))
+        for is_item, group in itertools.groupby(lines, key=lambda line: is_list or _ITEM.match(line) is not None):
             if is_item:
                 yield from (Block(Kind.ITEM, one_line(_ITEM.sub("", line, count=1)), place=place) for line in group)
             elif text := one_line(" ".join(line for line in group if not _UNDERLINE.fullmatch(line))):
                 yield Block(Kind.PARAGRAPH, text, place=place)
+
+
+def _columns(lines: Sequence[str]) -> list[list[str]] | None:
+    """The rows of lines whose cells are separated by tabs, bars or runs of blanks; None if they are not a table."""
+    if len(lines) < 3:
+        return None
+    for separator in (r"\t", r"\|", r"\s{2,}"):
+        rows = [
+            [cell.strip() for cell in re.split(separator, line.strip().strip("|"))]
+            for line in lines
+            if not _RULE.fullmatch(line)
+        ]
+        widths = set(map(len, rows))
+        if len(rows) > 1 and len(widths) == 1 and widths.pop() > 1:
+            return rows
+    return None
 
 
 def read_titled(text: str) -> tuple[str, list[Block]]:

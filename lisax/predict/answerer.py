@@ -1,4 +1,4 @@
-"""Answers questions from an index, with a reader of passages or from the cells of tables."""
+"""Answers questions from an index: by sentences of text, by cells of tables, or with a reader of passages."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from pathlib import Path
 from typing import Protocol
 
 from lisax import shipped
-from lisax.errors import LisaxError
+from lisax.errors import DataError, LisaxError
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
 from lisax.predict.index import Index
-from lisax.predict.opening import find_model
+from lisax.predict.opening import find_model, open_model
 from lisax.predict.passage_search import PassageSearch
-from lisax.predict.reader import Answer, Reader
+from lisax.predict.ranker import ranker_of
+from lisax.predict.reader import Answer, Reader, withheld
 from lisax.predict.retriever import open_encoder
+from lisax.predict.sentence_answers import SentenceAnswerer, SentenceConfidence
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.predict.verifier import check_confidence
-from lisax.records import cell_id, check_text
+from lisax.progress import say
+from lisax.records import cell_id, check_text, is_cell, is_row, row_id, split_cell_id
+from lisax.retrieval import table_text
 from lisax.retrieval.dense import Encodes
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
@@ -30,7 +34,6 @@ from lisax.retrieval.passages import Passage
 PASSAGES = 100  # retrieved per question
 POOL = 20  # tables per question whose cells are scored
 QUESTIONS_AT_A_TIME = 32  # batched together
-NO_ANSWER = "no answer here"
 
 Folder = str | os.PathLike
 
@@ -45,6 +48,11 @@ class Answerer(Protocol):
     >>> len(answers), answers[0].evidence.place.split()[0]
     (2, 'sentence')
     """
+
+    @property
+    def searched(self) -> dict[str, int]:
+        """The number of pages, tables or passages that are searched, by name in the plural."""
+        return {}
 
     def ask(self, question: str, answers: int = 5) -> list[Answer]:
         """Up to `answers` answers, likeliest first; empty if nothing is found, and `no answer here` (`withheld`) where
@@ -65,8 +73,9 @@ class Answerer(Protocol):
         aggregation: Folder | None = None,
         min_confidence: float | None = None,
     ) -> Answerer:
-        """Opens the answerer that fits an index and a model, by the model's kind. Without a model, the shipped one
-        answers from tables (`lisax.shipped.parts`), for whose search the index has vectors of `minilm`.
+        """Opens the answerer that fits an index and a model, by the model's kind. Without a model, the shipped ones
+        answer from text by sentences (`lisax.shipped.answers`) and from tables by cells (`lisax.shipped.parts`), for
+        whose search the index has vectors of `minilm`; of both, the likeliest come first.
 
         A reader needs an index of `lisax index mixed`; it reads passages found by BM25 or, with a `retriever`, by BM25
         and vectors. A model of rows and columns (CLTR) needs an index of `lisax index tables` and answers from cells.
@@ -77,6 +86,10 @@ class Answerer(Protocol):
         Raises LisaxError if the model answers no questions, or does not fit the index or the other models."""
         check_confidence(min_confidence)
         folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
+        if model is None and columns is None and aggregation is None:
+            return shipped_answerer(
+                Index.open(index) if isinstance(index, (str, os.PathLike)) else index, min_confidence
+            )
         model = shipped_parts() if model is None else model
         named = find_model(model)
         found = named.format
@@ -96,6 +109,31 @@ class Answerer(Protocol):
         raise LisaxError(
             f"{model} answers no questions (its format is '{found}'): give a reader, or a model of table parts"
         )
+
+
+def shipped_answerer(index: Index, min_confidence: float | None = None) -> Answerer:
+    """The shipped answerers of an index's text and of its whole tables. Raises LisaxError if it has neither, or if only
+    tables are there and they have no vectors."""
+    components, found = read_components(index.folder), []
+    if table_text.NAME in components:
+        try:
+            tables = TableAnswerer.open(index.folder, shipped_parts())
+            found.append(CellAnswerer(tables, min_confidence=min_confidence))
+        except DataError as error:
+            if not (has_passages(components) or "pages" in components):
+                raise
+            say(f"tables are not searched for cells: {error}")
+    if has_passages(components) or "pages" in components:
+        found.insert(0, shipped_sentences(index, min_confidence))
+    if not found:
+        raise LisaxError("this index has no text and no whole tables, and `lisax ask` answers from these")
+    return found[0] if len(found) == 1 else JoinedAnswerer(found)
+
+
+def shipped_sentences(index: Index, min_confidence: float | None = None) -> SentenceAnswerer:
+    """The shipped answerer of an index's text, and of the rows of its tables if they are among its passages."""
+    model = open_model(shipped.answers())
+    return SentenceAnswerer(index, ranker_of(model), SentenceConfidence.of(model.card), min_confidence)
 
 
 def shipped_parts() -> Path:
@@ -132,6 +170,10 @@ class PassageAnswerer(Answerer):
             raise LisaxError(f"a reader answers from an index of `lisax index mixed`, and {folder} is none")
         method = method or ("bm25" if retriever is None else "fused")
         return cls(PassageSearch(folder, method=method, retriever=retriever, exact=exact), reader)
+
+    @property
+    def searched(self) -> dict[str, int]:
+        return {"passages": sum(map(len, self.search.index.stores.values()))}
 
     def find(self, questions: Mapping[str, str], k: int | None = None) -> dict[str, list[Passage]]:
         """The passages that the reader reads for each question, by question id, best first; `k` are retrieved."""
@@ -178,6 +220,10 @@ class CellAnswerer(Answerer):
             min_confidence = tables.confidence.threshold
         self.min_confidence = min_confidence
 
+    @property
+    def searched(self) -> dict[str, int]:
+        return {"tables": len(self.tables.store)}
+
     def ask(self, question: str, answers: int = 5) -> list[Answer]:
         scored = self.tables.answer(check_text(question), self.pool, answers)
         if self.aggregator is None:
@@ -194,6 +240,47 @@ class CellAnswerer(Answerer):
         return withheld(answered, self.min_confidence)
 
 
+class JoinedAnswerer(Answerer):
+    """The answers of several answerers, likeliest first; `no answer here` only if each gives none. Their probabilities
+    are compared as they are, so they should be calibrated. A cell that is marked in a row that another answerer gives
+    is one answer, with the higher probability of the two."""
+
+    def __init__(self, answerers: Sequence[Answerer]):
+        self.answerers = answerers
+
+    @property
+    def searched(self) -> dict[str, int]:
+        return {name: number for one in self.answerers for name, number in one.searched.items()}
+
+    def ask_many(self, questions: Sequence[str], answers: int = 5) -> Iterator[list[Answer]]:
+        for found in zip(*(one.ask_many(questions, answers) for one in self.answerers), strict=True):
+            every = [answer for of_one in found for answer in of_one]
+            given = sorted(_agreed([one for one in every if not one.abstained]), key=lambda one: -one.probability)
+            # Without any answer: the least probable `no answer here`.
+            yield given[:answers] or sorted(every, key=lambda one: one.probability)[:1]
+
+    def ask(self, question: str, answers: int = 5) -> list[Answer]:
+        return next(self.ask_many([question], answers))
+
+
+def _agreed(answers: Sequence[Answer]) -> list[Answer]:
+    """The answers without rows whose marked cell is an answer too, which has the higher probability of the two."""
+    rows = {
+        (one.evidence.unit, one.text[one.place.begin : one.place.end]): one
+        for one in answers
+        if one.place is not None and one.evidence is not None and is_row(one.evidence.unit)
+    }
+    made, merged = [], []
+    for one in answers:
+        if one.evidence is not None and is_cell(one.evidence.unit):
+            table, row, _ = split_cell_id(one.evidence.unit)
+            if (same := rows.get((row_id(table, row), one.text))) is not None:
+                merged.append(same)
+                one = dataclasses.replace(one, probability=max(one.probability, same.probability))
+        made.append(one)
+    return [one for one in made if not any(one is same for same in merged)]
+
+
 def _best_cell(scores: TableScores) -> Answer:
     table, (row, column) = scores.table, scores.best
     text = ", ".join(f"{name}: {cell}" if name else cell for name, cell in zip(table.header, table.rows[row]))
@@ -201,16 +288,3 @@ def _best_cell(scores: TableScores) -> Answer:
         cell_id(table.id, row, column), text, table.title or table.caption, f"row {row + 1}, column {column + 1}"
     )
     return Answer(table.rows[row][column], scores.probability, evidence=evidence)
-
-
-def withheld(answers: list[Answer], min_confidence: float | None) -> list[Answer]:
-    """The answers, or only `no answer here` if the first is less probable than `min_confidence`. Its probability is
-    that the first answer is wrong."""
-    if min_confidence is None or not answers or answers[0].probability >= min_confidence:
-        return answers
-    first = answers[0]
-    reason = (
-        f"the likeliest answer, {first.text!r}, has a probability of {first.probability:.3f}, "
-        f"below the minimum confidence {min_confidence:.3g}"
-    )
-    return [Answer(NO_ANSWER, 1 - first.probability, reason=reason, abstained=True)]

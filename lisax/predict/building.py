@@ -18,6 +18,7 @@ from lisax import __version__
 from lisax.corpora import Dataset, fever, open_folder, plain
 from lisax.corpora.files import NOT_EVIDENCE, Account, FileFolder, only_file
 from lisax.corpora.reading import Row, Watch
+from lisax.documents import VERSION as READING
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import cache_folder
 from lisax.files.reading import read_json_lines
@@ -92,7 +93,7 @@ def build_index(
     account = account_of(built.folder)
     if account is not None and account.skipped:
         if strict and any(one.why != NOT_EVIDENCE for one in account.skipped):
-            raise DataError("\n".join(account.lines()), path=corpus.name)
+            raise DataError("\n  ".join(account.lines()), path=corpus.name)
         log.warning("%s", account)
     return built
 
@@ -163,7 +164,7 @@ def change_files(
 
 def _cached(corpus: Corpus, kind: str, *vectors: str) -> Path:
     """The folder in the cache of the index of a corpus."""
-    settings = json.dumps([__version__, VERSION, kind, *vectors])
+    settings = json.dumps([__version__, VERSION, READING, kind, *vectors])
     digest = hashlib.sha256(f"{settings}{corpus.digest()}".encode()).hexdigest()
     return cache_folder() / "indexes" / f"{kind}-{digest[:20]}"
 

@@ -8,7 +8,7 @@ import itertools
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -191,15 +191,15 @@ def ask(
     answers: int = 5,
     min_confidence: float | None = None,
 ) -> list[Answer]:
-    """Answers one question. A corpus is indexed in the kind that the model reads; the shipped one of tables (None)
-    searches them by vectors too."""
+    """Answers one question, and logs the numbers of pages and tables searched. A corpus is indexed in the kind that the model reads; the shipped
+    models (None) read its text and its tables, and search both by vectors too."""
     from lisax.predict.answerer import Answerer
 
     question = " ".join(question.split())
     if not question:
         raise LisaxError("the question is empty")
     if model is None:
-        opened = open_index(corpus, index, "tables", shipped.ENCODER)
+        opened = open_index(corpus, index, None, shipped.ENCODER)
     else:
         opened = open_index(corpus, index, "tables" if find_model(model).format is TABLE_PARTS else "mixed")
     answerer = Answerer.open(
@@ -210,7 +210,15 @@ def ask(
         aggregation=aggregation,
         min_confidence=min_confidence,
     )
-    return answerer.ask(question, answers)
+    found = answerer.ask(question, answers)
+    say(f"searched {in_words(answerer.searched)}")
+    return found
+
+
+def in_words(searched: Mapping[str, int]) -> str:
+    """The numbers of pages and tables that were searched, for readers: `29 pages and 12 tables`."""
+    counts = (f"{number:,} {what if number != 1 else what.removesuffix('s')}" for what, number in searched.items())
+    return " and ".join(counts) or "nothing"
 
 
 def read_stream(lines: Iterable[str], watch: Watch | None = None) -> Iterator[Claim]:

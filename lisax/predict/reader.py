@@ -27,6 +27,7 @@ from lisax.records import Question
 from lisax.retrieval.passages import Passage
 from lisax.weights.model_folder import ModelFolder
 
+NO_ANSWER = "no answer here"
 SPAN_TOKENS = 10  # maximum length of an answer
 SPANS = 50  # best spans per question, whose probabilities are summed by answer
 QUESTIONS_AT_A_TIME = 64  # questions read between two resume marks
@@ -48,6 +49,8 @@ class Answer:
     sentence, row, edge or cell that contains it; `reason` names the operation that computed it from cells, if any.
     `abstained`: there is no answer, because the likeliest one was below the minimum confidence, as `reason` states.
 
+    An answer may be a whole sentence; `place` then marks a part of it.
+
     >>> print(Answer("Tarn", 0.83, evidence=Evidence("Mara_0", "Mara was born in Tarn.", "Mara", "sentence 1")))
     Tarn (0.830), from Mara, sentence 1: Mara was born in Tarn.
     """
@@ -60,8 +63,13 @@ class Answer:
     abstained: bool = False
 
     def __str__(self) -> str:
-        found = "" if self.evidence is None else f", from {self.evidence}"
-        return f"{self.text} ({self.probability:.3f}){found}" + (f" ({self.reason})" if self.reason else "")
+        text, found = self.text, "" if self.evidence is None else f", from {self.evidence}"
+        if self.evidence is not None and self.evidence.text == text:  # a sentence, whose marked part is in brackets
+            found = f", from {self.evidence.where}"
+            if self.place is not None:
+                begin, end = self.place.begin, self.place.end
+                text = f"{text[:begin]}[{text[begin:end]}]{text[end:]}"
+        return f"{text} ({self.probability:.3f}){found}" + (f" ({self.reason})" if self.reason else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: `row` with the evidence and the reason."""
@@ -77,6 +85,19 @@ class Answer:
         if self.abstained:
             row["abstained"] = True
         return row | ({} if self.place is None else dataclasses.asdict(self.place))
+
+
+def withheld(answers: list[Answer], min_confidence: float | None) -> list[Answer]:
+    """The answers, or only `no answer here` if the first is less probable than `min_confidence`. Its probability is
+    that the first answer is wrong."""
+    if min_confidence is None or not answers or answers[0].probability >= min_confidence:
+        return answers
+    first = answers[0]
+    reason = (
+        f"the likeliest answer, {first.text!r}, has a probability of {first.probability:.3f}, "
+        f"below the minimum confidence {min_confidence:.3g}"
+    )
+    return [Answer(NO_ANSWER, 1 - first.probability, reason=reason, abstained=True)]
 
 
 class Reader:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lisax.predict.passage_search import PassageSearch
     from lisax.predict.ranker import Ranker
     from lisax.predict.reader import Answer
+    from lisax.predict.sentence_answers import SentenceAnswerer
     from lisax.predict.table_answers import TableAnswerer
     from lisax.predict.table_index import TableIndex
     from lisax.predict.verdicts import Evidence, Verdict
@@ -116,7 +117,7 @@ class Engine:
 
     def kinds(self, corpus: ServedCorpus) -> tuple[str, ...]:
         """The kinds of questions that the models support for a corpus."""
-        answers = self._reads(corpus) or self._scores_cells(corpus)
+        answers = self._reads(corpus) or self._scores_cells(corpus) or self._finds_sentences(corpus)
         asked = (answers, bool(self.sources(corpus)), self.found_source(corpus) is not None)
         return tuple(kind for kind, can in zip(KINDS, asked) if can)
 
@@ -126,6 +127,11 @@ class Engine:
         if not (corpus.has_table_texts and PARTS in self.models):
             return False
         return self.models[PARTS].card.content.get("retrieval") != VECTORS or corpus.has_table_vectors
+
+    def _finds_sentences(self, corpus: ServedCorpus) -> bool:
+        """Whether the shipped model answers questions from a corpus's text."""
+        is_there = self.models.shipped and RANKER in self.models and shipped.answers().is_dir()
+        return is_there and (corpus.has_pages or corpus.has_passages)
 
     def lacks(self, corpus: ServedCorpus) -> str:
         """The missing parts of a corpus for questions over its tables, and how to make them; empty if nothing is
@@ -247,14 +253,36 @@ class Engine:
     def _answer(self, corpus: ServedCorpus, question: str) -> dict[str, Any]:
         if self._reads(corpus):
             return {"answers": self._read(corpus, question)}
-        answerer = self.answerer(corpus)
-        found = answerer.answer(question, self.depths.pool, self.depths.keep)
-        least = self.min_confidence
-        if least is None and answerer.confidence is not None:
-            least = answerer.confidence.threshold
-        unsure = bool(found) and least is not None and found[0].probability < least
+        found, guesses, given = [], [], []
+        if self._scores_cells(corpus):
+            answerer = self.answerer(corpus)
+            found = answerer.answer(question, self.depths.pool, self.depths.keep)
+            least = self.min_confidence
+            if least is None and answerer.confidence is not None:
+                least = answerer.confidence.threshold
+            if found:
+                guesses.append(found[0].probability)
+                given.append(least is None or found[0].probability >= least)
+        sentences: list[Answer] = []
+        if self._finds_sentences(corpus):
+            best = self._sentence_answerer(corpus)
+            sentences = best.guesses([question], self.depths.keep)[0]
+            if sentences:
+                guesses.append(sentences[0].probability)
+                given.append(sentences[0].probability >= best.min_confidence)
+        units = TEXT if corpus.has_pages else PASSAGES
         return {
-            **({"no_answer": 1 - found[0].probability} if unsure else {}),
+            **({} if any(given) or not guesses else {"no_answer": 1 - max(guesses)}),
+            "searched": self._answerer(corpus).searched,
+            "sentences": [
+                answer.row()
+                | {
+                    "unit": answer.evidence.unit,
+                    "source": units,
+                    "digest": self.digest(corpus, units, answer.evidence.unit),
+                }
+                for answer in sentences
+            ],
             "tables": [
                 {
                     "id": scores.table.id,
@@ -278,18 +306,37 @@ class Engine:
                 row["marked"] = search.index.passage(row["passage"]).text[row["begin"] : row["end"]]
         return rows
 
+    def searched_for_answers(self, corpus: ServedCorpus) -> dict[str, int]:
+        """The number of pages and tables that a question is answered from."""
+        return self._answerer(corpus).searched
+
     def answer_many(self, corpus: ServedCorpus, questions: Sequence[str], answers: int) -> list[list[Answer]]:
         """Up to `answers` answers to each question, as of `lisax ask`."""
         return list(self._answerer(corpus).ask_many(questions, answers))
 
     def _answerer(self, corpus: ServedCorpus) -> Answerer:
-        from lisax.predict.answerer import CellAnswerer, PassageAnswerer
+        from lisax.predict.answerer import CellAnswerer, JoinedAnswerer, PassageAnswerer
 
         if not self._reads(corpus):
-            return CellAnswerer(self.answerer(corpus), pool=self.depths.pool, min_confidence=self.min_confidence)
+            made: list[Answerer] = []
+            if self._finds_sentences(corpus):
+                made.append(self._sentence_answerer(corpus))
+            if self._scores_cells(corpus):
+                cells = self.answerer(corpus)
+                made.append(CellAnswerer(cells, pool=self.depths.pool, min_confidence=self.min_confidence))
+            return made[0] if len(made) == 1 else JoinedAnswerer(made)
         answerer = PassageAnswerer(self.search(corpus), self.models[READER], self.depths.passages)
         answerer.min_confidence = self.min_confidence
         return answerer
+
+    def _sentence_answerer(self, corpus: ServedCorpus) -> SentenceAnswerer:
+        from lisax.predict.answerer import shipped_sentences
+
+        def opened() -> SentenceAnswerer:
+            index = self.sentences(corpus) if corpus.has_pages else self.evidence(corpus)
+            return shipped_sentences(index, self.min_confidence)
+
+        return self._once("answers", corpus, opened)
 
     def answerer(self, corpus: ServedCorpus) -> TableAnswerer:
         from lisax.predict.table_answers import TableAnswerer
@@ -305,6 +352,8 @@ class Engine:
             search = self.search(corpus)
             hits = search({"q": question}, self.depths.passages)["q"]
             found = (search.index.passage(hit).title for hit, _ in hits)
+        elif not self._scores_cells(corpus):
+            found = (one.source for one in self._sentence_answerer(corpus).index.search(question, self.depths.pool))
         else:
             answerer = self.answerer(corpus)
             tables = (answerer.table(table) for table, _ in answerer.search(question, self.depths.pool))

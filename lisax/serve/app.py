@@ -261,7 +261,8 @@ def _add_asking(app: FastAPI, page: Page) -> None:
             return page.render(request, "answers.html", answers=read, **values)
         if answer.kind == QUESTION:
             tables = [] if corpus is None else views.ranked_tables(answer, corpus, page.engine, said)
-            return page.render(request, "question.html", tables=tables, **values)
+            sentences = [] if corpus is None else views.answer_sentences(answer, corpus, page.engine)
+            return page.render(request, "question.html", tables=tables, sentences=sentences, **values)
         made = None if corpus is None else views.verdict(answer, corpus, page.engine, said)
         return page.render(request, "claim.html", shown=made, **values)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -70,4 +71,5 @@ def read(folder: Path, limits: TableLimits) -> Upload:
     account = data.account()
     if not pages and not tables:
         raise LisaxError(f"{folder} has no text and no table: {account}")
-    return Upload(pages, tables, (*account.lines(), *watch.warnings), account)
+    warnings = (note.replace(f"{folder}{os.sep}", "") for note in watch.warnings)  # paths of the server stay here
+    return Upload(pages, tables, (*account.lines(), *warnings), account)

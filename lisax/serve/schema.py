@@ -191,11 +191,12 @@ class Answer(Model):
 
 
 class Answers(Model):
-    """The answers to a question, likeliest first."""
+    """The answers to a question, likeliest first, and the number of pages and tables that were searched for them."""
 
     question: str
     id: int | str | None = None
     answers: list[Answer]
+    searched: dict[str, int]
 
 
 class Ranking(Model):

@@ -143,9 +143,11 @@ class Service:
         given = [request] if isinstance(request, schema.AskOne) else request.questions
         questions = [schema.Question(question=one) if isinstance(one, str) else one for one in given]
 
-        def work(asked: list[schema.Question]) -> list[tuple[schema.Question, list]]:
+        def work(asked: list[schema.Question]) -> list[tuple[schema.Question, list, dict[str, int]]]:
             texts = [one.question for one in asked]
-            return list(zip(asked, self.engine.answer_many(corpus, texts, request.answers), strict=True))
+            searched = self.engine.searched_for_answers(corpus)
+            found = self.engine.answer_many(corpus, texts, request.answers)
+            return [(one, answers, searched) for one, answers in zip(asked, found, strict=True)]
 
         return Batch(("ask", corpus.id, request.answers), questions, work, _answers_row)
 
@@ -256,9 +258,10 @@ def _with_id(row: dict[str, Any], given: schema.Claim | schema.Question) -> dict
     return row if given.id is None else row | {"id": given.id}
 
 
-def _answers_row(answered: tuple[schema.Question, list]) -> dict[str, Any]:
-    asked, answers = answered
-    return _with_id({"question": asked.question, "answers": [one.to_dict() for one in answers]}, asked)
+def _answers_row(answered: tuple[schema.Question, list, dict[str, int]]) -> dict[str, Any]:
+    asked, answers, searched = answered
+    found = {"question": asked.question, "answers": [one.to_dict() for one in answers], "searched": searched}
+    return _with_id(found, asked)
 
 
 def _ranking_row(claim: schema.ClaimToRank, evidence: Sequence[Evidence], most: int) -> dict[str, Any]:

@@ -216,6 +216,28 @@ class ReadAnswer:
     parts: tuple[str, str, str] | None = None
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class SentenceShown:
+    """A sentence that answers: `parts` are its text before the marked part, that part, and the rest."""
+
+    unit: EvidenceView
+    parts: tuple[str, str, str]
+    probability: float
+
+
+def answer_sentences(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine) -> list[SentenceShown]:
+    """The sentences of a question's answer; without sentences that have changed in the corpus."""
+    matching, shown = Matching(answer.text), []
+    for row in answer.result.get("sentences", ()):
+        view = None
+        if row["digest"] == engine.digest(corpus, row["source"], row["unit"]):
+            view = evidence_view(row["unit"], row["source"], matching, corpus, engine)
+        if view is not None:
+            text, begin, end = row["answer"], row.get("begin", 0), row.get("end", 0)
+            shown.append(SentenceShown(view, (text[:begin], text[begin:end], text[end:]), row["probability"]))
+    return shown
+
+
 def ranked_tables(
     answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: list[Feedback]
 ) -> list[RankedTable]:

@@ -24,6 +24,12 @@ def labeller(reads: str = "sentences") -> Path:
     return FOLDER / ("tables" if reads == "tables" else "text")
 
 
+def answers() -> Path:
+    """The bundle of the model that finds sentences that answer questions: the ranker, which has a probability fitted on
+    questions."""
+    return ranker()
+
+
 def parts() -> Path:
     """The bundle of the model of rows and columns, trained on WikiTableQuestions' questions."""
     return FOLDER / "parts"

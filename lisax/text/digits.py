@@ -139,7 +139,7 @@ def _with_one_mark(digits: str, mark: str, comma: bool, grouped: bool) -> str | 
     before, _, after = digits.partition(mark)
     if mark in after:
         parts = digits.split(".")
-        is_address = len(parts) == 4 and all(int(part) < 256 for part in parts)
+        is_address = not comma and len(parts) == 4 and all(int(part) < 256 and str(int(part)) == part for part in parts)
         return (
             None
             if grouped or is_address or not _GROUPS.fullmatch(digits.replace(".", ","))

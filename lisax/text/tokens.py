@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
+
+from lisax.text.scripts import marks
 
 TOKEN = re.compile(
     r"""
@@ -14,6 +17,13 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 APOSTROPHES = str.maketrans("’", "'")
+
+
+@functools.cache
+def _with_marks() -> re.Pattern:
+    """TOKEN whose words keep the marks within them: vowel signs of Hindi, accents that are not composed."""
+    word = rf"[^\W\d_](?:[^\W\d_]|[{marks()}])*+"
+    return re.compile(TOKEN.pattern.replace(r"[^\W\d_]+", word), re.VERBOSE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,7 +43,7 @@ class Token:
 def tokens(text: str) -> list[Token]:
     """The tokens of a text. A hyphen next to a letter (`mid-1990s`, `twenty-first`) is not a token."""
     found = []
-    for match in TOKEN.finditer(text):
+    for match in (TOKEN if text.isascii() else _with_marks()).finditer(text):
         written, start, end = match.group(), match.start(), match.end()
         if written in "-‐‑" and (text[start - 1 : start].isalpha() or text[end : end + 1].isalpha()):
             continue

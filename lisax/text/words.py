@@ -23,8 +23,10 @@ from lisax.text.folding import fold_word
 from lisax.text.scripts import INVISIBLE, PAIRED, TRIPLED, WITHIN, marks
 
 WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W_]+)*")
-# All characters of a text are in scripts and marks for which WORD suffices.
-_PLAIN = re.compile(r"[\x00-\xac\xae-\xb1\xb4-\xb6\xb8\xba\xbb\xbf-\u024f\u1e00-\u1eff‐-―’“”„†-…€™]*")
+# A run that WORD does not suffice for, from its first letter of another script, mark, or sign within a word.
+_LATIN = r"\x00-\xac\xae-\xb1\xb4-\xb6\xb8\xba\xbb\xbf-\u024f\u1e00-\u1eff"
+_SIGNS = r"\u2000-\u200a\u2010-\u2017\u2019\u201a\u201c-\u2027\u202f-\u205f\u20a0-\u20bf\u2100-\u2134\u2190-\u25ff"
+_OTHER = re.compile(rf"[^{_LATIN}{_SIGNS}]\S*+")
 _EMOJI = "[\U0001f300-\U0001f64f\U0001f680-\U0001faff]|[\u2600-\u27bf](?=\ufe0f)"
 _SUPERSCRIPT = "²³¹⁰⁴-⁹"
 
@@ -61,9 +63,22 @@ _RAISED = re.compile(rf"(?<=\d)(?<![{_SUPERSCRIPT}])(?=[{_SUPERSCRIPT}¼-¾⅐-�
 _HAS_PARTS = re.compile(rf"[{PAIRED}{TRIPLED}{_SUPERSCRIPT}¼-¾⅐-⅞]")
 
 
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of each word of an NFC text that is not plain."""
-    for match in _all_words().finditer(text):
+def _runs(text: str) -> Iterator[tuple[int, int, bool]]:
+    """(start, end, whether WORD suffices) of the runs of a text; they begin and end at white space."""
+    done = 0
+    for match in _OTHER.finditer(text):
+        start = match.start()
+        while start > done and not text[start - 1].isspace():
+            start -= 1
+        yield done, start, True
+        yield start, match.end(), False
+        done = match.end()
+    yield done, len(text), True
+
+
+def _spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """(start, end) of each word of a run that WORD does not suffice for."""
+    for match in _all_words().finditer(text, begin, end):
         if not _HAS_PARTS.search(match[0]):
             yield match.span()
             continue
@@ -75,17 +90,21 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
                     yield starts[number], starts[number + size] if number + size < len(starts) else end
                 continue
             for raised in _RAISED.finditer(piece[0]):
-                yield start, match.start() + piece.start() + raised.start()
-                start = match.start() + piece.start() + raised.start()
+                at = match.start() + piece.start() + raised.start()
+                yield start, at
+                start = at
             if text[start:end].strip("'’"):
                 yield start, end
 
 
 def written_words(text: str) -> list[str]:
     """The words of an NFC text as written, in order. Those of scripts without blanks overlap."""
-    if text.isascii() or _PLAIN.fullmatch(text):
+    if text.isascii():
         return WORD.findall(text)
-    return [text[start:end] for start, end in _spans(text)]
+    found: list[str] = []
+    for start, end, plain in _runs(text):
+        found += WORD.findall(text, start, end) if plain else [text[a:b] for a, b in _spans(text, start, end)]
+    return found
 
 
 def words(text: str) -> list[str]:
@@ -97,10 +116,11 @@ def words(text: str) -> list[str]:
 def word_spans(text: str) -> list[tuple[str, int, int]]:
     """(folded word, start, end) of an NFC text, in order; `text[start:end]` is the word as written. Words of scripts
     without blanks overlap."""
-    plain = text.isascii() or _PLAIN.fullmatch(text)
-    spans = (match.span() for match in WORD.finditer(text)) if plain else _spans(text)
-    found = ((fold_word(text[start:end]), start, end) for start, end in spans)
-    return [span for span in found if span[0]]
+    found = []
+    for begin, stop, plain in [(0, len(text), True)] if text.isascii() else _runs(text):
+        spans = (match.span() for match in WORD.finditer(text, begin, stop)) if plain else _spans(text, begin, stop)
+        found += [(word, start, end) for start, end in spans if (word := fold_word(text[start:end]))]
+    return found
 
 
 def shared_words(query: str, texts: Sequence[str]) -> list[float]:

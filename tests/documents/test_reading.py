@@ -49,6 +49,23 @@ def test_plain_text(tmp_path):
     )
 
 
+def test_columns_and_fields_of_plain_text(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text(
+        "Votes\n\nParty     2019  2023\n--------------------\nGreens       5     7\nReds         9     4\n\n"
+        "Present: Ann Bee\nAbsent: Bob Cee\n\nThe vote took place on Monday:  it was\nheld in the hall.\n"
+    )
+    assert blocks(path) == [
+        ("heading", "Votes"),
+        ("table", [("Party", "2019", "2023"), ("Greens", "5", "7"), ("Reds", "9", "4")]),
+        ("item", "Present: Ann Bee"),
+        ("item", "Absent: Bob Cee"),
+        ("paragraph", "The vote took place on Monday: it was held in the hall."),
+    ]
+    path.write_text("| a | b |\n|---|---|\n| 1 | 2 |\n")
+    assert blocks(path) == [("table", [("a", "b"), ("1", "2")])]
+
+
 def test_markdown(tmp_path):
     path = tmp_path / "a.md"
     path.write_text(

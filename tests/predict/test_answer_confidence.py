@@ -14,7 +14,7 @@ from lisax.cli import main
 from lisax.errors import DataError
 from lisax.predict import answer_confidence
 from lisax.predict.answer_confidence import AnswerConfidence, Cells
-from lisax.predict.answerer import NO_ANSWER, withheld
+from lisax.predict.reader import NO_ANSWER, withheld
 from lisax.retrieval.terms import count_terms
 
 QUESTION = "Who is the mayor of Torimoor?"

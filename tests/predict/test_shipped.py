@@ -19,7 +19,7 @@ from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.run import List5
 from lisax.papers.open_tables.recipe import TableRecipe
 from lisax.papers.open_tables.run import OpenTables
-from lisax.predict.answerer import NO_ANSWER
+from lisax.predict.reader import NO_ANSWER
 from lisax.records import Label
 from lisax.retrieval.table_store import TableStore
 from lisax.weights.model_card import ModelCard

@@ -52,7 +52,7 @@ def test_what_was_not_read_is_in_the_api_and_on_the_page(served):
         "read": 1,
         "skipped": ({"file": "picture.png", "why": ".png", "detail": ""},),
     }
-    assert followed.corpus.notes[:2] == ("read 1 of 2 files; skipped 1 .png", "  not read: picture.png: .png")
+    assert followed.corpus.notes[:2] == ("read 1 of 2 files; skipped 1 .png", "not read: picture.png: .png")
     with pytest.raises(LisaxError, match="Only an uploaded corpus can be removed"):
         page.library.remove(followed.corpus.id)
 

@@ -97,6 +97,22 @@ def test_it_answers_questions_over_tables_that_have_vectors_and_says_what_others
     page.close()
 
 
+@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
+def test_it_answers_questions_from_text_and_tables_and_counts_what_it_searched(tmp_path):
+    lakes = {"id": "lakes", "title": "Lakes", "header": ["lake", "depth"], "rows": [["Mira", "40 m"], ["Ode", "9 m"]]}
+    Index.build([*PAGES, lakes], tmp_path / "index", vectors="minilm")
+    page = open_page(tmp_path, tmp_path / "index", Models.open(()))
+    browser = Browser(page)
+    answer = browser.ask("When was Mara Velin born?")
+    assert "She was born in Tarn in <mark>1951</mark>." in answer.text
+    assert "Searched 1 page and 1 table, " in words(shown(answer))
+    nothing = words(shown(browser.ask("Which shoes does the king of Norway like?")))
+    assert "No answer here" in nothing and "Nothing is likely enough" in nothing
+    result = browser.post("/v1/ask", json={"question": "What is the depth of Mira?", "answers": 1}).json()
+    assert result["searched"] == {"pages": 1, "tables": 1} and "40 m" in result["answers"][0]["answer"]
+    page.close()
+
+
 def test_without_the_encoder_it_searches_and_says_why(tmp_path, monkeypatch):
     def cannot(*_, **__):
         raise LisaxError("MiniLM cannot be fetched")

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from lisax.text.dates import MONTH_NUMBERS, MONTHS, find_dates, whole_date
 from lisax.text.folding import fold, fold_word
+from lisax.text.tokens import tokens
 from lisax.text.words import shared_words, stemmer, word_spans, words
 
 
@@ -84,3 +85,14 @@ def test_shared_words_that_all_texts_have_count_least():
     texts = ["Orm and Tarn", "the Orm", "Orm", "tarn's Orm", ""]
     assert shared_words("Is the Orm in TÁRN?", texts) == pytest.approx([1 / 4 + 1 / 2, 1 + 1 / 4, 1 / 4, 3 / 4, 0])
     assert shared_words("", ["a"]) == [0] and shared_words("a", []) == []
+
+
+def test_tokens_keep_the_marks_of_a_word():
+    assert [token.word for token in tokens("हिन्दी भाषा, 1815")] == ["हिन्दी", "भाषा", ",", "1815"]
+    assert [token.word for token in tokens("E\u0301lan’s x\u0308 mid-1990s")] == [
+        "e\u0301lan",
+        "'s",
+        "x\u0308",
+        "mid",
+        "1990s",
+    ]

@@ -1,0 +1,157 @@
+"""Answers questions by sentences: a search finds them, a ranker orders them, and a fitted probability decides whether
+the best one answers at all.
+
+The probability is a logistic regression's of the ranker's score and of the words (`features`), fitted on
+held-out questions, each asked twice: of all pages, and without the pages of the sentences that answer it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from lisax.devices.batching import windows
+from lisax.metrics.tables import choose_threshold
+from lisax.predict import score_fusion
+from lisax.predict.answer_marks import asked, cell_marks, marks
+from lisax.predict.index import DOCUMENTS, Index
+from lisax.predict.page_index import PageIndex
+from lisax.predict.passage_index import PassageIndex
+from lisax.predict.ranker import Ranker
+from lisax.predict.reader import Answer, SpanPlace, withheld
+from lisax.predict.verdicts import Evidence
+from lisax.records import check_text, is_row
+from lisax.retrieval.passages import Source
+from lisax.text.stop_words import FUNCTION_WORDS
+from lisax.text.words import stemmer, words
+from lisax.weights.model_card import ModelCard
+
+CANDIDATES = 100  # sentences that are ranked
+QUESTIONS_AT_A_TIME = 32  # batched together
+COUNTED = 50_000  # passages of text whose pages are counted
+RIDGE = 1.0
+ASKING = frozenset("who whom whose what which when where why how much many long does did do is was are were".split())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SentenceConfidence:
+    """`weights` of `features`. `threshold`: where the best answer's probability is lower, no answer is given.
+    `questions`: the number of questions that it was fitted on."""
+
+    weights: tuple[float, ...]
+    threshold: float
+    questions: int = 0
+
+    @classmethod
+    def of(cls, card: ModelCard) -> SentenceConfidence:
+        """The values fitted for a ranker. Raises DataError if none were."""
+        return cls(*map(_plain, card.needed("asked.weights", "asked.threshold", "asked.questions")))
+
+    def probabilities(self, question: str, found: Sequence[Evidence]) -> np.ndarray:
+        """The probability that each sentence answers the question, float64 [sentences]."""
+        return score_fusion.probability(features(question, found), np.array(self.weights))
+
+
+def _plain(value):
+    return tuple(value) if isinstance(value, list) else value
+
+
+def features(question: str, found: Sequence[Evidence]) -> np.ndarray:
+    """float64 [sentences, 6] of ranked sentences: log-odds of the score; by how much they exceed those of the best other
+    sentence; the share of the question's words in the sentence and its title; whether the sentence has a part of the
+    kind that the question asks for; whether it lacks one; and 1."""
+    scores = score_fusion.log_odds(np.clip([one.score or 0.0 for one in found], 0.0, 1.0))
+    others = np.full(len(scores), scores[0] if len(scores) else 0.0)
+    others[:1] = scores[1] if len(scores) > 1 else score_fusion.log_odds(np.zeros(1))
+    wanted, kind = _stems(question) - ASKING, asked(question)
+    shared, marked = [], []
+    for one in found:
+        there = _stems(f"{one.source} {one.text}")
+        shared.append(len(wanted & there) / max(len(wanted), 1))
+        marked.append(bool(marks(question, one.text)))
+    has = np.array(marked, float).reshape(len(found))
+    lacks = (1 - has) * (kind is not None)
+    return np.stack([scores, scores - others, np.array(shared, float), has, lacks, np.ones(len(found))], axis=1)
+
+
+def _stems(text: str) -> set[str]:
+    return {stemmer()(word) for word in words(text) if word not in FUNCTION_WORDS}
+
+
+Asked = tuple[str, Sequence[Evidence], Sequence[bool]]  # a question, its best sentences, and which of them answer it
+
+
+def fit(questions: Sequence[Asked]) -> SentenceConfidence:
+    """Fits the weights on questions' sentences, and then the threshold with the greatest F1 of right best answers among
+    all that are given."""
+    questions = [one for one in questions if one[1]]
+    right = np.array([value for _, _, values in questions for value in values], float)
+    rows = np.concatenate([features(question, found) for question, found, _ in questions])
+    weights = score_fusion.logistic(rows, right, RIDGE)
+    fitted = SentenceConfidence(tuple(weights.tolist()), 0.0, len(questions))
+    best = [fitted.probabilities(question, found)[0] for question, found, _ in questions]
+    return dataclasses.replace(
+        fitted, threshold=choose_threshold(best, [values[0] for _, _, values in questions]).value
+    )
+
+
+class SentenceAnswerer:
+    """Answers with sentences of an index of pages, likeliest first, or of an index of passages, where rows of tables and
+    edges of graphs are candidates too. A part of a sentence is marked (`Answer.place`) if it is the only one of the kind
+    that the question asks for, and of a row the cell in the only column that the question names.
+
+    `min_confidence`: see `withheld`; None: as fitted."""
+
+    def __init__(
+        self,
+        index: Index,
+        ranker: Ranker,
+        confidence: SentenceConfidence,
+        min_confidence: float | None = None,
+        documents: int = DOCUMENTS,
+    ):
+        self.index, self.ranker, self.confidence, self.documents = index, ranker, confidence, documents
+        self.min_confidence = confidence.threshold if min_confidence is None else min_confidence
+
+    @property
+    def searched(self) -> dict[str, int]:
+        """How many pages it searches, by their name in the plural; of a large index of passages, how many of these."""
+        index = self.index
+        if isinstance(index, PageIndex):
+            return {"pages": len(index.index.pages)}
+        if not isinstance(index, PassageIndex) or (texts := index.index.stores.get(Source.TEXT)) is None:
+            return {}
+        if len(texts) > COUNTED:
+            return {"passages": len(texts)}
+        return {"pages": len({passage.id.rpartition(":")[0] for passage in texts})}
+
+    def ask(self, question: str, answers: int = 5) -> list[Answer]:
+        """Up to `answers` sentences, likeliest first, or only `no answer here`."""
+        return next(self.ask_many([question], answers))
+
+    def ask_many(self, questions: Sequence[str], answers: int = 5) -> Iterator[list[Answer]]:
+        for group in windows(map(check_text, questions), QUESTIONS_AT_A_TIME):
+            for made in self.guesses(group, answers):
+                yield withheld(made, self.min_confidence)
+
+    def guesses(self, questions: Sequence[str], answers: int = 5) -> list[list[Answer]]:
+        """The likeliest sentences for each question, however unlikely they are."""
+        made = []
+        for question, found in zip(questions, self.find(questions), strict=True):
+            shares = self.confidence.probabilities(question, found[: max(answers, 2)])
+            some = [_answer(question, one, float(share)) for one, share in zip(found[:answers], shares)]
+            made.append(sorted(some, key=lambda one: -one.probability))
+        return made
+
+    def find(self, questions: Sequence[str]) -> Iterator[list[Evidence]]:
+        """The sentences for each question, ranked."""
+        found = self.index.search_many(questions, CANDIDATES, documents=self.documents)
+        return self.ranker.rank_many(questions, found)
+
+
+def _answer(question: str, evidence: Evidence, probability: float) -> Answer:
+    spans = (cell_marks if is_row(evidence.unit) else marks)(question, evidence.text)
+    place = SpanPlace(evidence.unit, evidence.unit, *spans[0]) if len(spans) == 1 else None
+    return Answer(evidence.text, probability, place, evidence)
