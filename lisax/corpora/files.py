@@ -29,7 +29,7 @@ from lisax.documents import VERSION, Document, Reader, Unread
 from lisax.documents.bounded import from_json, to_json
 from lisax.documents.grid import LIMITS, TableLimits
 from lisax.documents.reading import SUFFIXES, is_bounded, kind_of
-from lisax.errors import DataError
+from lisax.errors import DataError, printable
 from lisax.files.places import cache_folder
 from lisax.files.writing import write_json
 from lisax.records import Document as Page
@@ -147,7 +147,7 @@ class FileFolder(TableDataset):
 
     def paths(self) -> list[tuple[str, str]]:
         """(absolute path, path below the folder) of the files, as plain data."""
-        return [(os.path.abspath(path), name) for path, name in self.files_below]
+        return [(printable(os.path.abspath(path)), printable(name)) for path, name in self.files_below]
 
     def account(self) -> Account:
         """Counts the read files and names the others. Reads each file that no stream has read yet."""
@@ -155,7 +155,7 @@ class FileFolder(TableDataset):
             pass
         files = self.files_below
         skipped = [
-            Skipped(name, found.why, found.detail)
+            Skipped(printable(name), found.why, found.detail)
             for path, name in files
             if isinstance(found := self._kept.get(path), Unread)
         ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from lisax.text.sentences import split_sentences
 
 HEADING_CHARACTERS = 200  # of a sentence's heading path; a longer one is a paragraph that was taken for a heading
 INTRODUCTION_CHARACTERS = 150  # of a paragraph that introduces a list or a table
+_CAPTION = re.compile(r"(?=.{3,150}$)(?:table|tab\.|tabelle|tableau|tabla)\s+[\dA-Z]", re.IGNORECASE)
 
 
 class Unread(DataError):
@@ -111,13 +113,16 @@ class Document:
         without one is the heading above it."""
         name = name or self.name
         heading, number = "", 0
-        is_single = self.name.lower().endswith((".csv", ".tsv"))
-        for block in self.blocks:
+        count = sum(block.kind is Kind.TABLE for block in self.blocks)
+        is_single = count == 1 and self.name.lower().endswith((".csv", ".tsv"))
+        for before, block in zip((None, *self.blocks), self.blocks):
             if block.kind is Kind.HEADING:
                 heading = block.text
             elif block.kind is Kind.TABLE:
                 place = Place(Path(self.name), None, watch, limits)
                 caption = block.text or ("" if heading == self.title else heading)
+                if before is not None and before.kind is Kind.PARAGRAPH and _CAPTION.match(before.text):
+                    caption = before.text
                 table_id = name if is_single else f"{name}:{number}"
                 yield make_table(
                     table_id, self.title, block.header, block.rows, place, caption, rows_left_out=block.rows_left_out

@@ -34,14 +34,14 @@ END = "\0end of file\0"  # read as a line after the last: an unclosed quote incl
 
 def read_table(name: str, place: Place) -> Table:
     """The table of the file at `place.path`, called `name`. Raises `DataError` for a file without one."""
-    block = read(place)
+    block = read(place)[0]
     title = Path(name).stem.replace("_", " ")
     return make_table(name, title, block.header, block.rows, place, block.text, rows_left_out=block.rows_left_out)
 
 
-def read(place: Place) -> Block:
-    """The table as a block: lines of title above the header are its caption. Raises `DataError` for a file without a
-    table."""
+def read(place: Place) -> list[Block]:
+    """The table as a block, or several if blank lines separate tables with names of their own: lines of title above a
+    header are its caption. Raises `DataError` for a file without a table."""
     path = place.path
     try:
         with path.open("rb") as file:
@@ -62,7 +62,7 @@ def read(place: Place) -> Block:
         return _read(place, guessed)
 
 
-def _read(place: Place, encoding: str) -> Block:
+def _read(place: Place, encoding: str) -> list[Block]:
     path = place.path
     errors = "strict" if encoding.startswith("utf") else "replace"
     with path.open(encoding=encoding, errors=errors, newline="") as file:
@@ -74,7 +74,8 @@ def _read(place: Place, encoding: str) -> Block:
         else:
             delimiter = "\t" if path.suffix.lower() == ".tsv" else separator(sample)
         lines = iter(functools.partial(file.readline, LONGEST_ROW + 1), "")
-        rows = _rows(lines, delimiter, path, 2 if said else 1)
+        blanks: list[int] = []
+        rows = _rows(lines, delimiter, path, 2 if said else 1, blanks)
         first = list(itertools.islice(rows, headers.SEARCHED_ROWS))
         captions, count = headers.top(first)
         above = len(captions) + count
@@ -82,8 +83,15 @@ def _read(place: Place, encoding: str) -> Block:
         header, kept, left_out = within_limits(header, itertools.chain(first[above:], rows), place)
         if not kept and not any(cell.strip() for cell in header):
             raise DataError("the file is empty", path=path)
+    if blanks and not left_out:
+        every = [*first[:above], *kept]
+        for at in reversed(blanks):
+            every.insert(at, [])
+        found = [region for region in headers.regions(every) if region.rows]
+        if len(found) > 1:
+            return [Block(Kind.TABLE, " ".join(one.titles), header=one.header, rows=one.rows) for one in found]
     caption = titles.one_line(" ".join(captions))
-    return Block(Kind.TABLE, caption, header=tuple(header), rows=tuple(map(tuple, kept)), rows_left_out=left_out)
+    return [Block(Kind.TABLE, caption, header=tuple(header), rows=tuple(map(tuple, kept)), rows_left_out=left_out)]
 
 
 def separator(sample: str) -> str:
@@ -110,9 +118,10 @@ def separator(sample: str) -> str:
     return best
 
 
-def _rows(lines: Iterable[str], delimiter: str, path: Path, line: int) -> Iterator[list[str]]:
-    """The rows of a file from its `line` on. A first row of empty cells is a header without names, not a blank line."""
-    before, is_first = line - 1, True
+def _rows(lines: Iterable[str], delimiter: str, path: Path, line: int, blanks: list[int]) -> Iterator[list[str]]:
+    """The rows of a file from its `line` on. A first row of empty cells is a header without names, not a blank line.
+    `blanks` gets the number of rows before each blank line."""
+    before, is_first, count = line - 1, True, 0
     for number, row in rows_of(itertools.chain(lines, [END]), path, line, delimiter=delimiter):
         if row == [END]:
             return
@@ -121,7 +130,10 @@ def _rows(lines: Iterable[str], delimiter: str, path: Path, line: int) -> Iterat
         line = before + number + 1
         if any(cell.strip() for cell in row) or (is_first and len(row) > 1):
             is_first = False
+            count += 1
             yield row
+        elif len(blanks) < headers.SEARCHED_ROWS and count and blanks[-1:] != [count]:
+            blanks.append(count)
 
 
 def rows_of(lines: Iterable[str], path: Path, first_line: int = 1, **dialect) -> Iterator[tuple[int, list[str]]]:

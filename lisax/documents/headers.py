@@ -21,6 +21,8 @@ _NOTE = re.compile(
 )
 _UNIT = re.compile(r"[(\[]?(?:%|[$€£¥]|°?[A-Za-zµ²³/%€$£ .]{1,12}|000s?|'000)[)\]]?")
 
+YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?:[/–-]\d{2,4})?")
+
 Rows = Sequence[Sequence[str]]
 
 
@@ -45,14 +47,39 @@ def regions(rows: Rows) -> Iterator[Region]:
         if all(map(_is_line, block)) and last < len(rows):  # titles of the next table
             lines += map(_line, block)
             continue
-        region = _region(block, first)
-        yield dataclasses.replace(region, titles=(*lines, *region.titles))
-        lines = []
+        for part in _beside(block):
+            region = _region(part, first)
+            yield dataclasses.replace(region, titles=(*lines, *region.titles))
+            lines = []
 
 
 def is_number(cell: str) -> bool:
     """Whether a cell is a number as sheets show it: `1,234.5`, `(500)`, `12 %`, `€ 3`."""
     return len(cell) < 40 and _NUMBER.fullmatch(cell.strip()) is not None
+
+
+def _beside(rows: Rows) -> list[list[list[str]]]:
+    """The tables of a block that empty columns separate, if each has a header and names of rows."""
+    width = max(map(len, rows))
+    square = [[*row, *[""] * (width - len(row))] for row in rows]
+    parts, start = [], None
+    for j in range(width + 1):
+        is_blank = j == width or not any(row[j].strip() for row in square)
+        if is_blank and start is not None:
+            part = [row[start:j] for row in square]
+            parts.append([row for row in part if _filled(row)])
+            start = None
+        elif not is_blank and start is None:
+            start = j
+    are_tables = len(parts) > 1 and all(
+        len(part) > 2
+        and _filled(part[0]) > 1
+        and not any(map(is_number, part[0]))
+        and not any(is_number(row[0]) or not row[0].strip() for row in part[1:])
+        and any(is_number(cell) for row in part[1:] for cell in row)
+        for part in parts
+    )
+    return parts if are_tables else [list(rows)]
 
 
 def _filled(row: Sequence[str]) -> int:
@@ -159,7 +186,7 @@ def _groups(above: Sequence[str], names: Sequence[str]) -> bool:
         and any(texts[1:])
         and len(below) == len(texts) - 1
         and all(below)
-        and not all(is_number(name) for name in below)
+        and (not all(map(is_number, below)) or all(map(YEAR.fullmatch, below)))
     )
 
 

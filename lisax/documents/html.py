@@ -36,7 +36,8 @@ from lisax.text.titles import one_line
 LARGEST_COLSPAN, LARGEST_ROWSPAN = 1_000, 65_534
 SPANNED_CELLS = 500_000  # per page: cells that exist because others span them
 CELLS_OF_A_TABLE = 8  # the memory of an empty table, in cells
-MAIN_SHARE = 0.25  # of a page's text: less than this is not its main content
+MAIN_SHARE = 0.5  # of the text outside of navigation: less than this is a teaser, not the main content
+INSIDE_SHARE = 0.25  # of all text
 UNSEEN = frozenset({"script", "style", "template"})
 GRID = frozenset({"table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"})
 CHILDLESS = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
@@ -134,7 +135,7 @@ class HtmlPage:
 def read(text: str, place: Place) -> tuple[str, list[Block]]:
     """(title, blocks) of a page. Never fails, whatever the input; warnings go to `place`."""
     limits = place.limits
-    page = parse(text, limits.rows, limits.cells)
+    page = parse(text.replace("\u00ad", "").replace("&shy;", ""), limits.rows, limits.cells)
     place.warn(f"tables past the {limits.cells:,} cells of a page (left out)", page.left_out)
     wanted = _content(page.parts)
     blocks, spanned = [], 0
@@ -153,6 +154,14 @@ def read(text: str, place: Place) -> tuple[str, list[Block]]:
                 cell.rows = cell.columns = 1
         grid, headings = expand(part, where)
         spanned += sum(map(len, grid)) - sum(map(len, part.rows))
+        if (
+            not any(headings)
+            and (len(grid) == 1 or max(map(len, grid), default=0) == 1)
+            and any(len(one_line(cell)) > headers.WIDE for row in grid for cell in row)
+        ):  # of layout, not of data
+            texts = dict.fromkeys(filter(None, (one_line(cell) for row in grid for cell in row)))
+            blocks += [Block(Kind.PARAGRAPH, text, place=f"line {part.line}") for text in texts]
+            continue
         header, rows, lines = split_header(grid, headings)
         caption = one_line("".join(part.caption)) or " ".join(lines) or one_line(part.section)
         blocks.append(
@@ -177,11 +186,12 @@ def _title(title: str, blocks: list[Block]) -> str:
 def _content(parts: list[Text | HtmlTable]) -> set[int]:
     """The ids of the text parts of the main content; without one, of all parts outside of navigation, or of all."""
     texts = [part for part in parts if isinstance(part, Text)]
-    whole = sum(len(piece) for part in texts for piece in part.pieces)
-    for wanted in ([t for t in texts if t.is_main and not t.is_beside], [t for t in texts if not t.is_beside]):
-        if sum(len(piece) for part in wanted for piece in part.pieces) > MAIN_SHARE * whole:
-            return set(map(id, wanted))
-    return set(map(id, texts))
+    inside = [part for part in texts if not part.is_beside]
+    main = [part for part in inside if part.is_main]
+    lengths = [sum(len(piece) for part in found for piece in part.pieces) for found in (main, inside, texts)]
+    if lengths[0] > MAIN_SHARE * lengths[1]:
+        return set(map(id, main))
+    return set(map(id, inside if lengths[1] > INSIDE_SHARE * lengths[2] else texts))
 
 
 def decode(content: bytes, place: Place) -> str:
@@ -279,7 +289,15 @@ def split_header(grid: list[list[str]], headings: list[bool]) -> tuple[Sequence[
         lines, count = headers.top(grid[: headers.SEARCHED_ROWS])
         header = headers.header_of(grid[len(lines) : len(lines) + count])
         return header, grid[len(lines) + count :], lines
+    if count > 1 and _is_over_all(grid[0]):  # a group of rows if there are others, or the title
+        groups = [row for row in grid[1:] if _is_over_all(row)]
+        above = [grid[0]] if groups else []
+        return join_names(grid[1:count]), [*above, *grid[count:]], [] if groups else [one_line(grid[0][0])]
     return join_names(grid[: count or 1]), grid[count or 1 :], lines
+
+
+def _is_over_all(row: list[str]) -> bool:
+    return len(row) > 1 and bool(row[0].strip()) and len(set(row)) == 1
 
 
 class _Parser(HTMLParser):
@@ -349,7 +367,7 @@ class _Parser(HTMLParser):
                 self._close_element()
         if tag in CHILDLESS:
             return
-        silent = tag in _SILENT or _is_hidden(given)
+        silent = tag in _SILENT or _is_hidden(given) or _is_quoted(tag, given)
         if not (tag in _CONTAINERS or tag in _ENDED_BY_BLOCKS or silent):
             return
         names = f"{given.get('id') or ''} {given.get('class') or ''}".lower()
@@ -528,6 +546,13 @@ def raised(text: str, before: str, is_link: bool = False) -> str:
 
 def _is_hidden(attributes: dict[str, str | None]) -> bool:
     return "hidden" in attributes or _HIDING.search(attributes.get("style") or "") is not None
+
+
+def _is_quoted(tag: str, attributes: dict[str, str | None]) -> bool:
+    """Whether an element is the message that a message answers, or a link of MediaWiki's to edit a section."""
+    names = attributes.get("class") or ""
+    is_cited = tag == "blockquote" and (attributes.get("type") or "").lower() == "cite"
+    return is_cited or "gmail_quote" in names or "mw-editsection" in names
 
 
 def _span(value: str | None, largest: int) -> int:

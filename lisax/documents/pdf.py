@@ -7,7 +7,9 @@ can ask for any amount of memory and time: the caller is a process that has litt
 
 from __future__ import annotations
 
+import collections
 import ctypes
+import math
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -102,6 +104,11 @@ def _page(page, number: int) -> Page:
 def _words(text, pdfium, turned: Callable[..., tuple[float, float, float, float]]) -> Iterator[Word]:
     """The words of a page in the order of the file: characters without a gap on one line."""
     loose, name, flags = pdfium.FS_RECTF(), ctypes.create_string_buffer(128), ctypes.c_int()
+    ink, at = [ctypes.c_double() for _ in range(4)], [ctypes.c_double() for _ in range(2)]
+    count = min(pdfium.FPDFText_CountChars(text), PAGE_CHARACTERS)
+    angle = collections.Counter(round(pdfium.FPDFText_GetCharAngle(text, i), 2) for i in range(count)).most_common(1)
+    angle = angle[0][0] if angle else 0.0
+    heights: dict[float, tuple[float, float]] = {}  # font size -> above and below the origin
     letters: list[str] = []
     box: list[float] = []
     size, bold = 0.0, False
@@ -118,6 +125,16 @@ def _words(text, pdfium, turned: Callable[..., tuple[float, float, float, float]
         # The loose box: from the end of the letter before to the start of the next, as high as the font.
         pdfium.FPDFText_GetLooseCharBox(text, i, loose)
         x0, y0, x1, y1 = turned(loose.left, loose.bottom, loose.right, loose.top)
+        if abs(math.sin(pdfium.FPDFText_GetCharAngle(text, i) - angle)) > 0.1:  # a watermark, or a note at the edge
+            continue
+        pdfium.FPDFText_GetCharOrigin(text, i, *at)
+        base = turned(at[0].value, at[1].value, at[0].value, at[1].value)[3]
+        pdfium.FPDFText_GetCharBox(text, i, *ink)  # left, right, bottom, top
+        em = pdfium.FPDFText_GetFontSize(text, i)
+        if abs(ink[2].value - loose.bottom) + abs(ink[3].value - loose.top) > 0.01:
+            heights[em] = base - y0, y1 - base
+        elif em in heights:  # a part of a ligature, of which PDFium has only the ink
+            y0, y1 = base - heights[em][0], base + heights[em][1]
         font = y1 - y0 if 0 < y1 - y0 < 200 else pdfium.FPDFText_GetFontSize(text, i)
         if letters and (
             x0 - box[2] > 0.25 * max(font, size) or x0 < box[0] or abs(y1 - box[4]) > 0.5 * max(font, size)

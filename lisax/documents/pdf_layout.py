@@ -118,11 +118,17 @@ def blocks(pages: Sequence[Page]) -> list[Block]:
     levels = {
         size: level for level, size in enumerate(sorted((s for s in sizes if s > 1.12 * body), reverse=True)[:5], 1)
     }
-    repeated, offset = _repeated(pages), _number_offset(pages)
+    offset = _number_offset(pages)
+    repeated = _repeated(pages)
     found: list[Block] = []
     for page in pages:
+        lines = _lines(page.words)
         words = [
-            word for line in _lines(page.words) if not _is_edge(line, page, repeated, offset) for word in line.words
+            word
+            for number, line in enumerate(lines)
+            if not _is_edge(line, page, repeated, offset, number in (0, len(lines) - 1))
+            or (page is pages[0] and len(line.pieces()) > 1 and _digitless(line.text) in repeated)
+            for word in line.words
         ]
         for block in _page_blocks(page, words, body, levels):
             _append(found, block)
@@ -140,7 +146,9 @@ def _append(found: list[Block], block: Block) -> None:
     elif block.kind is Kind.TABLE and len(block.header) == len(before.header):
         if block.header == before.header:
             found[-1] = dataclasses.replace(before, rows=(*before.rows, *block.rows))
-        elif any(map(headers.is_number, block.header)):
+        elif any(map(headers.is_number, block.header)) and not (
+            block.rows and not headers.is_number(block.header[0]) and all(map(headers.YEAR.fullmatch, block.header[1:]))
+        ):
             found[-1] = dataclasses.replace(before, rows=(*before.rows, block.header, *block.rows))
         else:
             found.append(block)
@@ -152,13 +160,23 @@ def _append(found: list[Block], block: Block) -> None:
 
 
 def _repeated(pages: Sequence[Page]) -> set[str]:
-    """The texts at the upper or lower edge of at least three pages, or of half of them, with digits as one."""
-    counts = collections.Counter()
+    """The texts, with `#` for numbers, at the upper or lower edge of at least three pages, or of half of them, whose
+    numbers stay the same or count the pages: other numbers are content, such as those of a table's rows."""
+    numbers = collections.defaultdict(list)
     for page in pages:
-        edges = {_digitless(line.text) for line in _lines(page.words) if _at_edge(line, page)}
-        counts.update(edges)
+        for line in _lines(page.words):
+            if _at_edge(line, page):
+                numbers[_digitless(line.text)].append((page.number, [int(n) for n in re.findall(r"\d+", line.text)]))
     least = max(2, min(3, (len(pages) + 1) // 2))
-    return {text for text, count in counts.items() if count >= least}
+    return {
+        text
+        for text, found in numbers.items()
+        if len({number for number, _ in found}) >= least
+        and all(
+            len(set(slot)) == 1 or len({n - page for n, (page, _) in zip(slot, found)}) == 1
+            for slot in zip(*(values for _, values in found))
+        )
+    }
 
 
 def _at_edge(line: Line, page: Page) -> bool:
@@ -170,9 +188,10 @@ def _number_offset(pages: Sequence[Page]) -> int | None:
     None if they have no such numbers."""
     found = collections.Counter()
     for page in pages:
-        found.update({number - page.number for line in _lines(page.words) for number in _edge_numbers(line, page)})
+        lines = _lines(page.words)
+        found.update({n - page.number for line in (*lines[:1], *lines[-1:]) for n in _edge_numbers(line, page)})
     offset, count = max(found.items(), key=lambda item: item[1], default=(0, 0))
-    return offset if count >= 3 else None
+    return offset if count >= max(3, len(pages) / 2) else None
 
 
 def _edge_numbers(line: Line, page: Page) -> list[int]:
@@ -180,12 +199,12 @@ def _edge_numbers(line: Line, page: Page) -> list[int]:
     return [int(word) for word in words if word.isdecimal() and len(word) < 5]
 
 
-def _is_edge(line: Line, page: Page, repeated: set[str], offset: int | None) -> bool:
+def _is_edge(line: Line, page: Page, repeated: set[str], offset: int | None, is_outermost: bool) -> bool:
     """Whether a line is a running head or foot, or a page number."""
     return _at_edge(line, page) and (
         _digitless(line.text) in repeated
         or _PAGE_NUMBER.fullmatch(line.text.strip()) is not None
-        or any(number - page.number == offset for number in _edge_numbers(line, page))
+        or (is_outermost and any(number - page.number == offset for number in _edge_numbers(line, page)))
     )
 
 
@@ -339,12 +358,22 @@ def _ruled_tables(rules: Sequence[Rule], words: Sequence[Word]) -> Iterator[tupl
                 # A cell joined with its neighbours begins where a line is really drawn.
                 while column > 0 and not _is_drawn(group_down, xs[column], y):
                     column -= 1
+                while row > 0 and not _is_drawn(group_across, ys[row], x):
+                    row -= 1
                 cells[min(row, len(ys) - 2), min(column, len(xs) - 2)].append(word)
                 inside.add(id(word))
         rows = [
             [" ".join(line.text for line in _lines(cells[i, j])) if (i, j) in cells else "" for j in range(len(xs) - 1)]
             for i in range(len(ys) - 1)
         ]
+        for i, j in sorted(cells):  # the text of a joined cell is that of all its rows and columns
+            right, below = j + 1, i + 1
+            while right < len(xs) - 1 and not _is_drawn(group_down, xs[right], (ys[i] + ys[i + 1]) / 2):
+                right += 1
+            while below < len(ys) - 1 and not _is_drawn(group_across, ys[below], (xs[j] + xs[j + 1]) / 2):
+                below += 1
+            for row in rows[i:below]:
+                row[j:right] = [cell or rows[i][j] for cell in row[j:right]]
         if sum(bool(cell) for row in rows for cell in row) >= 4 and sum(any(row) for row in rows) >= 2:
             yield ys[0], rows, inside
 
@@ -405,7 +434,9 @@ def _aligned(lines: Sequence[Line]) -> list[list[str]] | None:
     if len(columns) < 2:
         return None
     rows: list[list[str]] = []
-    for line in pieces:
+    steps = [b.baseline - a.baseline for a, b in itertools.pairwise(lines)]
+    is_wrapped = max(steps, default=0) > 1.25 * min(steps, default=0)  # rows are further apart than lines of a cell
+    for step, line in zip([float("inf"), *steps], pieces):
         cells = [""] * len(columns)
         for piece in line:
             middle = (piece[0].x0 + piece[-1].x1) / 2
@@ -413,8 +444,10 @@ def _aligned(lines: Sequence[Line]) -> list[list[str]] | None:
             cells[at] = f"{cells[at]} {_text_of(piece)}".strip()
         if (
             rows
-            and not cells[0]
-            and sum(map(bool, cells)) <= len(columns) / 2
+            and (
+                (not cells[0] and sum(map(bool, cells)) <= len(columns) / 2)
+                or (is_wrapped and step < 1.1 * min(steps) and not all(cells))
+            )
             and not any(map(headers.is_number, cells))
         ):
             rows[-1] = [f"{above} {below}".strip() for above, below in zip(rows[-1], cells)]  # a cell of two lines
@@ -440,6 +473,8 @@ def _text_blocks(lines: list[Line], page: Page, body: float, levels: dict[float,
             end += 1
         while end > at and len(lines[end - 1].pieces()) == 1:
             end -= 1
+        while end - at > 1 and end < len(lines) and _ends_cell(lines[at : end + 1]):
+            end += 1
         rows = _aligned(lines[at:end]) if end - at >= 3 or (end - at == 2 and len(lines[at].pieces()) > 2) else None
         if rows is None:
             text += lines[at : max(end, at + 1)]
@@ -449,6 +484,17 @@ def _text_blocks(lines: list[Line], page: Page, body: float, levels: dict[float,
             yield from _table_blocks(rows, place)
         at = max(end, at + 1)
     yield from _paragraphs(text, page, body, levels, place)
+
+
+def _ends_cell(lines: Sequence[Line]) -> bool:
+    """Whether the last line is the rest of a cell of the row above it: rows are further apart."""
+    *steps, last = [b.baseline - a.baseline for a, b in itertools.pairwise(lines)]
+    return (
+        len(lines[-1].pieces()) == 1
+        and len(lines[-1].text) < 40
+        and last < 1.3 * lines[-1].size < 1.3 * max(steps)
+        and (max(steps) > 1.25 * last)
+    )
 
 
 def _continues(lines: Sequence[Line], at: int) -> bool:
@@ -493,7 +539,7 @@ def _begins(before: Line, line: Line, leading: float, left: float, right: float,
 
 
 def _block(lines: Sequence[Line], page: Page, body: float, levels: dict[float, int], place: str) -> Block:
-    text = one_line(_HYPHEN.sub(r"\1", "\n".join(line.text for line in lines)))
+    text = one_line(_HYPHEN.sub(r"\1", "\n".join(line.text for line in lines))).replace("\u00ad", "")
     size, bold = lines[0].size, all(line.bold for line in lines)
     is_short = len(text) <= HEADING_CHARACTERS and len(lines) <= 3 and text[-1] not in ".,;:!?"
     if is_short and any(map(str.isalpha, text)) and (size > 1.12 * body or bold):

@@ -28,7 +28,7 @@ _PLAIN: dict[str, _Read] = {
     ".txt": lambda path, place: text_files.read_titled(_text(path, place)),
     ".md": lambda path, place: text_files.read_markdown(_text(path, place), place),
     ".html": lambda path, place: html.read(html.decode(read_file(path, LARGEST), place), place),
-    ".csv": lambda path, place: ("", [csv_tables.read(place)]),
+    ".csv": lambda path, place: ("", csv_tables.read(place)),
     ".json": lambda path, place: ("", text_files.read_json(_text(path, place), path)),
     ".jsonl": lambda path, place: ("", text_files.read_json_lines(_text(path, place), path)),
     ".eml": lambda path, place: text_files.read_message(read_file(path, LARGEST), place),

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lisax.documents import headers
-from lisax.documents.archives import check_zip
+from lisax.documents.archives import check_zip, opened
 from lisax.documents.blocks import Block, Kind
 from lisax.documents.grid import Place
 from lisax.text.dates import MONTHS
 
 _QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.')
+_UNSTORED = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?</c>")
 _DECIMALS = re.compile(r"0\.(0+)")
 _CURRENCIES = "$€£¥"
 
@@ -27,6 +28,11 @@ def read_excel(path: Path, place: Place) -> Iterator[Block]:
     import openpyxl
 
     check_zip(path)
+    with opened(path) as archive:
+        texts = (archive.read(name) for name in archive.names if name.startswith("xl/worksheets/sheet"))
+        place.warn(
+            "formulas without a stored value (read as empty)", sum(len(_UNSTORED.findall(text)) for text in texts)
+        )
     book = openpyxl.load_workbook(path, data_only=True)
     for sheet in book.worksheets:
         if sheet.sheet_state != "visible":
@@ -89,13 +95,21 @@ def shown(value: object, number_format: str = "General") -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if (
+        isinstance(value, datetime.date)
+        and number_format != "General"
+        and not (getattr(value, "hour", 0) or getattr(value, "minute", 0))
+    ):
+        marks = _QUOTED.sub("", number_format).lower()
+        if "y" in marks and "d" not in marks and "h" not in marks:  # a month or a year
+            return f"{MONTHS[value.month - 1]} {value.year}" if "m" in marks else str(value.year)
     if isinstance(value, datetime.datetime):
         clock = f" {value:%H:%M}" if (value.hour or value.minute) else ""
         return _day(value) + clock
     if isinstance(value, datetime.date):
         return _day(value)
     if isinstance(value, datetime.time):
-        return f"{value:%H:%M}"
+        return f"{value:%H:%M:%S}" if value.second else f"{value:%H:%M}"
     if isinstance(value, datetime.timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
@@ -125,7 +139,11 @@ def _number(value: float, number_format: str) -> str:
         return f"{value * 100:.{decimals}f}%"
     if "#/" in plain or "?/" in plain:
         return f"{value:.11g}"
-    text = f"{value:,.{decimals}f}" if "," in plain else f"{value:.{decimals}f}"
+    if scaled := re.search(r"[0#?](,+)[^0#?,]*$", plain):  # `0.0,,` shows millions
+        value /= 1000 ** len(scaled[1])
+    text = f"{value:,.{decimals}f}" if re.search(r"[0#?],[0#?]", plain) else f"{value:.{decimals}f}"
+    if zeros := re.fullmatch(r"0{2,}", plain.strip()):  # `00000`: numbers of houses and places
+        text = text.zfill(len(zeros[0]))
     sign = next((mark for mark in _CURRENCIES if mark in plain or mark in literals), "")
     if sign:
         negative, text = text.startswith("-"), text.removeprefix("-")

@@ -6,6 +6,7 @@ from lisax.corpora import open_folder
 from lisax.corpora.check import check
 from lisax.corpora.files import FileFolder
 from lisax.errors import DataError
+from lisax.predict.building import account_of, build_index
 from lisax.records import Table
 
 
@@ -72,3 +73,14 @@ def test_a_folder_of_tables_has_no_claims(tmp_path):
     assert FileFolder(tmp_path).splits == ()
     with pytest.raises(DataError, match="no claims for split 'dev'"):
         open_folder(tmp_path).claims("dev")
+
+
+def test_a_name_that_is_not_utf_8_is_named_and_the_others_are_indexed(tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "odd\udcff.txt").write_text("Never read.")
+    (tmp_path / "pages" / "tarn.txt").write_text("Tarn is a town.")
+    folder = build_index(tmp_path / "pages", tmp_path / "index").folder
+    assert account_of(folder).lines() == [
+        "read 1 of 2 files; skipped 1 a name that is not UTF-8",
+        r"not read: odd\udcff.txt: a name that is not UTF-8",
+    ]

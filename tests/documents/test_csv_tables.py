@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from lisax.corpora.files import FileFolder
 from lisax.corpora.reading import Watch
 from lisax.documents import csv_tables
 from lisax.documents.grid import Place, TableLimits
@@ -119,3 +120,15 @@ def test_lines_of_title_groups_and_units_are_no_header(tmp_path):
     assert grid(table) == [("River", "Length (km)"), ("Orm", "412"), ("Ilm", "90")]
     table, _ = read_csv(tmp_path / "c.csv", "party,2019,2023\nGreens,5,7\n")
     assert (table.caption, grid(table)) == ("", [("party", "2019", "2023"), ("Greens", "5", "7")])
+
+
+def test_two_tables_of_a_file_are_two(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("Towns\ntown,people\nTarn,900\n\nRivers\nriver,km\nOrm,412\n")
+    tables = list(FileFolder(path).tables(Watch()))
+    assert [(one.id, one.caption, grid(one)) for one in tables] == [
+        ("a.csv:0", "Towns", [("town", "people"), ("Tarn", "900")]),
+        ("a.csv:1", "Rivers", [("river", "km"), ("Orm", "412")]),
+    ]
+    path.write_text("town,people\nTarn,900\n\nOrm,412\n")  # a blank line within a table
+    assert grid(next(FileFolder(path).tables(Watch())))[1:] == [("Tarn", "900"), ("Orm", "412")]

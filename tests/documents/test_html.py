@@ -280,3 +280,27 @@ def test_headings_lists_and_descriptions():
         ("item", "Ann"),
     ]
     assert Kind.ITEM == "item"
+
+
+def tables(content: str) -> list:
+    return [block for block in html.read(content, Place(Path("a.html"), None, Watch()))[1] if block.rows]
+
+
+def test_tables_of_layout_are_text_and_rows_over_all_columns_are_groups_or_titles():
+    line = "Orvel was founded in 1851 by fishermen, who came from the islands of the north."
+    assert blocks(f"<table><tr><td>{line}</table>") == [("paragraph", line)]
+    group = "<tr><th colspan=2>{}</tr>"
+    page = f"<table>{group.format('North')}<tr><th>Club<th>Won<tr><td>Tarn<td>3{group.format('South')}<tr><td>Orm<td>4</table>"
+    (table,) = tables(page)
+    assert (table.header, table.rows[0], table.rows[2]) == (("Club", "Won"), ("North", "North"), ("South", "South"))
+    (table,) = tables(f"<table>{group.format('Clubs')}<tr><th>Club<th>Won<tr><td>Tarn<td>3</table>")
+    assert (table.text, table.header) == ("Clubs", ("Club", "Won"))
+    (table,) = tables("<table><tr><td>x<td colspan=2>Men<tr><td>Club<td>2019<td>2020<tr><td>Tarn<td>3<td>4</table>")
+    assert table.header == ("x Club", "Men 2019", "Men 2020")
+
+
+def test_a_teaser_is_not_the_main_content_and_quoted_messages_are_not_read():
+    text = "<p>The council met on Monday and decided to close the mill, which had stood empty for years.</p>"
+    assert blocks(f"{text}<article><p>Read this as well: the pier.</p></article>")[0][1].startswith("The council")
+    page = "<p>It is open.</p><div class='gmail_quote'>Is it open?</div><blockquote type=cite>No.</blockquote>Yes&shy;terday."
+    assert [text for _, text in blocks(page)] == ["It is open.", "Yesterday."]

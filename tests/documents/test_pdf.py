@@ -127,3 +127,31 @@ def test_nothing_in_a_file_is_run(tmp_path):
     path.write_bytes(content)
     assert blocks(path) == [("paragraph", "Tarn is a town.")]
     assert list(read(path).tables(Watch())) == []
+
+
+def test_rows_of_a_table_at_the_edge_of_pages_are_read(tmp_path):
+    sheet = Pdf()
+    for page in range(4):
+        for i in range(40):
+            sheet.text(50, 40 + 19 * i, f"Station {page * 40 + i}").text(250, 40 + 19 * i, f"{(page * 40 + i) * 7} mm")
+        if page < 3:
+            sheet.page()
+    found = blocks(sheet.write(tmp_path / "a.pdf"))
+    assert sum(len(rows) for kind, rows in found if kind == "table") == 160
+
+
+def test_text_of_a_joined_cell_is_in_all_its_rows_and_a_watermark_is_not_read(tmp_path):
+    sheet = Pdf()
+    for y in (100, 120, 160):
+        sheet.rule(50, y, 350, y)
+    sheet.rule(150, 140, 350, 140)  # not below the joined cell
+    for x in (50, 150, 250, 350):
+        sheet.rule(x, 100, x, 160)
+    for x, y, text in ((55, 115, "Region"), (155, 115, "Town"), (255, 115, "People"), (55, 142, "North")):
+        sheet.text(x, y, text, 9)
+    for y, town, people in ((134, "Tarn", "900"), (154, "Orm", "412")):
+        sheet.text(155, y, town, 9).text(255, y, people, 9)
+    sheet.pages[-1].append("BT /F1 40 Tf 0.7 0.7 -0.7 0.7 100 700 Tm (DRAFT) Tj ET")
+    assert blocks(sheet.write(tmp_path / "a.pdf")) == [
+        ("table", [("Region", "Town", "People"), ("North", "Tarn", "900"), ("North", "Orm", "412")])
+    ]

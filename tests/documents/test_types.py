@@ -239,6 +239,10 @@ def test_excel(tmp_path):
         (-3, '"$"#,##0', "-$3"),
         (5, '0 "km"', "5 km"),
         (5, "[$€-407] #,##0", "€5"),
+        (12_345_678, '0.0,,"M"', "12.3 M"),
+        (42, "00000", "00042"),
+        (datetime.datetime(2021, 3, 1), "mmm yyyy", "March 2021"),
+        (datetime.time(0, 3, 25), "hh:mm:ss", "00:03:25"),
         (datetime.datetime(2023, 5, 1, 14, 30), "yyyy", "1 May 2023 14:30"),
         (datetime.time(9, 5), "hh:mm", "09:05"),
         (datetime.timedelta(hours=26, minutes=3), "[h]:mm", "26:03"),
@@ -342,3 +346,27 @@ def test_why_a_file_is_not_read(tmp_path, name, content, why):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(Unread, match=rf"{name}: {why}"):
         read(tmp_path / name)
+
+
+def test_tables_beside_each_other_and_formulas_without_values(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (
+        ("Town", "People", None, "Bridge", "Built"),
+        ("Tarn", 900, None, "Tarn Bridge", 1884),
+        ("Orm", 412, None, "Mill Bridge", 1901),
+    ):
+        book.active.append(row)
+    book.active["B3"] = "=400+12"
+    book.save(tmp_path / "a.xlsx")
+    found = read(tmp_path / "a.xlsx")
+    assert [(block.header, block.rows[0]) for block in found.blocks] == [
+        (("Town", "People"), ("Tarn", "900")),
+        (("Bridge", "Built"), ("Tarn Bridge", "1884")),
+    ]
+    assert found.notes == (("formulas without a stored value (read as empty)", 1),)
+
+
+def test_the_line_of_a_caption_is_the_tables(tmp_path):
+    (tmp_path / "a.md").write_text("# Budget\n\nTable 1: Income in 2020\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+    (table,) = read(tmp_path / "a.md").tables(Watch())
+    assert table.caption == "Table 1: Income in 2020"
