@@ -50,7 +50,7 @@ class Operation(enum.StrEnum):
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sentence:
     """Sentence `number` (from 0) of page `page`; empty text where the owner's page has a gap. `heading`: the headings
-    above it, from the outermost, with `: ` between them; empty if the page has none.
+    above it, from the outermost, separated by a colon; empty if the page has none.
 
     >>> Sentence("Torimoor", 2, "It lies on the Inak.").id
     'Torimoor_2'
