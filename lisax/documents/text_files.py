@@ -232,6 +232,9 @@ def _json_blocks(value: Any, level: int, name: str = "") -> Iterator[Block]:
                 yield from _article(one, level)
         else:
             yield _table(value, name)
+    elif _is_rows(value):
+        for region in headers.regions([list(map(_scalar, row)) for row in value]):
+            yield Block(Kind.TABLE, name or " ".join(region.titles), header=region.header, rows=region.rows)
     elif isinstance(value, list):
         for one in value:
             if isinstance(one, (dict, list)):
@@ -255,6 +258,14 @@ def _json_blocks(value: Any, level: int, name: str = "") -> Iterator[Block]:
             yield from _json_blocks(one, level + 1, _words(key))
     elif text := _scalar(value):
         yield Block(Kind.PARAGRAPH, one_line(text))
+
+
+def _is_rows(value: Any) -> bool:
+    """Whether a value is a list of lists of scalars, all of one length: a table whose first row is the header."""
+    if not (isinstance(value, list) and len(value) > 1 and all(isinstance(row, list) for row in value)):
+        return False
+    is_flat = not any(isinstance(cell, (dict, list)) for row in value for cell in row)
+    return is_flat and len(set(map(len, value))) == 1 and len(value[0]) > 1
 
 
 def _article(one: Mapping[str, Any], level: int) -> Iterator[Block]:

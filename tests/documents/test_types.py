@@ -144,6 +144,8 @@ def test_json(tmp_path):
     ]
     path.write_text('{"mon": {"from": 9, "to": 5}, "tue": {"from": 8, "to": 4}}')
     assert blocks(path) == [("table", [("name", "from", "to"), ("mon", "9", "5"), ("tue", "8", "4")])]
+    path.write_text('[["town", "people"], ["Tarn", 900], ["Orm", null]]')
+    assert blocks(path) == [("table", [("town", "people"), ("Tarn", "900"), ("Orm", "")])]
     lines = tmp_path / "a.jsonl"
     lines.write_text('{"name": "A", "n": 1}\n\n{"name": "B", "n": 2.5}\n')
     assert blocks(lines) == [("table", [("name", "n"), ("A", "1"), ("B", "2.5")])]
