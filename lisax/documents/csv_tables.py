@@ -87,9 +87,9 @@ def _read(place: Place, encoding: str) -> list[Block]:
         every = [*first[:above], *kept]
         for at in reversed(blanks):
             every.insert(at, [])
-        found = [region for region in headers.regions(every) if region.rows]
-        if len(found) > 1:
-            return [Block(Kind.TABLE, " ".join(one.titles), header=one.header, rows=one.rows) for one in found]
+        found = list(headers.tables(every))
+        if sum(bool(block.rows) for block in found) > 1:
+            return found
     caption = titles.one_line(" ".join(captions))
     return [Block(Kind.TABLE, caption, header=tuple(header), rows=tuple(map(tuple, kept)), rows_left_out=left_out)]
 

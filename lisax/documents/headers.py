@@ -6,10 +6,10 @@ in one cell each; a header may have a row of groups above it, and a row of units
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
+from lisax.documents.blocks import Block, Kind
 from lisax.documents.grid import join_names
 from lisax.text.titles import one_line
 
@@ -26,30 +26,21 @@ YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?:[/–-]\d{2,4})?")
 Rows = Sequence[Sequence[str]]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Region:
-    """One table of a sheet. `titles`: the lines above its header; `header` joins the names of its rows; `notes`: lines
-    below the last row. `first`: the index of its first row in the sheet."""
+def tables(rows: Rows, place: str = "", *, caption: str = "", is_numbered: bool = False) -> Iterator[Block]:
+    """The tables of a sheet, in order, each followed by the notes below its last row; a single column of texts is
+    paragraphs. The lines above a header are the table's caption, or else the given `caption`.
 
-    first: int
-    titles: tuple[str, ...]
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-
-
-def regions(rows: Rows) -> Iterator[Region]:
-    """The tables of a sheet, in order. Blank rows separate tables if the next rows begin a table of their own: with a
-    line of title, or with a row of other names."""
+    Blank rows separate tables if the next rows begin a table of their own: with a line of title, or with a row of other
+    names. `is_numbered`: the `place` of a block ends with the number of its first row."""
     lines: list[str] = []
     for first, last in _blocks(rows):
         block = [row for row in rows[first:last] if _filled(row)]
         if all(map(_is_line, block)) and last < len(rows):  # titles of the next table
             lines += map(_line, block)
             continue
+        where = f"{place}row {first + 1}" if is_numbered else place
         for part in _beside(block):
-            region = _region(part, first)
-            yield dataclasses.replace(region, titles=(*lines, *region.titles))
+            yield from _table(part, lines, where, caption)
             lines = []
 
 
@@ -100,7 +91,7 @@ def _blocks(rows: Rows) -> Iterator[tuple[int, int]]:
         if not _filled(row):
             blank = start is not None
             continue
-        if blank and _begins_table(rows, i, rows[start]):
+        if blank and _begins_table(rows, i):
             yield start, i
             start = i
         start = i if start is None else start
@@ -109,31 +100,35 @@ def _blocks(rows: Rows) -> Iterator[tuple[int, int]]:
         yield start, len(rows)
 
 
-def _begins_table(rows: Rows, i: int, above: Sequence[str]) -> bool:
-    """Whether a table begins at row `i`, after a blank row: a line of title and a row of names, or names above
-    numbers."""
+def _begins_table(rows: Rows, i: int) -> bool:
+    """Whether a table begins at row `i`, after a blank row: names above numbers, with or without lines of title."""
     at = i
     while at < min(len(rows), i + 5) and _filled(rows[at]) and _is_line(rows[at]):
         at += 1
     if at + 1 >= len(rows) or not _filled(rows[at]):
         return False
     names, below = rows[at], rows[at + 1]
-    is_header = _filled(names) >= 2 and not any(map(is_number, names)) and any(map(is_number, below))
-    return is_header and (at > i or _filled(names) >= 2)
+    return _filled(names) >= 2 and not any(map(is_number, names)) and any(map(is_number, below))
 
 
-def _region(rows: Rows, first: int) -> Region:
+def _table(rows: Rows, lines: Sequence[str], place: str, caption: str) -> Iterator[Block]:
+    """The blocks of one table, below the `lines` of title."""
     used = [j for j in range(max(map(len, rows))) if any(j < len(row) and row[j].strip() for row in rows)]
+    if len(used) == 1:
+        texts = (*lines, *(row[used[0]] for row in rows if len(row) > used[0]))
+        yield from (Block(Kind.PARAGRAPH, text, place=place) for text in texts)
+        return
     rows = [[row[j] if j < len(row) else "" for j in used] for row in rows]
     notes: list[str] = []
     while len(rows) > 2 and _is_note(rows[-1]):
         notes.insert(0, _line(rows[-1]))
         rows = rows[:-1]
-    lines, count = top(rows[:SEARCHED_ROWS])
-    at = len(lines)
-    return Region(
-        first, tuple(lines), header_of(rows[at : at + count]), tuple(map(tuple, rows[at + count :])), tuple(notes)
-    )
+    above, count = top(rows[:SEARCHED_ROWS])
+    at = len(above)
+    title = " ".join((*lines, *above)) or caption
+    header, rest = header_of(rows[at : at + count]), tuple(map(tuple, rows[at + count :]))
+    yield Block(Kind.TABLE, title, place=place, header=header, rows=rest)
+    yield from (Block(Kind.FOOTNOTE, note, place=place) for note in notes)
 
 
 def top(rows: Rows) -> tuple[list[str], int]:

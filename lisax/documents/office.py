@@ -75,10 +75,7 @@ def _shapes(parent: Element, where: str) -> Iterator[Block]:
             yield from _shapes(shape, where)
         elif shape.tag == f"{_SLIDE}graphicFrame":
             for table in shape.iter(f"{_DRAWING}tbl"):
-                for region in headers.regions(_table_rows(table)):
-                    yield Block(
-                        Kind.TABLE, " ".join(region.titles), place=where, header=region.header, rows=region.rows
-                    )
+                yield from headers.tables(_table_rows(table), where)
         elif shape.tag == f"{_SLIDE}sp":
             holder = shape.find(f"{_SLIDE}nvSpPr/{_SLIDE}nvPr/{_SLIDE}ph")
             role = "" if holder is None else holder.get("type") or "body"

@@ -55,8 +55,7 @@ def _blocks(
             if is_sheets:
                 yield from sheet_blocks(child.get(f"{TABLE}name") or "", rows, len(tables) > 1)
             else:
-                for region in headers.regions(rows):
-                    yield Block(Kind.TABLE, " ".join(region.titles), header=region.header, rows=region.rows)
+                yield from headers.tables(rows)
         else:
             is_title = child.get(f"{PRESENTATION}class") == "title"
             for block in _blocks(child, place, notes, is_sheets, in_list or child.tag == f"{TEXT}list"):

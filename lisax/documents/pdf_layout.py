@@ -247,7 +247,7 @@ def _page_blocks(page: Page, words: list[Word], body: float, levels: dict[float,
     pieces: list[tuple[float, Block]] = []  # (top, block)
     for top, rows, inside in _ruled_tables(page.rules, words):
         words = [word for word in words if id(word) not in inside]
-        pieces += [(top, block) for block in _table_blocks(rows, place)]
+        pieces += [(top, block) for block in headers.tables(rows, place)]
     regions = sorted(pieces, key=lambda piece: piece[0])
     tops = [top for top, _ in regions]
     # Text above, between and below tables with lines is laid out separately.
@@ -416,12 +416,6 @@ def _distinct(places: Iterable[float]) -> list[float]:
     return found
 
 
-def _table_blocks(rows: list[list[str]], place: str) -> Iterator[Block]:
-    for region in headers.regions(rows):
-        yield Block(Kind.TABLE, " ".join(region.titles), place=place, header=region.header, rows=region.rows)
-        yield from (Block(Kind.FOOTNOTE, note, place=place) for note in region.notes)
-
-
 def _aligned(lines: Sequence[Line]) -> list[list[str]] | None:
     """The rows of lines whose pieces lie in the same columns; None if they are not a table."""
     pieces = [line.pieces() for line in lines]
@@ -481,7 +475,7 @@ def _text_blocks(lines: list[Line], page: Page, body: float, levels: dict[float,
         else:
             yield from _paragraphs(text, page, body, levels, place)
             text = []
-            yield from _table_blocks(rows, place)
+            yield from headers.tables(rows, place)
         at = max(end, at + 1)
     yield from _paragraphs(text, page, body, levels, place)
 

@@ -73,19 +73,8 @@ def sheet_blocks(name: str, rows: Sequence[Sequence[str]], is_named: bool) -> It
         return
     if is_named:
         yield Block(Kind.HEADING, name, 1)
-    for region in headers.regions(rows):
-        place = f"{name}, row {region.first + 1}" if is_named else f"row {region.first + 1}"
-        if len(region.header) <= 1:
-            for line in (*region.titles, *region.header, *(cell for row in region.rows for cell in row)):
-                if line.strip():
-                    yield Block(Kind.PARAGRAPH, line, place=place)
-            continue
-        caption = " ".join(region.titles)
-        yield Block(
-            Kind.TABLE, caption or (name if is_named else ""), place=place, header=region.header, rows=region.rows
-        )
-        for note in region.notes:
-            yield Block(Kind.FOOTNOTE, note, place=place)
+    place, caption = (f"{name}, ", name) if is_named else ("", "")
+    yield from headers.tables(rows, place, caption=caption, is_numbered=True)
 
 
 def shown(value: object, number_format: str = "General") -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import email
 import email.policy
 import email.utils
 import itertools
 import json
+import mailbox
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from email.message import EmailMessage
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from lisax.documents import encodings, headers, html
 from lisax.documents.blocks import Block, Kind, Unread
@@ -58,8 +60,7 @@ def read_text(text: str) -> Iterator[Block]:
     for first, lines in _paragraphs(text.splitlines()):
         place = f"line {first}"
         if (rows := _columns(lines)) is not None:
-            for region in headers.regions(rows):
-                yield Block(Kind.TABLE, " ".join(region.titles), place=place, header=region.header, rows=region.rows)
+            yield from headers.tables(rows, place)
             continue
         if len(lines) > 1 and _UNDERLINE.fullmatch(lines[1]) and len(lines[0].strip()) <= HEADING_CHARACTERS:
             yield Block(Kind.HEADING, one_line(lines[0]), 1 if "=" in lines[1] else 2, place)
@@ -149,16 +150,19 @@ def read_message(content: bytes, place: Place) -> tuple[str, list[Block]]:
     return _message(message, place)
 
 
-def read_mailbox(content: bytes, place: Place) -> Iterator[Block]:
+def read_mailbox(path: Path, place: Place) -> Iterator[Block]:
     """The messages of an .mbox file, each below its subject."""
-    for part in re.split(rb"^From .*\r?\n", content, flags=re.MULTILINE):
-        if part.strip():
-            title, blocks = _message(email.message_from_bytes(part, policy=email.policy.default), place)
-            yield Block(Kind.HEADING, title or "message", 1)
-            yield from (
-                block if block.kind is not Kind.HEADING else Block(block.kind, block.text, block.level + 1)
-                for block in blocks
-            )
+    for message in mailbox.mbox(path, factory=_parsed, create=False):
+        title, blocks = _message(message, place)
+        yield Block(Kind.HEADING, title or "message", 1)
+        yield from (
+            block if block.kind is not Kind.HEADING else dataclasses.replace(block, level=block.level + 1)
+            for block in blocks
+        )
+
+
+def _parsed(file: IO[bytes]) -> EmailMessage:
+    return email.message_from_binary_file(file, policy=email.policy.default)
 
 
 def _message(message: EmailMessage, place: Place) -> tuple[str, list[Block]]:
@@ -233,8 +237,7 @@ def _json_blocks(value: Any, level: int, name: str = "") -> Iterator[Block]:
         else:
             yield _table(value, name)
     elif _is_rows(value):
-        for region in headers.regions([list(map(_scalar, row)) for row in value]):
-            yield Block(Kind.TABLE, name or " ".join(region.titles), header=region.header, rows=region.rows)
+        yield from headers.tables([list(map(_scalar, row)) for row in value], caption=name)
     elif isinstance(value, list):
         for one in value:
             if isinstance(one, (dict, list)):
