@@ -18,7 +18,7 @@ from pathlib import Path
 from lisax.documents import pdf_layout
 from lisax.documents.blocks import Block, Kind, Unread
 from lisax.documents.grid import Place
-from lisax.documents.pdf_layout import Page, Rule, Word
+from lisax.documents.pdf_lines import Page, Rule, Word
 from lisax.text.titles import one_line
 
 SECONDS = 30  # of the processor, after which no further page of a file is begun

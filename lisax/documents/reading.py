@@ -32,11 +32,11 @@ _PLAIN: dict[str, _Read] = {
     ".json": lambda path, place: ("", text_files.read_json(_text(path, place), path)),
     ".jsonl": lambda path, place: ("", text_files.read_json_lines(_text(path, place), path)),
     ".eml": lambda path, place: text_files.read_message(read_file(path, LARGEST), place),
-    ".mbox": lambda path, place: ("", list(text_files.read_mailbox(path, place))),
 }
 # Read in a process with bounds of memory and time: the libraries promise neither.
 _BOUNDED: dict[str, _Read] = {
     ".pdf": pdf.read,
+    ".mbox": lambda path, place: ("", list(text_files.read_mailbox(path, place))),
     ".docx": office.read_word,
     ".pptx": lambda path, place: ("", list(office.read_slides(path, place))),
     ".epub": office.read_book,
