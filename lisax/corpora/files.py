@@ -86,7 +86,7 @@ class Account:
 
 class FileFolder(TableDataset):
     """Pages and tables without claims; `folder` may also be a single file. `files`: (path, path below the folder) of
-    the files to read, by default all. With `strict`, a file that is not read is a problem."""
+    the files to read, by default all. `reader`: one with other bounds, which leaves nothing in the cache. With `strict`, a file that is not read is a problem."""
 
     layout = "files"
 
@@ -96,9 +96,11 @@ class FileFolder(TableDataset):
         limits: TableLimits = LIMITS,
         *,
         files: Sequence[tuple[Path, str]] | None = None,
+        reader: Reader | None = None,
         strict: bool = False,
     ):
         super().__init__(folder, {})
+        self._reader = reader or Reader(limits)
         self.limits, self.strict, self._files = limits, strict, files
         self._kept: dict[Path, Document | Unread] = {}
         self._noted: set[Path] = set()
@@ -162,7 +164,7 @@ class FileFolder(TableDataset):
         return Account(len(files), len(files) - len(skipped), tuple(skipped))
 
     def _read(self, watch: Watch) -> Iterator[tuple[Path, str, Document]]:
-        with Reader(self.limits) as reader:
+        with self._reader as reader:
             for path, name in self.files_below:
                 watch.where = (path, 1)
                 found = self._kept.get(path) or self._read_file(reader, path, name)
@@ -173,7 +175,7 @@ class FileFolder(TableDataset):
                 if path not in self._noted:
                     self._noted.add(path)
                     for kind, count in found.notes:
-                        watch.warn(kind, path, count=count)
+                        watch.warn(kind, name, count=count)
                 yield path, name, found
 
     def _read_file(self, reader: Reader, path: Path, name: str) -> Document | Unread:
@@ -182,7 +184,7 @@ class FileFolder(TableDataset):
         elif not is_text(name):
             found = Unread("a name that is not UTF-8", path=path)
         else:
-            found = _cached(path, name, self.limits, reader) if is_bounded(path) else _outcome(reader, path, name)
+            found = (_outcome if reader.bounded or not is_bounded(path) else _cached)(reader, path, name)
         size = 0 if isinstance(found, Unread) else sum(
             len(block.text) + sum(len(cell) for row in block.rows for cell in row) for block in found.blocks
         )  # fmt: skip
@@ -199,7 +201,7 @@ def _outcome(reader: Reader, path: Path, name: str) -> Document | Unread:
         return error
 
 
-def _cached(path: Path, name: str, limits: TableLimits, reader: Reader) -> Document | Unread:
+def _cached(reader: Reader, path: Path, name: str) -> Document | Unread:
     """Reads a file once for each content: Office files and PDFs take long. The documents are in the cache folder."""
     try:
         with path.open("rb") as file:
@@ -207,7 +209,7 @@ def _cached(path: Path, name: str, limits: TableLimits, reader: Reader) -> Docum
     except OSError:
         return _outcome(reader, path, name)
     key = hashlib.sha256(
-        json.dumps([__version__, VERSION, path.suffix.lower(), dataclasses.astuple(limits), content]).encode()
+        json.dumps([__version__, VERSION, path.suffix.lower(), dataclasses.astuple(reader.limits), content]).encode()
     )
     kept = cache_folder() / "documents" / f"{key.hexdigest()[:32]}.json"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):

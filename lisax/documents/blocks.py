@@ -69,7 +69,7 @@ class Document:
     def page(self, page_id: str = "") -> Page:
         """The sentences of the text. Each has the headings above it as its `heading`, and in a list also the line that
         introduces the list. A heading without text below it is a sentence itself."""
-        page = check_id(titles.page_id(page_id or self.name), path=self.name)
+        page = check_id(_unmarked(titles.page_id(page_id or self.name)), path=self.name)
         found: list[tuple[str, str]] = []  # (heading, sentence)
         path: list[tuple[int, str]] = []
         unused: Block | None = None  # the last heading, while no text follows it
@@ -111,7 +111,7 @@ class Document:
     def tables(self, watch: Warns, limits: TableLimits = LIMITS, name: str = "") -> Iterator[Table]:
         """The tables, as `{name}:0`, `{name}:1`, …, or `name` of a file that is a single table. The caption of a table
         without one is the heading above it."""
-        name = name or self.name
+        name = _unmarked(name or self.name)
         heading, number = "", 0
         count = sum(block.kind is Kind.TABLE for block in self.blocks)
         is_single = count == 1 and self.name.lower().endswith((".csv", ".tsv"))
@@ -128,3 +128,8 @@ class Document:
                     table_id, self.title, block.header, block.rows, place, caption, rows_left_out=block.rows_left_out
                 )
                 number += 1
+
+
+def _unmarked(name: str) -> str:
+    """A file's name for an id, in which `#` separates a table from its rows and columns."""
+    return name.replace("#", "_")

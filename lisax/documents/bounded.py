@@ -29,12 +29,19 @@ SECONDS = 60  # of the processor, for one file; twice that may pass on the clock
 
 class Reader:
     """Reads files one after the other; a context manager. With `bounded`, files of every type are read in the process,
-    by default only those whose readers promise no bounds (Office files, PDF)."""
+    by default only those whose readers promise no bounds (Office files, PDF). `all_seconds`: the time for all files."""
 
     def __init__(
-        self, limits: TableLimits = LIMITS, *, bounded: bool = False, memory: int = MEMORY, seconds: int = SECONDS
+        self,
+        limits: TableLimits = LIMITS,
+        *,
+        bounded: bool = False,
+        memory: int = MEMORY,
+        seconds: int = SECONDS,
+        all_seconds: float = float("inf"),
     ):
         self.limits, self.bounded, self.memory, self.seconds = limits, bounded, memory, seconds
+        self._until = time.monotonic() + all_seconds
         self._process: subprocess.Popen | None = None
 
     def __enter__(self) -> Reader:
@@ -46,6 +53,8 @@ class Reader:
     def read(self, path: Path | str, name: str = "") -> Document:
         """See `reading.read`. Raises Unread as well for a file that takes more memory or time than the bounds."""
         path = Path(path)
+        if time.monotonic() > self._until:
+            raise Unread("too late", "the files before it took all the time", path=path)
         if not (self.bounded or is_bounded(path)):
             return read(path, name, self.limits)
         if self._process is None or self._process.poll() is not None:

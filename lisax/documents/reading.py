@@ -13,6 +13,7 @@ from lisax.errors import DataError
 from lisax.files.reading import read_file
 from lisax.text.titles import one_line
 
+TITLE_CHARACTERS = 300
 LARGEST = 1 << 24  # bytes of a text file
 LARGEST_OFFICE = 1 << 26  # of an Office file or a PDF
 
@@ -121,5 +122,5 @@ def read(path: Path | str, name: str = "", limits: TableLimits = LIMITS) -> Docu
         raise Unread("damaged", f"{type(error).__name__}: {error}"[:200], path=path) from None
     if not blocks:
         raise Unread("without text", path=path)
-    title = one_line(title)[: limits.characters] or named(name)
+    title = one_line(title)[:TITLE_CHARACTERS] or named(name)
     return Document(name, title, tuple(blocks), tuple(notes.counts.items()))

@@ -55,19 +55,20 @@ def cell_marks(question: str, row: str) -> list[Span]:
     """The cells of a row, `town, mayor | Tarn, Olin Marsh`, in a column whose name is in the question, if the question
     does not have the cell itself; empty for a row with commas within its cells."""
     header, between, values = row.partition(" | ")
-    names, cells, known = header.split(", "), values.split(", "), _stems(question)
+    names, cells, known = header.split(", "), values.split(", "), stems_of(question)
     found, start = [], len(header) + len(between)
     if not between or len(names) != len(cells):
         return []
     for name, cell in zip(names, cells):
-        stems = _stems(name)
-        if stems and stems <= known and not _stems(cell) <= known:
+        stems = stems_of(name)
+        if stems and stems <= known and not stems_of(cell) <= known:
             found.append((start, start + len(cell)))
         start += len(cell) + len(", ")
     return found
 
 
-def _stems(text: str) -> set[str]:
+def stems_of(text: str) -> set[str]:
+    """The stems of a text's words other than function words."""
     return {stemmer()(word) for word in words(text) if word not in FUNCTION_WORDS}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from lisax.devices.batching import windows
 from lisax.metrics.tables import choose_threshold
 from lisax.predict import score_fusion
-from lisax.predict.answer_marks import asked, cell_marks, marks
+from lisax.predict.answer_marks import asked, cell_marks, marks, stems_of
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.page_index import PageIndex
 from lisax.predict.passage_index import PassageIndex
@@ -24,8 +24,6 @@ from lisax.predict.reader import Answer, SpanPlace, withheld
 from lisax.predict.verdicts import Evidence
 from lisax.records import check_text, is_row
 from lisax.retrieval.passages import Source
-from lisax.text.stop_words import FUNCTION_WORDS
-from lisax.text.words import stemmer, words
 from lisax.weights.model_card import ModelCard
 
 CANDIDATES = 100  # sentences that are ranked
@@ -65,19 +63,15 @@ def features(question: str, found: Sequence[Evidence]) -> np.ndarray:
     scores = score_fusion.log_odds(np.clip([one.score or 0.0 for one in found], 0.0, 1.0))
     others = np.full(len(scores), scores[0] if len(scores) else 0.0)
     others[:1] = scores[1] if len(scores) > 1 else score_fusion.log_odds(np.zeros(1))
-    wanted, kind = _stems(question) - ASKING, asked(question)
+    wanted, kind = stems_of(question) - ASKING, asked(question)
     shared, marked = [], []
     for one in found:
-        there = _stems(f"{one.source} {one.text}")
+        there = stems_of(f"{one.source} {one.text}")
         shared.append(len(wanted & there) / max(len(wanted), 1))
         marked.append(bool(marks(question, one.text)))
     has = np.array(marked, float).reshape(len(found))
     lacks = (1 - has) * (kind is not None)
     return np.stack([scores, scores - others, np.array(shared, float), has, lacks, np.ones(len(found))], axis=1)
-
-
-def _stems(text: str) -> set[str]:
-    return {stemmer()(word) for word in words(text) if word not in FUNCTION_WORDS}
 
 
 Asked = tuple[str, Sequence[Evidence], Sequence[bool]]  # a question, its best sentences, and which of them answer it

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from lisax.corpora.files import FileFolder
-from lisax.corpora.reading import Watch
-from lisax.documents.grid import TableLimits
 from lisax.errors import DataError, LisaxError
 from lisax.serve.library import Library, ServedCorpus
-from lisax.serve.uploads import Upload
+from lisax.serve.uploads import Upload, content_of
 
 log = logging.getLogger(__name__)
 QUIET_MS = 1_000  # without a change, before a folder is read again
@@ -36,7 +33,10 @@ class Followed:
         if not self.folder.is_dir():
             raise DataError("no such folder", path=self.folder)
         self._stop = threading.Event()
-        self.corpus = self.library.put(self.folder.resolve().name, read(self.folder, self.library.limits.table))
+        self.corpus = self.library.put(self.folder.resolve().name, self._read())
+
+    def _read(self) -> Upload:
+        return content_of(FileFolder(self.folder, self.library.limits.table))
 
     def start(self) -> None:
         """Watches the folder until `close`."""
@@ -54,22 +54,10 @@ class Followed:
     def update(self) -> None:
         """Reads the folder and replaces its index. A folder without text keeps the index that it had."""
         try:
-            found = read(self.folder, self.library.limits.table)
+            found = self._read()
             before, self.corpus = self.corpus, self.library.put(self.corpus.name, found, replaces=self.corpus)
         except LisaxError as error:
             log.warning("%s is served as it was: %s", self.folder, error)
             return
         self.forget(before)
         log.warning("%s: %s", self.folder, found.account)
-
-
-def read(folder: Path, limits: TableLimits) -> Upload:
-    """The pages and tables of a folder. Raises LisaxError if it has neither."""
-    watch = Watch()
-    data = FileFolder(folder, limits)
-    pages, tables = list(data.documents(watch)), list(data.tables(watch))
-    account = data.account()
-    if not pages and not tables:
-        raise LisaxError(f"{folder} has no text and no table: {account}")
-    warnings = (note.replace(f"{folder}{os.sep}", "") for note in watch.warnings)  # paths of the server stay here
-    return Upload(pages, tables, (*account.lines(), *warnings), account)

@@ -1,8 +1,8 @@
-"""Reads uploaded files into pages and tables.
+"""Reads files for the page: uploaded ones, or those of a folder that is served.
 
-Files are written under generated names and read by `lisax.documents`; the client's file name is only used as text. All
-are read in a process of their own, which has little memory and time: whatever a file holds, the server keeps answering.
-A file that cannot be read is named, and the others are used.
+Uploaded files are written under generated names; the client's file name is only used as text. All are read in a process
+of their own, which has little memory and time: whatever a file holds, the server keeps answering. A file that cannot be
+read is named, and the others are used.
 """
 
 from __future__ import annotations
@@ -10,29 +10,26 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from lisax.corpora.files import Account, Skipped
+from lisax.corpora.files import Account, FileFolder
 from lisax.corpora.reading import Watch
-from lisax.documents import Document, Reader, Unread
+from lisax.documents import Reader
 from lisax.documents.reading import SUFFIXES
 from lisax.errors import LisaxError
-from lisax.records import Document as Page
-from lisax.records import Table
+from lisax.records import Document, Table
 from lisax.serve.limits import Limits
 from lisax.text import titles
 
 TAKEN = sorted(SUFFIXES)
-_UNWANTED = re.compile(r"[^\w .()-]+")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Upload:
-    """The content of files; `notes` are warnings, by the names of the user's files."""
+    """The content of files; `notes` are the account of them and warnings."""
 
-    pages: list[Page]
+    pages: list[Document]
     tables: list[Table]
     notes: tuple[str, ...]
     account: Account
@@ -52,87 +49,61 @@ class Upload:
 def read(files: Sequence[tuple[str, bytes]], folder: Path, limits: Limits) -> Upload:
     """The pages and tables of files (name, content), which are written to `folder`. Raises LisaxError, in words for the
     user, for too much at once, and if no file could be read."""
-    reading = _Reading(limits)
-    end = time.monotonic() + limits.upload_seconds
-    bounds = {"memory": limits.upload_memory, "seconds": limits.file_seconds}
-    with Reader(limits.table, bounded=True, **bounds) as reader:
-        for number, (file, content) in enumerate(files):
-            shown = shown_name(file, limits.name_characters)
-            path = folder / f"{number}{Path(shown).suffix.lower()}"
-            path.write_bytes(content)
-            stem = Path(shown).stem
-            name = f"{number + 1}-{_UNWANTED.sub('_', '_'.join(stem.split())) or 'file'}{path.suffix}"
-            if time.monotonic() > end:
-                raise LisaxError("These files take too long to read.")
-            try:
-                document = reader.read(path, name)
-            except Unread as error:
-                reading.skipped.append(Skipped(shown, error.why, error.detail))
-                continue
-            reading.add(document, shown, stem)
-    return reading.done(len(files))
+    named: dict[str, Path] = {}
+    for number, (file, content) in enumerate(files):
+        shown = shown_name(file, limits.name_characters)
+        path = folder / f"{number}{Path(shown).suffix.lower()}"
+        path.write_bytes(content)
+        named[shown if shown not in named else f"{number + 1}-{shown}"] = path
+    reader = Reader(
+        limits.table,
+        bounded=True,
+        memory=limits.upload_memory,
+        seconds=limits.file_seconds,
+        all_seconds=limits.upload_seconds,
+    )
+    data = FileFolder(folder, limits.table, files=[(path, name) for name, path in named.items()], reader=reader)
+    return content_of(data, limits)
 
 
-class _Reading:
-    def __init__(self, limits: Limits):
-        self.limits, self.watch = limits, Watch()
-        self.pages: list[Page] = []
-        self.tables: list[Table] = []
-        self.skipped: list[Skipped] = []
-        self.cells = self.characters = 0
-
-    def done(self, files: int) -> Upload:
-        account = Account(files, files - len(self.skipped), tuple(self.skipped))
-        if not self.tables and not self.pages:
-            said = f": {'; '.join(map(str, self.skipped))}" if self.skipped else ""
-            raise LisaxError(f"There is no table with a row and no page with text in these files{said}.")
-        skipped = (f"not read: {one}" for one in self.skipped)
-        return Upload(self.pages, self.tables, (*skipped, *self.watch.warnings), account)
-
-    def add(self, document: Document, shown: str, stem: str) -> None:
-        own = Path(document.name).stem.replace("_", " ")
-        title = titles.one_line(stem.replace("_", " ") if document.title == titles.one_line(own) else document.title)
-        document = dataclasses.replace(document, title=title[: self.limits.name_characters])
-        for kind, count in document.notes:
-            self.watch.warn(kind, shown, count=count)
-        # Counted while reading: cells that span many others make a small file large.
-        for table in document.tables(_Named(self.watch, shown), self.limits.table, Path(document.name).stem):
-            if not (table.rows and table.header):
-                self.watch.warn("tables without a row below their header (left out)", shown)
-                continue
-            self.tables.append(table)
-            self.cells += len(table.header) * len(table.rows)
-            self.characters += sum(map(len, itertools.chain(table.header, *table.rows)))
-            self._check_size()
-        page = document.page(Path(document.name).stem)
-        if page.sentences:
-            self.pages.append(page)
-            self.characters += len(page.text)
-            self._check_size()
-
-    def _check_size(self) -> None:
-        limits = self.limits
-        if self.characters > limits.upload_characters:
-            raise LisaxError(
-                "The texts and cells of these files, each cell as often as it spans others, have more than the "
-                f"{limits.upload_characters:,} characters that are taken at once."
-            )
-        if len(self.tables) > limits.upload_tables or self.cells > limits.upload_cells:
-            raise LisaxError(
-                f"{len(self.tables):,} tables with {self.cells:,} cells in these files; at most "
-                f"{limits.upload_tables:,} with {limits.upload_cells:,} are taken at once."
-            )
+def content_of(data: FileFolder, limits: Limits | None = None) -> Upload:
+    """The pages and tables of files, within limits if they are given. Raises LisaxError for too much, and for nothing."""
+    watch, pages, tables = Watch(), [], []
+    cells = characters = 0
+    # Counted while reading: cells that span many others make a small file large.
+    for table in data.tables(watch):
+        if not (table.rows and table.header):
+            watch.warn("tables without a row below their header (left out)", table.id)
+            continue
+        tables.append(table)
+        cells += len(table.header) * len(table.rows)
+        characters += sum(map(len, itertools.chain(table.header, *table.rows)))
+        _check_size(limits, len(tables), cells, characters)
+    for page in data.documents(watch):
+        pages.append(page)
+        characters += len(page.text)
+        _check_size(limits, len(tables), cells, characters)
+    account = data.account()
+    lines = account.lines() if account.skipped else []
+    if not tables and not pages:
+        said = f": {'; '.join(map(str, account.skipped))}" if account.skipped else ""
+        raise LisaxError(f"There is no table with a row and no page with text in these files{said}.")
+    return Upload(pages, tables, (*lines, *watch.warnings), account)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Named:
-    """Passes on warnings under the user's name of a file."""
-
-    watch: Watch
-    shown: str
-
-    def warn(self, kind: str, path: Path | str = "", line: int | None = None, count: int = 1) -> None:
-        self.watch.warn(kind, self.shown, None, count)
+def _check_size(limits: Limits | None, tables: int, cells: int, characters: int) -> None:
+    if limits is None:
+        return
+    if characters > limits.upload_characters:
+        raise LisaxError(
+            "The texts and cells of these files, each cell as often as it spans others, have more than the "
+            f"{limits.upload_characters:,} characters that are taken at once."
+        )
+    if tables > limits.upload_tables or cells > limits.upload_cells:
+        raise LisaxError(
+            f"{tables:,} tables with {cells:,} cells in these files; at most {limits.upload_tables:,} with "
+            f"{limits.upload_cells:,} are taken at once."
+        )
 
 
 def shown_name(file: str, most: int) -> str:

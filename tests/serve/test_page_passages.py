@@ -332,7 +332,7 @@ def test_uploads_are_read_beside_a_retriever_and_refuse_no_start(browser, page, 
     assert page.engine.kinds(corpus) == ("question", "claim", "search")
     assert browser.ask("Who is the mayor of Orm?", corpus=corpus.id).status_code == 200
     (row, *_) = last_answers(page.store, 1)[0].result["answers"]
-    assert row["passage"].startswith("text:1-orm:")
+    assert row["passage"].startswith("text:orm:")
     again = open_page(tmp_path / "state", index, Models({READER: made[READER]}))
     again.engine.models._models.pop(READER)
     again.engine.check([again.library.get(corpus.id)])

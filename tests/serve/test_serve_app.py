@@ -399,7 +399,7 @@ def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, pa
         browser.fill(f"{address}/feedback", say="verdict", source=source, label="NOT ENOUGH INFO")
     browser.fill("/corpora", name="odd", files=[("files", ("odd.csv", b"a,b\n1,\n"))])
     address = browser.ask("a 1", corpus=list(page.library)[-1].id).url.path
-    browser.fill(f"{address}/feedback", say="cell right", table="1-odd", row="1", column="2")
+    browser.fill(f"{address}/feedback", say="cell right", table="odd.csv", row="1", column="2")
     gathered = export.gather(page.store.feedback(), page.library, page.engine)
     assert not gathered.claims and not gathered.table_claims and not gathered.questions
     assert gathered.skipped == {
