@@ -20,6 +20,7 @@ from lisax.text.sentences import split_sentences
 
 HEADING_CHARACTERS = 200  # of a sentence's heading path; a longer one is a paragraph that was taken for a heading
 INTRODUCTION_CHARACTERS = 150  # of a paragraph that introduces a list or a table
+ITEM = re.compile(r"\A\s*+(?:[-*+•–·▪●○◦‣]|\(?(?:\d{1,3}|[a-z])[.)])\s+")  # the mark of a list item
 _CAPTION = re.compile(r"(?=.{3,150}$)(?:table|tab\.|tabelle|tableau|tabla)\s+[\dA-Z]", re.IGNORECASE)
 
 

@@ -11,17 +11,18 @@ from collections.abc import Iterator, Sequence
 
 from lisax.documents.blocks import Block, Kind
 from lisax.documents.grid import join_names
+from lisax.text.dates import YEAR
+from lisax.text.quantities import whole
 from lisax.text.titles import one_line
 
 SEARCHED_ROWS = 50  # in which a header is looked for
 WIDE = 60  # characters of a cell that is a line of text
-_NUMBER = re.compile(r"[(+\-−–]?\s*(?:[$€£¥]|[A-Z]{3}\s)?\s*\d[\d.,'’\s]*(?:[%‰)]|\s?(?:[$€£¥]|[A-Z]{3}))?\)?")
 _NOTE = re.compile(
     r"(?:source|note|quelle|anmerkung|hinweis|nota|remarque|fuente)s?\b|[*†‡]|\(?[0-9a-d]\)\s", re.IGNORECASE
 )
 _UNIT = re.compile(r"[(\[]?(?:%|[$€£¥]|°?[A-Za-zµ²³/%€$£ .]{1,12}|000s?|'000)[)\]]?")
 
-YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?:[/–-]\d{2,4})?")
+YEARS = re.compile(rf"{YEAR}(?:[/–-]\d{{2,4}})?")
 
 Rows = Sequence[Sequence[str]]
 
@@ -45,8 +46,9 @@ def tables(rows: Rows, place: str = "", *, caption: str = "", is_numbered: bool 
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is a number as sheets show it: `1,234.5`, `(500)`, `12 %`, `€ 3`."""
-    return len(cell) < 40 and _NUMBER.fullmatch(cell.strip()) is not None
+    """Whether a cell is a quantity in digits and no more: `1,234.5`, `(500)`, `12 %`, `€ 3`."""
+    found = whole(cell.strip()) if any(map(str.isdecimal, cell)) else None
+    return found is not None and not found.noun
 
 
 def _beside(rows: Rows) -> list[list[list[str]]]:
@@ -181,7 +183,7 @@ def _groups(above: Sequence[str], names: Sequence[str]) -> bool:
         and any(texts[1:])
         and len(below) == len(texts) - 1
         and all(below)
-        and (not all(map(is_number, below)) or all(map(YEAR.fullmatch, below)))
+        and (not all(map(is_number, below)) or all(map(YEARS.fullmatch, below)))
     )
 
 

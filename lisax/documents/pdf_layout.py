@@ -19,7 +19,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from lisax.documents import headers, pdf_tables
-from lisax.documents.blocks import Block, Kind
+from lisax.documents.blocks import ITEM, Block, Kind
 from lisax.documents.pdf_lines import Line, Page, Word, lines_of
 from lisax.text.titles import one_line
 
@@ -27,7 +27,6 @@ EDGE = 0.1  # of a page's height, in which repeated lines are looked for
 HEADING_CHARACTERS = 120
 COLUMN_CHARACTERS = 22  # mean of a line's text in a column of prose; in a table's column it is shorter
 _HYPHEN = re.compile(r"(\w)[-\u00ad]\n(?=[a-z\u00df-\u024f])")  # a word that continues in the next line
-_ITEM = re.compile(r"(?:[-*+•–·▪●○◦‣]|\(?(?:\d{1,3}|[a-z])[.)])\s+")
 _BULLETS = re.compile(r"[-*+•–·▪●○◦‣]\s+")
 _PAGE_NUMBER = re.compile(
     r"(?:page|seite|p\.|s\.)?\s*[-–—]?\s*(?:\d{1,4}|[ivxl]{1,6})\s*[-–—]?(?:\s*(?:/|of|von|de|sur)\s*\d{1,4})?", re.I
@@ -73,7 +72,9 @@ def _append(found: list[Block], block: Block) -> None:
         if block.header == before.header:
             found[-1] = dataclasses.replace(before, rows=(*before.rows, *block.rows))
         elif any(map(headers.is_number, block.header)) and not (
-            block.rows and not headers.is_number(block.header[0]) and all(map(headers.YEAR.fullmatch, block.header[1:]))
+            block.rows
+            and not headers.is_number(block.header[0])
+            and all(map(headers.YEARS.fullmatch, block.header[1:]))
         ):
             found[-1] = dataclasses.replace(before, rows=(*before.rows, block.header, *block.rows))
         else:
@@ -223,7 +224,7 @@ class _Layout:
             return Block(Kind.HEADING, text, level, self.place, is_said=len(text.split()) > 3)
         if size < 0.88 * self.body and lines[0].baseline > 0.6 * self.page.height and _NOTE.match(text):
             return Block(Kind.FOOTNOTE, _NOTE_MARK.sub("", text), place=self.place)
-        if _ITEM.match(text):
+        if ITEM.match(text):
             return Block(Kind.ITEM, _BULLETS.sub("", text, count=1), place=self.place)
         return Block(Kind.PARAGRAPH, text, place=self.place)
 
@@ -277,7 +278,7 @@ def _begins(before: Line, line: Line, leading: float, left: float, right: float,
         or line.baseline < before.baseline
         or abs(line.size - before.size) > 0.1 * body
         or (line.bold != before.bold and (len(line.text) < 80 or len(before.text) < 80))
-        or _ITEM.match(line.text) is not None
+        or ITEM.match(line.text) is not None
         or (right - before.x1 > 0.25 * (right - left) and before.text[-1] in ".!?" and line.text[0].isupper())
         or (line.x0 - before.x0 > 0.8 * body and before.x0 - left < 0.3 * body and before.text[-1] in ".!?:")
     )

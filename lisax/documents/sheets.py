@@ -15,7 +15,7 @@ from lisax.documents import headers
 from lisax.documents.archives import check_zip, opened
 from lisax.documents.blocks import Block, Kind
 from lisax.documents.grid import Place
-from lisax.text.dates import MONTHS
+from lisax.text.dates import in_words
 
 _QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.')
 _UNSTORED = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?</c>")
@@ -91,7 +91,7 @@ def shown(value: object, number_format: str = "General") -> str:
     ):
         marks = _QUOTED.sub("", number_format).lower()
         if "y" in marks and "d" not in marks and "h" not in marks:  # a month or a year
-            return f"{MONTHS[value.month - 1]} {value.year}" if "m" in marks else str(value.year)
+            return in_words(value.year, value.month) if "m" in marks else str(value.year)
     if isinstance(value, datetime.datetime):
         clock = f" {value:%H:%M}" if (value.hour or value.minute) else ""
         return _day(value) + clock
@@ -108,7 +108,7 @@ def shown(value: object, number_format: str = "General") -> str:
 
 
 def _day(day: datetime.date) -> str:
-    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+    return in_words(day.year, day.month, day.day)
 
 
 def _number(value: float, number_format: str) -> str:

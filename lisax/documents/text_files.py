@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from lisax.documents import encodings, headers, html
-from lisax.documents.blocks import Block, Kind, Unread
+from lisax.documents.blocks import ITEM, Block, Kind, Unread
 from lisax.documents.grid import Place
-from lisax.text.dates import MONTHS
+from lisax.text.dates import in_words
 from lisax.text.titles import one_line
 
 HEADING_CHARACTERS = 80  # of a line that looks like a heading
@@ -31,7 +31,6 @@ QUERY_FIELDS = frozenset(
 DEPTH = 8  # of objects within objects; deeper ones are written as JSON
 
 _UNDERLINE = re.compile(r"\s*(={3,}|-{3,}|~{3,}|\*{3,})\s*")
-_ITEM = re.compile(r"\A\s*+(?:[-*+•–·]|\(?(?:\d{1,3}|[a-z])[.)])\s+")
 _RULE = re.compile(r"[\s|+=:-]*")  # between the rows of a table
 _FIELD = re.compile(r"\A\s*+[^\W\d][^:.]{0,40}:\s+\S")
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)", re.DOTALL)
@@ -70,9 +69,9 @@ def read_text(text: str) -> Iterator[Block]:
             continue
         # Items, and fields in a line each: `Present: Ann Bee`.
         is_list = len(lines) > 1 and all(map(_FIELD.match, lines))
-        for is_item, group in itertools.groupby(lines, key=lambda line: is_list or _ITEM.match(line) is not None):
+        for is_item, group in itertools.groupby(lines, key=lambda line: is_list or ITEM.match(line) is not None):
             if is_item:
-                yield from (Block(Kind.ITEM, one_line(_ITEM.sub("", line, count=1)), place=place) for line in group)
+                yield from (Block(Kind.ITEM, one_line(ITEM.sub("", line, count=1)), place=place) for line in group)
             elif text := one_line(" ".join(line for line in group if not _UNDERLINE.fullmatch(line))):
                 yield Block(Kind.PARAGRAPH, text, place=place)
 
@@ -102,7 +101,7 @@ def read_titled(text: str) -> tuple[str, list[Block]]:
 
 def _looks_like_heading(line: str) -> bool:
     line = line.strip()
-    return len(line) <= HEADING_CHARACTERS and line[-1] not in ".!?:;,…。" and not _ITEM.match(line) and any(
+    return len(line) <= HEADING_CHARACTERS and line[-1] not in ".!?:;,…。" and not ITEM.match(line) and any(
         character.isalpha() for character in line
     )  # fmt: skip
 
@@ -170,7 +169,7 @@ def _message(message: EmailMessage, place: Place) -> tuple[str, list[Block]]:
     blocks = []
     try:
         sent = email.utils.parsedate_to_datetime(str(message["date"]))
-        day = f"{sent.day} {MONTHS[sent.month - 1]} {sent.year}"
+        day = in_words(sent.year, sent.month, sent.day)
     except (TypeError, ValueError):
         day = ""
     writer, readers = (_names(message, field) for field in ("from", "to"))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from lisax.text import quantities
-from lisax.text.dates import find_dates
+from lisax.text.dates import YEAR, find_dates
 from lisax.text.quantities import Kind
 from lisax.text.stop_words import FUNCTION_WORDS
 from lisax.text.words import stemmer, words
@@ -29,7 +29,7 @@ _ASKED: tuple[tuple[Asked, re.Pattern[str]], ...] = tuple(
         ("name", "who|whom|whose|wer|wen|wem|qui|quién"),
     )
 )
-_YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d{2}(?![\d.,]*\d)")
+_YEAR = re.compile(rf"(?<![\d.,]){YEAR}(?![\d.,]*\d)")
 _CLOCK = re.compile(r"(?<![\d.:])\d{1,2}(?:[:.]\d{2}(?:\s?[ap]\.?m\b\.?)?|\s?[ap]\.?m\b\.?)(?![\d:])", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_][\w'’-]*\.?")
 

@@ -17,7 +17,7 @@ from lisax.predict.retractions import taken_back
 from lisax.predict.verdicts import Disagreement, Evidence, Verdict, Voice, written
 from lisax.predict.verifier import Labeller, Verifier
 from lisax.records import LABELS, Label
-from lisax.text.dates import Date, find_dates
+from lisax.text.dates import YEAR, Date, find_dates
 
 STRONG = 0.45  # the least probability of a label, read from a single unit, that is a voice
 RELEVANT = 0.02  # the least score of a unit that is read: a probability, if the ranker is trained
@@ -25,10 +25,8 @@ RELEVANT = 0.02  # the least score of a unit that is read: a probability, if the
 STRONG_BACK, RELEVANT_BACK = 0.4, 0.1
 
 _TABLE = re.compile(r"(?:\.\w{1,5})?:[0-9]+")  # after a file's name: the number of a table in it
-_IN_A_NAME = re.compile(
-    r"(?<!\d)((?:1[0-9]|20)[0-9]{2})[-_.](0[1-9]|1[0-2])[-_.]([0-2][0-9]|3[01])(?!\d)"
-)  # 2024-09-10
-_YEAR = re.compile(r"\b(?:1[0-9]|20)[0-9]{2}\b")
+_IN_A_NAME = re.compile(rf"(?<!\d)({YEAR})[-_.](0[1-9]|1[0-2])[-_.]([0-2][0-9]|3[01])(?!\d)")  # 2024-09-10
+_YEAR = re.compile(rf"\b{YEAR}\b")
 _PAST = re.compile(r"\b(?:was|were|had|did|decided|voted|once|originally|used to|until)\b", re.IGNORECASE)
 Read = tuple[Evidence, bool]  # a unit, and whether the model reads the statement that it takes back
 
@@ -92,7 +90,7 @@ def weighed(verdict: Verdict, read: Sequence[Read], shares: np.ndarray) -> Verdi
 
 
 def _last_word(side: Sequence[Voice], other: Sequence[Voice]) -> Voice | None:
-    """The voice of a side that takes something back and is later than all of the other side; None if there is none."""
+    """The voice of a side that takes something back and is later than every voice of the other side; None without one."""
     return next(
         (one for one in side if one.takes_back and all(_is_later(one.date, earlier.date) for earlier in other)), None
     )

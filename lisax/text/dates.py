@@ -29,6 +29,7 @@ MONTH_NUMBERS = {
 } | {"sept": 9}
 
 Date = tuple[int, int, int]  # year, month, day; 0 if missing
+YEAR = r"(?:1[0-9]|20)[0-9]{2}"  # of our era, from 1000 on: an expression
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?"
@@ -47,6 +48,11 @@ _WRITTEN = (
     re.compile(r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]+)\.?(?:,? (?P<year>[0-9]{4}))?"),
     re.compile(r"(?P<month>[a-z]+)\.?,? (?P<year>[0-9]{4})"),
 )
+
+
+def in_words(year: int, month: int, day: int = 0) -> str:
+    """`1 May 2023`, which `find_dates` reads; without a day `May 2023`."""
+    return f"{day or ''} {MONTHS[month - 1]} {year}".lstrip()
 
 
 def find_dates(text: str) -> Iterator[tuple[Date, int, int]]:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from lisax.text import units
-from lisax.text.dates import MONTH_NUMBERS
+from lisax.text.dates import MONTH_NUMBERS, YEAR
 from lisax.text.digits import LONGEST, PLAIN, decimal_comma
 from lisax.text.quantity import Kind, Quantity, Relation, comparable
 from lisax.text.quantity_reader import Reader, Reading
@@ -35,7 +35,7 @@ _NOUN = re.compile(r" [^\W\d_]{2,24}\.?|[^\W\d_]{2,3}\.?")
 _REMARKED = re.compile(r"(.*\d) ?([^\W\d_]{1,3})")
 _BRACKETED = re.compile(r"([$€£¥₹]?)\(([^()]*)\)( ?%?)")
 _LOSS = re.compile(r"\d{3}|\d[.,]\d|[$€£¥₹%]")
-_OPEN_YEAR = re.compile(r"(?:1\d|20)\d\d-")
+_OPEN_YEAR = re.compile(rf"{YEAR}-")
 _EM = re.compile(r"\d ?m$")
 _THOUSANDS = re.compile(r"\d ?(?:k|K|bn|billion|thousand|M)$|\d[bB]$|[$€£].*\d ?m$")
 _SCORE = re.compile(r"\d{1,3} ?[-/] ?\d{1,3}")
