@@ -12,7 +12,7 @@ from lisax.text import quantities
 from lisax.text.dates import YEAR, find_dates
 from lisax.text.quantities import Kind
 from lisax.text.stop_words import FUNCTION_WORDS
-from lisax.text.words import stemmer, words
+from lisax.text.words import content_stems, words
 
 Asked = Literal["time", "number", "name"]
 Span = tuple[int, int]
@@ -55,21 +55,16 @@ def cell_marks(question: str, row: str) -> list[Span]:
     """The cells of a row, `town, mayor | Tarn, Olin Marsh`, in a column whose name is in the question, if the question
     does not have the cell itself; empty for a row with commas within its cells."""
     header, between, values = row.partition(" | ")
-    names, cells, known = header.split(", "), values.split(", "), stems_of(question)
+    names, cells, known = header.split(", "), values.split(", "), content_stems(question)
     found, start = [], len(header) + len(between)
     if not between or len(names) != len(cells):
         return []
     for name, cell in zip(names, cells):
-        stems = stems_of(name)
-        if stems and stems <= known and not stems_of(cell) <= known:
+        stems = content_stems(name)
+        if stems and stems <= known and not content_stems(cell) <= known:
             found.append((start, start + len(cell)))
         start += len(cell) + len(", ")
     return found
-
-
-def stems_of(text: str) -> set[str]:
-    """The stems of a text's words other than function words."""
-    return {stemmer()(word) for word in words(text) if word not in FUNCTION_WORDS}
 
 
 def _times(text: str) -> Iterator[Span]:

@@ -15,7 +15,7 @@ import numpy as np
 from lisax.devices.batching import windows
 from lisax.metrics.tables import choose_threshold
 from lisax.predict import score_fusion
-from lisax.predict.answer_marks import asked, cell_marks, marks, stems_of
+from lisax.predict.answer_marks import asked, cell_marks, marks
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.page_index import PageIndex
 from lisax.predict.passage_index import PassageIndex
@@ -63,10 +63,10 @@ def features(question: str, found: Sequence[Evidence]) -> np.ndarray:
     scores = score_fusion.log_odds(np.clip([one.score or 0.0 for one in found], 0.0, 1.0))
     others = np.full(len(scores), scores[0] if len(scores) else 0.0)
     others[:1] = scores[1] if len(scores) > 1 else score_fusion.log_odds(np.zeros(1))
-    wanted, kind = stems_of(question) - ASKING, asked(question)
+    wanted, kind = content_stems(question) - ASKING, asked(question)
     shared, marked = [], []
     for one in found:
-        there = stems_of(f"{one.source} {one.text}")
+        there = content_stems(f"{one.source} {one.text}")
         shared.append(len(wanted & there) / max(len(wanted), 1))
         marked.append(bool(marks(question, one.text)))
     has = np.array(marked, float).reshape(len(found))

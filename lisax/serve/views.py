@@ -28,8 +28,7 @@ from lisax.serve.answering import PASSAGES, TABLES, TEXT, Engine
 from lisax.serve.library import ServedCorpus
 from lisax.serve.models import COLUMNS, LABELLER, PARTS, RANKER, READER, RETRIEVER, TABLE_VERIFIER, Models
 from lisax.serve.store import Feedback, StoredAnswer
-from lisax.text.stop_words import FUNCTION_WORDS
-from lisax.text.words import stemmer, word_spans, words
+from lisax.text.words import content_stems, stemmer, word_spans, words
 from lisax.weights.pretrained import MODELS
 
 if TYPE_CHECKING:
@@ -487,7 +486,7 @@ class Matching:
 
     def __init__(self, claim: str):
         self._numbers = set(_NUMBER.findall(claim))
-        self._stems = {stemmer()(word) for word in words(claim) if word not in FUNCTION_WORDS}
+        self._stems = content_stems(claim)
 
     def marked(self, text: str) -> Markup:
         """The text as escaped HTML, matching words within `mark`."""

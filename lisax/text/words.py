@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 
 from lisax.text.folding import fold_word
 from lisax.text.scripts import INVISIBLE, PAIRED, TRIPLED, WITHIN, marks
+from lisax.text.stop_words import FUNCTION_WORDS
 
 WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W_]+)*")
 # A run that WORD does not suffice for, from its first letter of another script, mark, or sign within a word.
@@ -139,3 +140,8 @@ def stemmer():
 
     # PyStemmer's own cache only slows lookups down, so it is switched off; callers cache repeated words.
     return Stemmer.Stemmer("english", 0).stemWord
+
+
+def content_stems(text: str) -> set[str]:
+    """The English stems of a text's words other than function words."""
+    return {stemmer()(word) for word in words(text) if word not in FUNCTION_WORDS}
