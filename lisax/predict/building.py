@@ -85,17 +85,20 @@ def build_index(
     if corpus.files is not None:
         corpus.files.strict = corpus.files.strict or strict
     built = _built(corpus, kind, out, language, *added)
-    if vectors is not None:
-        from lisax.predict.retriever import add_vectors, open_encoder
-
-        if out is not None or not _has_vectors(built.folder):
-            add_vectors(built.folder, open_encoder(vectors))
+    if vectors is not None and (out is not None or not _has_vectors(built.folder)):
+        _add_vectors(built.folder, vectors)
     account = account_of(built.folder)
     if account is not None and account.skipped:
         if strict and any(one.why != NOT_EVIDENCE for one in account.skipped):
             raise DataError("\n  ".join(account.lines()), path=corpus.name)
         log.warning("%s", account)
     return built
+
+
+def _add_vectors(index: Path, model: str | os.PathLike) -> None:
+    from lisax.predict.retriever import add_vectors, open_encoder
+
+    add_vectors(index, open_encoder(model))
 
 
 def _has_vectors(folder: Path) -> bool:
@@ -156,9 +159,7 @@ def change_files(
     encoder = source_of_vectors(index)
     built = _built(_of_data(data, index), None, index, _language_of(index), *([encoder] if encoder else []))
     if encoder:
-        from lisax.predict.retriever import add_vectors, open_encoder
-
-        add_vectors(built.folder, open_encoder(encoder))
+        _add_vectors(built.folder, encoder)
     return built
 
 
@@ -211,8 +212,7 @@ def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -
     else:
         mixed.build_index(passages_of(corpus), out, language=language)
         if kind == "whole":  # whole tables as well, for questions and for a corpus of only tables
-            table_text.build_index(corpus.tables(), out, **beside)
-            tables.build_index(corpus.tables(), out, tables.Strategy.ENTITY_CHAR_23)
+            table_text.build_with_cells(corpus.tables(), out, **beside)
     if corpus.files is not None:
         account = corpus.files.account()
         write_json(out / FILES, account.to_dict() | {"paths": corpus.files.paths()})

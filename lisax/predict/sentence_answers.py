@@ -24,6 +24,7 @@ from lisax.predict.reader import Answer, SpanPlace, withheld
 from lisax.predict.verdicts import Evidence
 from lisax.records import check_text, is_row
 from lisax.retrieval.passages import Source
+from lisax.text.words import content_stems
 from lisax.weights.model_card import ModelCard
 
 CANDIDATES = 100  # sentences that are ranked

@@ -14,6 +14,8 @@ from lisax.errors import LisaxError
 from lisax.records import Claim, Hit, Question, Table, is_cell, split_cell_id
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
+from lisax.retrieval.cells import NAME as CELLS
+from lisax.retrieval.cells import Strategy, cells_of
 from lisax.retrieval.folder import writing
 from lisax.retrieval.table_store import TEXTS as NAME
 from lisax.retrieval.table_store import index_tables, indexed_text
@@ -47,6 +49,19 @@ def build_index(
         with writing(folder) as state:
             index_tables(state, tables, {NAME: (Bm25Builder(state, NAME, k1=k1, b=b, language=language), indexed_text)})
     return open_index(folder)
+
+
+def build_with_cells(
+    tables: Iterable[Table], folder: str | os.PathLike, *, k1: float = K1, b: float = B, language: str = ENGLISH
+) -> None:
+    """Indexes texts, cells and tables into one folder, in one pass and atomically: for questions and for claims."""
+    from lisax.retrieval.cell_builder import CellsBuilder  # which brings numba
+
+    strategy = Strategy.ENTITY_CHAR_23
+    with writing(folder) as state:
+        texts = Bm25Builder(state, NAME, k1=k1, b=b, language=language)
+        cells = CellsBuilder(state, CELLS, strategy.analyzer, {"strategy": str(strategy)})
+        index_tables(state, tables, {NAME: (texts, indexed_text), CELLS: (cells, cells_of)})
 
 
 def open_index(folder: str | os.PathLike) -> Bm25Index:

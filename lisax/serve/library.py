@@ -196,14 +196,13 @@ class Library:
     def _index(self, found: Upload, folder: Path) -> None:
         """Indexes tables as a whole, for questions and models of tables, and all as passages, for models of
         sentences."""
-        from lisax.retrieval import mixed, passages, table_text, tables
+        from lisax.retrieval import mixed, passages, table_text
 
         if found.tables:
             beside_vectors = {} if self.add_vectors is None else table_text.BESIDE_VECTORS
-            table_text.build_index(found.tables, folder / INDEX, **beside_vectors)
+            table_text.build_with_cells(found.tables, folder / INDEX, **beside_vectors)
             if self.add_vectors is not None:
                 self.add_vectors(folder / INDEX)
-            tables.build_index(found.tables, folder / INDEX, tables.Strategy.ENTITY_CHAR_23)
         sources = {
             Source.TEXT: (one for page in found.pages for one in passages.of_document(page)),
             Source.TABLE: (one for table in found.tables for one in passages.of_table(table)),
