@@ -199,7 +199,7 @@ def of_claims(folder: Path) -> Iterator[tuple[str, list[Claim], Iterable[Documen
 
 
 def questions_of(claim: str, title: str, label: Label) -> Iterator[str]:
-    """Questions that the sentence answers that decides a claim: about what it says, and about whom if it is true."""
+    """Yields questions that a claim's deciding sentence answers: about the predicate and, if the claim is true, the subject."""
     said = claim.removeprefix("The ").removesuffix(".").strip()
     if not said.startswith(f"{title} "):
         return

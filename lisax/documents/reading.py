@@ -64,7 +64,7 @@ SUFFIXES = frozenset({*_READERS, *_ALIASES})
 
 
 def kind_of(path: Path) -> str:
-    """The suffix that stands for a file's type, or ""."""
+    """Returns the canonical suffix of a file's type (`.html` for `.htm`), or "" for other types."""
     suffix = path.suffix.lower()
     suffix = _ALIASES.get(suffix, suffix)
     return suffix if suffix in _READERS else ""

@@ -2,8 +2,8 @@
 the text.
 
 - A number is compared as it is written, with its minus sign, but a text may write an equal quantity (`1.5 million` for
-  `1,500,000`, `2 km` for `2,000 m`). One that stands for several values must be there as often, and one that the title,
-  a name or a subject does not hold may be there no oftener, nor may a date. Numbers that a value joins (`3-2`, `10:30`,
+  `1,500,000`, `2 km` for `2,000 m`). A number of several values must occur that number of times; a number or a date that
+  is not in the title, a name or a subject must not occur more often. Numbers that a value joins (`3-2`, `10:30`,
   `1984/85`) must follow each other in the text, all numbers of a value that joins several times.
 - A date (`1932-03-15`, `15 March 1932`, `March 15th, 1932`, `Mar 1932`) is compared by its day, however it is written.
 - A name is a word of the title or of a value that has a capital or a digit (or of a script without capitals) and is not

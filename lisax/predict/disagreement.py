@@ -90,7 +90,7 @@ def weighed(verdict: Verdict, read: Sequence[Read], shares: np.ndarray) -> Verdi
 
 
 def _last_word(side: Sequence[Voice], other: Sequence[Voice]) -> Voice | None:
-    """The voice of a side that takes something back and is later than every voice of the other side; None without one."""
+    """Returns the voice that takes something back and is later than every voice of the `other` side, or None."""
     return next(
         (one for one in side if one.takes_back and all(_is_later(one.date, earlier.date) for earlier in other)), None
     )

@@ -58,6 +58,16 @@ def test_texts_and_cells_of_the_same_tables_share_a_folder(tmp_path):
     assert table_text.open_index(folder).digest == texts.digest
 
 
+def test_texts_and_cells_in_one_pass_are_those_of_two(tmp_path):
+    table_text.build_with_cells([CUPS, TOWNS], tmp_path / "one")
+    table_text.build_index([CUPS, TOWNS], tmp_path / "two")
+    tables.build_index([CUPS, TOWNS], tmp_path / "two", Strategy.ENTITY_CHAR_23)
+    one, two = (read_components(tmp_path / name) for name in ("one", "two"))
+    assert {name: found["digest"] for name, found in one.items()} == {
+        name: found["digest"] for name, found in two.items()
+    }
+
+
 def test_a_failed_build_leaves_nothing(tmp_path):
     with pytest.raises(LisaxError, match="'cups' occurs twice"):
         table_text.build_index([CUPS, CUPS], tmp_path / "index")
