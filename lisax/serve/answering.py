@@ -9,12 +9,11 @@ and `lisax verify`. A search finds evidence without any trained model.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,10 +43,6 @@ QUESTION, CLAIM, SEARCH = "question", "claim", "search"
 KINDS = (QUESTION, CLAIM, SEARCH)
 PARAGRAPH = "paragraph"  # a claim of several sentences: an answer that names those of its sentences
 FOUND = 20  # units that a search shows
-EXAMPLES, SEARCHED = 2, 20  # examples of a kind for each corpus, and how many pages are searched for them
-COUNTED = 50_000  # passages; the content of more is not counted
-OWNERS, ORDER = {"text": "page", "table": "table"}, "page table edge"
-WARMED, WARMED_STRIDE = 16, 50  # titles asked about at the start, and the stride between them
 TEXT, TABLES, PASSAGES = "text", "tables", "passages"
 UNLEARNED = (
     "The model was not trained to say 'not enough info'; its confidence that a table decides is below the threshold "
@@ -167,76 +162,6 @@ class Engine:
             result = self.claim_result(corpus, itertools.chain.from_iterable(checked))
         return result | {"seconds": time.perf_counter() - started}
 
-    def warming(self, corpora: Iterable[ServedCorpus]) -> Iterator[Callable[[], Any]]:
-        """Warm-up tasks: questions about titles of each corpus, so that programs that are compiled once per batch size
-        are compiled before the first user waits for them."""
-        for corpus in corpora:
-            titles = self._some_titles(corpus)
-            for kind in (kind for kind in self.kinds(corpus) if kind != SEARCH):
-                yield from (functools.partial(self.ask, corpus, kind, f"What is {title}?") for title in titles)
-
-    def _some_titles(self, corpus: ServedCorpus) -> list[str]:
-        if corpus.has_passages:
-            stores = self.search(corpus).index.stores.values()
-            titles = (passage.title for store in stores for passage in store)
-        elif corpus.has_pages:
-            titles = self.sentences(corpus).index.pages.titles
-        else:
-            titles = (table.title or " ".join(table.header) for table in self.tables(corpus))
-        return list(itertools.islice(titles, 0, WARMED * WARMED_STRIDE, WARMED_STRIDE))
-
-    # --- Content of indexes ------------------------------------------------------------------------
-
-    def contents(self, corpus: ServedCorpus) -> list[tuple[int, str]]:
-        """(count, kind) of a corpus's content: pages, tables, edges of graphs; passages if they are too many to count
-        their content."""
-
-        def counted() -> list[tuple[int, str]]:
-            found = {}
-            if corpus.has_pages:
-                found["page"] = len(self.sentences(corpus).index.pages)
-            if corpus.has_cells or corpus.has_table_texts:
-                found["table"] = len(self.tables(corpus))
-            if corpus.has_passages:
-                for source, store in self.search(corpus).index.stores.items():
-                    if len(store) > COUNTED:
-                        found[f"passages of {source}"] = len(store)
-                    elif source == "graph":
-                        found["edge"] = sum(len(passage.leading) for passage in store)
-                    elif OWNERS[source] not in found:
-                        found[OWNERS[source]] = len({passage.id.rpartition(":")[0] for passage in store})
-            return sorted(((count, what) for what, count in found.items()), key=lambda one: ORDER.find(one[1]))
-
-        return self._once("contents", corpus, counted)
-
-    def examples(self, corpus: ServedCorpus) -> list[tuple[str, str]]:
-        """(kind, text) of a few questions and claims to begin with, made of a corpus's content: the claims are
-        sentences of it."""
-        return self._once("examples", corpus, lambda: list(self._examples(corpus)))
-
-    def _examples(self, corpus: ServedCorpus) -> Iterator[tuple[str, str]]:
-        kinds = self.kinds(corpus)
-        sentences = (text for text in self._some_sentences(corpus) if 5 <= len(text.split()) <= 25)
-        told = list(itertools.islice(sentences, EXAMPLES))
-        if CLAIM in kinds:
-            yield from ((CLAIM, text) for text in told)
-        if QUESTION in kinds and (corpus.has_table_texts or corpus.has_cells):
-            for table in itertools.islice(self.tables(corpus), EXAMPLES):
-                if len(table.header) > 1 and table.rows and table.rows[0][0].strip() and table.header[1].strip():
-                    yield QUESTION, f"What is the {table.header[1].lower()} of {table.rows[0][0]}?"
-        if kinds == (SEARCH,):
-            yield from ((SEARCH, title) for title in dict.fromkeys(self._some_titles(corpus)[:EXAMPLES]))
-
-    def _some_sentences(self, corpus: ServedCorpus) -> Iterator[str]:
-        """A sentence of each of the first pages, or passages."""
-        if corpus.has_pages:
-            index = self.sentences(corpus)
-            for page in map(index.page, itertools.islice(index.index.pages, SEARCHED)):
-                yield from itertools.islice((one.text for one in page.sentences if one.text), 1)
-        elif corpus.has_passages and (store := self.search(corpus).index.stores.get("text")) is not None:
-            for passage in itertools.islice(store, SEARCHED):
-                yield self.evidence(corpus).lookup(passage.leading[0]).text
-
     def use(self, path: Path) -> None:
         self.models.replace(path)
         self._keep(lambda what, corpus: what not in (PARTS, "examples"))
@@ -336,7 +261,7 @@ class Engine:
             index = self.sentences(corpus) if corpus.has_pages else self.evidence(corpus)
             return shipped_sentences(index, self.min_confidence)
 
-        return self._once("answers", corpus, opened)
+        return self.once("answers", corpus, opened)
 
     def answerer(self, corpus: ServedCorpus) -> TableAnswerer:
         from lisax.predict.table_answers import TableAnswerer
@@ -344,7 +269,7 @@ class Engine:
         def opened() -> TableAnswerer:
             return TableAnswerer.of(corpus.index, self.tables(corpus), self.models[PARTS], self.models.get(COLUMNS))
 
-        return self._once(PARTS, corpus, opened)
+        return self.once(PARTS, corpus, opened)
 
     def titles_for(self, corpus: ServedCorpus, question: str, most: int = 5) -> list[str]:
         """The titles of the tables or passages that are found first for a question, which is quick."""
@@ -566,24 +491,24 @@ class Engine:
     def tables(self, corpus: ServedCorpus) -> TableStore:
         from lisax.retrieval.table_store import TableStore
 
-        return self._once("store", corpus, lambda: TableStore.open(corpus.index))
+        return self.once("store", corpus, lambda: TableStore.open(corpus.index))
 
     def table_index(self, corpus: ServedCorpus) -> TableIndex:
         from lisax.predict.table_index import TableIndex
 
-        return self._once("cells", corpus, lambda: TableIndex(corpus.index, self.depths.columns))
+        return self.once("cells", corpus, lambda: TableIndex(corpus.index, self.depths.columns))
 
     def sentences(self, corpus: ServedCorpus) -> PageIndex:
         from lisax.predict.page_index import PageIndex
         from lisax.retrieval.documents import DocumentIndex
 
-        return self._once("sentences", corpus, lambda: PageIndex(DocumentIndex.open(corpus.index)))
+        return self.once("sentences", corpus, lambda: PageIndex(DocumentIndex.open(corpus.index)))
 
     def search(self, corpus: ServedCorpus) -> PassageSearch:
         from lisax.predict.passage_search import PassageSearch
 
         retriever = None if corpus.uploaded else self.models.get(RETRIEVER)  # uploads have no vectors of passages
-        return self._once(
+        return self.once(
             "search",
             corpus,
             lambda: PassageSearch(
@@ -594,9 +519,9 @@ class Engine:
     def evidence(self, corpus: ServedCorpus) -> PassageIndex:
         from lisax.predict.passage_index import PassageIndex
 
-        return self._once("evidence", corpus, lambda: PassageIndex(self.search(corpus).index))
+        return self.once("evidence", corpus, lambda: PassageIndex(self.search(corpus).index))
 
-    def _once(self, what: str, corpus: ServedCorpus, opened: Callable[[], Any]) -> Any:
+    def once(self, what: str, corpus: ServedCorpus, opened: Callable[[], Any]) -> Any:
         key = (what, corpus.id)
         # Read once: another thread may drop it from the mapping meanwhile.
         if (found := self._opened.get(key)) is None:

@@ -28,7 +28,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from lisax.errors import LisaxError
 from lisax.report import heatmap
 from lisax.report.render import TEMPLATES as REPORT_TEMPLATES
-from lisax.serve import api, asking, export, forms, problems, saving, training, uploads, views
+from lisax.serve import api, asking, cards, contents, export, forms, problems, saving, training, uploads, views
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, SEARCH, Engine
 from lisax.serve.guard import HEADERS, Guard, Rules
 from lisax.serve.library import Library, ServedCorpus
@@ -106,7 +106,9 @@ class Page:
         """(kind, corpus, text) of the examples: the given ones, or some made of the indexes' content."""
         if self.examples:
             return self.examples
-        made = [(kind, corpus.id, text) for corpus in self.library for kind, text in self.engine.examples(corpus)]
+        made = [
+            (kind, corpus.id, text) for corpus in self.library for kind, text in contents.examples(self.engine, corpus)
+        ]
         return made[:EXAMPLES]
 
     def askable(self) -> list[tuple[ServedCorpus, tuple[str, ...]]]:
@@ -219,11 +221,11 @@ def _add_asking(app: FastAPI, page: Page) -> None:
             request,
             "home.html",
             corpora=page.askable(),
-            contents={corpus.id: page.engine.contents(corpus) for corpus in page.library},
+            contents={corpus.id: contents.contents(page.engine, corpus) for corpus in page.library},
             lacks={corpus.id: page.engine.lacks(corpus) for corpus in page.library},
             examples=page.all_examples(),
             tried=page.tried,
-            about=views.about(page.engine.models),
+            about=cards.about(page.engine.models),
             missing=page.engine.models.missing,
             **page.form(text, kind, chosen),
         )
@@ -349,7 +351,7 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
             (
                 corpus,
                 page.engine.kinds(corpus),
-                page.engine.contents(corpus),
+                contents.contents(page.engine, corpus),
                 page.store.answers_with_feedback(corpus.id),
             )
             for corpus in page.library

@@ -58,6 +58,7 @@ def serve(settings: ServeSettings) -> None:
 
     from lisax.serve.app import create
     from lisax.serve.connections import server
+    from lisax.serve.contents import warming
     from lisax.serve.store import private_folder
 
     host = settings.host
@@ -72,7 +73,7 @@ def serve(settings: ServeSettings) -> None:
             raise LisaxError(f"cannot listen on {host}, port {settings.port}: {error}") from None
         port = listener.getsockname()[1]
         page = open_page(settings, port, token)
-        page.worker.when_idle(page.engine.warming(page.library))
+        page.worker.when_idle(warming(page.engine, page.library))
         listener.listen()  # early visitors of the printed address wait instead of being refused
         shown = f"[{host}]" if ":" in host else host
         print(f"http://{shown}:{port}/" + (f"?token={quote(token, safe='')}" if is_printed else ""), flush=True)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from lisax import shipped
 from lisax.errors import DataError, LisaxError
 from lisax.predict.joining import join
 from lisax.predict.table_answers import TableScores
@@ -26,10 +25,8 @@ from lisax.report import render
 from lisax.retrieval.passages import Source
 from lisax.serve.answering import PASSAGES, TABLES, TEXT, Engine
 from lisax.serve.library import ServedCorpus
-from lisax.serve.models import COLUMNS, LABELLER, PARTS, RANKER, READER, RETRIEVER, TABLE_VERIFIER, Models
+from lisax.serve.matching import Matching, Rows
 from lisax.serve.store import Feedback, StoredAnswer
-from lisax.text.words import content_stems, stemmer, word_spans, words
-from lisax.weights.pretrained import MODELS
 
 if TYPE_CHECKING:
     from lisax.predict.passage_index import PassageIndex
@@ -60,7 +57,6 @@ ASKS = {  # by kind: its name, and the purpose of the form
 SEVERAL = {"question": "questions", "claim": "claims", "search": "searches"}
 AROUND = 400  # characters shown of a page
 CONTEXT = 2  # sentences shown before and after one
-ROWS = 6  # of a table that is evidence: those that share most with the claim
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -101,15 +97,6 @@ class Stands:
 
     source: str
     place: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows of a table as evidence: (number from 1, cells with matching words marked) of those shown, of `total`."""
-
-    header: Sequence[str]
-    shown: list[tuple[int, list[Markup]]]
-    total: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -477,42 +464,6 @@ def evidence_view(
     return EvidenceView(unit, kind, sentence.title, matching.marked(sentence.text), None, None, context)
 
 
-_NUMBER = re.compile(r"(?<!\d)\d++(?:[.,]\d++)+")
-
-
-class Matching:
-    """Marks the words that texts share with a claim, by their stems; function words are not marked, nor is a part of a
-    number, such as the 000 of 12,000."""
-
-    def __init__(self, claim: str):
-        self._numbers = set(_NUMBER.findall(claim))
-        self._stems = content_stems(claim)
-
-    def marked(self, text: str) -> Markup:
-        """The text as escaped HTML, matching words within `mark`."""
-        spans: list[tuple[int, int]] = []
-        others = bytearray(len(text))  # 1 within another number
-        for found in _NUMBER.finditer(text):
-            others[found.start() : found.end()] = bytes([found[0] not in self._numbers]) * len(found[0])
-        for word, start, end in word_spans(text):
-            if stemmer()(word) in self._stems and not others[start]:
-                between = text[spans[-1][1] : start] if spans else None
-                adjoins = between is not None and (not between.strip() or between in (",", "."))
-                spans[-1:] = [(spans[-1][0], end)] if adjoins else [*spans[-1:], (start, end)]
-        made, at = [], 0
-        for start, end in spans:
-            made += [escape(text[at:start]), Markup("<mark>%s</mark>") % text[start:end]]
-            at = end
-        return Markup("").join([*made, escape(text[at:])])
-
-    def rows(self, table: Table) -> Rows:
-        """The `ROWS` rows of a table that share most words with the claim, in the table's order."""
-        counts = [sum(stemmer()(word) in self._stems for word in words(" ".join(row))) for row in table.rows]
-        best = sorted(sorted(range(len(counts)), key=lambda i: -counts[i])[:ROWS])
-        shown = [(i + 1, [self.marked(cell) for cell in table.rows[i]]) for i in best]
-        return Rows(table.header, shown, len(table.rows))
-
-
 # --- Sources ---------------------------------------------------------------------------------
 
 
@@ -578,59 +529,6 @@ def described(one: Feedback, corpus: ServedCorpus | None, engine: Engine) -> str
             text, table_id, row, column = "", one.unit, 0, 0
         what = f"cell {text}(row {row + 1}, column {column + 1} of {table_id})"
     return f"{what}{since} is {one.value}"
-
-
-# --- Models ----------------------------------------------------------------------------------
-
-CARD, CARD_FILE = re.compile(r"^- \*\*(.+?)\*\*(.*(?:\n  .*)*)", re.MULTILINE), "MODEL_CARD.md"
-TOLD = ("What it is for", "What it is not for", "Figures", "Limits")  # of a model's card
-SHORT = "In short"
-DOES = {
-    PARTS: "Answers questions from the cells of tables",
-    COLUMNS: "Finds the columns of tables that answer questions",
-    RANKER: "Orders the evidence found by its relevance to the claim",
-    LABELLER: "Decides whether the evidence found supports or refutes a claim",
-    TABLE_VERIFIER: "Decides whether a table supports or refutes a claim",
-    READER: "Answers questions from passages of text",
-    RETRIEVER: "Finds passages by their meaning",
-}
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ModelShown:
-    """A model: its role, its name, its purpose, and the content of its card, in short and in full."""
-
-    role: str
-    name: str
-    does: str
-    short: str
-    card: list[tuple[str, str]]
-
-
-def about(models: Models) -> list[ModelShown]:
-    """The loaded models, each with its use, figures and limits from its card."""
-    shown = []
-    for role in models:
-        path = models.paths.get(role, Path(role))
-        name = f"LisaX's own ({path.name})" if path.is_relative_to(shipped.FOLDER) else path.name
-        said = _card(path)
-        short = f"As published: {MODELS[name].title}." if name in MODELS else said.get(SHORT, "")
-        shown.append(ModelShown(role, name, DOES[role], short, [(one, said[one]) for one in TOLD if one in said]))
-    if LABELLER in models and RANKER not in models:
-        shown.append(
-            ModelShown(RANKER, "BM25", DOES[RANKER], "By the words that it shares with the claim, no model.", [])
-        )
-    return shown
-
-
-def _card(folder: Path) -> dict[str, str]:
-    """The content of a model's card, by heading."""
-    try:
-        said = CARD.findall((folder / CARD_FILE).read_text(encoding="utf-8"))
-    except (OSError, UnicodeError):
-        return {}
-    texts = {name: " ".join(re.sub(r"\[(.+?)\]\(.*?\)|`", r"\1", text).split()) for name, text in said}
-    return {name: text.removeprefix(":").strip() for name, text in texts.items()}
 
 
 def environment() -> jinja2.Environment:

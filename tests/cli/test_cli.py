@@ -127,7 +127,7 @@ VISIBLE = r"\u001b]52;c;eA==\u0007\u009b2J\u007f\u202e"
     [
         (["data", "check", "pages"], f"claims in {VISIBLE}: 1\n"),  # a result
         (["data", "check", f"no{ESCAPES}"], f"lisax: no{VISIBLE}: no such folder\n"),  # an error
-        (["index", "documents", "--corpus", "texts", "--out", "i"], f"first at texts/{VISIBLE}.txt\n"),  # a log
+        (["index", "documents", "--corpus", "texts", "--out", "i"], f"first at {VISIBLE}.txt\n"),  # a log
     ],
 )
 def test_what_comes_from_outside_steers_no_terminal(words, said, tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from small_page import open_page
 
 from lisax.errors import LisaxError
+from lisax.serve.contents import contents
 from lisax.serve.following import Followed
 
 
@@ -40,7 +41,7 @@ def test_files_are_followed(served):
     while texts(page, followed, "What is Tarn?") != ["Tarn is a city."] and time.monotonic() < until:
         time.sleep(0.1)
     assert texts(page, followed, "What is Tarn?") == ["Tarn is a city."]
-    assert page.engine.contents(followed.corpus) == [(1, "page"), (1, "table")]
+    assert contents(page.engine, followed.corpus) == [(1, "page"), (1, "table")]
     assert followed.corpus.id == "town-papers" and not first.exists()
 
 

@@ -15,6 +15,7 @@ from lisax.errors import DataError, LisaxError
 from lisax.records import Table
 from lisax.retrieval import table_text
 from lisax.serve import export, uploads
+from lisax.serve.contents import contents
 from lisax.serve.library import Library
 from lisax.serve.limits import Limits
 
@@ -67,7 +68,7 @@ def test_an_upload_that_fails_leaves_nothing(page, monkeypatch):
     def fails(*_):
         raise OSError("no room")
 
-    monkeypatch.setattr(table_text, "build_index", fails)
+    monkeypatch.setattr(table_text, "build_with_cells", fails)
     with pytest.raises(OSError, match="no room"):
         page.library.add("Sums", [("sums.csv", b"year,sum\n1990,12\n")])
     assert list(page.library.folder.iterdir()) == []
@@ -169,7 +170,7 @@ def test_pages_and_tables_of_all_kinds_are_counted_before_and_after_and_asked(br
 def test_pages_alone_are_a_corpus_for_claims(browser, page, index, made, tmp_path):
     browser.fill("/corpora", name="Notes", files=[("files", ("town.txt", b"Tarn is a town. Mara lived there."))])
     corpus = list(page.library)[-1]
-    assert page.engine.kinds(corpus) == ("claim", "search") and page.engine.contents(corpus) == [(1, "page")]
+    assert page.engine.kinds(corpus) == ("claim", "search") and contents(page.engine, corpus) == [(1, "page")]
     answer = browser.ask("Tarn is a town.", "claim", corpus.id)
     link = re.search(r'href="(/sources/[^"]+)"', answer.text)[1]
     assert re.search("<mark id=.marked.>Tarn is a town.</mark> *<span>Mara lived there.", browser.get(link).text)
@@ -202,7 +203,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_used(browser, pa
     files = [("files", ("town.txt", b"Tarn is a town.")), ("files", ("bad.docx", b"no document"))]
     loaded = words(shown(browser.fill("/corpora", name="Mixed", files=files)))
     assert "not read: bad.docx: damaged" in loaded
-    assert page.engine.contents(list(page.library)[-1]) == [(1, "page")]
+    assert contents(page.engine, list(page.library)[-1]) == [(1, "page")]
 
 
 @pytest.mark.parametrize(

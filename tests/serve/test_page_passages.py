@@ -34,6 +34,7 @@ from lisax.retrieval.runs import read_run
 from lisax.serve import start
 from lisax.serve.answering import Engine
 from lisax.serve.app import create
+from lisax.serve.contents import warming
 from lisax.serve.export import gather
 from lisax.serve.library import Library
 from lisax.serve.limits import Limits
@@ -275,7 +276,7 @@ def test_evidence_that_is_gone_is_not_trained_on(tmp_path, made):
 def test_titles_of_passages_are_asked_about_at_the_start(page, monkeypatch):
     asked = []
     monkeypatch.setattr(page.engine, "ask", lambda corpus, kind, text: asked.append((kind, text)))
-    for work in page.engine.warming(page.library):
+    for work in warming(page.engine, page.library):
         work()
     assert asked == [("question", "What is Tarn?"), ("claim", "What is Tarn?")]
 

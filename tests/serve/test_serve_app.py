@@ -29,7 +29,9 @@ from lisax.retrieval import table_text, tables
 from lisax.scoring.fusion import Scores
 from lisax.serve import export, views
 from lisax.serve.answering import UNLEARNED
+from lisax.serve.contents import warming
 from lisax.serve.limits import Limits
+from lisax.serve.matching import Matching
 from lisax.serve.models import PARTS, TABLE_VERIFIER, Models
 from lisax.serve.store import Store
 from lisax.serve.training import DONE, Run
@@ -320,7 +322,7 @@ def test_a_trained_model_is_used_and_the_old_one_is_offered_back(browser, page, 
 
 
 def test_a_part_of_another_number_is_not_marked():
-    matching = views.Matching("Torimoor has 12,000 residents.")
+    matching = Matching("Torimoor has 12,000 residents.")
     assert matching.marked("4,000 of 12,000 came") == "4,000 of <mark>12,000</mark> came"
 
 
@@ -575,11 +577,11 @@ def test_what_is_done_when_idle_keeps_nobody_out_and_ends_nothing():
 def test_a_corpus_that_is_removed_while_models_warm_up_ends_nothing(browser, page):
     browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
     page.engine._opened.clear()
-    warming = page.engine.warming(page.library)
-    next(warming)
+    tasks = warming(page.engine, page.library)
+    next(tasks)
     browser.fill(f"/corpora/{list(page.library)[-1].id}/remove")
     done = threading.Event()
-    page.worker.when_idle(warming)
+    page.worker.when_idle(tasks)
     page.worker.when_idle([done.set])
     assert done.wait(10) and browser.ask(QUESTION).status_code == 200
 
@@ -587,7 +589,7 @@ def test_a_corpus_that_is_removed_while_models_warm_up_ends_nothing(browser, pag
 def test_warming_asks_everything_that_can_be_asked(page, monkeypatch):
     asked = []
     monkeypatch.setattr(page.engine, "ask", lambda corpus, kind, text: asked.append((corpus.id, kind, text)))
-    for work in page.engine.warming(page.library):
+    for work in warming(page.engine, page.library):
         work()
     assert asked == [("index", kind, "What is Mara Velin?") for kind in ("question", "claim")]
 

@@ -9,8 +9,8 @@ from small_page import Browser, open_page, shown, words
 from lisax import Index, shipped
 from lisax.errors import LisaxError
 from lisax.serve import start, training
+from lisax.serve.cards import about
 from lisax.serve.models import LABELLER, RANKER, Models
-from lisax.serve.views import about
 from lisax.weights.pretrained import MODELS
 
 PAGES = [{"title": "Mara Velin", "text": "Mara Velin is a painter. She was born in Tarn in 1951."}]
