@@ -228,11 +228,12 @@ def ranked_tables(
     answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: list[Feedback]
 ) -> list[RankedTable]:
     """The tables of a question's answer; tables that have changed in the corpus are left out."""
-    store, found = engine.tables(corpus), []
+    found = []
     for number, row in enumerate(answer.result["tables"]):
-        table = store.get(row["id"])
-        is_as_it_was = engine.is_as_it_was(corpus, TABLES, row["id"], answer.result)
-        if table is not None and is_as_it_was and _shape(table) == (len(row["rows"]), len(row["columns"])):
+        if not engine.is_as_it_was(corpus, TABLES, row["id"], answer.result):
+            continue
+        table = engine.tables(corpus).get(row["id"])
+        if table is not None and _shape(table) == (len(row["rows"]), len(row["columns"])):
             scores = TableScores(
                 table,
                 row["retrieval"],
