@@ -74,7 +74,10 @@ class TokenizerVocabulary:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # `[SEP]` in a user's text is text
-        found = next((i for i in map(self._tokenizer.token_to_id, PADDING) if i is not None), None)
+        # MPNet's vocabulary was made of BERT's, whose `[PAD]` is an ordinary piece there.
+        special = {token.content for token in self._tokenizer.get_added_tokens_decoder().values() if token.special}
+        named = sorted(PADDING, key=lambda token: token not in special)
+        found = next((i for i in map(self._tokenizer.token_to_id, named) if i is not None), None)
         if found is None:
             raise DataError(f"it has no token for padding, {' or '.join(PADDING)}", path=self.path)
         self.padding_id: int = found

@@ -240,7 +240,8 @@ class EncoderConfig(Backbone, kind="encoder", title="encoder of the BERT family"
     embedding_dim: int | None = field(Maybe(Whole(1, 1 << 16)), None)
     max_positions: int = field(Whole(1, 1 << 20), 512)  # rows of the embedding of positions
     position_offset: int = field(Whole(0, 1 << 20), 0)  # row of a text's first token: RoBERTa's is padding_id + 1
-    token_types: int = field(Whole(1, 1 << 10), 2)
+    relative_bias: bool = field(Truth(), False)  # T5's biases of relative positions, shared by all layers (MPNet)
+    token_types: int = field(Whole(0, 1 << 10), 2)  # 0: tokens have no type
     # Tokens after the first one with this id have type 1, all others type 0; None: all have type 0.
     separator_id: int | None = field(Maybe(Whole(1, 1 << 22)), None)
     # Padding's id as published. Here padding is 0: the two ids change places, in the embedding and in the vocabulary.

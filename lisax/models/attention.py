@@ -89,14 +89,15 @@ class Dense(nn.Module):
 class RelativePositionBias(nn.Module):
     """Bias [1, heads, length, keys] of a stack's layers, or of one; [1, heads, 1, keys] of one query position."""
 
-    config: T5Config
+    config: Backbone
     bidirectional: bool
+    matching: bool = False
 
     @nn.compact
     def __call__(self, length: int, keys: int, position: Array | None = None) -> Array:
         def init(key, shape, dtype):
             embedding = nn.initializers.variance_scaling(1.0, "fan_avg", "uniform")(key, shape, dtype)
-            if self.bidirectional and self.config.attention_init == "matching":
+            if self.matching:
                 embedding = embedding.at[: _matching_heads(self.config), 0].set(NOT_ITSELF)
             return embedding
 
@@ -109,7 +110,7 @@ class RelativePositionBias(nn.Module):
         return embedding.astype(self.config.dtype)[None, :, bucket]
 
 
-def _matching_heads(config: T5Config) -> int:
+def _matching_heads(config: Backbone) -> int:
     return max(1, config.num_heads // 2)
 
 

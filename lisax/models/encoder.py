@@ -1,8 +1,8 @@
-"""Encoders of the BERT family: BERT (Devlin et al. 2019), MiniLM (Wang et al. 2020), RoBERTa (Liu et al. 2019) and
-ALBERT (Lan et al. 2020), as configurations of one module.
+"""Encoders of the BERT family: BERT (Devlin et al. 2019), MiniLM (Wang et al. 2020), RoBERTa (Liu et al. 2019), ALBERT
+(Lan et al. 2020) and MPNet (Song et al. 2020), as configurations of one module.
 
-Unlike T5's, their layers normalise after each residual sum, have biases, and learn absolute positions. Dimensions in
-comments as in `attention.py`.
+Unlike T5's, their layers normalise after each residual sum, have biases, and learn absolute positions; MPNet has T5's
+biases of relative positions as well. Dimensions in comments as in `attention.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from jax import Array
 
 from lisax.errors import LisaxError
 from lisax.models.architectures import EncoderConfig
-from lisax.models.attention import HIDDEN, MASKED, RESIDUAL, Dense, constrain, in_chunks, pair_mask
+from lisax.models.attention import (
+    HIDDEN,
+    MASKED,
+    RESIDUAL,
+    Dense,
+    RelativePositionBias,
+    constrain,
+    in_chunks,
+    pair_mask,
+)
 from lisax.models.t5 import run_layers
 
 ACTIVATIONS = {
@@ -67,8 +76,8 @@ class TokenEmbedder(nn.Module):
     def __call__(self, tokens: Array, token_types: Array | None = None) -> Array:
         """tokens int32 [batch, length] -> [batch, length, embedding width].
 
-        `token_types` int32 of the same shape; None: derived from the config's separator, else all 0. Raises LisaxError
-        for texts longer than the model has positions."""
+        `token_types` int32 of the same shape, which a model without types ignores; None: derived from the config's
+        separator, else all 0. Raises LisaxError for texts longer than the model has positions."""
         config, length = self.config, tokens.shape[1]
 
         def table(name: str, rows: int, axis: str) -> Array:
@@ -80,11 +89,11 @@ class TokenEmbedder(nn.Module):
                 f"a text of {length} tokens, but the model has {config.max_length} positions: shorten the texts, or "
                 "lower TASK_FEATURE_LENGTHS"
             )
-        if token_types is None:
-            token_types = segments(tokens, config.separator_id)
         positions = table("positions", config.max_positions, "positions")[config.position_offset + jnp.arange(length)]
         x = table("embedding", config.vocab_size, "vocab")[tokens] + positions  # [batch, length, width]
-        x += table("token_types", config.token_types, "token_types")[token_types]
+        if config.token_types:
+            types = segments(tokens, config.separator_id) if token_types is None else token_types
+            x += table("token_types", config.token_types, "token_types")[types]
         return _norm(config, "norm")(constrain(x, *HIDDEN))
 
 
@@ -104,8 +113,9 @@ class SelfAttention(nn.Module):
     config: EncoderConfig
 
     @nn.compact
-    def __call__(self, x: Array, mask: Array, *, dropout: bool) -> Array:
-        """x [batch, length, emb], mask bool [batch, 1, length, length] -> [batch, length, emb]."""
+    def __call__(self, x: Array, mask: Array, bias: Array | None, *, dropout: bool) -> Array:
+        """x [batch, length, emb], mask bool [batch, 1, length, length], bias [1, heads, length, length] ->
+        [batch, length, emb]."""
         config, (batch, length, emb_dim) = self.config, x.shape
         heads, head_dim = config.num_heads, emb_dim // config.num_heads
 
@@ -121,12 +131,13 @@ class SelfAttention(nn.Module):
             drawn = jax.random.bernoulli(self.make_rng("dropout"), keep, (batch, heads, 1, length))
             kept = drawn * jnp.asarray(1 / keep, config.dtype)  # [batch, heads, 1, length]
 
-        def attend(query: Array, mask: Array, bias: None) -> Array:
+        def attend(query: Array, mask: Array, bias: Array | None) -> Array:
             logits = jnp.einsum("bqhd,bkhd->bhqk", query, key, preferred_element_type=jnp.float32)
+            logits = logits if bias is None else logits + bias.astype(logits.dtype)
             weights = jax.nn.softmax(jnp.where(mask, logits, MASKED)).astype(config.dtype)
             return jnp.einsum("bhqk,bkhd->bqhd", weights if kept is None else weights * kept, value)
 
-        mixed = constrain(in_chunks(config, attend, query, mask, None), "batch", "length", "heads", "kv")
+        mixed = constrain(in_chunks(config, attend, query, mask, bias), "batch", "length", "heads", "kv")
         return _dense(config, emb_dim, ("joined_kv", "embed"), "out")(mixed.reshape(x.shape))
 
 
@@ -145,15 +156,14 @@ class EncoderLayer(nn.Module):
     config: EncoderConfig
 
     @nn.compact
-    def __call__(self, x: Array, mask: Array, *, dropout: bool) -> Array:
+    def __call__(self, x: Array, mask: Array, bias: Array | None, *, dropout: bool) -> Array:
         config = self.config
 
         def added(name: str, y: Array) -> Array:
             return constrain(_norm(config, name)(constrain(x + _dropout(config, y, dropout), *RESIDUAL)), *RESIDUAL)
 
-        x = added(
-            "attention_norm", SelfAttention(config, name="attention")(constrain(x, *HIDDEN), mask, dropout=dropout)
-        )
+        attention = SelfAttention(config, name="attention")
+        x = added("attention_norm", attention(constrain(x, *HIDDEN), mask, bias, dropout=dropout))
         return added("mlp_norm", Mlp(config, name="mlp")(constrain(x, *HIDDEN)))
 
 
@@ -169,15 +179,19 @@ class Encoder(nn.Module):
         x = _dropout(config, x.astype(config.dtype), dropout)  # [batch, length, embedding width]
         if config.embedding_dim is not None:
             x = _dense(config, config.emb_dim, ("factor", "embed"), "projection")(x)  # [batch, length, emb]
+        bias = None  # [1, heads, length, length]
+        if config.relative_bias:
+            bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(x.shape[1], x.shape[1])
         if config.shared_layers:
             layer = EncoderLayer(config, name="layer")
-            return run_layers(config, layer if config.scan_layers else [layer] * count, count, x, mask, dropout=dropout)
+            layers = layer if config.scan_layers else [layer] * count
+            return run_layers(config, layers, count, x, mask, bias, dropout=dropout)
         layers = (
             EncoderLayer(config, name="encoder")
             if config.scan_layers
             else [EncoderLayer(config, name=f"layers_{i}") for i in range(count)]
         )
-        return run_layers(config, layers, count, x, mask, dropout=dropout)
+        return run_layers(config, layers, count, x, mask, bias, dropout=dropout)
 
 
 class Encoded(NamedTuple):

@@ -152,11 +152,11 @@ class EncoderLayer(nn.Module):
     @nn.compact
     def __call__(self, x: Array, mask: Array, bias: Array | None, *, dropout: bool) -> Array:
         """`bias` is that of the stack; None if each layer has its own."""
-        config = self.config
+        config, matching = self.config, self.config.attention_init == "matching"
         if config.relative_bias_per_layer:
-            bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(x.shape[1], x.shape[1])
+            bias = RelativePositionBias(config, True, matching, name="relpos_bias")(x.shape[1], x.shape[1])
         y = _normed(config, "pre_attention_layer_norm", x)  # [batch, length, emb]
-        y = Attention(config, config.attention_init == "matching", name="attention")(y, y, mask, bias, dropout=dropout)
+        y = Attention(config, matching, name="attention")(y, y, mask, bias, dropout=dropout)
         x = _residual(config, x, y, dropout)  # [batch, length, emb]
         y = _normed(config, "pre_mlp_layer_norm", x)  # [batch, length, emb]
         y = Mlp(config, name="mlp")(y, dropout=dropout)
@@ -213,7 +213,8 @@ class Encoder(nn.Module):
         length = x.shape[1]
         bias = None
         if not config.relative_bias_per_layer:
-            bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(length, length)
+            matching = config.attention_init == "matching"
+            bias = RelativePositionBias(config, True, matching, name="relpos_bias")(length, length)
         x = constrain(_dropout(config, x.astype(config.dtype), dropout), *RESIDUAL)  # [batch, length, emb]
         count = config.num_encoder_layers
         layers = (

@@ -50,6 +50,16 @@ def test_special_tokens_by_hand(files):
     assert unigrams.encode_pair(a, b).ids == [*unigrams.encode(a), 1, *unigrams.encode(b), 1]
 
 
+def test_padding_is_the_special_token(files, tmp_path):
+    """MPNet's file has BERT's padding as an ordinary piece besides its own."""
+    described = json.loads(files["wordpiece"].read_text())
+    described["added_tokens"][0] |= {"content": "<pad>", "id": (padding := len(described["model"]["vocab"]))}
+    described["model"]["vocab"]["<pad>"] = padding
+    (tmp_path / "tokenizer.json").write_text(json.dumps(described))
+    assert open_vocabulary(tmp_path / "tokenizer.json").padding_id == padding
+    assert open_vocabulary(files["wordpiece"]).padding_id == 0
+
+
 def test_padding_is_in_no_text(vocabulary):
     for text in SENTENCES:
         assert 0 not in vocabulary.encode(text) and 0 not in vocabulary.encode_pair(text, text).ids

@@ -67,6 +67,15 @@ ENCODERS = {
     "roberta": dataclasses.replace(
         BERT, max_positions=26, position_offset=2, padding_id=1, token_types=1, layer_norm_epsilon=1e-5
     ),
+    "mpnet": dataclasses.replace(
+        BERT,
+        max_positions=26,
+        position_offset=2,
+        padding_id=1,
+        token_types=0,
+        relative_bias=True,
+        layer_norm_epsilon=1e-5,
+    ),
     "albert": dataclasses.replace(
         BERT, embedding_dim=8, shared_layers=True, activation="gelu_tanh", num_encoder_layers=4
     ),
@@ -143,7 +152,7 @@ def questions(config: T5Config | EncoderConfig) -> np.ndarray:
 
 def token_types(config: EncoderConfig, tokens: np.ndarray) -> np.ndarray:
     """int32 of the tokens' shape: a first segment of 3 tokens and a second one, where the model has two types."""
-    return np.minimum(np.arange(tokens.shape[1]) >= 3, config.token_types - 1).astype(np.int32) + 0 * tokens
+    return np.minimum(np.arange(tokens.shape[1]) >= 3, max(config.token_types, 1) - 1).astype(np.int32) + 0 * tokens
 
 
 def passages(config: T5Config) -> np.ndarray:

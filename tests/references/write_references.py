@@ -142,11 +142,10 @@ def of_encoder(name: str) -> dict[str, np.ndarray]:
     """States of each token that is no padding, and what the pooler makes of the first one's."""
     config = recorded.ENCODERS[name]
     tokens = recorded.questions(config)
+    types = {"token_type_ids": tensor(recorded.token_types(config, tokens))} if config.token_types else {}
     with torch.no_grad():
         found = torch_encoder(config, recorded.drawn(config))(
-            input_ids=tensor(their_ids(config, tokens)),
-            attention_mask=tensor(tokens > 0),
-            token_type_ids=tensor(recorded.token_types(config, tokens)),
+            input_ids=tensor(their_ids(config, tokens)), attention_mask=tensor(tokens > 0), **types
         )
     whole = tuple(range(tokens.shape[1]))
     states = {f"{name}.states": recorded.stored(found.last_hidden_state, tokens, whole)}

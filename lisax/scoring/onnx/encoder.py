@@ -34,6 +34,7 @@ class EncoderGraph(ModelGraph):
     def _encoded(self) -> str:
         """Hidden states [texts, length, emb]."""
         config, x = self._config, self._embedded()
+        self._relative_bias = self._bias("encoder", self._distances()) if config.relative_bias else ""
         if config.embedding_dim is not None:
             x = self._node("Add", self._product(x, "encoder/projection"), self._weight("encoder/projection/bias"))
         for i in range(config.num_encoder_layers):
@@ -44,13 +45,15 @@ class EncoderGraph(ModelGraph):
 
     def _embedded(self) -> str:
         config, start = self._config, self._config.position_offset
-        types = self._node("Sub", self._mask, self._mask) if config.separator_id is None else self._types()
         positions = self._parameters["token_embedder/positions"][start:]  # a text's first token has the first row
         tables = self._weight("token_embedder/embedding"), self._graph.weight("positions", positions)
         norm = self._weight("token_embedder/norm/scale"), self._weight("token_embedder/norm/bias")
-        tables += (self._weight("token_embedder/token_types"),)
+        types, of_types = "", ""
+        if config.token_types:
+            types = self._node("Sub", self._mask, self._mask) if config.separator_id is None else self._types()
+            of_types = self._weight("token_embedder/token_types")
         embedded, _ = self._fused(
-            "EmbedLayerNormalization", TOKENS, types, *tables, *norm, outputs=2, epsilon=self._epsilon
+            "EmbedLayerNormalization", TOKENS, types, *tables, of_types, *norm, outputs=2, epsilon=self._epsilon
         )
         return embedded
 
@@ -70,6 +73,7 @@ class EncoderGraph(ModelGraph):
             *inputs,
             self._graph.weight(f"{name}/bias", bias),
             self._mask,
+            self._relative_bias,
             num_heads=self._config.num_heads,
             mask_filter_value=MASKED,
         )

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from lisax.models.architectures import RELATIVE_MAX_DISTANCE
+from lisax.models.relative_positions import relative_position_bucket
 from lisax.scoring.onnx.file import FLOAT32, INT32, MICROSOFT, Graph, Place
 
 TOKENS, RESULT = "tokens", "result"
@@ -85,6 +87,27 @@ class ModelGraph:
             self._known[x] = self._node("QuantizeLinear", self._node("Div", x, largest), *steps), largest
         return self._known[x]
 
+    def _distances(self) -> str:
+        """[length, length]: of each key from each query, from 0 on, those beyond the last bucket's as one."""
+        length = self._node("Gather", self._node("Shape", TOKENS), self._graph.constant(1, "int64"), axis=0)
+        zero, one = (self._graph.constant(value, "int64") for value in (0, 1))
+        places = self._node("Range", zero, length, one)
+        keys, queries = (self._node("Unsqueeze", places, self._axis(axis)) for axis in (0, 1))
+        farthest = [self._graph.constant(sign * RELATIVE_MAX_DISTANCE, "int64") for sign in (-1, 1)]
+        return self._node("Add", self._node("Clip", self._node("Sub", keys, queries), *farthest), farthest[1])
+
+    def _bias(self, name: str, distances: str) -> str:
+        """An encoder's relative position bias [1, heads, length, length]."""
+        known = np.arange(-RELATIVE_MAX_DISTANCE, RELATIVE_MAX_DISTANCE + 1)
+        table = self._relative(name, known, bidirectional=True)
+        bias = self._node("Gather", self._graph.weight(f"{name}/distances", table), distances, axis=1)
+        return self._node("Unsqueeze", bias, self._axis(0))
+
+    def _relative(self, name: str, relative: np.ndarray, *, bidirectional: bool) -> np.ndarray:
+        """The bias [heads, …] of keys at this distance from their query."""
+        embedding = self._parameters[f"{name}/relpos_bias/rel_embedding"]
+        return embedding[:, relative_position_bucket(relative, bidirectional=bidirectional)]
+
     def _weight(self, name: str) -> str:
         return self._graph.weight(name, self._parameters[name])
 
@@ -93,3 +116,6 @@ class ModelGraph:
 
     def _fused(self, operator: str, *inputs: str, **attributes: Any) -> Any:
         return self._graph.node(operator, *inputs, domain=MICROSOFT, **attributes)
+
+    def _axis(self, axis: int) -> str:
+        return self._graph.constant([axis], "int64")

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lisax.models.architectures import RELATIVE_MAX_DISTANCE, Model, T5Config
-from lisax.models.relative_positions import relative_position_bucket
+from lisax.models.architectures import Model, T5Config
 from lisax.scoring.onnx.file import FLOAT32
 from lisax.scoring.onnx.graph import MASKED, TOKENS, ModelGraph, Parameters
 from lisax.weights.interop.architecture import is_listed
@@ -114,27 +113,6 @@ class T5Graph(ModelGraph):
             x, normed = self._added(x, self._mlp(normed, f"{layer}/mlp"), after)
         return normed
 
-    def _distances(self) -> str:
-        """[length, length]: of each key from each query, from 0 on, those beyond the last bucket's as one."""
-        length = self._node("Gather", self._node("Shape", TOKENS), self._graph.constant(1, "int64"), axis=0)
-        zero, one = (self._graph.constant(value, "int64") for value in (0, 1))
-        places = self._node("Range", zero, length, one)
-        keys, queries = (self._node("Unsqueeze", places, self._axis(axis)) for axis in (0, 1))
-        farthest = [self._graph.constant(sign * RELATIVE_MAX_DISTANCE, "int64") for sign in (-1, 1)]
-        return self._node("Add", self._node("Clip", self._node("Sub", keys, queries), *farthest), farthest[1])
-
-    def _bias(self, name: str, distances: str) -> str:
-        """The encoder's relative position bias [1, heads, length, length]."""
-        known = np.arange(-RELATIVE_MAX_DISTANCE, RELATIVE_MAX_DISTANCE + 1)
-        table = self._relative(name, known, bidirectional=True)
-        bias = self._node("Gather", self._graph.weight(f"{name}/distances", table), distances, axis=1)
-        return self._node("Unsqueeze", bias, self._axis(0))
-
-    def _relative(self, name: str, relative: np.ndarray, *, bidirectional: bool) -> np.ndarray:
-        """The bias [heads, …] of keys at this distance from their query."""
-        embedding = self._parameters[f"{name}/relpos_bias/rel_embedding"]
-        return embedding[:, relative_position_bucket(relative, bidirectional=bidirectional)]
-
     # --- The decoder --------------------------------------------------------------------------
 
     def _pieces(self, pieces: Sequence[int]) -> str:
@@ -204,6 +182,3 @@ class T5Graph(ModelGraph):
         logits = self._node("Add", self._node("MatMul", queries, self._columns), self._masked)
         mixed = self._node("MatMul", self._node("Softmax", logits, axis=-1), self._states)
         return self._product(shaped(by_head(mixed, [emb], out), -1, steps, heads * head_dim), f"{name}/out")
-
-    def _axis(self, axis: int) -> str:
-        return self._graph.constant([axis], "int64")

@@ -143,9 +143,12 @@ def encoder_shapes(config: EncoderConfig) -> dict[str, Shape]:
     shapes: dict[str, Shape] = {
         "token_embedder/embedding": (config.vocab_size, width),
         "token_embedder/positions": (config.max_positions, width),
-        "token_embedder/token_types": (config.token_types, width),
         **_norm_shapes("token_embedder/norm", width),
     }
+    if config.token_types:
+        shapes["token_embedder/token_types"] = (config.token_types, width)
+    if config.relative_bias:
+        shapes["encoder/relpos_bias/rel_embedding"] = (config.num_heads, RELATIVE_BUCKETS)
     if config.embedding_dim is not None:
         shapes |= _dense_shapes("encoder/projection", width, emb)
     layers = ["layer"] if config.shared_layers else [f"layers_{i}" for i in range(config.num_encoder_layers)]

@@ -1,6 +1,6 @@
-"""Hugging Face's BERT (of which MiniLM is one), RoBERTa and ALBERT; a head on them is left out.
+"""Hugging Face's BERT (of which MiniLM is one), RoBERTa, ALBERT and MPNet; a head on them is left out.
 
-Their matrices are the transposes of ours. Padding, whose id is 1 in RoBERTa, is 0 here: the two rows of the embedding
+Their matrices are the transposes of ours. Padding, whose id is 1 in RoBERTa and MPNet, is 0 here: the two rows of the embedding
 change places on the way in and out.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from lisax.errors import DataError, LisaxError
 from lisax.files.json_file import check_config, config_choice, config_field
-from lisax.models.architectures import EncoderConfig
+from lisax.models.architectures import RELATIVE_BUCKETS, EncoderConfig
 from lisax.models.fields import FieldError
 from lisax.weights.interop.kinds import TOKENIZER_NAME
 from lisax.weights.interop.pieces import Array, Reading, Stored, Writing
@@ -28,7 +28,10 @@ MODEL_TYPES = {
     "xlm-roberta": "roberta",
     "camembert": "roberta",
     "albert": "albert",
+    "mpnet": "mpnet",
 }
+CLASSES = {"bert": "Bert", "roberta": "Roberta", "albert": "Albert", "mpnet": "MPNet"}
+OFFSET = ("roberta", "mpnet")  # families whose first position is the row after padding's
 WORDS = "embeddings.word_embeddings.weight"
 # Ours for their `hidden_act`.
 ACTIVATIONS = {
@@ -46,6 +49,7 @@ FIXED = {
     "add_cross_attention": False,
     "num_hidden_groups": 1,
     "inner_group_num": 1,
+    "relative_attention_num_buckets": RELATIVE_BUCKETS,
 }
 _THEIRS = {
     "emb_dim": "hidden_size",
@@ -83,6 +87,15 @@ _ALBERT_LAYER = {
 }
 
 
+_MPNET_LAYER = _LAYER | {
+    "attention/query": "attention.attn.q",
+    "attention/key": "attention.attn.k",
+    "attention/value": "attention.attn.v",
+    "attention/out": "attention.attn.o",
+    "attention_norm": "attention.LayerNorm",
+}
+
+
 def hf_array(name: str, architecture: EncoderConfig) -> Array:
     """How one of our parameters is stored in a file without a head."""
     part, *middle, leaf = name.split("/")
@@ -97,10 +110,13 @@ def hf_array(name: str, architecture: EncoderConfig) -> Array:
     layer, *inner = middle
     if layer == "projection":
         return Array(f"encoder.embedding_hidden_mapping_in.{end}", transposed)
+    if layer == "relpos_bias":
+        return Array("encoder.relative_attention_bias.weight", transposed=True)
     if layer == "layer":
         theirs = f"albert_layer_groups.0.albert_layers.0.{_ALBERT_LAYER['/'.join(inner)]}"
     else:
-        theirs = f"layer.{layer.removeprefix('layers_')}.{_LAYER['/'.join(inner)]}"
+        names = _MPNET_LAYER if architecture.relative_bias else _LAYER
+        theirs = f"layer.{layer.removeprefix('layers_')}.{names['/'.join(inner)]}"
     return Array(f"encoder.{theirs}.{end}", transposed)
 
 
@@ -142,7 +158,7 @@ def read_config(described: Mapping[str, Any], *, pooler: bool, path: Path) -> En
     activation = config_choice(described, path, "hidden_act", ACTIVATIONS, "gelu")
     padding_id = described.get("pad_token_id")
     if padding_id is None:
-        padding_id = 1 if family == "roberta" else 0
+        padding_id = 1 if family in OFFSET else 0
     try:
         return EncoderConfig(
             vocab_size=field("vocab_size", int),
@@ -153,8 +169,9 @@ def read_config(described: Mapping[str, Any], *, pooler: bool, path: Path) -> En
             activation=activation,
             embedding_dim=field("embedding_size", int) if family == "albert" else None,
             max_positions=field("max_position_embeddings", int),
-            position_offset=padding_id + 1 if family == "roberta" and isinstance(padding_id, int) else 0,
-            token_types=field("type_vocab_size", int, 2),
+            position_offset=padding_id + 1 if family in OFFSET and isinstance(padding_id, int) else 0,
+            relative_bias=family == "mpnet",
+            token_types=0 if family == "mpnet" else field("type_vocab_size", int, 2),
             padding_id=padding_id,
             layer_norm_epsilon=field("layer_norm_eps", float, 1e-12),
             shared_layers=family == "albert",
@@ -171,7 +188,7 @@ def writing(architecture: EncoderConfig) -> Writing:
     family = _family(architecture)
     activation = next(theirs for theirs, ours in ACTIVATIONS.items() if ours == architecture.activation)
     described = {
-        "architectures": [{"bert": "BertModel", "roberta": "RobertaModel", "albert": "AlbertModel"}[family]],
+        "architectures": [f"{CLASSES[family]}Model"],
         "model_type": family,
         "hidden_act": activation,
         "hidden_dropout_prob": architecture.dropout_rate,
@@ -182,19 +199,24 @@ def writing(architecture: EncoderConfig) -> Writing:
     }
     if family != "albert":
         del described["embedding_size"]
+    if family == "mpnet":
+        del described["type_vocab_size"]
+        described["relative_attention_num_buckets"] = RELATIVE_BUCKETS
     return Writing(described, lambda name: hf_array(name, architecture))
 
 
 def _family(architecture: EncoderConfig) -> str:
     """The member of the family that a model is; raises LisaxError if none fits."""
     factorised, offset = architecture.embedding_dim is not None, architecture.position_offset
-    if factorised == architecture.shared_layers:
-        if not offset:
+    is_mpnet = architecture.relative_bias
+    if factorised == architecture.shared_layers and bool(architecture.token_types) != is_mpnet:
+        if not offset and not is_mpnet:
             return "albert" if factorised else "bert"
         if not factorised and offset == architecture.padding_id + 1:
-            return "roberta"
+            return "mpnet" if is_mpnet else "roberta"
     raise LisaxError(
-        "Hugging Face's BERT, RoBERTa and ALBERT have no place for an encoder with "
+        "Hugging Face's BERT, RoBERTa, ALBERT and MPNet have no place for an encoder with "
         f"embedding_dim={architecture.embedding_dim}, shared_layers={architecture.shared_layers}, "
-        f"position_offset={offset} and padding_id={architecture.padding_id}"
+        f"position_offset={offset}, padding_id={architecture.padding_id}, relative_bias={architecture.relative_bias} "
+        f"and token_types={architecture.token_types}"
     )

@@ -175,6 +175,7 @@ def theirs_of(name, folder):
         "minilm": ("Bert", {"hidden_act": "gelu_new", "num_attention_heads": 4}),
         "roberta": ("Roberta", {"type_vocab_size": 1, "layer_norm_eps": 1e-5}),
         "albert": ("Albert", {"embedding_size": 8, "num_hidden_layers": 4}),
+        "mpnet": ("MPNet", {"layer_norm_eps": 1e-5}),
     }[name]
     described = getattr(transformers, f"{kind}Config")(**SIZES | fields)
     model = getattr(transformers, f"{kind}Model")(described).eval()
@@ -192,12 +193,13 @@ def test_theirs_give_the_same_states(tmp_path, name):
     config, parameters = load_model(ModelFolder.find(tmp_path), EncoderConfig)
     tokens = recorded.questions(config)
     types = recorded.token_types(config, tokens)
+    their_types = {"token_type_ids": torch.from_numpy(types.astype(np.int64))} if config.token_types else {}
     found = applied(config, parameters, tokens, types)
     with torch.no_grad():
         expected = theirs(
             input_ids=torch.from_numpy(their_ids(config, tokens)),
             attention_mask=torch.from_numpy((tokens > 0).astype(np.int64)),
-            token_type_ids=torch.from_numpy(types.astype(np.int64)),
+            **their_types,
         )
     real = tokens > 0
     np.testing.assert_allclose(found.states[real], expected.last_hidden_state.numpy()[real], atol=1e-5)
