@@ -20,7 +20,7 @@ from lisax.training.optimizers import Adagrad, AdamW
 
 FOLDER = GIN_CONFIGS / "experiments"
 NAMES = {
-    Recipe: "demo given label_variants minilm minilm_demo minilm_ranker paper_xl scratch warm_up",
+    Recipe: "demo given label_variants minilm minilm_demo minilm_ranker mpnet paper_xl scratch warm_up",
     CltrRecipe: "minilm minilm_retriever paper_large scratch scratch_aggregation transfer warm_up world "
     "world_aggregation world_micro",
     PointerRecipe: "minilm paper_base scratch world",
@@ -32,9 +32,9 @@ RECIPES = {f"{FOLDERS[recipe]}/{name}": recipe for recipe, names in NAMES.items(
 RECIPES |= {"udt_qa/claims_micro": Recipe}
 RECIPES |= {f"udt_qa/verbalizer_{name}": VerbalizerRecipe for name in ("paper", "scratch")}
 # What others include.
-SHARED = {"list5/world_micro", "open_tables/scratch_micro"}
+SHARED = {"list5/adapter", "list5/world_micro", "open_tables/scratch_micro"}
 SHARED |= {f"udt_qa/{name}" for name in ("minilm_questions", "questions_common_base", "questions_micro")}
-WIDTHS = {"_micro": 32, "_base": 768, "_large": 1024, "_xl": 1024, "minilm_": 384}
+WIDTHS = {"_micro": 32, "_base": 768, "_large": 1024, "_xl": 1024, "minilm_": 384, "mpnet_": 768}
 # Of a model whose file does not give TASK_FEATURE_LENGTHS: two tables or passages, a class, numbers of two candidates.
 INPUTS, TARGETS = 4800, {"evidence_pointer": 16, "pair": 1}
 REQUIRED = [
@@ -77,7 +77,7 @@ def check(model, config):
     stem = file_and_bindings(model)[0].rpartition("/")[2].removesuffix(".gin")
     width = next(width for mark, width in WIDTHS.items() if stem.startswith(mark) or f"_{stem}".endswith(mark))
     assert config.model.backbone.emb_dim == (64 if stem == "verbalizer_micro" else width)
-    if width == 384:
+    if stem.startswith(("minilm_", "mpnet_")):
         assert (config.adapter.rank, config.adapter.scale) == (8, 2.0)
 
 

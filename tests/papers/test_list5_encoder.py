@@ -187,6 +187,10 @@ def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder
         ("Recipe.train = {'base': 'experiments/list5/micro.gin'}", "names base, which is for T5"),
         ("Recipe.warm_up = 'experiments/list5/warm_up.gin'", "needs no warm-up"),
         ("Recipe.backbone = None", "must name a gin file for 'rank_entities'"),
+        (
+            "Recipe.backbone = None\nRecipe.retriever = 'minilm'\nRecipe.train = {'rank_entities': 'a.gin'}",
+            "name a backbone",
+        ),
         ("Recipe.reranked = 0", "Recipe.reranked must be at least 1, found 0"),
     ],
 )

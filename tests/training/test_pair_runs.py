@@ -228,10 +228,15 @@ def test_a_vocabulary_larger_than_the_embedding_is_told(tmp_path):
         run_gin(FILES, given)
 
 
-@pytest.mark.parametrize("name", ["minilm", "bert_base", "roberta_large"])
+@pytest.mark.parametrize("name", ["minilm", "mpnet", "bert_base", "roberta_large"])
 def test_models_of_gin_files(tmp_path, name):
     given = [line for line in bindings(tmp_path, TRAIN_STEPS=1) if not line.startswith("EncoderConfig")]
     with configured("train", [f"models/{name}.gin", *FILES[1:]], given) as config:
         assert type(config.model) is PairConfig and type(config.optimizer).__name__ == "AdamW"
-    parameters = {"minilm": 22_565_376, "bert_base": 108_891_648, "roberta_large": 354_310_144}[name]
+    parameters = {
+        "minilm": 22_565_376,
+        "mpnet": 108_895_872,
+        "bert_base": 108_891_648,
+        "roberta_large": 354_310_144,
+    }[name]
     assert sum(int(np.prod(shape)) for shape in shapes_of_model(config.model.backbone).values()) == parameters

@@ -87,6 +87,8 @@ class Recipe(BackboneRecipe, AttackRecipe):
     # Keep all checkpoints of rankers and labellers, and take the best ones on held-out claims, by R@5 and FEVER score
     # of the whole pipeline so far. Otherwise training chooses, by the accuracy on single examples.
     choose_checkpoints: bool = False
+    # The encoder whose vectors select sentences with a `backbone`; None: the backbone's own.
+    retriever: str | None = None
     # A ranker that is reported next to those trained here: a name or folder that `--ranker` takes, such as
     # hf:castorini/monot5-3b-msmarco-10k.
     zero_shot: str | None = None
@@ -116,6 +118,8 @@ class Recipe(BackboneRecipe, AttackRecipe):
                     f"Recipe.train names {', '.join(others)}, which is for T5: leave it out with a backbone"
                 )
         self.check_choice("training_entities", "titles", "spotted")
+        if self.retriever is not None and self.backbone is None:
+            raise LisaxError("Recipe.retriever selects sentences in the place of a backbone's vectors: name a backbone")
         if self.method not in METHODS:
             raise LisaxError(f"Recipe.method must be one of {', '.join(METHODS)}, found '{self.method}'")
         if not 1 <= self.list_sentences <= LIST_LENGTH:
@@ -123,6 +127,11 @@ class Recipe(BackboneRecipe, AttackRecipe):
         if bool(self.k1_grid) != bool(self.b_grid):
             raise LisaxError("Recipe.k1_grid and Recipe.b_grid go together: give values for both, or for neither")
         self.check_choice("hops", 1, 2)
+
+    @property
+    def encoder(self) -> str:
+        """The encoder whose vectors select sentences."""
+        return self.retriever or self.backbone
 
     @property
     def rankers(self) -> tuple[str, ...]:

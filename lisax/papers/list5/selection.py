@@ -167,7 +167,7 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         return self._selection(VECTORS, role, ["retrieve"], self._select_by_vectors)
 
     def _select_by_vectors(self, role: str) -> None:
-        ranker = VectorRanker(SentenceEncoder.open(self.recipe.backbone))
+        ranker = VectorRanker(SentenceEncoder.open(self.recipe.encoder))
         self._rank_by(ranker, VECTORS, role, self.recipe.candidates)
 
     def _fitting_of_reranker(self) -> Stage:
@@ -193,7 +193,7 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
                 *weights
             )
         )
-        write_fitted(self.model_dir(RERANK), Reranking(recipe.backbone, depth, tuple(map(float, weights))).described())
+        write_fitted(self.model_dir(RERANK), Reranking(recipe.encoder, depth, tuple(map(float, weights))).described())
 
     def _ranking(self, ranker: str, role: str) -> Stage:
         ready = f"fit.{RERANK}" if ranker == RERANK else self.made_by(ranker)
