@@ -59,6 +59,35 @@ def pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) 
     return compare(queries[:, None, :, None], keys[:, None, None, :])
 
 
+def product(x: Array, kernel: Array) -> Array:
+    """x [rows, in] times kernel [in, features], as `jnp.dot`."""
+    mesh = jax.sharding.get_abstract_mesh()
+    platform = jax.default_backend() if mesh.empty else mesh.abstract_device.platform
+    return _cpu_product(x, kernel) if platform == "cpu" and x.dtype == jnp.bfloat16 else jnp.dot(x, kernel)
+
+
+@jax.custom_vjp
+def _cpu_product(x: Array, kernel: Array) -> Array:
+    """The product of bfloat16 matrices for XLA's CPU backend, which has a fast one only if sums are float32 and the
+    summed dimension is the left matrix's last; it converts others to float32."""
+    return _summed(x, kernel, 0)
+
+
+def _summed(x: Array, y: Array, axis: int) -> Array:
+    """The sum of products over x's last dimension and y's `axis`."""
+    sums = jax.lax.dot_general(x, y, (((1,), (axis,)), ((), ())), preferred_element_type=jnp.float32)
+    return sums.astype(x.dtype)
+
+
+def _product_gradients(residuals: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
+    x, kernel = residuals
+    columns = jax.lax.optimization_barrier(x.T)  # merged with the product, the transpose would be the slow form
+    return _summed(gradient, kernel, 1), _summed(columns, gradient, 0)
+
+
+_cpu_product.defvjp(lambda x, kernel: (_cpu_product(x, kernel), (x, kernel)), _product_gradients)
+
+
 class Dense(nn.Module):
     """x [..., in] -> [..., features]. `axes` name the kernel's dimensions.
 
@@ -77,7 +106,7 @@ class Dense(nn.Module):
         rows = x.astype(self.dtype).reshape(-1, x.shape[-1])  # [rows, in]
         # Where parameters are fully sharded, this is where a layer's are gathered, in the type they are used in.
         kernel = constrain(kernel.astype(self.dtype), *self.axes)  # [in, features]
-        y = jnp.dot(rows, kernel)  # [rows, features]
+        y = product(rows, kernel)  # [rows, features]
         if self.has_variable("params", LORA_A):
             a, b = (self.get_variable("params", name).astype(self.dtype) for name in (LORA_A, LORA_B))
             y += jnp.dot(jnp.dot(rows, a), b)  # a [in, rank], b [rank, features]

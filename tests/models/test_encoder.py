@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 
 from lisax.errors import LisaxError
 from lisax.models.architectures import EncoderConfig
+from lisax.models.attention import product
 from lisax.models.axes import logical_axes
 from lisax.models.encoder import segments
 from lisax.models.fields import FieldError
@@ -143,3 +144,17 @@ def test_fields_that_do_not_fit_each_other(fields, field):
     with pytest.raises(FieldError) as told:
         EncoderConfig(**fields)
     assert told.value.field == field
+
+
+def test_products_of_bfloat16_and_their_gradients():
+    """Those of XLA's CPU backend have a form of their own."""
+    x, kernel, gradient = (
+        jax.random.normal(jax.random.key(i), shape) for i, shape in enumerate([(64, 48), (48, 32), (64, 32)])
+    )
+    half = [array.astype(jnp.bfloat16) for array in (x, kernel)]
+    (found, pull), expected = jax.vjp(product, *half), jnp.dot(*(array.astype(jnp.float32) for array in half))
+    assert found.dtype == jnp.bfloat16
+    np.testing.assert_allclose(found.astype(jnp.float32), expected, rtol=0.01, atol=0.01)
+    of_x, of_kernel = pull(gradient.astype(jnp.bfloat16))
+    np.testing.assert_allclose(of_x.astype(jnp.float32), gradient @ half[1].T, rtol=0.02, atol=0.1)
+    np.testing.assert_allclose(of_kernel.astype(jnp.float32), half[0].T @ gradient, rtol=0.02, atol=0.1)

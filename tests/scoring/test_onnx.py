@@ -92,7 +92,7 @@ def test_a_texts_result_does_not_depend_on_its_batch():
         np.testing.assert_allclose(together.probabilities(some), alone.probabilities(some), atol=within)
 
 
-@pytest.mark.parametrize("name", ["bert", "albert"])
+@pytest.mark.parametrize("name", ["bert", "albert", "mpnet"])
 def test_eight_bits_are_near(name):
     model = PairConfig(BACKBONES[name])
     ours, found = both(PairScoring, lambda *given, **options: OnnxPairs(*given, int8=True, **options), model)

@@ -65,7 +65,7 @@ def test_padding_changes_places(tmp_path):
     np.testing.assert_array_equal(theirs[2:], ours[2:])
 
 
-@pytest.mark.parametrize("name", ["bert", "albert"])
+@pytest.mark.parametrize("name", ["bert", "albert", "mpnet"])
 def test_through_our_own_layout_and_back(tmp_path, name):
     source = write(tmp_path / "hf", ENCODERS[name])
     checkpoint = import_checkpoint(ModelFolder.find(source), tmp_path / "ours")
