@@ -61,8 +61,8 @@ def pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) 
 
 def product(x: Array, kernel: Array) -> Array:
     """x [rows, in] times kernel [in, features], as `jnp.dot`."""
-    mesh = jax.sharding.get_abstract_mesh()
-    platform = jax.default_backend() if mesh.empty else mesh.abstract_device.platform
+    device = jax.sharding.get_abstract_mesh().abstract_device
+    platform = jax.default_backend() if device is None else device.platform
     return _cpu_product(x, kernel) if platform == "cpu" and x.dtype == jnp.bfloat16 else jnp.dot(x, kernel)
 
 
