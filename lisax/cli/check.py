@@ -126,7 +126,7 @@ def check(
     ] = None,
     min_confidence: MinConfidence = None,
     calibrate: Calibrate = False,
-    temporal: Annotated[bool, Option("Let the dates of claim and evidence decide if they can.")] = False,
+    temporal: Annotated[bool, Option("Let the dates of claim and evidence decide if they can.")] = True,
     hops: Annotated[Literal["1", "2"], Option("2: also search pages that sentences of the first pages name.")] = "1",
     documents: Annotated[Count, Option("Number of pages or passages to retrieve.")] = 20,
     candidates: Annotated[Count, Option("How many of their sentences, rows or edges are ranked.")] = 100,

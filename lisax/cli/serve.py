@@ -59,7 +59,7 @@ def serve(
             "Let the dates of claim and evidence decide if they can, as `lisax verify --temporal` does; the page "
             "shows which dates decided."
         ),
-    ] = False,
+    ] = True,
     min_confidence: Annotated[
         Probability | None,
         Option(

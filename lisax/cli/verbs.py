@@ -196,6 +196,8 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
         )
     flags = said.names or ("--" + name.replace("_", "-"),)
     if kind is click.BOOL:
+        if default is True:
+            flags = [f"{flag}/--no-{flag.removeprefix('--')}" for flag in flags]
         return click.Option([*flags, name], is_flag=True, default=bool(default), help=said.help)
     has_default = not is_needed and default not in (None, ())
     help = [said.help]

@@ -65,7 +65,7 @@ class Checker:
         aggregate: str = AGGREGATE,
         threshold: float | None = None,
         evidence: int | None = None,
-        temporal: bool = False,
+        temporal: bool = True,
         hops: int = 1,
         documents: int = DOCUMENTS,
         candidates: int = CANDIDATES,
@@ -76,7 +76,7 @@ class Checker:
         labeller verifies.
 
         `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide if they can
-        (`judge_dates`). `hops=2`: also search pages that sentences of the first pages name. `documents`: number of
+        (`judge_dates`), where sentences are read. `hops=2`: also search pages that sentences of the first pages name. `documents`: number of
         pages or passages to retrieve; their first `candidates` sentences (rows, edges) are ranked. `min_confidence`: a
         verdict whose label is less probable becomes NOT ENOUGH INFO (`abstain`), unless dates decide it.
 
@@ -99,16 +99,14 @@ class Checker:
             ranker = Ranker.open(ranker)
         self.verifier, self.index = verifier, index.reading(verifier.reads)
         if self.verifier.reads == "tables":
-            if ranker is not None or temporal:
-                raise LisaxError(
-                    "a verifier of tables takes them as the search finds them: leave ranker and temporal out"
-                )
+            if ranker is not None:
+                raise LisaxError("a verifier of tables takes them as the search finds them: leave the ranker out")
             if verifier.columns is not None:
                 self.index = self.index.keeping(verifier.columns)
             candidates = max(LEAST_TABLES, verifier.depth)
         elif ranker is None:
             ranker = InTurn() if isinstance(verifier, PointerVerifier) else Bm25Ranker()
-        self.ranker, self.temporal, self.hops = ranker, temporal, hops
+        self.ranker, self.temporal, self.hops = ranker, temporal and self.verifier.reads == "sentences", hops
         self.documents, self.candidates, self.min_confidence = documents, candidates, min_confidence
 
     def check(self, claim: str | Claim) -> Verdict:

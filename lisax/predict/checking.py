@@ -50,7 +50,7 @@ class Settings:
     ranker: str | None = None
     aggregate: str = AGGREGATE
     threshold: float | None = None
-    temporal: bool = False
+    temporal: bool = True
     hops: int = 1
     documents: int = 20
     candidates: int = 100

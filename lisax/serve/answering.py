@@ -83,7 +83,7 @@ class Engine:
         models: Models,
         depths: Depths = Depths(),
         aggregate: str = "any",
-        temporal: bool = False,
+        temporal: bool = True,
         min_confidence: float | None = None,
     ):
         self.models, self.depths, self.aggregate = models, depths, aggregate

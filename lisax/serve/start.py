@@ -39,7 +39,7 @@ class ServeSettings:
     pool: int = 20
     keep: int = 5
     aggregate: str = "any"
-    temporal: bool = False
+    temporal: bool = True
     min_confidence: float | None = None
     rate_limit: float | None = None  # calls of the API a second from one address
     log_json: bool = False
