@@ -24,7 +24,7 @@ from lisax.files.places import fetched, local, place
 
 # The groups of `lisax --help` with their verbs. Each verb is the module of that name, imported when it is used.
 GROUPS = {
-    "Use trained models": ("check", "ask", "serve", "models"),
+    "Use trained models": ("check", "ask", "serve", "probe", "models"),
     "Build, step by step": ("index", "retrieve", "rerank", "verify", "answer", "verbalize"),
     "Train": ("train", "eval", "infer", "plan", "export", "checkpoint"),
     "Papers": ("demo", "run", "reproduce", "attack"),
