@@ -126,6 +126,9 @@ def main() -> None:
     lisax("verify", "--model", "labeller", *given, "--run", "ranked.trec", "--out", "predictions.jsonl")
     assert len(lines("predictions.jsonl")) == len(lines(str(claims)))
     lisax("score", "fever", "--gold", claims, "--predictions", "predictions.jsonl")
+    case = {"capability": "places", "claim": "Tarn is a town.", "evidence": ["Tarn is a town."], "label": "SUPPORTS"}
+    Path("suite.jsonl").write_text(json.dumps(case))
+    lisax("probe", "labeller", "--suite", "suite.jsonl", "--json", "probed.json", "--html", "probed.html")
     read = ("--reader", "reader", "--retriever", "retriever")
     lisax("answer", "--index", MIXED, *read, "--questions", questions, "--out", "answers.jsonl")
     lisax("attack", "make", "--claims", claims, "--corpus", WORLD, "--kind", "date", "--out", "attacks")

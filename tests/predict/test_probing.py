@@ -75,6 +75,13 @@ def test_not_supported_is_right_for_what_is_refuted():
     assert found.figures()["expected_error"] is None
 
 
+@pytest.mark.parametrize("kind", ["listwise", "pointwise", "pointer"])
+def test_every_kind_of_verifier_of_sentences_can_be_probed(bundles, kind):
+    found = probe(Verifier.open(bundles[kind]), CASES)
+    assert len(found.verdicts) == len(CASES) and sum(map(sum, found.confusion())) == len(CASES)
+    assert 0 <= found.calibration()["expected_error"] <= 1
+
+
 def test_it_needs_cases_and_a_verifier_of_sentences():
     with pytest.raises(LisaxError, match="the suite has no cases"):
         probe(Fixed(), [])

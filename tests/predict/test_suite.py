@@ -55,7 +55,7 @@ def test_labels_are_balanced(cases):
 
 
 def test_the_claim_alone_gives_nothing_away(cases):
-    assert claim_alone(cases) < 0.36
+    assert claim_alone(cases) < 0.4
     for name, part in by_capability(cases).items():
         assert claim_alone(part) <= 0.5, name
 
