@@ -58,7 +58,7 @@ def summary(found: Probed, suite: str) -> str:
     return (
         f"{100 * found.accuracy:.1f} % of {len(found.cases):,} cases of {suite} are right, and "
         f"{sum(part.passed for part in parts)} of {len(parts)} capabilities passed (three of four cases right).{error} "
-        f"{found.seconds / len(found.cases):.3f} seconds of processor time per claim."
+        f"{found.seconds / len(found.cases):.2g} seconds of processor time per claim."
     )
 
 

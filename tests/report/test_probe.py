@@ -30,7 +30,7 @@ def test_the_text_has_table_examples_and_summary():
     )
     assert text.endswith(
         "50.0 % of 4 cases of mine.jsonl are right, and 0 of 1 capabilities passed (three of four cases right). Expected "
-        "calibration error 20.0 %. 0.500 seconds of processor time per claim."
+        "calibration error 20.0 %. 0.5 seconds of processor time per claim."
     )
     assert "the suite has" not in probe_text(found(), "mine.jsonl", examples=0)
 
