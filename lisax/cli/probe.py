@@ -34,6 +34,7 @@ def probe(
     ] = 1,
     json: Annotated[Local | None, Option("Also write the figures, with these examples, as JSON.", "FILE")] = None,
     html: Annotated[Local | None, Option("Also write a report with all cases and verdicts.", "FILE")] = None,
+    temporal: Annotated[bool, Option("Let the dates of claim and evidence decide if they can.")] = False,
     aggregate: Aggregate = "any",
     prompt: Prompt = None,
     label_words: LabelWords = None,
@@ -59,7 +60,7 @@ def probe(
     cases = read_suite() if suite is None else read_suite(suite)
     use = given_use(prompt, words_of(label_words), ranks=False)
     opened = Verifier.open(shipped.labeller() if verifier is None else verifier, aggregate=aggregate, use=use)
-    found = run(opened, cases)
+    found = run(opened, cases, temporal=temporal)
     model = "the shipped labeller" if verifier is None else str(verifier)
     name = "the shipped suite" if suite is None else str(suite)
     if json is not None:

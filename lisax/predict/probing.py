@@ -12,7 +12,7 @@ from lisax.metrics.calibration import calibration
 from lisax.metrics.fever import confusion
 from lisax.predict.suite import Case
 from lisax.predict.verdicts import NOT_SUPPORTED, Verdict
-from lisax.predict.verifier import Verifier
+from lisax.predict.verifier import Verifier, judge_dates
 from lisax.progress import counting
 from lisax.records import Claim, Label, Prediction
 
@@ -103,8 +103,8 @@ class Probed:
         }
 
 
-def probe(verifier: Verifier, cases: Sequence[Case]) -> Probed:
-    """Lets a verifier label each case from its evidence. Raises LisaxError for a verifier of tables, which cannot read
+def probe(verifier: Verifier, cases: Sequence[Case], *, temporal: bool = False) -> Probed:
+    """Lets a verifier label each case from its evidence; `temporal`: dates decide if they can. Raises LisaxError for a verifier of tables, which cannot read
     sentences."""
     if verifier.reads != "sentences":
         raise LisaxError(f"the suite's evidence is sentences, and this model reads {verifier.reads}")
@@ -116,7 +116,8 @@ def probe(verifier: Verifier, cases: Sequence[Case]) -> Probed:
     with counting(len(cases), "cases") as advance:
         for start in range(0, len(cases), CASES_AT_A_TIME):
             group = cases[start : start + CASES_AT_A_TIME]
-            verdicts += verifier.verify_many([case.claim for case in group], [case.evidence for case in group])
+            found = verifier.verify_many([case.claim for case in group], [case.evidence for case in group])
+            verdicts += judge_dates(found) if temporal else found
             advance(len(group))
     return Probed(cases, verdicts, time.process_time() - started)
 

@@ -75,6 +75,18 @@ def test_not_supported_is_right_for_what_is_refuted():
     assert found.figures()["expected_error"] is None
 
 
+def test_dates_may_decide():
+    dated = Case(Claim("1", "Nora was born in 1961.", R, kind="years"), (Evidence("1_0", "Nora was born in 1958."),))
+
+    class Sure(Verifier):
+        def verify(self, claim, evidence=()):
+            return Verdict(claim.text, S, {S: 0.9, R: 0.05, N: 0.05}, tuple(evidence))
+
+    assert probe(Sure(), [dated]).right == [False]
+    found = probe(Sure(), [dated], temporal=True)
+    assert found.right == [True] and found.calibration() is None
+
+
 @pytest.mark.parametrize("kind", ["listwise", "pointwise", "pointer"])
 def test_every_kind_of_verifier_of_sentences_can_be_probed(bundles, kind):
     found = probe(Verifier.open(bundles[kind]), CASES)
