@@ -41,8 +41,9 @@ def probe(
 ) -> None:
     """Probe a verifier: the cases of a behaviour suite that it decides rightly, by capability.
 
-    A capability (negation in the evidence, sums of numbers, roles exchanged …) is passed with three of four cases right.
-    Cases of the shipped suite are decided by their evidence and by no other knowledge, and their claims occur with evidence of different labels.
+    A capability (negation in the evidence, sums of numbers, roles exchanged …) is passed with three of four cases
+    right. Cases of the shipped suite are decided by their evidence and by no other knowledge, and their claims occur
+    with evidence of different labels.
 
     lisax probe
     lisax probe verifier --suite cases.jsonl --json figures.json --html report.html

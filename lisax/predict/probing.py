@@ -104,8 +104,8 @@ class Probed:
 
 
 def probe(verifier: Verifier, cases: Sequence[Case], *, temporal: bool = False) -> Probed:
-    """Lets a verifier label each case from its evidence; `temporal`: dates decide if they can. Raises LisaxError for a verifier of tables, which cannot read
-    sentences."""
+    """Lets a verifier label each case from its evidence; `temporal`: dates decide if they can. Raises LisaxError for a
+    verifier of tables, which cannot read sentences."""
     if verifier.reads != "sentences":
         raise LisaxError(f"the suite's evidence is sentences, and this model reads {verifier.reads}")
     if not cases:

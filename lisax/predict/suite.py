@@ -39,8 +39,8 @@ class Case:
 
 
 def read_suite(path: str | os.PathLike = SHIPPED) -> list[Case]:
-    """All cases of a suite, in order. Raises DataError, with file, line and field, for a missing, unknown or empty field, a label
-    that is none of the three, and a case that occurred before: a file with an error is not used in part."""
+    """All cases of a suite, in order. Raises DataError, with file, line and field, for a missing, unknown or empty field,
+    a label that is none of the three, and a case that occurred before: a file with an error is not used in part."""
     cases, seen = [], {}
     for line, row in read_json_lines(path):
         where = {"path": path, "line": line}
