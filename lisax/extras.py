@@ -7,7 +7,18 @@ from lisax.errors import LisaxError
 # Module that is imported -> extra in pyproject.toml. Modules with a sentence of their own at their import (clients of
 # clusters, buckets, the TPU compiler) are not here.
 EXTRAS = dict.fromkeys(
-    ("clu", "gin", "optax", "orbax", "seqio", "tensorboard", "tensorflow", "tensorflow_datasets", "tensorstore"),
+    (
+        "clu",
+        "gin",
+        "optax",
+        "orbax",
+        "seqio",
+        "sklearn",
+        "tensorboard",
+        "tensorflow",
+        "tensorflow_datasets",
+        "tensorstore",
+    ),
     "train",
 ) | {"mcp": "mcp"}
 

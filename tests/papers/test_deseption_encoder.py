@@ -56,7 +56,7 @@ def test_a_run_leaves_adapters_with_pointers_verdicts_and_figures(run, folder):
         assert card["adapter"]["base"] == str(folder / "encoder") and card["vocabulary"]["file"] == "tokenizer.json"
     verdicts = [json.loads(line) for line in run.predictions_of("joint", "test").read_text().splitlines()]
     assert len(verdicts) == 12 and all(sum(one["label_probabilities"].values()) == pytest.approx(1) for one in verdicts)
-    shares = Verifier.open(run.model_dir("evidence")).model.verify("A claim.", ["A sentence.", "Two."])
+    shares = Verifier.open(run.model_dir("evidence")).verify("A claim.", ["A sentence.", "Two."]).probabilities
     assert sum(shares.values()) == pytest.approx(1)
 
 

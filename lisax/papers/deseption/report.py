@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from lisax.metrics import fever as fever_metrics
+from lisax.metrics.claim_words import claim_words_verdicts
 from lisax.papers import reporting
 from lisax.papers.attack_report import ALL, attack_figures, attack_tables, attacked_scores
 from lisax.papers.base import REPORT, TRAIN
@@ -58,6 +59,7 @@ def _figures(run: Deseption) -> dict:
         "best_variant": best,
         "variants": evaluated,
         "majority": fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims)),
+        "claim_words": fever_metrics.evaluate(claims, claim_words_verdicts(train, claims)),
         "calibration": {
             name: found
             for name, variant in run.variants.items()
@@ -107,7 +109,7 @@ def _recall(claims: Iterable[Claim], ranked: Ranked, sets: EvidenceSets) -> floa
 def _report(run: Deseption, figures: Mapping) -> Report:
     best, attacks = figures["best_variant"], figures["attacks"]
     chosen = run.verdicts(best, REPORT)
-    verdicts = {"majority label": figures["majority"]}
+    verdicts = {"majority label": figures["majority"], "words of the claim": figures["claim_words"]}
     verdicts |= {ROWS[name]: found for name, found in figures["variants"].items()}
     tables = [
         ResultTable.of(

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.metrics import fever as fever_metrics
+from lisax.metrics.claim_words import claim_words_verdicts
 from lisax.metrics.ranking import complete_sets, sentence_selection
 from lisax.papers import reporting
 from lisax.papers.attack_report import attack_figures, attack_tables, attacked_scores
@@ -122,6 +123,7 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
         **({"grid": run.grid} if run.grid else {}),
         "variants": evaluated,
         "majority": _majority(run, claims),
+        "claim_words": fever_metrics.evaluate(claims, claim_words_verdicts(run.claims[TRAIN].values(), claims)),
         "selection": {name: selection[name] | {"oracle_fever_score": oracle[name]} for name in selection},
         "calibration": {
             variant: found
@@ -175,7 +177,7 @@ def _report(
     best = figures["best_variant"]
     chosen = verdicts.get(best, {})
     selection = {SELECTIONS[name]: found for name, found in figures["selection"].items()}
-    labelled = {"majority label": figures["majority"]}
+    labelled = {"majority label": figures["majority"], "words of the claim": figures["claim_words"]}
     labelled |= {ROWS[variant]: found for variant, found in figures["variants"].items()}
     oracle = {"fever_score": figures["selection"][run.recipe.selector]["oracle_fever_score"]}
     return reporting.report(

@@ -9,9 +9,10 @@ import numpy as np
 from lisax.corpora.table_predictions import TablePrediction
 from lisax.metrics import fever as fever_metrics
 from lisax.metrics import tables as figures
+from lisax.metrics.claim_words import claim_words_verdicts
 from lisax.models import table_truth
 from lisax.papers import reporting
-from lisax.papers.base import REPORT
+from lisax.papers.base import REPORT, TRAIN
 from lisax.papers.open_tables.recipe import depth_of, is_fusion
 from lisax.papers.open_tables.run import NO_UNDECIDED, ORACLE, RETRIEVED, OpenTables
 from lisax.predict import calibrating
@@ -105,6 +106,7 @@ def _figures(run: OpenTables) -> dict:
         "tables": models.get(recipe.main),
         "best_model": recipe.main,
         "models": models,
+        "claim_words": figures.evaluate(claims, claim_words_verdicts(run.claims[TRAIN].values(), claims)),
         "differences": reporting.differences({"accuracy": (recipe.main, right)}),
         "fusion": {model: _fusion(run, model) for model in recipe.fusion},
         "calibration": {model: _calibration(run, model, claims) for model in recipe.train},
@@ -278,7 +280,7 @@ def _verdict_tables(run: OpenTables, found: Mapping) -> list[ResultTable]:
                 *((kind, "by_kind", kind, "accuracy") for kind in kinds),
                 *((f"gold rank {group}", "by_gold_rank", group, "accuracy") for group in groups),
             ],
-            {"most frequent label": {"accuracy": majority}}
+            {"most frequent label": {"accuracy": majority}, "words of the claim": found["claim_words"]}
             | {_name(model): figure for model, figure in evaluated.items()},
             "Share of right verdicts, by kind of claim and by where retrieval ranked the gold table." + left_out,
             "The paper's own figures, RoBERTa large on TabFact's test claims: for orientation.",
