@@ -41,7 +41,8 @@ class ClaimDataset:
     there is no run, the claims' own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked
     the run takes its place. sentences: label_listwise_infused is of four lists of each claim, of one to that number of
     sentences, for a labeller that reads the first, the first two and so on (`Recipe.list_sentences`); None: a list of
-    five for each evidence set. Over tables there is one run, of table ids, or without it entity-to-cell retrieval.
+    five for each evidence set. contrasts: examples of contrasts (`lisax.sampling.contrasts`) that the training files of
+    labellers get besides. Over tables there is one run, of table ids, or without it entity-to-cell retrieval.
     columns: how many of a table's are kept, the ones that matter to the claim. preset: "paper", "released" or None for
     gin's; it words the inputs of T5 and of table fusion. labels: the meaning of other names of labels, {name:
     "SUPPORTS", "REFUTES" or "NOT ENOUGH INFO"}, None for claims that are left out. skip_bad: bad lines of the claims
@@ -59,6 +60,7 @@ class ClaimDataset:
     run: str | os.PathLike | None = None
     reranked: str | os.PathLike | None = None
     sentences: int | None = None
+    contrasts: int = 0
     columns: int = 3
     preset: str | None = None
     seed: int = 0
@@ -111,6 +113,11 @@ class ClaimDataset:
             raise LisaxError(
                 f"dataset '{self.name}': `sentences` is an integer from 1 to {LIST_LENGTH}, for claims that sentences "
                 f"decide; found {self.sentences!r:.80}"
+            )
+        if type(self.contrasts) is not int or self.contrasts < 0 or (self.contrasts and self.kind != "sentences"):
+            raise LisaxError(
+                f"dataset '{self.name}': `contrasts` is a number of examples, for claims that sentences decide; found "
+                f"{self.contrasts!r:.80}"
             )
         if self.reranked is not None and self.over_tables:
             raise LisaxError(f"dataset '{self.name}': `reranked` is for sentences; give the run of tables as `run`")

@@ -226,6 +226,7 @@ def register(
     run: str | os.PathLike | None = None,
     reranked: str | os.PathLike | None = None,
     sentences: int | None = None,
+    contrasts: int = 0,
     columns: int = 3,
     preset: str | None = None,
     seed: int = 0,
@@ -241,8 +242,8 @@ def register(
     # fmt: off
     return register_dataset(ClaimDataset(
         name, folder=folder, claims=claims, questions=questions, corpus=corpus, tables=tables, evidence=evidence,
-        vocabulary=vocabulary, run=run, reranked=reranked, sentences=sentences, columns=columns, preset=preset, seed=seed,
-        labels=labels, skip_bad=skip_bad, out=out,
+        vocabulary=vocabulary, run=run, reranked=reranked, sentences=sentences, contrasts=contrasts, columns=columns,
+        preset=preset, seed=seed, labels=labels, skip_bad=skip_bad, out=out,
     ))
     # fmt: on
 

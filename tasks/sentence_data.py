@@ -52,7 +52,7 @@ def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Cou
         if path and passages.keys().isdisjoint(unit for units in run.values() for unit in units):
             raise DataError("none of its ids is a sentence of the corpus ({page}_{n})", path=path)
     counts: dict[str, dict[str, int]] = {}
-    draws = files.Draws(dataset.seed)
+    draws = files.Draws(dataset.seed, contrasts=dataset.contrasts)
     if dataset.sentences is not None:
         draws = dataclasses.replace(draws, lists=LISTS, length=dataset.sentences)
     for split, of_split in claims.items():

@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import os
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,11 +15,13 @@ from pathlib import Path
 from lisax.files.writing import atomic_write
 from lisax.formats.examples import Example, write_examples
 from lisax.records import LABELS, Claim, Document
-from lisax.sampling import examples, negatives
+from lisax.sampling import contrasts, corpus_contrasts, examples, negatives
 from lisax.sampling.examples import Lookup, Ranked
 from lisax.sampling.negatives import Window
 
+LABELLERS = ("label_pointwise", "label_listwise", "label_listwise_infused")
 VARIANTS = ("rank", "label_pointwise", "label_listwise", "label_listwise_infused", "claim_only")
+OF_SENTENCES = 8  # one contrast in eight at most is made from a training sentence
 
 
 def file_name(variant: str, split: str) -> str:
@@ -37,6 +40,7 @@ class Draws:
     sizes: Sequence[int] | None = None
     lists: int | None = None
     length: int = examples.LIST_LENGTH  # of lists
+    contrasts: int = 0  # added to a labeller's training examples, see `with_contrasts`
 
 
 def build(
@@ -57,6 +61,10 @@ def build(
     of every claim, gold or not.
     """
     claims = [claim for claim in claims if claim.label in LABELS]
+    if training and draws.contrasts and variant in LABELLERS:
+        without = dataclasses.replace(draws, contrasts=0)
+        made = build(variant, claims, candidates, reranked, lookup, draws=without, skipped=skipped)
+        return iter(with_contrasts(made, claims, lookup, draws.contrasts, draws.seed))
     options = {"seed": draws.seed, "skipped": skipped}
     windowed = {**options, "window": draws.labelling_window, "sizes": draws.sizes}
     if variant == "rank":
@@ -72,6 +80,19 @@ def build(
     if variant == "label_listwise":
         return examples.listwise(claims, reranked, lookup, **windowed)
     return examples.infused(claims, reranked, lookup, lists=draws.lists, length=draws.length, **options)
+
+
+def with_contrasts(
+    made: Iterable[Example], claims: Iterable[Claim], lookup: Lookup, count: int, seed: int
+) -> list[Example]:
+    """The examples and `count` contrasts in random order: contrasts of the claims' own sentences, at most one in
+    `OF_SENTENCES`, and for the rest those of templates. The claims must be of a training split."""
+    own = corpus_contrasts.of_sentences(corpus_contrasts.supported(claims, lookup), seed)
+    added = list(itertools.islice(own, count // OF_SENTENCES))
+    added += itertools.islice(contrasts.draw(count - len(added), seed), count - len(added))
+    mixed = [*made, *added]
+    random.Random(f"lisax.contrasts:{seed}").shuffle(mixed)
+    return mixed
 
 
 def write_all(

@@ -78,6 +78,9 @@ class Recipe(BackboneRecipe, AttackRecipe):
     # Infused lists of each training claim, see `sampling.examples.infused`; None, as in the paper: one for each
     # evidence set.
     infused_lists: int | None = None
+    # Examples of contrasts that the labellers also learn from (`sampling.contrasts`; ours): claims that differ only in
+    # the word that decides them.
+    contrasts: int = 0
     # Sentences that the listwise labellers read of the five that are selected. If fewer, lists have one to that number
     # of them in training, and in use a labeller reads the first, the first two and so on: its label is that of the
     # mean.
@@ -112,6 +115,8 @@ class Recipe(BackboneRecipe, AttackRecipe):
                 f"Recipe.train names '{RERANK}', which orders the results of a backbone's vectors: name a backbone"
             )
         self.check_positive("reranked")
+        if self.contrasts < 0:
+            raise LisaxError(f"Recipe.contrasts must be 0 or more, found {self.contrasts}")
         if self.backbone is not None:
             if others := [name for name in STARTS if name in self.train]:
                 raise LisaxError(

@@ -193,6 +193,7 @@ class List5(SelectionPipeline):
             weak=recipe.weak_sentences,
             lists=recipe.infused_lists,
             length=recipe.list_sentences,
+            contrasts=recipe.contrasts,
         )
         for role in (TRAIN, VALIDATION):
             ranked = self.selected(selector, role)
