@@ -20,7 +20,7 @@ from lisax.training.optimizers import Adagrad, AdamW
 
 FOLDER = GIN_CONFIGS / "experiments"
 NAMES = {
-    Recipe: "demo given label_variants minilm minilm_demo minilm_ranker mpnet paper_xl scratch warm_up",
+    Recipe: "demo given label_variants minilm minilm_contrasts minilm_demo minilm_ranker mpnet paper_xl scratch warm_up",
     CltrRecipe: "minilm minilm_retriever paper_large scratch scratch_aggregation transfer warm_up world "
     "world_aggregation world_micro",
     PointerRecipe: "minilm paper_base scratch world",

@@ -156,3 +156,5 @@ def test_settings_that_do_not_fit_are_refused():
         Recipe(train=train, method="google")
     with pytest.raises(LisaxError, match="k1_grid and Recipe.b_grid go together"):
         Recipe(train=train, k1_grid=(0.5,))
+    with pytest.raises(LisaxError, match="contrasts must be 0 or more, found -1"):
+        Recipe(train=train, contrasts=-1)

@@ -161,6 +161,18 @@ def test_claims_with_their_own_candidates_need_no_retrieval(folder):
     assert [sentence.id for sentence in example.sentences] == ["P_1_1"]
 
 
+def test_contrasts_are_mixed_with_a_labellers_training_examples(folder):
+    plain = register("plain", folder=folder, vocabulary="bytes").counts
+    counts = register("mixed", folder=folder, vocabulary="bytes", contrasts=90).counts
+    for variant, of_split in counts.items():
+        more = 90 if variant.startswith("label_") else 0
+        assert of_split == {"train": plain[variant]["train"] + more, "dev": plain[variant]["dev"]}
+    ids = [example.claim_id for example in read_examples(folder / "mixed_tasks/label_listwise.train.jsonl")]
+    assert len(set(ids)) == len(ids) and not all(id.startswith("contrast-") for id in ids[-90:])
+    with pytest.raises(LisaxError, match="`contrasts` is a number of examples, .* found -3"):
+        register("other", folder=folder, vocabulary="bytes", contrasts=-3)
+
+
 @pytest.mark.parametrize("variant", sentence_data.TASKS)
 def test_the_gin_file_says_how_many_examples_the_task_has(folder, tmp_path, variant):
     mine = register("mine", folder=folder, vocabulary="bytes")
