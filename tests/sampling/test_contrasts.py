@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from lisax.errors import LisaxError
+from lisax.predict.suite import read_suite
 from lisax.records import LABELS
 from lisax.sampling import contrasts
+from lisax.text.words import words
 
 FRAMES = contrasts.frames()
 DRAWN = {name: list(contrasts.draw(400, 3, [name])) for name in FRAMES}
@@ -148,3 +150,21 @@ def test_numbers_agree_with_their_labels():
         if match := re.search(r"from (\d+) to (\d+) and", example.sentences[-1].text):
             stated = re.search(r"for (\d) years", example.claim)
             assert not stated or (int(match[2]) - int(match[1]) == int(stated[1])) is (example.label == "SUPPORTS")
+
+
+def test_it_shares_neither_wordings_nor_names_with_the_suite_of_the_probe():
+    """Otherwise `lisax probe` would measure what a model has seen."""
+
+    def runs(texts, length):
+        split = map(words, texts)
+        return {tuple(one[i : i + length]) for one in split for i in range(len(one) - length + 1)}
+
+    drawn = {
+        text for example in contrasts.draw(12_000) for text in (example.claim, *(one.text for one in example.sentences))
+    }
+    tested = {text for case in read_suite() for text in (case.claim.text, *(one.text for one in case.evidence))}
+    assert not runs(drawn, 6) & runs(tested, 6)
+    assert len(runs(drawn, 4) & runs(tested, 4)) < 0.01 * len(runs(tested, 4))
+    kinds = ("woman_first", "man_first", "last", "town", "country", "brand", "lake")
+    names = {word.lower() for kind in kinds for text in FILLINGS[kind] for word in re.findall(r"\w{3,}", text)}
+    assert len(names) > 200 and not names - {"lake", "last"} & {word for text in tested for word in words(text)}
