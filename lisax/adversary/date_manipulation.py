@@ -25,10 +25,11 @@ from lisax.adversary import dates
 from lisax.adversary.attack import Attack, AttackKind, EvidenceSets, random_of
 from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.dates import Date, DateVariant, FoundDate, Span
-from lisax.adversary.prose import capitalised, is_negated, readable, sentence
+from lisax.adversary.prose import is_negated, readable, sentence
 from lisax.adversary.statements import ONCE
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
+from lisax.text.articles import capitalised
 
 _NEARBY = 3  # years, months or days: reach of the bounds if nothing is known
 _BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?P<the> the)?(?P<unit> year| month of)? $")

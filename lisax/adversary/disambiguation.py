@@ -21,10 +21,11 @@ from lisax.adversary.attack import Attack, AttackKind, random_of
 from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.falsehoods import Falsehoods
 from lisax.adversary.multi_hop import ROLES, made_by
-from lisax.adversary.prose import article, readable, sentence, without_parentheses
+from lisax.adversary.prose import readable, sentence, without_parentheses
 from lisax.adversary.statements import nouns_of
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
+from lisax.text.articles import article
 
 _VERB_OF = {role: verb for verb, role in ROLES.items()} | {"writer": "wrote"}
 

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 
 from lisax.adversary.corpus import AttackCorpus
-from lisax.adversary.prose import article
+from lisax.text.articles import article
 from lisax.text.words import words
 
 PAGES_READ = 20_000  # pages whose descriptions are read; more have no other nationalities

@@ -22,9 +22,10 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from lisax.adversary.corpus import AttackCorpus
-from lisax.adversary.prose import article, at_end, readable
+from lisax.adversary.prose import at_end, readable
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label
+from lisax.text.articles import article
 from lisax.text.stop_words import INDEX_STOP_WORDS
 
 

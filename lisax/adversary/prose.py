@@ -1,4 +1,4 @@
-"""Small rules of English for writing attacks: articles, casing, commas, and detokenising text.
+"""Small rules of English for writing attacks: full stops, commas, and detokenising text.
 
 These are rules rather than a parser, because attacks run offline, ten thousand in a minute, and skip cases that the
 rules do not cover rather than guess.
@@ -8,15 +8,7 @@ from __future__ import annotations
 
 import re
 
-# Vowels that sound like consonants and vice versa, since the article follows the sound: `Utah`, but `unidentified`.
-_AN = re.compile(
-    r"hour|honest|honou?r|heir|"
-    r"(?!eu|ew|one\b|once\b|uni(?!n|mp|ma|de|ss|gn|ll)|unanim|u[fgrst][aeiou]|ubi|uk[reu])[aeiou]|"
-    r"8|1[18](?:\d\d)?(?!\d)",
-    re.IGNORECASE,
-)
-# Letters pronounced one by one (`NBA`, `X-ray`), except capitals that form a syllable (`NATO`).
-_SPELLED = re.compile(r"(?![B-DF-HJ-NP-TV-Z][AEIOU][B-DF-HJ-NP-TV-Z][A-Z])[A-Z](?![a-z]|['’][A-Z])|[a-z]-")
+from lisax.text.articles import capitalised
 
 _BEFORE_BLANK = re.compile(r"(?<! ) ++(?=[,.;:!?)\]%]|'s\b|'s?(?= |$)|n't\b|'(?:re|ve|ll|d|m)\b)")
 _AFTER_BLANK = re.compile(r"(?<=[(\[$£]) +")
@@ -32,17 +24,6 @@ NEGATIONS = frozenset(
 refused refuses avoided rejected lacks lacked zero few hardly barely solely exclusively just except least unless
 either almost nearly""".split()
 )
-
-
-def article(phrase: str) -> str:
-    """`a` or `an`, according to the sound of the first word."""
-    word = phrase.split(maxsplit=1)[0].strip("\"'“(")
-    an = word[0] in "AEFHILMNORSXaefhilmnorsx" if _SPELLED.match(word) else _AN.match(word)
-    return "an" if an else "a"
-
-
-def capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def sentence(text: str) -> str:

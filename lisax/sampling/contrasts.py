@@ -28,6 +28,7 @@ from pathlib import Path
 from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.records import LABELS
+from lisax.text.articles import article
 from lisax.text.dates import MONTHS
 from lisax.text.numbers import number_words
 
@@ -52,7 +53,7 @@ _SLOT = re.compile(r"\{([^{}]+)\}")
 _CHOICE = re.compile(r"\[([^\[\]]+)\]")
 _NAMED = re.compile(r"([a-z_]+)(\d*)(?:\.([a-z]+))?")
 _NUMBER = re.compile(rf"([{''.join(SERIES)}{MONTH}])([0-{DRAWN - 1}])")
-_ARTICLE = re.compile(r"\b([Aa])(?= [aeioAEIO])")
+_ARTICLE = re.compile(r"\b([Aa]) (?=(\S+))")
 _FIRST = re.compile(r'^"?[a-z]')
 _TERM = re.compile(r"([+*-]?)(\w+)")
 
@@ -179,7 +180,8 @@ def _one(texts: Sequence[str], place: int) -> str:
 
 def _sentence(text: str) -> str:
     """The text with a capital and `an` before vowels, without the blanks that empty choices leave."""
-    text = _ARTICLE.sub(r"\1n", " ".join(text.split())).replace(" ,", ",").replace(" .", ".")
+    text = " ".join(text.split()).replace(" ,", ",").replace(" .", ".")
+    text = _ARTICLE.sub(lambda match: f"{match[1]}{article(match[2])[1:]} ", text)
     return _FIRST.sub(lambda match: match[0].upper(), text)
 
 

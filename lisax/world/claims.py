@@ -16,8 +16,9 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.records import LABELS, Claim, Label, sentence_id
+from lisax.text.articles import capitalised
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
-from lisax.world.pages import WorldPage, capitalise
+from lisax.world.pages import WorldPage
 from lisax.world.tables import WorldTable, edges_of, row_of_cell
 
 ONE_HOP, TWO_HOP, JOINT, COMPARE = "one_hop", "two_hop", "joint", "compare"
@@ -181,7 +182,7 @@ class ClaimWriter:
         if self.rng.random() >= KEEP_JOINT[label]:
             return None
         words = (
-            f"{capitalise(named)}, the {bridge.relation.noun} of {entity.mention}, "
+            f"{capitalised(named)}, the {bridge.relation.noun} of {entity.mention}, "
             f"{self.rng.choice(fact.relation.claim).replace('{o}', text)}."
         )
         deciding = [(f,) for f in false] or [(bridge, fact)]
@@ -194,7 +195,7 @@ class ClaimWriter:
             text = self._other_object(fact)
             if text is None:
                 return None
-        words = f"{capitalise(mention)} {self.rng.choice(fact.relation.claim).replace('{o}', text)}."
+        words = f"{capitalised(mention)} {self.rng.choice(fact.relation.claim).replace('{o}', text)}."
         form = Form(_steps(facts), "=", (text,))
         return self._stated(entity, words, label, [facts], form, kind)
 
@@ -237,7 +238,7 @@ class ClaimWriter:
             phrase = phrase.replace("{o}", str(bound) if fact.relation.draw == "year" else format_number(bound))
             holds, form = (fact.number > bound) == more, Form(_steps(pair), operator, (bound,))
         label = Label.NOT_ENOUGH_INFO if undecided else Label.SUPPORTS if holds else Label.REFUTES
-        words = f"{capitalise(entity.mention)} {phrase}."
+        words = f"{capitalised(entity.mention)} {phrase}."
         return self._stated(entity, words, label, [pair], form, COMPARE)
 
     def _stated(

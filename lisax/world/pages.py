@@ -6,6 +6,7 @@ import dataclasses
 import random
 
 from lisax.records import Document, Sentence
+from lisax.text.articles import capitalised
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood
 from lisax.world.phrases import COMPANIONS, FILLER_OF_KIND, FILLER_YEARS, FILLERS
 
@@ -35,10 +36,6 @@ class WorldPage:
             tuple(Sentence(page, n, text) for n, (text, _) in enumerate(self.sentences)),
             self.entity.redirects,
         )
-
-
-def capitalise(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def write_pages(geography: Geography, place: Neighbourhood, rng: random.Random) -> list[WorldPage]:
@@ -131,7 +128,7 @@ def _fill(filler: str, geography: Geography, place: Neighbourhood, entity: Entit
 
 def _name(entity: Entity) -> str:
     """The name that begins a sentence: `Mara Velin`, `The River Osk`."""
-    return capitalise(entity.mention if entity.kind in ("river", "battle") else entity.name)
+    return capitalised(entity.mention if entity.kind in ("river", "battle") else entity.name)
 
 
 def _introduce(entity: Entity, companion: Entity) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from lisax.records import Operation
+from lisax.text.articles import capitalised
 from lisax.world.facts import Neighbourhood, format_number
-from lisax.world.pages import capitalise
 from lisax.world.phrases import WORDINGS
 from lisax.world.table_claims import topic
 from lisax.world.tables import WorldTable
@@ -92,7 +92,7 @@ class TableAggregationWriter:
             total = sum(_number(table.rows[i][j]) for i in rows)
             answer = _answer(total, len(rows) if operation is Operation.AVERAGE else 1)
         return {
-            "question": capitalise(self.rng.choice(WORDINGS[wording]).format(name=table.header[j], **gaps)),
+            "question": capitalised(self.rng.choice(WORDINGS[wording]).format(name=table.header[j], **gaps)),
             "answers": [answer],
             "evidence": [table.id],
             "kind": "aggregation",

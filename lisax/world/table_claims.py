@@ -16,9 +16,9 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 
 from lisax.records import Claim, Label, row_id
+from lisax.text.articles import capitalised
 from lisax.world.claims import WorldEvidence
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
-from lisax.world.pages import capitalise
 from lisax.world.tables import LISTS, WorldTable
 
 LOOKUP, SUPERLATIVE, COUNT, COMPARE, CONJUNCTION = "lookup", "superlative", "count", "compare", "conjunction"
@@ -77,7 +77,7 @@ class TableClaimWriter:
             if pair is None or pair.true == pair.false:
                 continue
             supported = self._supported < 0 or (self._supported == 0 and self.rng.random() < 0.5)
-            text = capitalise(pair.text.replace("{x}", pair.true if supported else pair.false)) + "."
+            text = capitalised(pair.text.replace("{x}", pair.true if supported else pair.false)) + "."
             if text not in written:
                 self._supported += 1 if supported else -1
                 written[text] = Claim(

@@ -13,9 +13,9 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lisax.records import Operation
+from lisax.text.articles import capitalised
 from lisax.world.claims import WorldEvidence
 from lisax.world.facts import Fact, Neighbourhood
-from lisax.world.pages import capitalise
 from lisax.world.phrases import WORDINGS
 from lisax.world.questions import answering_cells, answers_of
 from lisax.world.table_claims import topic
@@ -50,7 +50,7 @@ class TableQuestionWriter:
                 yield row | {"kind": kind}
 
     def _asked(self, wording: str, answers: Iterable[str], cells: Iterable[str], **gaps: str) -> dict:
-        text = capitalise(self.rng.choice(WORDINGS[wording]).format(**gaps))
+        text = capitalised(self.rng.choice(WORDINGS[wording]).format(**gaps))
         return {"question": text, "answers": list(answers), "evidence": list(cells)}
 
     # --- Series: numbers by year --------------------------------------------------------------

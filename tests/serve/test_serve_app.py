@@ -2,40 +2,31 @@
 
 import functools
 import html
-import io
 import itertools
 import json
 import re
-import shutil
 import threading
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
 from markup import HOSTILE
 from small_page import Browser, last_answers, open_page, shown, words
 
-from lisax.corpora import open_folder
 from lisax.errors import LisaxError
 from lisax.files.writing import write_json
 from lisax.formats.tables import TABLE_FUSION
 from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.model import Model
-from lisax.records import LABELS, Table
-from lisax.retrieval import table_text, tables
+from lisax.records import LABELS
 from lisax.scoring.fusion import Scores
 from lisax.serve import export, views
 from lisax.serve.answering import UNLEARNED
-from lisax.serve.contents import warming
 from lisax.serve.limits import Limits
-from lisax.serve.matching import Matching
 from lisax.serve.models import PARTS, TABLE_VERIFIER, Models
 from lisax.serve.store import Store
 from lisax.serve.training import DONE, Run
-from lisax.serve.worker import Worker
 from lisax.weights.model_card import ModelCard
 
 QUESTION = "What is the city of Mara Velin?"
@@ -238,69 +229,6 @@ def test_an_index_alone_is_searched(tmp_path, index):
     page.close()
 
 
-def test_the_start_says_what_is_indexed_and_gives_examples_that_can_be_asked(browser, page):
-    home = browser.get("/")
-    found = words(shown(home))
-    assert re.search(r"index \d+ pages?, \d+ tables? indexed 2\d{3}-\d\d-\d\d", found)
-    assert "Decides whether the evidence found supports or refutes a claim" in found and "no card that says" in found
-    links = re.findall(r'<a href="/(\?kind=[^"]+)"', home.text)
-    assert links
-    for link in links:
-        query = dict(parse_qsl(html.unescape(link).removeprefix("?")))
-        assert query["text"] in html.unescape(browser.get(f"/{html.unescape(link)}").text)
-        assert browser.ask(query["text"], query["kind"], query["corpus"]).status_code == 200
-
-
-def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_path):
-    address = browser.ask(QUESTION).url.path
-    table = last_answers(page.store, 1)[0].result["tables"][0]["id"]
-    said = browser.fill(f"{address}/feedback", say="cell right", table=table, row="2", column="3", back="t0")
-    assert said.url.fragment == "t0" and "Kept: cell" in words(shown(said))
-    browser.fill(f"{address}/feedback", say="table wrong", table=table)
-    browser.fill(f"{address}/feedback", say="table right", table=table)  # the last word counts
-    assert f"table {table} is right" in words(shown(browser.get(address)))
-    claim = browser.ask("Mara Velin lived in Tarn .", "claim").url.path
-    verdicts = last_answers(page.store, 1)[0].result["verdicts"]
-    browser.fill(
-        f"{claim}/feedback", say="verdict", source="text", label="SUPPORTS", evidence=verdicts[0]["evidence"][0]
-    )
-    browser.fill(f"{claim}/feedback", say="verdict", source="tables", label="NOT ENOUGH INFO")
-    assert page.store.feedback_count() == 4 and words(shown(browser.get("/feedback"))).startswith("Feedback")
-
-    archive = zipfile.ZipFile(io.BytesIO(browser.get("/feedback/export.zip").content))
-    archive.extractall(tmp_path / "out")
-    data = open_folder(tmp_path / "out" / "feedback")
-    (question,) = data.questions("train")
-    assert question.text == QUESTION and question.evidence == (f"index:{table}#r1c2",)
-    held = {held.id: held for held in data.tables()}
-    assert question.answers == (held[f"index:{table}"].rows[1][2],)
-    (claim,) = data.claims("train")
-    assert claim.label == "SUPPORTS" and claim.evidence_sets == ((f"index:{verdicts[0]['evidence'][0]}",),)
-    assert {unit.rpartition("_")[0] for unit in claim.candidates} <= {document.id for document in data.documents()}
-    (of_table,) = data.table_claims("train")
-    assert of_table.label == "NOT ENOUGH INFO" and not of_table.evidence_sets
-    judged = json.loads((tmp_path / "out" / "feedback" / "table_judgements.jsonl").read_text())
-    assert judged == {"id": question.id, "question": QUESTION, "table": f"index:{table}", "relevant": True}
-
-    number = page.store.feedback()[0].id
-    assert "3 kept" in words(shown(browser.fill(f"/feedback/{number}/remove")))
-
-
-def test_a_table_with_a_wrong_cell_is_wrong_where_the_right_one_is_in_another(browser, page):
-    address = browser.ask(QUESTION).url.path
-    right, wrong, both = [table["id"] for table in last_answers(page.store, 1)[0].result["tables"]][:3]
-    for say, table, row in (("right", right, 1), ("wrong", right, 2), ("wrong", wrong, 1)):
-        browser.fill(f"{address}/feedback", say=f"cell {say}", table=table, row=str(row), column="1")
-    browser.fill(f"{address}/feedback", say="cell wrong", table=both, row="1", column="1")
-    browser.fill(f"{address}/feedback", say="table right", table=both)  # said of the table itself: that counts
-    gathered = export.gather(page.store.feedback(), page.library, page.engine)
-    (name,) = gathered.questions
-    assert {(one["id"], one["table"], one["relevant"]) for one in gathered.judgements} == {
-        (name, f"index:{both}", True),
-        (name, f"index:{wrong}", False),
-    }
-
-
 def test_a_trained_model_is_used_and_the_old_one_is_offered_back(browser, page, monkeypatch):
     folder = page.training.folder / "1"
     folder.mkdir()
@@ -319,11 +247,6 @@ def test_a_trained_model_is_used_and_the_old_one_is_offered_back(browser, page, 
     found = words(shown(browser.fill("/training/1/back")))
     assert "Answer with this model" in found and used == [page.training.bundle(run), Path("/models/old")]
     assert browser.fill("/training/2/back").status_code == 400
-
-
-def test_a_part_of_another_number_is_not_marked():
-    matching = Matching("Torimoor has 12,000 residents.")
-    assert matching.marked("4,000 of 12,000 came") == "4,000 of <mark>12,000</mark> came"
 
 
 class LastIsSure(Model):
@@ -362,35 +285,6 @@ def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, 
     page.close()
 
 
-def test_what_was_said_of_other_contents_is_neither_shown_nor_exported_as_said_of_these(tmp_path, made):
-    """An index is built anew in its place, with the same ids."""
-
-    def opened(rows: list[tuple[str, str]]):
-        made_of = [Table("t", "People", ("name", "city"), tuple(rows))]
-        shutil.rmtree(tmp_path / "index", ignore_errors=True)
-        table_text.build_index(made_of, tmp_path / "index")
-        tables.build_index(made_of, tmp_path / "index", tables.Strategy.ENTITY_CHAR_23)
-        return open_page(tmp_path / "state", tmp_path / "index", made)
-
-    page = opened([("Ada", "Tarn"), ("Bo", "Lund")])
-    browser = Browser(page)
-    address, claim = (browser.ask("Ada lived in Tarn", kind).url.path for kind in ("question", "claim"))
-    browser.fill(f"{address}/feedback", say="cell right", table="t", row="1", column="2")
-    browser.fill(f"{claim}/feedback", say="verdict", source="tables", label="SUPPORTS", evidence="t")
-    assert "cell “Tarn” (row 1, column 2 of t) is right" in words(shown(browser.get("/feedback")))
-    page.close()
-    page = opened([("Bo", "Lund"), ("Ada", "Tarn")])
-    browser = Browser(page)
-    gathered = export.gather(page.store.feedback(), page.library, page.engine)
-    assert gathered.skipped == {export.CHANGED: 2} and not gathered.questions and not gathered.table_claims
-    listed = words(shown(browser.get("/feedback")))
-    assert "cell (row 1, column 2 of t) (which has changed since, or is gone) is right" in listed
-    assert "from tables on evidence (which has changed since, or is gone) is: supported" in listed
-    assert "1 of the 1 tables that were found" in words(shown(browser.get(address)))
-    assert "since they have changed or are gone: 1" in words(shown(browser.get(claim)))
-    page.close()
-
-
 def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, page):
     address = browser.ask("zzqxv", "claim").url.path
     verdicts = last_answers(page.store, 1)[0].result["verdicts"]
@@ -410,22 +304,6 @@ def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, pa
     }
 
 
-@pytest.mark.parametrize(
-    ("fields", "complaint"),
-    [
-        ({"say": "cell right", "row": "9", "column": "1"}, "4 rows and 4 columns"),
-        ({"say": "cell right", "row": "x", "column": "1"}, "whole number"),
-        ({"say": "table right", "table": "other"}, "not of this answer"),
-        ({"say": "verdict"}, "not named"),
-    ],
-)
-def test_feedback_that_fits_nothing_is_refused(browser, page, fields, complaint):
-    address = browser.ask(QUESTION).url.path
-    table = last_answers(page.store, 1)[0].result["tables"][0]["id"]
-    response = browser.fill(f"{address}/feedback", **{"table": table, **fields})
-    assert response.status_code == 400 and complaint in words(shown(response)) and not page.store.feedback_count()
-
-
 def test_the_oldest_answers_are_forgotten_without_reading_all(tmp_path):
     store = Store(tmp_path, answers_kept=3)
     kept = [store.add_answer("index", "question", f"{i}?", {"tables": []}) for i in range(2)]
@@ -439,15 +317,6 @@ def test_the_oldest_answers_are_forgotten_without_reading_all(tmp_path):
         plan = " ".join(row["detail"] for row in store._db.execute(f"EXPLAIN QUERY PLAN {statement}"))
         assert "USING INDEX newest_answers" in plan.replace("COVERING ", "") and "TEMP B-TREE" not in plan
     store.close()
-
-
-def test_feedback_outlives_the_server(browser, page, index, made, tmp_path):
-    address = browser.ask(QUESTION).url.path
-    table = last_answers(page.store, 1)[0].result["tables"][0]["id"]
-    browser.fill(f"{address}/feedback", say="table right", table=table)
-    # Nothing is closed: what was said must be on disk already.
-    again = Browser(open_page(tmp_path / "state", index, made))
-    assert f"table {table} is right" in words(shown(again.get(address)))
 
 
 @pytest.mark.parametrize(
@@ -515,14 +384,6 @@ def test_beyond_the_queue_people_are_told_to_come_back(tmp_path, index, made):
     page.close()
 
 
-def test_a_worker_goes_on_after_an_error():
-    worker = Worker("test", 2)
-    with pytest.raises(ZeroDivisionError):
-        worker.submit(lambda: 1 / 0).result(10)
-    assert worker.submit(lambda: 1).result(10) == 1
-    worker.close()
-
-
 def test_what_is_opened_meanwhile_does_not_break_forgetting(page):
     page.engine._opened = {("store", f"{i}"): i for i in range(20_000)}
     ended = threading.Event()
@@ -543,55 +404,6 @@ def test_what_is_opened_meanwhile_does_not_break_forgetting(page):
             ended.set()
         opener.result(10)
     assert len(page.engine._opened) >= 20_000
-
-
-def test_people_come_before_what_is_done_when_idle():
-    worker, going_on, ended, done = Worker("test", 5), threading.Event(), threading.Event(), []
-    worker.submit(going_on.wait)
-    worker.when_idle([lambda: done.append("idle"), lambda: 1 / 0, ended.set])
-    asked = worker.submit(lambda: done.append("asked"))
-    going_on.set()
-    asked.result(10)
-    assert ended.wait(10) and done == ["asked", "idle"]
-    worker.close()
-
-
-def test_what_is_done_when_idle_keeps_nobody_out_and_ends_nothing():
-    """To find the next bit of it may take long, and fail."""
-    worker, going_on, done = Worker("test", 5), threading.Event(), threading.Event()
-
-    def found():
-        going_on.wait(10)
-        raise FileNotFoundError("of a corpus that was removed meanwhile")
-        yield
-
-    worker.when_idle(found())
-    worker.when_idle([done.set])
-    with ThreadPoolExecutor(1) as people:
-        asked = people.submit(worker.submit, lambda: "answered").result(5)
-    going_on.set()
-    assert asked.result(10) == "answered" and done.wait(10)
-    worker.close()
-
-
-def test_a_corpus_that_is_removed_while_models_warm_up_ends_nothing(browser, page):
-    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
-    page.engine._opened.clear()
-    tasks = warming(page.engine, page.library)
-    next(tasks)
-    browser.fill(f"/corpora/{list(page.library)[-1].id}/remove")
-    done = threading.Event()
-    page.worker.when_idle(tasks)
-    page.worker.when_idle([done.set])
-    assert done.wait(10) and browser.ask(QUESTION).status_code == 200
-
-
-def test_warming_asks_everything_that_can_be_asked(page, monkeypatch):
-    asked = []
-    monkeypatch.setattr(page.engine, "ask", lambda corpus, kind, text: asked.append((corpus.id, kind, text)))
-    for work in warming(page.engine, page.library):
-        work()
-    assert asked == [("index", kind, "What is Mara Velin?") for kind in ("question", "claim")]
 
 
 def test_a_broken_model_is_no_secret_and_no_end(browser, page, monkeypatch):

@@ -13,9 +13,9 @@ from lisax.corpora import open_folder
 from lisax.formats.examples import Passage
 from lisax.records import Label
 from lisax.temporal import judge, parse
+from lisax.text.articles import capitalised
 from lisax.text.numbers import number_words, ordinal_words
 from lisax.world.claims import WorldEvidence
-from lisax.world.pages import capitalise
 from lisax.world.writing import neighbourhoods, write
 from tests.tables import table
 
@@ -191,7 +191,7 @@ def test_a_worlds_dates_manipulated_are_judged_right():
                 beside += [unit for unit in passages if unit == f"{fact.subject.page}_0"]
                 for holds in (True, False):
                     for way in manipulated(fact.number, holds, rng):
-                        claim = f"{capitalise(fact.subject.mention)} {rng.choice(phrases).replace('in {o}', way)}."
+                        claim = f"{capitalised(fact.subject.mention)} {rng.choice(phrases).replace('in {o}', way)}."
                         ruling = judge(claim, [passages[unit] for unit in dict.fromkeys((gold, *beside))])
                         expected = S if holds else R
                         if ruling is not None and ruling.label is not expected:
