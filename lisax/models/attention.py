@@ -109,7 +109,7 @@ class Dense(nn.Module):
         y = product(rows, kernel)  # [rows, features]
         if self.has_variable("params", LORA_A):
             a, b = (self.get_variable("params", name).astype(self.dtype) for name in (LORA_A, LORA_B))
-            y += jnp.dot(jnp.dot(rows, a), b)  # a [in, rank], b [rank, features]
+            y += product(product(rows, a), b)  # a [in, rank], b [rank, features]
         if self.bias:
             y += self.param("bias", nn.initializers.zeros, (self.features,), jnp.float32).astype(self.dtype)
         return y.reshape(*x.shape[:-1], self.features)

@@ -75,7 +75,7 @@ class Probed:
         return confusion(self.claims, self.predictions)
 
     def recall(self, label: Label) -> float | None:
-        """The share of the cases of a label that are right; None if there is none."""
+        """The share of right verdicts among the cases of a label; None if no case has it."""
         right = [one for case, one in zip(self.cases, self.right) if case.claim.label is label]
         return sum(right) / len(right) if right else None
 

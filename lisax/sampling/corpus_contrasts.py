@@ -1,10 +1,9 @@
-"""Makes contrasts from the sentences and tables of a training split: one value exchanged, in the claim or in its
-evidence (ours).
+"""Makes contrasts from the sentences of a training split: one value exchanged, in the claim or in its evidence (ours).
 
 A supported claim and its sentence give six examples or twelve: the claim and a copy with another year, number, name or
 role, each with the sentence, with a copy of the sentence that has the other value, and with a sentence of another
-page; and the same with both claims negated. A row gives six: the value of a cell, or which of two rows has the higher
-number. Only values that both texts have are exchanged, for values of the same kind elsewhere in the split.
+page; and the same with both claims negated. Only values that both texts have are exchanged, for values of the same kind
+elsewhere in the split.
 Never give it claims of dev or test.
 """
 
@@ -13,17 +12,16 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from lisax.formats.examples import Example, Passage
-from lisax.records import Claim, Label, Table, row_id
+from lisax.formats.examples import Example
+from lisax.records import Claim, Label
 from lisax.sampling.contrasts import triples
 from lisax.sampling.examples import Lookup
 from lisax.text import quantities
 from lisax.text.dates import MONTHS, YEAR
 
-LONGEST_CELL = 40  # characters
 # A year decides a claim about something that happens once.
 _ONCE = re.compile(
     r"\bdied\b|\b(?:was|were)\b[^.]{0,60}\b(?:born|founded|established|released|published|formed|built|opened|launched)\b"
@@ -40,7 +38,6 @@ _BOUND = re.compile(
     r"under|until)\b"
 )
 _NEGATED = re.compile(r"\b(is|was|are|were)\b(?! not\b)")
-_LETTER = re.compile(r"[^\W\d_]{2}")
 # A claim whose negation may mean something else.
 _SCOPED = re.compile(r"\b(?:all|and|any|but|every|n't|never|no|none|not|or|some|that|which|who|whose)\b|'s\b|,")
 
@@ -106,48 +103,3 @@ def _value(example: Example) -> tuple[str, str] | None:
         if plain and decides(text):
             return f"{found.kind} {found.unit}".strip(), text
     return None
-
-
-# --- Tables ---------------------------------------------------------------------------------
-
-
-def of_rows(tables: Iterable[Table], seed: int = 0) -> Iterator[Example]:
-    """Six examples of a cell of each table, and six of a comparison of two rows if a column has numbers.
-
-    A row is read as `Town is Tarn ; People is 900`; it is named by its first cell, which no other row has. Tables
-    without three such rows give none.
-    """
-    for table in tables:
-        rng = random.Random(f"lisax.contrasts:{seed}:{table.id}")
-        names = [row[0].strip() for row in table.rows]
-        counts = Counter(names)
-        rows = [i for i, name in enumerate(names) if counts[name] == 1 and _is_name(name)]
-        columns = [j for j, name in enumerate(table.header) if j and _is_name(name.strip())]
-        if len(rows) < 3 or not columns or not table.header[0].strip():
-            continue
-        column = rng.choice(columns)
-        first, second, third = rng.sample(rows, 3)
-        cells = [table.rows[i][column].strip() for i in (first, second, third)]
-        if len(set(cells)) < 3 or not all(0 < len(cell) <= LONGEST_CELL for cell in cells):
-            continue
-        header, name = table.header[column].strip(), f"{row_id(table.id, first)}~{column}"
-        evidence = [[_row(table, first)], [_row(table, first, column, cells[1])], [_row(table, third)]]
-        yield from triples(name, [f"{header} of {names[first]} is {cell}." for cell in cells[:2]], evidence)
-        values = quantities.column(cells)
-        if all(values) and quantities.comparable(values) and values[0].value != values[1].value:
-            words = ("higher", "lower") if values[0].value > values[1].value else ("lower", "higher")
-            claims = [f"{header} is {word} for {names[first]} than for {names[second]}." for word in words]
-            exchanged = [_row(table, first, column, cells[1]), _row(table, second, column, cells[0])]
-            silent = [_row(table, first), _row(table, third)]
-            yield from triples(f"{name}~order", claims, [[_row(table, first), _row(table, second)], exchanged, silent])
-
-
-def _is_name(text: str) -> bool:
-    return len(text) <= LONGEST_CELL and _LETTER.search(text) is not None and quantities.whole(text) is None
-
-
-def _row(table: Table, row: int, column: int | None = None, cell: str = "") -> Passage:
-    """A row as a passage; the cell of `column`, if given, is replaced."""
-    cells = [cell if j == column else text for j, text in enumerate(table.rows[row])]
-    said = " ; ".join(f"{name} is {text}" for name, text in zip(table.header, cells, strict=True) if text.strip())
-    return Passage(row_id(table.id, row), table.title or table.caption, f"{said} .")

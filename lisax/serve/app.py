@@ -28,7 +28,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from lisax.errors import LisaxError
 from lisax.report import heatmap
 from lisax.report.render import TEMPLATES as REPORT_TEMPLATES
-from lisax.serve import api, asking, cards, contents, export, forms, problems, saving, training, uploads, views
+from lisax.serve import api, asking, cards, contents, export, forms, problems, saving, sources, training, uploads, views
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, SEARCH, Engine
 from lisax.serve.guard import HEADERS, Guard, Rules
 from lisax.serve.library import Library, ServedCorpus
@@ -287,7 +287,7 @@ def _add_asking(app: FastAPI, page: Page) -> None:
     @app.get("/sources/{corpus_id}/{kind}")
     def source(request: Request, corpus_id: str, kind: str) -> Response:
         corpus, unit = page.library.get(corpus_id), request.query_params.get("unit", "")
-        found = None if corpus is None else views.source(unit, kind, corpus, page.engine)
+        found = None if corpus is None else sources.source(unit, kind, corpus, page.engine)
         if found is None:
             raise HTTPException(404, "There is no such source; the documents may have changed, or have been removed.")
         return page.render(request, "source.html", source=found, corpus=corpus)

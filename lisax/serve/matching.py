@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from lisax.records import Table
 from lisax.text.words import content_stems, stemmer, word_spans, words
 
-ROWS = 6  # of a table that is evidence: those that share most with the claim
+ROWS = 6  # rows to show of an evidence table: those that share most words with the claim
 _NUMBER = re.compile(r"(?<!\d)\d++(?:[.,]\d++)+")
 
 

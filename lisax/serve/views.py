@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import re
 import textwrap
 import time
@@ -15,7 +14,7 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
-from lisax.errors import DataError, LisaxError
+from lisax.errors import LisaxError
 from lisax.predict.joining import join
 from lisax.predict.table_answers import TableScores
 from lisax.predict.verdicts import Disagreement, Evidence, Verdict, written
@@ -463,55 +462,6 @@ def evidence_view(
     around = texts[max(0, number - CONTEXT) : number], texts[number + 1 : number + 1 + CONTEXT]
     context = tuple(" ".join(filter(None, part)) for part in around)
     return EvidenceView(unit, kind, sentence.title, matching.marked(sentence.text), None, None, context)
-
-
-# --- Sources ---------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SourceShown:
-    """The context of a unit: a page's or graph's `texts` with their unit ids, or a `table`; `marked` are the ids or the
-    row numbers of the requested unit."""
-
-    title: str
-    where: str
-    texts: list[tuple[str, str]]
-    table: Table | None = None
-    marked: frozenset[str | int] = frozenset()
-
-
-def source(unit: str, kind: str, corpus: ServedCorpus, engine: Engine) -> SourceShown | None:
-    """The page, table or graph of a unit, whole; None if the corpus does not have it."""
-    if kind == TABLES and (corpus.has_cells or corpus.has_table_texts):
-        table = engine.tables(corpus).get(unit)
-        return table and SourceShown(heatmaps.name_of(table), f"table {unit}", [], table)
-    if kind == TEXT and corpus.has_pages:
-        try:
-            page = engine.sentences(corpus).page(split_sentence_id(unit)[0])
-        except DataError:
-            return None
-        texts = [] if page is None else [(one.id, one.text) for one in page.sentences if one.text]
-        return page and SourceShown(page.title, f"page {page.id}", texts, marked=frozenset([unit]))
-    if kind == PASSAGES and corpus.has_passages:
-        return _source_of_passage(unit, corpus, engine)
-    return None
-
-
-def _source_of_passage(unit: str, corpus: ServedCorpus, engine: Engine) -> SourceShown | None:
-    evidence = engine.evidence(corpus)
-    if (first := evidence.passage_of(unit)) is None:
-        return None
-    owner = first.id.partition(":")[2].rpartition(":")[0]
-    if first.source is Source.TABLE and (corpus.has_cells or corpus.has_table_texts):
-        if (table := engine.tables(corpus).get(owner)) is not None:
-            row = int(unit.rpartition("#r")[2])
-            return SourceShown(heatmaps.name_of(table), f"table {owner}", [], table, frozenset([row]))
-    units: dict[str, str] = {}
-    for number in itertools.count():
-        if (passage := evidence.index.passage(f"{first.source}:{owner}:{number}")) is None:
-            break
-        units |= {one: evidence.lookup(one).text for one in passage.leading if one not in units}
-    return SourceShown(first.title, f"{first.source} {owner}", list(units.items()), marked=frozenset([unit]))
 
 
 def described(one: Feedback, corpus: ServedCorpus | None, engine: Engine) -> str:

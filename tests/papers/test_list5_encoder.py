@@ -48,6 +48,10 @@ def run(folder) -> List5:
 
 def test_a_run_leaves_adapters_verdicts_and_figures(run, folder):
     figures = json.loads((run.out / "metrics.json").read_text())
+    assert (
+        0 < figures["claim_words"]["label_accuracy"] < 1
+        and "words of the claim" in (run.out / "report.html").read_text()
+    )
     assert figures["best_variant"] == "infused" and set(figures["variants"]) == {
         "bm25",
         "infused",

@@ -52,6 +52,7 @@ def run(folder) -> OpenTables:
 
 def test_a_run_leaves_adapters_and_verdicts_on_given_and_on_found_tables(run, folder):
     figures = json.loads((run.out / "metrics.json").read_text())
+    assert 0 < figures["claim_words"]["accuracy"] < 1 and "words of the claim" in (run.out / "report.html").read_text()
     assert (
         set(figures["models"]) == {"claim_only", "closed", "joint_top3", ORACLE, RETRIEVED}
         and figures["best_model"] == "closed"

@@ -181,7 +181,7 @@ def test_reliability_is_that_of_the_verifiers_label():
 def test_the_checker_abstains_and_dates_still_decide(pages, bundles):
     claims = ["Besa Siton was born in 1950.", CLAIM]
     plain = list(Checker(pages, verifier=bundles["listwise"], temporal=False).check_many(claims))
-    checker = Checker(pages, verifier=bundles["listwise"], temporal=True, min_confidence=1.0)
+    checker = Checker(pages, verifier=bundles["listwise"], min_confidence=1.0)
     dated, withheld = checker.check_many(claims)
     assert dated.label is Label.REFUTES and not dated.abstained
     assert dated.ruling["verifier_label"] == plain[0].label

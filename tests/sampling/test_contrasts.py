@@ -19,8 +19,8 @@ from lisax.text.words import words
 FRAMES = contrasts.frames()
 DRAWN = {name: list(contrasts.draw(400, 3, [name])) for name in FRAMES}
 FILLINGS = tomllib.loads(Path(contrasts.__file__).with_name("fillings.toml").read_text(encoding="utf-8"))
-# Sentences that decide nothing, and what is true of people or buildings: no names.
-DEEDS = ("civic", "firm", "human", "verdict", "alike")  # verbs, and last the thing
+# Kinds of fillings by the part that has to begin with A to M: the last, a thing, after verbs; none.
+DEEDS = ("civic", "firm", "human", "verdict", "alike")
 PHRASES = ("fields", "aside", "deed_many", "trait", "state", "move", "over")
 
 
@@ -50,7 +50,7 @@ def test_the_capabilities_take_turns_and_each_has_equally_many_examples_of_each_
 
 
 def choices(text: str) -> int:
-    """How many texts a wording of equally and differently many choices stands for."""
+    """The number of texts that a wording makes: choices with the same number of options are chosen together."""
     return math.prod({len(options.split("|")) for options in re.findall(r"\[([^\[\]]+)\]", text)})
 
 

@@ -1,9 +1,9 @@
-"""Contrasts of training sentences and rows: one value exchanged, the same in claim and evidence."""
+"""Contrasts of training sentences: one value exchanged, the same in claim and evidence."""
 
 from collections import Counter, defaultdict
 
 from lisax.formats.examples import Example, Passage
-from lisax.records import LABELS, Claim, Label, Table
+from lisax.records import LABELS, Claim, Label
 from lisax.sampling import corpus_contrasts, files
 
 SUPPORTS, REFUTES, SILENT = LABELS
@@ -84,40 +84,6 @@ def test_only_supported_claims_with_a_sentence_are_taken():
         Claim("4", "T is near.", Label.SUPPORTS, (("T_9",),)),
     ]
     assert [one.claim_id for one in corpus_contrasts.supported(claims, passages.get)] == ["1"]
-
-
-ROWS = (("Tarn", "900"), ("Ostra", "1,800"), ("Kell", "2,700"))
-TOWNS = Table("t", "Towns", ("town", "people"), (*ROWS, ("Moss", "1"), ("Moss", "2"), ("7", "7")))
-
-
-def test_cells_and_rows_of_a_table():
-    made = list(corpus_contrasts.of_rows([TOWNS], seed=1))
-    assert len(made) == 12 and len({one.label for one in made[:3]}) == 3 == len({one.label for one in made[6:9]})
-    assert not any("Moss" in one.claim or " 7 " in one.claim for one in made)
-    assert made == list(corpus_contrasts.of_rows([TOWNS], seed=1))
-
-
-def test_labels_of_a_table_agree_with_its_numbers():
-    for seed in range(20):
-        made = list(corpus_contrasts.of_rows([TOWNS], seed))
-        assert len(made) == 12
-        for one in made:
-            people = {passage.text.split(" ; ")[0][8:]: passage.text.split()[-2] for passage in one.sentences}
-            words = one.claim.rstrip(".").split()
-            if words[2] in people and words[1] == "of":
-                assert one.label is (SUPPORTS if people[words[2]] == words[4] else REFUTES)
-            elif words[1] == "of" or not {words[4], words[7]} <= {*people}:
-                assert one.label is SILENT
-            else:
-                more = int(people[words[4]].replace(",", "")) > int(people[words[7]].replace(",", ""))
-                assert one.label is (SUPPORTS if more == (words[2] == "higher") else REFUTES)
-
-
-def test_tables_without_three_rows_that_have_names_give_none():
-    assert not list(
-        corpus_contrasts.of_rows([Table("t", "T", ("year", "n"), (("1990", "1"), ("1991", "2"), ("1992", "3")))])
-    )
-    assert not list(corpus_contrasts.of_rows([Table("t", "T", ("town", "n"), (("Tarn", "1"), ("Kell", "2")))]))
 
 
 def test_a_labellers_training_file_gets_contrasts_and_no_other():
