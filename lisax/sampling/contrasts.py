@@ -119,18 +119,15 @@ def fillings() -> Fillings:
     return Fillings({name: tuple(texts) for name, texts in tables.items()}, fields)
 
 
-def draw(count: int, seed: int = 0, capabilities: Sequence[str] | None = None) -> Iterator[Example]:
-    """At least `count` examples and at most five more, the capabilities in turn (None: all), deterministic for a seed.
+def draw(count: int, seed: int = 0) -> Iterator[Example]:
+    """At least `count` examples and at most five more, the capabilities in turn, deterministic for a seed.
 
     The examples of a frame follow each other: a claim with evidence that supports it, refutes it and leaves it open,
-    and its counterclaim with the same evidence. Raises LisaxError if a capability is unknown.
+    and its counterclaim with the same evidence.
     """
     known = frames()
-    names = tuple(known if capabilities is None else capabilities)
-    if unknown := [name for name in names if name not in known]:
-        raise LisaxError(f"no capability {', '.join(unknown)}; there are {', '.join(known)}")
-    drawn = number = 0
-    while drawn < count and names:
+    names, drawn, number = tuple(known), 0, 0
+    while drawn < count:
         capability = names[number % len(names)]
         rng = random.Random(f"lisax.contrasts:{seed}:{number}")
         for example in _examples(rng.choice(known[capability]), f"contrast-{capability}-{seed}-{number}", rng):
