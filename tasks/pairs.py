@@ -12,7 +12,7 @@ from lisax.formats import presets
 from lisax.formats.examples import Record
 from lisax.formats.format import RELEVANCE, Format
 from lisax.formats.parts import TABLE_PARTS
-from lisax.models.pair import FIRST
+from lisax.models.pair import FIRST, WHOLE
 
 from . import locations, metrics
 from .columns import TEXT, TOKENS, Encoded, Row, add_lines, parsed
@@ -57,19 +57,23 @@ def encode_pair(
     preset: presets.Preset | None,
     record: type[Record],
 ) -> Encoded:
-    """Inputs, both texts' ids with special tokens, and targets, one number: the class and FIRST. Also the class's name,
-    the claim's id, and both texts."""
+    """Inputs, both texts' ids with special tokens, and targets: the class and FIRST, and a teacher's probabilities
+    if the targets may have more than one number. Also the class's name, the claim's id, and both texts."""
     plain, wording, classes = vocabulary.plain, preset or chosen_preset(), text_format.answer.classes
-    max_tokens = lengths.get("inputs")
+    max_tokens, learns_from_teacher = lengths.get("inputs"), lengths.get("targets", 1) > 1
 
     def one(line: bytes) -> Row:
         example = parsed(line, record, task)
         if example.label is None:
             raise LisaxError(f"task '{task}': claim {example.claim_id} has no label")
         texts = text_format.pair(example, preset=wording)
+        taught = example.taught if learns_from_teacher else ()
         return {
             "inputs": plain.encode_pair(*texts, max_tokens).ids,
-            "targets": [list(classes).index(example.label) + FIRST],
+            "targets": [
+                list(classes).index(example.label) + FIRST,
+                *(round(WHOLE * share) + FIRST for share in taught),
+            ],
             "inputs_pretokenized": " | ".join(texts),
             "targets_pretokenized": classes[example.label],
             "claim_id": example.claim_id,

@@ -25,13 +25,15 @@ class Passage:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Example:
-    """One input of a model. `label` is a verdict, or a bool (relevant?), or None when unknown."""
+    """One input of a model. `label` is a verdict, or a bool (relevant?), or None when unknown. `taught` are a teacher's
+    probabilities of the verdicts, in the order of LABELS, or none."""
 
     claim_id: str
     claim: str
     sentences: tuple[Passage, ...] = ()
     entities: tuple[str, ...] = ()
     label: Label | bool | None = None
+    taught: tuple[float, ...] = ()
 
     @property
     def unit_ids(self) -> list[str]:
@@ -46,6 +48,7 @@ class Example:
             "sentences": sentences,
             "entities": list(self.entities),
             "label": self.label,
+            **({"taught": list(self.taught)} if self.taught else {}),
         }
 
     @classmethod
@@ -70,12 +73,20 @@ class Example:
                     **where,
                 )
             label = Label(label)
+        taught = get_field(row, "taught", list, default=[], **where)
+        if taught and not (
+            len(taught) == len(LABELS) and all(isinstance(share, (int, float)) and 0 <= share <= 1 for share in taught)
+        ):
+            raise DataError(
+                f"expected {len(LABELS)} probabilities, found {json.dumps(taught)[:80]}", field="taught", **where
+            )
         return cls(
             get_field(row, "claim_id", str, **where),
             get_field(row, "claim", str, **where),
             tuple(sentences),
             tuple(entities),
             label,
+            tuple(map(float, taught)),
         )
 
 

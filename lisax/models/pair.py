@@ -15,8 +15,9 @@ from lisax.models.architectures import PairConfig
 from lisax.models.attention import Dense, constrain, pair_mask
 from lisax.models.pooling import pooled
 
-# In `targets`: class c of an example is c + FIRST, a row without one has NO_CLASS.
-NO_CLASS, FIRST = 0, 1
+# In `targets`: class c of an example is c + FIRST, a row without one has NO_CLASS. A teacher's probability of
+# each class may follow, in parts of WHOLE and FIRST more, or zeros.
+NO_CLASS, FIRST, WHOLE = 0, 1, 1000
 
 
 class PairScorer(nn.Module):

@@ -17,7 +17,7 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from lisax.weights.interop.kinds import KINDS, digest, vocabulary_name
 HostBatch = dict[str, np.ndarray]
 # Data for training: given a number of batches to skip, the batches after them, without end.
 BatchSource = Callable[[int], Iterator[HostBatch]]
+INPUTS = "encoder_input_tokens"  # as seqio's feature converter names them
 # LisaX's own seqio tasks, the package `lisax.tasks`; in a checkout it is a link to the folder at the top.
 TASKS = Path(__file__).parents[1] / "tasks"
 
@@ -39,7 +40,9 @@ class DatasetConfig:
     """A split of a seqio task or mixture, named as in T5X's gin files.
 
     `task_feature_lengths`: {"inputs": tokens, "targets": tokens}, or None for the longest of the split (not in
-    training). `module` is imported first, so that it registers the task."""
+    training). `buckets` are shorter lengths of inputs (ours): a training batch has rows of one bucket and is as long as
+    it, which saves the steps over padding and costs a compilation each. `module` is imported first, so that it
+    registers the task."""
 
     mixture_or_task_name: str
     task_feature_lengths: Mapping[str, int] | None
@@ -49,6 +52,7 @@ class DatasetConfig:
     seed: int | None = 0
     use_cached: bool = False
     pack: bool = False
+    buckets: Sequence[int] = ()
     module: str | None = None
 
 
@@ -240,18 +244,43 @@ def train_source(config: DatasetConfig) -> BatchSource:
         raise LisaxError("TASK_FEATURE_LENGTHS must be given for training")
     if config.seed is None:
         raise LisaxError("a training dataset needs a seed: a resumed run must repeat its order")
+    longest = config.task_feature_lengths["inputs"]
+    bounds = [*config.buckets, longest]
+    if bounds != sorted({*bounds}) or bounds[0] < 1 or (config.buckets and config.pack):
+        raise LisaxError(
+            f"DatasetConfig.buckets must be ascending lengths below the {longest} of the inputs, without packing, found "
+            f"{config.buckets!r:.80}"
+        )
 
     def batches(skip: int) -> Iterator[HostBatch]:
         provider = provider_of(config)
 
         def dataset() -> Any:
             rows = _dataset(provider, config, config.task_feature_lengths, None)
-            return rows.batch(config.batch_size, drop_remainder=True).skip(skip)
+            if not config.buckets:
+                return rows.batch(config.batch_size, drop_remainder=True).skip(skip)
+            return rows.bucket_by_sequence_length(
+                lambda row: _length(row[INPUTS]),
+                [bound + 1 for bound in config.buckets],
+                [config.batch_size] * len(bounds),
+                drop_remainder=True,
+            ).skip(skip)
 
         for batch in _read(provider, dataset):
-            yield {name: np.asarray(array, np.int32) for name, array in batch.items()}
+            whole = {name: np.asarray(array, np.int32) for name, array in batch.items()}
+            if config.buckets:
+                used = int(np.flatnonzero(whole[INPUTS].any(axis=0)).max(initial=0)) + 1
+                whole[INPUTS] = whole[INPUTS][:, : next(bound for bound in bounds if bound >= used)]
+            yield whole
 
     return batches
+
+
+def _length(tokens: Any) -> Any:
+    """The length of a row of tokens, a tensor, without the padding at its end."""
+    import tensorflow as tf
+
+    return tf.cast(tf.reduce_max(tf.where(tokens != 0)) + 1, tf.int32)
 
 
 def eval_batches(config: DatasetConfig) -> Iterator[HostBatch]:

@@ -52,14 +52,24 @@ PER_TOKEN = "NUM_TOTAL_TARGET_TOKENS"
 class Loss:
     """Token cross-entropy plus `z_loss` * log(Z)^2, summed and divided by `normalizing_factor`.
 
+    `teacher`: the share of the loss of a pair scorer's example that is the cross-entropy to a teacher's probabilities
+    at `temperature`, times its square (Hinton et al. 2015, section 2), if the example has them.
+
     The factor is a number, NUM_REAL_TARGET_TOKENS (of the batch), NUM_TOTAL_TARGET_TOKENS (padding too) or
     None for the plain sum."""
 
     z_loss: float = 1e-4
     label_smoothing: float = 0.0
     normalizing_factor: float | str | None = PER_REAL_TOKEN
+    teacher: float = 0.0
+    temperature: float = 1.0
 
     def __post_init__(self):
+        if not (0 <= self.teacher <= 1 and self.temperature > 0):
+            raise LisaxError(
+                f"losses.Loss.teacher is a share from 0 to 1 and its temperature above 0, found {self.teacher} and "
+                f"{self.temperature}"
+            )
         if isinstance(self.normalizing_factor, str) and self.normalizing_factor not in (PER_REAL_TOKEN, PER_TOKEN):
             raise LisaxError(
                 f"LOSS_NORMALIZING_FACTOR is '{self.normalizing_factor}': expected a number, None, "
@@ -313,7 +323,8 @@ class Contrast:
 
 
 class Classes:
-    """The pair scorer's: the cross-entropy of an input's class, the one number of `targets` (see `models.pair`)."""
+    """The pair scorer's: the cross-entropy of an input's class, the first number of `targets`, and to a teacher's
+    probabilities of the classes, the others if there are any (see `models.pair`)."""
 
     metrics = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
     writes = False
@@ -327,8 +338,11 @@ class Classes:
         tokens, weights = batch["encoder_input_tokens"], self.weights(model, batch)
         logits = _applied(model, parameters, dropout_key, tokens)
         classes = jnp.maximum(batch["decoder_target_tokens"][:, 0] - pair.FIRST, 0)
+        losses = loss.per_token(logits[:, None], classes[:, None])[:, 0]
+        if loss.teacher:
+            losses = self._taught(loss, logits, batch["decoder_target_tokens"][:, 1:], losses)
         return _totals(
-            loss=loss.per_token(logits[:, None], classes[:, None])[:, 0] * weights,
+            loss=losses * weights,
             learned=weights,
             right=(jnp.argmax(logits, axis=-1) == classes) * weights,
             input_tokens=tokens > 0,
@@ -336,9 +350,22 @@ class Classes:
             examples=weights,
         )
 
+    @staticmethod
+    def _taught(loss: Loss, logits: Array, taught: Array, losses: Array) -> Array:
+        """The losses [rows] with the teacher's share; `taught` int32 [rows, labels] are parts of WHOLE and FIRST."""
+        is_taught = taught[:, 0] > 0
+        shares = jnp.log(jnp.maximum(taught - pair.FIRST, 0.5) / pair.WHOLE) / loss.temperature
+        learned = jax.nn.log_softmax(logits / loss.temperature)
+        soft = -jnp.sum(jax.nn.softmax(shares) * learned, axis=-1) * loss.temperature**2
+        return jnp.where(is_taught, (1 - loss.teacher) * losses + loss.teacher * soft, losses)
+
     def check(self, model: PairConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
-        if lengths["targets"] != 1:
-            raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: 'targets' is the class, one number")
+        numbers = 1 + model.labels if loss.teacher else 1
+        if lengths["targets"] != numbers:
+            raise LisaxError(
+                f"TASK_FEATURE_LENGTHS is {dict(lengths)}: 'targets' is the class, one number, "
+                f"or with losses.Loss.teacher the class and a probability of each; expected {numbers}"
+            )
         if pack:
             raise LisaxError("PACK is True, but pairs of texts cannot be packed: set PACK=False")
 

@@ -121,6 +121,7 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
     log, meter = TrainLog(model_dir, first_step), Meter(kind_of(config.model).objective.metrics)
     save = config.checkpoint.save
     step, metrics, saved = first_step, {}, first_step
+    compiled: dict[tuple[int, ...], Callable] = {}  # the step, by the shape of the inputs
 
     def flush() -> None:
         scalars = meter.flush(step)
@@ -159,13 +160,17 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
                             f"step {total}: it must repeat without end"
                         ) from None
                     placed = partitioner.place_batch(batch)
-                    if step == first_step:
+                    shape = batch[data.INPUTS].shape if data.INPUTS in batch else ()
+                    if shape not in compiled:
                         check_batch(batch, config, partitioner, microbatches)
                         progress.say("compiling the training step, which can take minutes")
-                        train_step = train_step.lower(state, placed, run.kept).compile()
+                        meter.pause()
+                        compiled[shape] = train_step.lower(state, placed, run.kept).compile()
                         hosts.wait_for_all("compiled")
+                        if step > first_step:
+                            meter.run()
                     # --- Step -------------------------------------------------------------
-                    state, step_metrics = train_step(state, placed, run.kept)
+                    state, step_metrics = compiled[shape](state, placed, run.kept)
                     step, metrics = step + 1, {}
                     meter.add(step_metrics)
                     if step == first_step + 1:

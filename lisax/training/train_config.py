@@ -12,7 +12,7 @@ from lisax.models.architectures import Model
 from lisax.models.lora import Lora
 from lisax.training import data
 from lisax.training.model_kinds import kind_of
-from lisax.training.objectives import Loss
+from lisax.training.objectives import Classes, Loss
 from lisax.training.optimizers import Adafactor, Optimizer
 from lisax.training.schedules import Schedule
 from lisax.weights.checkpoints import CheckpointConfig, latest_checkpoint
@@ -105,6 +105,8 @@ def check(config: TrainConfig, partitioner: Partitioner) -> ModelFolder | None:
         data.check_dataset(config.train_data, config.model.backbone.vocab_size, "train")
         if config.train_data.task_feature_lengths is None:
             raise LisaxError("TASK_FEATURE_LENGTHS must be given for training")
+        if config.loss.teacher and not isinstance(objective, Classes):
+            raise LisaxError("losses.Loss.teacher is for pair scorers: set it to 0.0")
         objective.check(config.model, config.loss, config.train_data.task_feature_lengths, config.train_data.pack)
         length = objective.text_length(config.model, config.train_data.task_feature_lengths)
         if length > (config.model.backbone.max_length or length):

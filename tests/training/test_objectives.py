@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 from fusion_task import LENGTH, MODEL, TABLES, batch_of
 
+from lisax.errors import LisaxError
+from lisax.models.architectures import EncoderConfig, PairConfig
 from lisax.models.t5 import initialize
-from lisax.training.objectives import Fusion, Loss, sums
+from lisax.training import objectives
+from lisax.training.objectives import Classes, Fusion, Loss, sums
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -31,6 +34,26 @@ def test_sums_over_tokens_and_sequences(packed):
         "right_rows": 1,
         "examples": 4 if packed else 3,
     }
+
+
+def test_a_pair_scorer_learns_from_its_teacher_and_its_label(monkeypatch):
+    logits = np.array([[2.0, 0.0, -1.0], [0.5, 0.5, 0.0], [1.0, 2.0, 3.0]])
+    monkeypatch.setattr(objectives, "_applied", lambda *_: jnp.asarray(logits))
+    shares = np.array([0.7, 0.2, 0.1])
+    targets = np.array([[2, 701, 201, 101], [1, 0, 0, 0], [0, 0, 0, 0]], np.int32)
+    batch = {"encoder_input_tokens": np.ones((3, 2), np.int32), "decoder_target_tokens": targets}
+    loss = Loss(z_loss=0.0, teacher=0.25, temperature=2.0)
+
+    def log_softmax(values):
+        return values - np.log(np.exp(values).sum())
+
+    softened = shares**0.5 / (shares**0.5).sum()
+    soft = -4 * (softened * log_softmax(logits[0] / 2)).sum()
+    expected = 0.75 * -log_softmax(logits[0])[1] + 0.25 * soft - log_softmax(logits[1])[0]
+    found = Classes()(PairConfig(EncoderConfig()), None, batch, loss, None)
+    assert float(found["loss"]) == pytest.approx(expected, rel=1e-5) and found["learned"] == 2
+    with pytest.raises(LisaxError, match="a share from 0 to 1"):
+        Loss(teacher=1.5)
 
 
 def test_fusion_reads_no_table_without_a_class():

@@ -1,6 +1,9 @@
 """Pair scorers through the engine, by gin: from an encoder's published folder to probabilities of claims."""
 
+import dataclasses
+import itertools
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from lisax.planning.plan import devices_of, plan
 from lisax.planning.plan_search import Setting
 from lisax.predict.model import Model
 from lisax.records import Label
+from lisax.training.data import DatasetConfig, train_source
 from lisax.training.gin_files import bindings_of, configured, run_gin
 from lisax.training.inference import evaluate, infer
 from lisax.weights.checkpoints import flatten
@@ -109,6 +113,51 @@ def trained(data, tmp_path_factory):
         values = {"TRAIN_STEPS": 120, "LEARNING_RATE": 3e-3, "WARMUP_STEPS": 20, "EVAL_PERIOD": 120}
         values |= {"INITIAL_CHECKPOINT_PATH": str(data / "hf")}
         return run_gin(FILES, bindings(model_dir, **values))
+
+
+def test_a_pupil_learns_what_its_teacher_reads(data, tmp_path, monkeypatch):
+    """Labels that are all the same, and a teacher that is right; batches have rows of one bucket of lengths."""
+    for split, count in (("train", 240), ("dev", 30)):
+        made = examples(len(split), count)
+        if split == "train":
+            shares = [tuple(0.9 if label == one.label else 0.05 for label in LABELS) for one in made]
+            made = [
+                dataclasses.replace(one, label=LABELS[0], taught=taught)
+                for one, taught in zip(made, shares, strict=True)
+            ]
+        write_examples(tmp_path / f"examples/label_listwise.{split}.jsonl", made)
+    (tmp_path / "tokenizer.json").write_bytes((data / "tokenizer.json").read_bytes())
+    monkeypatch.setenv("LISAX_DATA", str(tmp_path))
+    values = {"TRAIN_STEPS": 120, "LEARNING_RATE": 3e-3, "WARMUP_STEPS": 20, "EVAL_PERIOD": 120}
+    values |= {"INITIAL_CHECKPOINT_PATH": str(data / "hf"), "TASK_FEATURE_LENGTHS": {"inputs": 32, "targets": 4}}
+    taught = {"losses.Loss.teacher": 1.0, "losses.Loss.temperature": 2.0, "train/utils.DatasetConfig.buckets": (24,)}
+    result = run_gin(FILES, bindings(tmp_path / "pair", **values, **taught))
+    assert result.metrics["accuracy"] > 0.9
+    with pytest.raises(LisaxError, match="with losses.Loss.teacher the class and a probability of each; expected 1"):
+        run_gin(FILES, bindings(tmp_path / "other", **values))
+
+
+def test_a_batch_has_rows_of_one_bucket_of_lengths(data):
+    config = DatasetConfig("list5_pair_label_listwise", {"inputs": 32, "targets": 1}, batch_size=8, module="tasks")
+    bucketed = dataclasses.replace(config, buckets=(20, 24))
+
+    def rows(batches):
+        return Counter(row[row != 0].tobytes() for batch in batches for row in batch["encoder_input_tokens"])
+
+    found = list(itertools.islice(train_source(bucketed)(0), 30))
+    widths = Counter(batch["encoder_input_tokens"].shape[1] for batch in found)
+    assert set(widths) <= {20, 24, 32} and len(widths) > 1
+    for batch in found:
+        tokens = batch["encoder_input_tokens"]
+        lengths = (tokens != 0).sum(axis=1)
+        shorter = max(bound for bound in (0, 20, 24) if bound < tokens.shape[1])
+        assert len(tokens) == 8 and lengths.min() > shorter and lengths.max() <= tokens.shape[1]
+    assert rows(found).keys() <= rows(itertools.islice(train_source(config)(0), 60)).keys()
+    later = next(train_source(bucketed)(7))
+    np.testing.assert_array_equal(later["encoder_input_tokens"], found[7]["encoder_input_tokens"])
+    for wrong in ((24, 20), (32,), (0,)):
+        with pytest.raises(LisaxError, match="ascending lengths below the 32 of the inputs"):
+            train_source(dataclasses.replace(config, buckets=wrong))
 
 
 def test_it_learns(trained):
