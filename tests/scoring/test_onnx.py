@@ -158,7 +158,6 @@ def test_onnxruntime_is_taken_on_a_cpu(monkeypatch):
     "model",
     [
         PairConfig(recorded.T5_1_1),
-        PairConfig(dataclasses.replace(recorded.BERT, dtype="bfloat16")),
         DualEncoderConfig(recorded.BERT, tied=False),
     ],
 )
