@@ -20,7 +20,7 @@ from lisax.training.optimizers import Adagrad, AdamW
 
 FOLDER = GIN_CONFIGS / "experiments"
 NAMES = {
-    Recipe: "demo given label_variants minilm minilm_contrasts minilm_demo minilm_ranker mpnet paper_xl scratch warm_up",
+    Recipe: "demo given label_variants minilm minilm_demo minilm_ranker minilm_taught mpnet mpnet_contrasts paper_xl scratch warm_up",
     CltrRecipe: "minilm minilm_retriever paper_large scratch scratch_aggregation transfer warm_up world "
     "world_aggregation world_micro",
     PointerRecipe: "minilm paper_base scratch world",
@@ -39,7 +39,7 @@ WIDTHS = {"_micro": 32, "_base": 768, "_large": 1024, "_xl": 1024, "minilm_": 38
 INPUTS, TARGETS = 4800, {"evidence_pointer": 16, "pair": 1}
 REQUIRED = [
     f"{name} = '{name}'"
-    for name in "T5_CHECKPOINT MSMARCO_CHECKPOINT BASE_CHECKPOINT LARGE_CHECKPOINT VERBALIZER VOCABULARY".split()
+    for name in "T5_CHECKPOINT MSMARCO_CHECKPOINT BASE_CHECKPOINT LARGE_CHECKPOINT FIRST_CHECKPOINT VERBALIZER VOCABULARY".split()
 ]
 RELATIONS = {"documents": "none", "evidence": "sequence", "evidence_set": "set", "evidence_reinforced": "set"}
 
@@ -69,7 +69,8 @@ def check(model, config):
     objective = kind_of(config.model).objective
     lengths = config.train_data.task_feature_lengths
     if lengths["inputs"] == INPUTS:
-        lengths = lengths | {"targets": TARGETS.get(config.model.kind, 2)}
+        targets = TARGETS.get(config.model.kind, 2)
+        lengths = lengths | {"targets": targets + config.model.labels if config.loss.teacher else targets}
     objective.check(config.model, config.loss, lengths, config.train_data.pack)
     assert config.checkpoint.save.best_metric in (None, *objective.metrics)
     assert config.total_steps or config.relative_steps

@@ -81,6 +81,9 @@ class Recipe(BackboneRecipe, AttackRecipe):
     # Examples of contrasts that the labellers also learn from (`sampling.contrasts`; ours): claims that differ only in
     # the word that decides them.
     contrasts: int = 0
+    # A labeller whose probabilities of each training example the labellers also learn (ours), by the share that
+    # `losses.Loss.teacher` has: a checkpoint, or a name that `lisax check --model` takes, such as mpnet-text.
+    teacher: str | None = None
     # Sentences that the listwise labellers read of the five that are selected. If fewer, lists have one to that number
     # of them in training, and in use a labeller reads the first, the first two and so on: its label is that of the
     # mean.
@@ -117,6 +120,8 @@ class Recipe(BackboneRecipe, AttackRecipe):
         self.check_positive("reranked")
         if self.contrasts < 0:
             raise LisaxError(f"Recipe.contrasts must be 0 or more, found {self.contrasts}")
+        if self.teacher is not None and self.backbone is None:
+            raise LisaxError("Recipe.teacher teaches pair scorers: name a backbone")
         if self.backbone is not None:
             if others := [name for name in STARTS if name in self.train]:
                 raise LisaxError(

@@ -32,10 +32,12 @@ from lisax.papers.list5.recipe import (
 )
 from lisax.papers.list5.selection import SelectionPipeline
 from lisax.papers.stages import Stage
+from lisax.predict.opening import open_model
 from lisax.predict.ranker import Ranker
+from lisax.predict.teaching import taught
 from lisax.predict.verifier import Verifier, verify_run
 from lisax.progress import say
-from lisax.records import Claim
+from lisax.records import LABELS, Claim
 from lisax.retrieval.runs import read_run
 from lisax.sampling import files
 from lisax.sampling.balancing import with_equal_labels
@@ -211,6 +213,8 @@ class List5(SelectionPipeline):
                 )
                 if role == TRAIN and recipe.balanced_labels:
                     made = with_equal_labels(made, seed=self.seed_of("label"))
+                if role == TRAIN and recipe.teacher is not None:
+                    made = taught(list(made), open_model(recipe.teacher))
                 write_examples(self.examples_file(name, role), made)
         tell(skipped)
 
@@ -278,7 +282,8 @@ class List5(SelectionPipeline):
             return None
         return {
             "inputs": getattr(self.recipe, self.recipe.setting_of_tokens(model)),
-            "targets": self.target_length,
+            # A teacher's probabilities of the labels follow the class.
+            "targets": self.target_length + (len(LABELS) if self.recipe.teacher is not None else 0),
         }
 
     def seed_of(self, model: str) -> int:
