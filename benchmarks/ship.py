@@ -1,16 +1,18 @@
-"""Trains what LisaX ships and puts it where it stands: `lisax/shipped/warmup`, `text`, `ranker`, `tables` or `parts`.
+"""Trains what LisaX ships and puts it where it stands: `lisax/shipped/warmup`, `text`, `ranker`, `tables`, `parts` or
+`accurate/text`.
 
     python -m benchmarks.ship warmup --data ../shared/data/tabfact ../shared/data/infotabs --out OUT
     python -m benchmarks.ship text --data ../shared/data/fever --out OUT
     python -m benchmarks.ship ranker --data ../shared/data/fever --out OUT
     python -m benchmarks.ship tables --data ../shared/data/tabfact ../shared/data/infotabs --out OUT
     python -m benchmarks.ship parts --data ../shared/data/wtq --out OUT
+    python -m benchmarks.ship accurate --data ../shared/data/fever --out OUT
 
 The labeller over text and the model of rows and columns begin from the warm-up, the ranker and the labeller over tables
-from the labeller over text. Each is a run of the gin file that `MODELS` names (seed 0, about half an hour on two quiet cores, of `parts` an
-hour) and resumes where it was interrupted; GLIBC_TUNABLES=glibc.malloc.hugetlb=1 takes a quarter off (`lisax train` sets
-it by itself). Its dev figures are in OUT/metrics.json; the model card, which is written by hand, says them. The labeller over text is the mean of two such runs' adapters, in OUT/seed0 and so on, ten minutes each; its own
-figures are those of `lisax run list5 --gin_file experiments/list5/given.gin --model minilm-text`.
+from the labeller over text; `accurate`, which teaches the labeller over text, comes before it. Each is a run of the gin
+file that `MODELS` names (seed 0, about half an hour on two quiet cores, of `parts` and `accurate` more than an hour) and
+resumes where it was interrupted; GLIBC_TUNABLES=glibc.malloc.hugetlb=1 takes a quarter off (`lisax train` sets it by
+itself). Its dev figures are in OUT/metrics.json; the model card, which is written by hand, says them.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from safetensors.numpy import load_file, save_file
 from lisax import shipped
 from lisax.corpora import Dataset, open_folder, plain
 from lisax.files.writing import write_json
+from lisax.models.axes import LORA_A, LORA_B
 from lisax.papers.base import TRAIN, VALIDATION, Pipeline
 from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.cltr.report import finish as finish_parts
@@ -52,12 +55,15 @@ from lisax.weights.interop.kinds import SAFETENSORS
 from lisax.weights.model_folder import ModelFolder
 
 CARD, TRAINING = "MODEL_CARD.md", "training.json"
+MOST_BYTES = 5_000_000  # of an adapter in the repository
 
 
 class Shipped(NamedTuple):
-    """`model`: the one of the run that is shipped; `seeds`: of the runs whose adapters are averaged; `claims`: its claims or
+    """`model`: the one of the run that is shipped; `claims`: its claims or
     questions by role and id; `most`: of a mixture, how many claims of each set it takes at most, for training, of which
-    some are held out, and reported."""
+    some are held out, and reported; `first`: the gin file of a run that is made before; `begins`: whether the model
+    begins from that run's; `share`: of its own weights in what ships, where the others are those of that run's model
+    (Wortsman et al. 2022)."""
 
     recipe: str
     read: Callable[..., Any]
@@ -67,7 +73,9 @@ class Shipped(NamedTuple):
     folder: Path
     claims: Callable[[Any, str], Iterable[str]]
     most: Mapping[str, tuple[int, ...]] = {}
-    seeds: tuple[int, ...] = (0,)
+    first: str = ""
+    begins: bool = False
+    share: float = 1.0
 
 
 MODELS = {
@@ -82,14 +90,15 @@ MODELS = {
         {"train": (6000, 17000), "dev": (1500, 1800)},
     ),
     "text": Shipped(
-        "experiments/list5/minilm.gin",
+        "experiments/list5/minilm_taught.gin",
         Recipe.read,
         List5,
         finish_text,
         "label_listwise_infused",
         shipped.FOLDER / "text",
         lambda run, role: run.claims_of(role),
-        seeds=(0, 1),
+        first="experiments/list5/minilm.gin",
+        share=0.7,
     ),
     "ranker": Shipped(
         "experiments/list5/minilm_ranker.gin",
@@ -119,6 +128,17 @@ MODELS = {
         shipped.FOLDER / "parts",
         lambda run, role: run.questions[role],
     ),
+    "accurate": Shipped(
+        "experiments/list5/mpnet_contrasts.gin",
+        Recipe.read,
+        List5,
+        finish_text,
+        "label_listwise_infused",
+        shipped.labeller(tier=shipped.ACCURATE),
+        lambda run, role: run.claims_of(role),
+        first="experiments/list5/mpnet.gin",
+        begins=True,
+    ),
 }
 
 
@@ -129,32 +149,37 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     given = parser.parse_args()
     one = MODELS[given.what]
-    data, runs = data_of(given.data, given.out, one.most), []
-    for seed in one.seeds:
-        recipe = one.read([one.recipe], [f"{one.run.recipe_class.__name__}.seed = {seed}"])
-        runs.append(one.run(data, given.out if len(one.seeds) == 1 else given.out / f"seed{seed}", recipe))
-        runs[-1].run()
-        print(one.finish(runs[-1]))
-    run, made = runs[0], export_adapter(ModelFolder.find(runs[0].model_dir(one.model)), given.out / "adapter")
-    if len(runs) > 1:
-        average(made, [run.model_dir(one.model) for run in runs])
+    data, bindings = data_of(given.data, given.out, one.most), []
+    if one.first:
+        first = one.run(data, given.out / "first", one.read([one.first]))
+        first.train_models()
+        bindings += [f"FIRST_CHECKPOINT = '{first.model_dir(one.model)}'"] * one.begins
+    run = one.run(data, given.out, one.read([one.recipe], bindings))
+    run.run()
+    print(one.finish(run))
+    made = export_adapter(ModelFolder.find(run.model_dir(one.model)), given.out / "adapter")
+    if one.share < 1:
+        mix(made, first.model_dir(one.model), one.share)
         calibrate(made, run)
+    if (made / SAFETENSORS).stat().st_size > MOST_BYTES:
+        halve(made)
     write_json(made / TRAINING, training(one, run))
     card = one.folder / CARD
     if card.is_file():
         shutil.copyfile(card, made / CARD)
     shutil.rmtree(one.folder, ignore_errors=True)
+    one.folder.parent.mkdir(exist_ok=True)
     shutil.move(made, one.folder)
 
 
-def average(adapter: Path, models: Sequence[Path]) -> None:
-    """Replaces an adapter's arrays by the means of the models' own, which were trained from the same start."""
+def mix(adapter: Path, other: Path, share: float) -> None:
+    """Replaces an adapter's arrays by their means with those of a model that was trained from the same start."""
     with tempfile.TemporaryDirectory() as scratch:
-        folders = [export_adapter(ModelFolder.find(model), Path(scratch) / str(i)) for i, model in enumerate(models)]
-        arrays = [load_file(folder / SAFETENSORS) for folder in folders]
-    means = {name: np.mean([one[name] for one in arrays], axis=0) for name in arrays[0]}
-    save_file(means, adapter / SAFETENSORS)
-    (adapter / SAFETENSORS).chmod(0o644)  # safetensors lets its owner alone read it
+        arrays = [
+            load_file(folder / SAFETENSORS)
+            for folder in (adapter, export_adapter(ModelFolder.find(other), Path(scratch) / "other"))
+        ]
+    _write(adapter, {name: share * array + (1 - share) * arrays[1][name] for name, array in arrays[0].items()})
 
 
 def calibrate(adapter: Path, run: List5) -> None:
@@ -162,6 +187,18 @@ def calibrate(adapter: Path, run: List5) -> None:
     held, verifier = run.claims_of(VALIDATION), calibrating.uncalibrated(Verifier.open(adapter))
     fitted = run.temperature_of(verifier, held.values(), read_run(run.selection_file(run.recipe.selector, VALIDATION)))
     add_fitted(adapter, {"calibration": dataclasses.asdict(fitted)})
+
+
+def halve(adapter: Path) -> None:
+    """Writes an adapter's matrices in float16, which is as exact as bfloat16 products need; its head stays float32."""
+    arrays = load_file(adapter / SAFETENSORS)
+    halved = {name: one.astype(np.float16) if name.endswith((LORA_A, LORA_B)) else one for name, one in arrays.items()}
+    _write(adapter, halved)
+
+
+def _write(adapter: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    save_file(arrays, adapter / SAFETENSORS)
+    (adapter / SAFETENSORS).chmod(0o644)  # safetensors lets its owner alone read it
 
 
 def data_of(folders: Sequence[Path], out: Path, most: Mapping[str, tuple[int, ...]]) -> Dataset:

@@ -31,6 +31,13 @@ Calibrate = Annotated[
 Aggregate = Annotated[
     Literal["any", "max", "sum", "first"], Option("How to combine a pointwise model's labels of single sentences.")
 ]
+Tier = Annotated[
+    Literal["light", "accurate"],
+    Option(
+        "The shipped labeller, if no model is named: light, an adapter of MiniLM, or accurate, an adapter of MPNet, which "
+        "is right more often and takes five times as long."
+    ),
+]
 Prompt = Annotated[
     str | None,
     Option(
@@ -67,10 +74,11 @@ def check(
             "The model that labels claims: a labeller, an evidence pointer or a model of tables, as a MODEL_DIR, "
             "one of its checkpoints, or a bundle; or a published one, hf:OWNER/NAME.",
             "DIR",
-            default="the shipped labeller over text, an adapter of MiniLM; over only tables the labeller of these, if one is shipped",
+            default="the shipped labeller of --tier over text; over only tables the labeller of these, if one is shipped",
             names=("--verifier", "--model"),
         ),
     ] = None,
+    tier: Tier = "light",
     corpus: Documents = None,
     index: Annotated[
         Local | None, Option("Instead of --corpus: an index of `lisax index documents`, `mixed` or `cells`.", "INDEX")
@@ -125,6 +133,7 @@ def check(
         ),
     ] = None,
     min_confidence: MinConfidence = None,
+    two_way: Annotated[bool, Option("Where evidence is found, choose between SUPPORTS and REFUTES.")] = False,
     calibrate: Calibrate = False,
     temporal: Annotated[bool, Option("Let the dates of claim and evidence decide if they can.")] = True,
     hops: Annotated[Literal["1", "2"], Option("2: also search pages that sentences of the first pages name.")] = "1",
@@ -161,6 +170,8 @@ def check(
         raise click.UsageError("--calibrate is for --claims FILE and --out FILE")
     if strict and corpus is None:
         raise click.UsageError("--strict is for --corpus DIR")
+    if tier != "light" and model is not None:
+        raise click.UsageError("--tier chooses a shipped labeller: leave it out with --model")
     if calibrate and model is None:
         raise click.UsageError("--calibrate changes a model: name yours with --model DIR")
     from lisax.predict.checking import Settings, check_file, check_one, check_stream
@@ -182,12 +193,14 @@ def check(
         candidates,
         evidence,
         min_confidence,
+        two_way,
         calibrate,
         prompt,
         words_of(label_words),
         ranker_prompt,
         words_of(ranker_words),
         skip_bad=skip_bad,
+        tier=tier,
         strict=strict,
     )
     if claim is not None:

@@ -29,7 +29,8 @@ def list_() -> None:
         how = f"in {model.folder}" if model.is_there else f"{model.size / 1e6:,.0f} MB: lisax models get {model.name}"
         print(f"{'':{width}}  {model.homepage}; {how}")
     for name, folder in SHIPPED.items():
-        print(f"{name:{width}}  an adapter of minilm, shipped: its card is {folder / 'MODEL_CARD.md'}")
+        encoder, _, _ = name.partition("-")
+        print(f"{name:{width}}  an adapter of {encoder}, shipped: its card is {folder / 'MODEL_CARD.md'}")
     for family in FAMILIES:
         print(f"\n{facts(family)}")
         for name, size in family.sizes.items():

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from lisax.cli.check import Aggregate
+import click
+
+from lisax.cli.check import Aggregate, Tier
 from lisax.cli.verbs import Count, Local, Option, Port, Probability, Rate
 
 Indexes = Annotated[
@@ -36,6 +38,7 @@ def serve(
             default="the checker that ships, for claims over text",
         ),
     ] = (),
+    tier: Tier = "light",
     index: Indexes = (),
     corpus: Folders = (),
     state: State = STATE,
@@ -93,6 +96,8 @@ def serve(
     lisax serve --corpus my_documents/
     lisax serve --index INDEX --mcp
     """
+    if tier != "light" and model:
+        raise click.UsageError("--tier chooses a shipped labeller: leave it out with --model")
     from lisax.serve.start import ServeSettings, serve, serve_assistant
 
     settings = ServeSettings(
@@ -110,5 +115,6 @@ def serve(
         min_confidence,
         rate_limit,
         log_json,
+        tier=tier,
     )
     (serve_assistant if mcp else serve)(settings)

@@ -22,6 +22,7 @@ from lisax.predict.verifier import (
     Verifier,
     abstain,
     check_confidence,
+    choose,
     judge_dates,
     verdict_of,
     verifier_of,
@@ -42,7 +43,8 @@ class Checker:
     """Checks claims against an index: search, rank, verify.
 
     Without a verifier, the shipped labellers label claims, from sentences or, over an index of tables, from these
-    (`lisax.shipped`), and ranks sentences if no ranker is given; their encoder, MiniLM, is fetched if it is missing.
+    (`lisax.shipped`), and the shipped ranker orders sentences if none is given; their encoders are fetched if they are
+    missing.
     With a verifier and without a ranker they are ranked by BM25 (`Bm25Ranker`), or page by page in turn for an evidence
     pointer (`InTurn`). A claim without evidence is labelled NOT ENOUGH INFO, and `Verdict.reason` gives the reason.
 
@@ -62,6 +64,7 @@ class Checker:
         verifier: Verifier | Path | None = None,
         *,
         model: Path | None = None,
+        tier: str = shipped.LIGHT,
         aggregate: str = AGGREGATE,
         threshold: float | None = None,
         evidence: int | None = None,
@@ -70,15 +73,18 @@ class Checker:
         documents: int = DOCUMENTS,
         candidates: int = CANDIDATES,
         min_confidence: float | None = None,
+        two_way: bool = False,
     ):
         """`index`, `ranker` and `verifier` are objects or paths: an index folder, and bundles, checkpoints or
         MODEL_DIRs. `model` is one model used for everything it can do: an evidence pointer ranks and verifies, a
-        labeller verifies.
+        labeller verifies. `tier`: which of the shipped labellers, if none is given: `light`, or `accurate`, which takes
+        five times as long.
 
         `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide if they can
         (`judge_dates`), where sentences are read. `hops=2`: also search pages that sentences of the first pages name. `documents`: number of
         pages or passages to retrieve; their first `candidates` sentences (rows, edges) are ranked. `min_confidence`: a
-        verdict whose label is less probable becomes NOT ENOUGH INFO (`abstain`), unless dates decide it.
+        verdict whose label is less probable becomes NOT ENOUGH INFO (`abstain`), unless dates decide it. `two_way`:
+        if there is evidence, choose between SUPPORTS and REFUTES (`choose`).
 
         Raises LisaxError if a part is missing, or if the index, ranker and verifier do not fit together."""
         if model is not None and verifier is not None:
@@ -88,7 +94,9 @@ class Checker:
         check_confidence(min_confidence)
         index = Index.open(index) if isinstance(index, (str, os.PathLike)) else index
         if model is None and verifier is None:
-            verifier, ranker = shipped_for(index, ranker)
+            verifier, ranker = shipped_for(index, ranker, tier)
+        elif tier != shipped.LIGHT:
+            raise LisaxError("tier= chooses a shipped labeller: leave it out with verifier= or model=")
         options = {"aggregate": aggregate, "threshold": threshold, "evidence": evidence}
         if model is not None or isinstance(verifier, (str, os.PathLike)):
             source = verifier if model is None else model
@@ -107,7 +115,8 @@ class Checker:
         elif ranker is None:
             ranker = InTurn() if isinstance(verifier, PointerVerifier) else Bm25Ranker()
         self.ranker, self.temporal, self.hops = ranker, temporal and self.verifier.reads == "sentences", hops
-        self.documents, self.candidates, self.min_confidence = documents, candidates, min_confidence
+        self.documents, self.candidates = documents, candidates
+        self.min_confidence, self.two_way = min_confidence, two_way
 
     def check(self, claim: str | Claim) -> Verdict:
         """The verdict on one claim."""
@@ -140,6 +149,8 @@ class Checker:
         verdicts = iter(())
         if pairs:
             verdicts = self.verifier.verify_many(*map(list, zip(*pairs)))
+        if self.two_way:
+            verdicts = choose(verdicts)
         if self.min_confidence is not None:
             verdicts = abstain(verdicts, self.min_confidence)
         verdicts = with_disagreement(self.verifier, verdicts)
@@ -167,12 +178,18 @@ def default_ranker() -> Path | str:
     return shipped.ranker() if pretrained.find(shipped.ENCODER).is_there else Bm25Ranker.tag
 
 
-def shipped_for(index: Index, ranker: Ranker | Path | None = None) -> tuple[Path, Ranker | Path | None]:
-    """The verifier that is shipped for an index, and the ranker: the given one, or else the shipped one for it. Raises
-    LisaxError for an index of tables if no labeller of them is shipped."""
+def shipped_for(
+    index: Index, ranker: Ranker | Path | None = None, tier: str = shipped.LIGHT
+) -> tuple[Path, Ranker | Path | None]:
+    """The verifier of a tier that is shipped for an index, and the ranker: the given one, or else the shipped one for
+    it. Raises LisaxError if there is no such tier, or for an index of tables if it has no labeller of them."""
+    if tier not in shipped.TIERS:
+        raise LisaxError(f"no tier of the shipped labellers is named '{tier}'; there are {', '.join(shipped.TIERS)}")
     reads = "tables" if index.has_only_tables and shipped.labeller("tables").is_dir() else index.reads
-    labeller = shipped.labeller(reads)
+    labeller = shipped.labeller(reads, tier)
     if not labeller.is_dir():
+        if tier != shipped.LIGHT:
+            raise LisaxError(f"no labeller of {reads} ships in the tier '{tier}': leave the tier out")
         raise LisaxError(
             "no labeller over tables comes with LisaX: name a model, or index the tables with `lisax index mixed`, whose "
             "rows the labeller over text reads"

@@ -46,7 +46,7 @@ class Settings:
 
     corpus: Path | None
     index: Path | str | None  # a folder, or the URL of a live MediaWiki's api.php
-    model: Path | None = None  # None: the shipped one
+    model: Path | None = None  # None: the shipped one of the tier
     ranker: str | None = None
     aggregate: str = AGGREGATE
     threshold: float | None = None
@@ -56,6 +56,7 @@ class Settings:
     candidates: int = 100
     evidence: int | None = None
     min_confidence: float | None = None
+    two_way: bool = False  # choose between SUPPORTS and REFUTES
     calibrate: bool = False  # give the model's own probabilities, and fit a temperature on them
     # The settings of published models that are not listed: see `public_models.given_use`.
     prompt: str | None = None
@@ -63,6 +64,7 @@ class Settings:
     ranker_prompt: str | None = None
     ranker_words: tuple[str, ...] = ()
     skip_bad: bool = False  # skip bad lines of files of claims
+    tier: str = shipped.LIGHT  # of the shipped labeller
     strict: bool = False  # a file of the corpus that cannot be read is an error
 
     def open(self) -> Checker:
@@ -71,7 +73,7 @@ class Settings:
         model, ranker, index = self.model, self.ranker, None
         if model is None:
             index = open_index(self.corpus, self.index, strict=self.strict)
-            model, ranker = shipped_for(index, ranker)
+            model, ranker = shipped_for(index, ranker, self.tier)
         verifier = Verifier.open(
             model,
             aggregate=self.aggregate,
@@ -101,6 +103,7 @@ class Settings:
             documents=self.documents,
             candidates=self.candidates,
             min_confidence=self.min_confidence,
+            two_way=self.two_way,
         )
 
     def digest(self, claims: Path) -> str:

@@ -472,6 +472,20 @@ def verify_run(
         yield from judge_dates(verdicts, index.lookup) if temporal else verdicts
 
 
+def choose(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """Labels verdicts SUPPORTS or REFUTES, whichever is likelier; their probabilities are those of the two, which add
+    up to 1. A verdict without both, such as one without evidence, is left as it is."""
+    for verdict in verdicts:
+        shares = {label: verdict.probabilities.get(label, 0.0) for label in (Label.SUPPORTS, Label.REFUTES)}
+        if min(shares.values()) > 0:
+            total = sum(shares.values())
+            label = max(shares, key=shares.get)
+            verdict = dataclasses.replace(
+                verdict, label=label, probabilities={label: share / total for label, share in shares.items()}
+            )
+        yield verdict
+
+
 def abstain(verdicts: Iterable[Verdict], min_confidence: float) -> Iterator[Verdict]:
     """Labels verdicts NOT ENOUGH INFO, with `abstained` set, whose label has a probability below `min_confidence`.
 

@@ -66,12 +66,14 @@ class Depths:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Checked:
-    """A verdict from one source, with all evidence that was found, ranked; `note` is for the reader."""
+    """A verdict from one source, with all evidence that was found, ranked; `note` is for the reader, `tier` that of the
+    labeller of text if it was chosen."""
 
     source: str
     verdict: Verdict
     found: Sequence[Evidence]
     note: str = ""
+    tier: str | None = None
 
 
 class Engine:
@@ -317,20 +319,26 @@ class Engine:
         return self._checker(corpus, source).rank(*map(list, zip(*found)))
 
     def verify_for(
-        self, corpus: ServedCorpus, source: str, ranked: Sequence[tuple[str, Sequence[Evidence]]]
+        self,
+        corpus: ServedCorpus,
+        source: str,
+        ranked: Sequence[tuple[str, Sequence[Evidence]]],
+        tier: str | None = None,
     ) -> list[Checked]:
-        """The third step: for each (claim, ranked evidence) the verdict."""
+        """The third step: for each (claim, ranked evidence) the verdict, of text by the labeller of a tier."""
         from lisax.predict.verifier import attributed
 
         claims, found = map(list, zip(*ranked))
-        checker = self._checker(corpus, source)
+        checker = self._checker(corpus, source, tier)
         verdicts = attributed(checker.verifier, checker.verify(claims, found))
-        return [Checked(source, one, units, self._note(one)) for one, units in zip(verdicts, found)]
+        return [Checked(source, one, units, self._note(one), tier) for one, units in zip(verdicts, found)]
 
-    def check_many(self, corpus: ServedCorpus, source: str, claims: Sequence[str | Claim]) -> list[Checked]:
+    def check_many(
+        self, corpus: ServedCorpus, source: str, claims: Sequence[str | Claim], tier: str | None = None
+    ) -> list[Checked]:
         """The verdicts on claims from one of a corpus's `sources`, as of `lisax check`."""
         found = self._checker(corpus, source).find(claims)
-        return self.verify_for(corpus, source, list(zip(claims, found)))
+        return self.verify_for(corpus, source, list(zip(claims, found)), tier)
 
     def claim_result(self, corpus: ServedCorpus, checked: Iterable[Checked]) -> dict[str, Any]:
         """A claim's verdicts as the page keeps them."""
@@ -352,7 +360,7 @@ class Engine:
             "candidates": [one.unit for one in checked.found],
             **({"deciding": verdict.deciding} if verdict.deciding else {}),
             **({"read_together": True} if not (verdict.decided_by or verdict.ruling) else {}),
-            **({"calibrated": on} if (on := self._calibrated_on(verdict)) else {}),
+            **({"calibrated": on} if (on := self._calibrated_on(checked)) else {}),
             **({"temporal": verdict.ruling} if verdict.ruling else {}),
             **({"abstained": verdict.reason} if verdict.abstained else {}),
             **({"disagreement": verdict.disagreement.to_dict()} if verdict.disagreement else {}),
@@ -360,15 +368,17 @@ class Engine:
             **({"note": checked.note} if checked.note else {}),
         }
 
-    def _calibrated_on(self, verdict: Verdict) -> str | None:
+    def _calibrated_on(self, checked: Checked) -> str | None:
         """The shipped model's name, or "own", where the probabilities of a verdict were fitted to claims."""
+        verdict = checked.verdict
         role = TABLE_VERIFIER if verdict.reads == "tables" else LABELLER
-        fitted = (self._table_verifier() if role == TABLE_VERIFIER else self._labeller()).calibration
+        fitted = (self._table_verifier() if role == TABLE_VERIFIER else self._labeller(checked.tier)).calibration
         # On no claims if it was taken over from a model that was trained further.
         if not verdict.probabilities or fitted is None or fitted.claims == 0:
             return None
-        path = self.models.paths.get(role, Path())
-        return path.name if path.is_relative_to(shipped.FOLDER) else "own"
+        if not self.models.paths.get(role, Path()).is_relative_to(shipped.FOLDER):
+            return "own"
+        return "tables" if role == TABLE_VERIFIER else checked.tier or self.models.tier
 
     def _note(self, verdict: Verdict) -> str:
         if verdict.reads != "tables" or verdict.label is not Label.NOT_ENOUGH_INFO or verdict.abstained:
@@ -376,7 +386,7 @@ class Engine:
         decision = self._table_verifier().decision
         return UNLEARNED if decision is not None and not decision.in_data and verdict.evidence else ""
 
-    def _checker(self, corpus: ServedCorpus, source: str) -> Checker:
+    def _checker(self, corpus: ServedCorpus, source: str, tier: str | None = None) -> Checker:
         from lisax.predict.checker import Checker
 
         if source == TABLES:
@@ -388,7 +398,7 @@ class Engine:
         return Checker(
             self._units(corpus, source),
             self._ranker(),
-            self._labeller(),
+            self._labeller(tier),
             temporal=self.temporal,
             documents=self.depths.documents,
             candidates=self.depths.sentences,
@@ -398,10 +408,10 @@ class Engine:
     def _units(self, corpus: ServedCorpus, source: str) -> PageIndex | PassageIndex:
         return self.evidence(corpus) if source == PASSAGES else self.sentences(corpus)
 
-    def _labeller(self) -> Verifier:
+    def _labeller(self, tier: str | None = None) -> Verifier:
         from lisax.predict.verifier import verifier_of
 
-        return verifier_of(self.models[LABELLER], aggregate=self.aggregate)
+        return verifier_of(self.models.labeller(tier), aggregate=self.aggregate)
 
     def _table_verifier(self) -> TableVerifier:
         from lisax.predict.verifier import verifier_of
@@ -444,14 +454,16 @@ class Engine:
         """The given candidates of each claim, ranked."""
         return list(self._ranker().rank_many(claims, candidates))
 
-    def verify_many(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> list[Verdict]:
+    def verify_many(
+        self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]], tier: str | None = None
+    ) -> list[Verdict]:
         """The verdicts on claims from the evidence that is given for each: its texts, its tables, or both, joined."""
         from lisax.predict.disagreement import with_disagreement
         from lisax.predict.joining import join
         from lisax.predict.verifier import abstain, judge_dates
 
         made: list[list[Verdict]] = [[] for _ in claims]
-        for of_tables, verifier in ((False, self._labeller), (True, self._table_verifier)):
+        for of_tables, verifier in ((False, lambda: self._labeller(tier)), (True, self._table_verifier)):
             read = [[one for one in found if (one.table is not None) is of_tables] for found in evidence]
             if not (asked := [i for i, found in enumerate(read) if found]):
                 continue

@@ -95,12 +95,13 @@ class Page:
         )
         return HTMLResponse(html, status, headers)
 
-    def form(self, text: str = "", kind: str = "", chosen: str = "") -> dict[str, Any]:
+    def form(self, text: str = "", kind: str = "", chosen: str = "", tier: str = "") -> dict[str, Any]:
         """The initial values of the form for asking; by default the first kind that a corpus answers."""
         able = [one for _, kinds in self.askable() for one in kinds]
         kinds = [one for one in KINDS if one in able]
         kind = kind if kind in kinds else next((one for one in (CLAIM, *kinds) if one in able), "")
-        return {"text": text, "kind": kind, "chosen": chosen, "kinds": kinds}
+        tiers = self.engine.models.tiers if CLAIM in kinds else ()
+        return {"text": text, "kind": kind, "chosen": chosen, "kinds": kinds, "tiers": tiers, "tier": tier}
 
     def all_examples(self) -> list[tuple[str, str, str]]:
         """(kind, corpus, text) of the examples: the given ones, or some made of the indexes' content."""
@@ -245,13 +246,14 @@ def _add_asking(app: FastAPI, page: Page) -> None:
     def shown(request: Request, answer_id: str) -> Response:
         answer = _answer(page, answer_id)
         corpus, said = page.library.get(answer.corpus), page.store.feedback(answer.id)
+        kind = CLAIM if answer.kind == PARAGRAPH else answer.kind
         values = {
             "answer": answer,
             "address": str(request.url.replace(query=None)),
             "corpus": corpus,
             "corpora": page.askable(),
             "describe": lambda one: views.described(one, corpus, page.engine),
-            **page.form(answer.text, CLAIM if answer.kind == PARAGRAPH else answer.kind, answer.corpus),
+            **page.form(answer.text, kind, answer.corpus, answer.result.get("tier", "")),
         }
         if answer.kind == PARAGRAPH:
             return page.render(request, "paragraph.html", parts=views.parts(answer, page.store.answer), **values)

@@ -30,13 +30,14 @@ Event = dict[str, Any]
 @dataclasses.dataclass(frozen=True, slots=True)
 class Asked:
     """A question or claim for a corpus; `sentences` are the claims of a paragraph, empty for all else, and `left` the
-    ones that are not checked because there are too many."""
+    ones that are not checked because there are too many. `tier`: of the labeller, None where there is no choice."""
 
     corpus: ServedCorpus
     kind: str
     text: str
     sentences: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    tier: str | None = None
 
 
 def asked(page: Page, form: FormData) -> Asked:
@@ -62,7 +63,8 @@ def asked(page: Page, form: FormData) -> Asked:
                 f"A claim has {len(sentence):,} characters; at most {limits.text_characters:,} are taken. A claim ends "
                 "with its sentence."
             )
-    return Asked(corpus, kind, text, sentences, found[len(sentences) :] if sentences else ())
+    tier = forms.choice(form, "tier", page.engine.models.tiers) if "tier" in form else None
+    return Asked(corpus, kind, text, sentences, found[len(sentences) :] if sentences else (), tier)
 
 
 async def answered(page: Page, asked: Asked) -> StoredAnswer:
@@ -72,7 +74,7 @@ async def answered(page: Page, asked: Asked) -> StoredAnswer:
         parts = [part async for part in _parts(page, asked)]
         return await _store_paragraph(page, asked, parts, started)
     if asked.kind == CLAIM:
-        (checked,) = [checked async for checked in page.service.checked(asked.corpus, [asked.text])]
+        (checked,) = [checked async for checked in page.service.checked(asked.corpus, [asked.text], asked.tier)]
         return await _store_claim(page, asked, asked.text, checked, started)
     work = page.worker.run(lambda: page.engine.ask(asked.corpus, asked.kind, asked.text), page.limits.answer_seconds)
     return await _store(page, asked, asked.kind, asked.text, await work, started)
@@ -97,7 +99,7 @@ async def steps(page: Page, asked: Asked) -> AsyncIterator[Event]:
                 yield event("sentence", text=text, **done, **_headline(answer))
         answer = await _store_paragraph(page, asked, parts, started)
     elif asked.kind == CLAIM:
-        async with contextlib.aclosing(page.service.steps(asked.corpus, asked.text)) as steps:
+        async with contextlib.aclosing(page.service.steps(asked.corpus, asked.text, asked.tier)) as steps:
             async for step, made in steps:
                 if step == "checked":
                     answer = await _store_claim(page, asked, asked.text, made, started)
@@ -135,7 +137,7 @@ async def _parts(page: Page, asked: Asked) -> AsyncIterator[tuple[str, StoredAns
     """The sentences of a paragraph with their stored answers, as they are done."""
     started = time.perf_counter()
     waiting = iter(asked.sentences)
-    async with contextlib.aclosing(page.service.checked(asked.corpus, asked.sentences)) as every:
+    async with contextlib.aclosing(page.service.checked(asked.corpus, asked.sentences, asked.tier)) as every:
         async for checked in every:
             text = next(waiting)
             yield text, await _store_claim(page, asked, text, checked, started)
@@ -156,5 +158,5 @@ async def _store_paragraph(
 async def _store(
     page: Page, asked: Asked, kind: str, text: str, result: dict[str, Any], started: float
 ) -> StoredAnswer:
-    timed = {"seconds": time.perf_counter() - started} | result
+    timed = {"seconds": time.perf_counter() - started} | ({"tier": asked.tier} if asked.tier else {}) | result
     return await run_in_threadpool(page.store.add_answer, asked.corpus.id, kind, text, timed)

@@ -13,6 +13,8 @@ from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.reading import POINT, READ, RETRIEVE
+from lisax.shipped import LIGHT
+from lisax.weights import pretrained
 
 if TYPE_CHECKING:
     from lisax.predict.model import Model as TrainedModel
@@ -46,20 +48,22 @@ ROLES = {
 
 class Models:
     """One model per role, which its format determines; `COLUMNS` if rows and columns have separate models. `shipped`:
-    whether they come with LisaX. `missing`: the reason if these cannot be fetched."""
+    whether they come with LisaX; then `tier` is that of the labeller of text. `missing`: the reason if these cannot be
+    fetched."""
 
-    shipped, missing = False, ""
+    shipped, missing, tier = False, "", LIGHT
 
     def __init__(self, models: Mapping[str, Model], paths: Mapping[str, Path] | None = None):
         self._models, self.paths = dict(models), dict(paths or {})
+        self._of_tier: dict[str, Model] = {}
 
     @classmethod
-    def open(cls, paths: Iterable[Path]) -> Models:
+    def open(cls, paths: Iterable[Path], tier: str = LIGHT) -> Models:
         """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns.
 
         A labeller's evidence is ordered by `checker.default_ranker`. Without any, loads the shipped models: the checker
-        over text, the model of rows and columns and the labeller over tables; none if their encoder cannot be
-        fetched."""
+        over text, of a tier, the model of rows and columns and the labeller over tables; none if their encoders cannot
+        be fetched."""
         from lisax.predict.checker import default_ranker
 
         paths = tuple(paths)
@@ -69,11 +73,12 @@ class Models:
                 made.replace(ranker)
             return made
         try:
-            made = cls._of([shipped.ranker(), shipped.labeller(), shipped.parts(), shipped.labeller("tables")])
+            labellers = shipped.labeller(tier=tier), shipped.labeller("tables")
+            made = cls._of([shipped.ranker(), labellers[0], shipped.parts(), labellers[1]])
         except LisaxError as error:
             made = cls({})
             made.missing = str(error)
-        made.shipped = not made.missing
+        made.shipped, made.tier = not made.missing, tier
         return made
 
     @classmethod
@@ -99,12 +104,36 @@ class Models:
     def get(self, role: str) -> Model | None:
         return self._models.get(role)
 
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """The tiers of labellers of text to choose from, `tier` first: those whose encoder is here. None if a labeller
+        was named or trained."""
+        if not self.shipped or not self.paths[LABELLER].is_relative_to(shipped.FOLDER):
+            return ()
+        return (self.tier, *(one for one in shipped.TIERS if one != self.tier and _is_here(one)))
+
+    def labeller(self, tier: str | None = None) -> Model:
+        """The labeller of text, or that of one of the `tiers`, which is loaded when it is first asked for."""
+        if tier is None or tier == self.tier:
+            return self[LABELLER]
+        if tier not in self.tiers:
+            raise LisaxError(
+                f"no labeller of the tier '{tier}' is here; there is {' and '.join(self.tiers) or 'one that was named'}"
+            )
+        if tier not in self._of_tier:
+            _, self._of_tier[tier] = _open(shipped.labeller(tier=tier))
+        return self._of_tier[tier]
+
     def replace(self, path: Path) -> None:
         """Loads the model at `path` in place of those with its role."""
         role, model = _open(path)
         if role == PARTS:
             self._models.pop(COLUMNS, None)
         self._models[role], self.paths[role] = model, path
+
+
+def _is_here(tier: str) -> bool:
+    return shipped.labeller(tier=tier).is_dir() and pretrained.find(shipped.ENCODERS[tier]).is_there
 
 
 def _open(path: Path) -> tuple[str, Model]:

@@ -66,6 +66,14 @@ Reads = Annotated[
         description="The evidence to check the claim against, if an index has both; default: both, joined into one verdict.",
     ),
 ]
+Tier = Annotated[
+    Literal["light", "accurate"] | None,
+    Field(
+        default=None,
+        description="The shipped labeller of text: light, or accurate, which is right more often and takes five times as "
+        "long; default: that of the server.",
+    ),
+]
 Label = Literal["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
 
 
@@ -372,7 +380,11 @@ class _Searches(Model):
     index: IndexId
 
 
-class _Checks(_Searches):
+class _Verifies(Model):
+    tier: Tier
+
+
+class _Checks(_Searches, _Verifies):
     reads: Reads
 
 
@@ -417,11 +429,11 @@ class RankMany(_Ranks):
     claims: Annotated[list[ToRankOrText], Items]
 
 
-class VerifyOne(ClaimToVerify):
+class VerifyOne(ClaimToVerify, _Verifies):
     """A claim to label from the evidence that is given with it."""
 
 
-class VerifyMany(Model):
+class VerifyMany(_Verifies):
     """Claims to label, each from the evidence that is given with it."""
 
     claims: Annotated[list[ClaimToVerify], Items]

@@ -77,24 +77,29 @@ class Service:
         finally:
             _cancel(waiting)
 
-    async def checked(self, corpus: ServedCorpus, claims: Sequence[str]) -> AsyncIterator[Sequence[Checked]]:
+    async def checked(
+        self, corpus: ServedCorpus, claims: Sequence[str], tier: str | None = None
+    ) -> AsyncIterator[Sequence[Checked]]:
         """For each claim the verdict from each source of a corpus, for the page."""
-        batch = self._check(corpus, self.engine.sources(corpus), claims)
+        batch = self._check(corpus, self.engine.sources(corpus), claims, tier)
         async with contextlib.aclosing(self.rows(dataclasses.replace(batch, row=lambda checked: checked))) as rows:
             async for checked in rows:
                 yield checked
 
-    async def steps(self, corpus: ServedCorpus, claim: str) -> AsyncIterator[tuple[str, list[Any]]]:
+    async def steps(
+        self, corpus: ServedCorpus, claim: str, tier: str | None = None
+    ) -> AsyncIterator[tuple[str, list[Any]]]:
         """The steps of checking a claim as they are done, with the results of each source of a corpus: ("found",
         evidence), ("ranked", evidence), ("checked", verdicts)."""
         engine, sources = self.engine, self.engine.sources(corpus)
 
-        async def each(step: Callable[[ServedCorpus, str, list], Sequence[Any]], items: Sequence[Any]) -> list[Any]:
+        async def each(step: Callable[..., Sequence[Any]], items: Sequence[Any], **options: Any) -> list[Any]:
             futures: list[Future] = []
             try:
                 for source, item in zip(sources, items):
-                    work = functools.partial(step, corpus, source)
-                    futures.append(self.worker.submit_item((step.__name__, corpus.id, source), work, item))
+                    work = functools.partial(step, corpus, source, **options)
+                    key = (step.__name__, corpus.id, source, *options.values())
+                    futures.append(self.worker.submit_item(key, work, item))
                 return [await self.worker.result(future, self.limits.answer_seconds) for future in futures]
             finally:
                 _cancel(futures)
@@ -103,7 +108,7 @@ class Service:
         yield "found", found
         ranked = await each(engine.rank_for, [(claim, units) for units in found])
         yield "ranked", ranked
-        yield "checked", await each(engine.verify_for, [(claim, units) for units in ranked])
+        yield "checked", await each(engine.verify_for, [(claim, units) for units in ranked], tier=tier)
 
     def forget(self, corpus: ServedCorpus) -> None:
         """Drops the cached results of a removed corpus."""
@@ -123,16 +128,26 @@ class Service:
             raise NotHere(OTHER_SOURCE, "reads")
         corpus = self._corpus(request.index, sources_of, "checks claims")
         given = [request] if isinstance(request, schema.CheckOne) else request.claims
-        return self._check(corpus, sources_of(corpus), [_claim(one) for one in given])
+        return self._check(corpus, sources_of(corpus), [_claim(one) for one in given], self._tier(request))
 
-    def _check(self, corpus: ServedCorpus, sources: tuple[str, ...], claims: Sequence[str | Claim]) -> Batch:
+    def _tier(self, request: schema.CheckOne | schema.CheckMany | schema.VerifyOne | schema.VerifyMany) -> str | None:
+        if request.tier is not None and request.tier not in (tiers := self.engine.models.tiers):
+            raise NotHere(
+                f"no labeller of this tier is loaded; there is {' and '.join(tiers) or 'one without a tier'}", "tier"
+            )
+        return request.tier
+
+    def _check(
+        self, corpus: ServedCorpus, sources: tuple[str, ...], claims: Sequence[str | Claim], tier: str | None
+    ) -> Batch:
         """Checks claims against each of the sources; a row is the verdict that is joined from theirs."""
 
         def work(claims: list[str | Claim]) -> list[tuple[Checked, ...]]:
-            return list(zip(*(self.engine.check_many(corpus, source, claims) for source in sources), strict=True))
+            found = (self.engine.check_many(corpus, source, claims, tier) for source in sources)
+            return list(zip(*found, strict=True))
 
         return Batch(
-            ("check", corpus.id, sources),
+            ("check", corpus.id, sources, tier),
             claims,
             work,
             lambda checked: join([one.verdict for one in checked]).to_dict(),
@@ -174,10 +189,13 @@ class Service:
             if is_table in tables and role not in self.engine.models:
                 raise NotHere(f"no model that is loaded labels claims from {what} that are given", "evidence")
 
-        def work(asked: list[schema.ClaimToVerify]) -> list[Any]:
-            return self.engine.verify_many([_claim(one) for one in asked], [_evidence(one.evidence) for one in asked])
+        tier = self._tier(request)
 
-        return Batch(("verify",), given, work, lambda verdict: verdict.to_dict())
+        def work(asked: list[schema.ClaimToVerify]) -> list[Any]:
+            claims, evidence = [_claim(one) for one in asked], [_evidence(one.evidence) for one in asked]
+            return self.engine.verify_many(claims, evidence, tier)
+
+        return Batch(("verify", tier), given, work, lambda verdict: verdict.to_dict())
 
     def can(self, call: str) -> bool:
         """Whether the loaded models answer a call, from an index if it takes one."""

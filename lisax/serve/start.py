@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from lisax.errors import LisaxError
 from lisax.files.writing import atomic_write
 from lisax.progress import say
+from lisax.shipped import LIGHT
 
 if TYPE_CHECKING:
     from lisax.serve.answering import Engine
@@ -43,6 +44,7 @@ class ServeSettings:
     min_confidence: float | None = None
     rate_limit: float | None = None  # calls of the API a second from one address
     log_json: bool = False
+    tier: str = LIGHT  # of the shipped labeller
     examples: Sequence[tuple[str, str, str]] = ()  # (kind, corpus, text); none: made of the indexes' content
     tried: str = ""  # how the examples were chosen
 
@@ -168,7 +170,7 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
     from lisax.serve.models import Models
 
     library = Library(settings.indexes, uploads, limits)
-    models = Models.open(settings.models)
+    models = Models.open(settings.models, settings.tier)
     if models.missing:
         say(f"search only, without verdicts and answers: {models.missing}")
     library.add_vectors = _vectors(models)

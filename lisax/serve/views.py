@@ -39,7 +39,7 @@ HEADLINES = {
 # On which claims the shares of a model were measured, and the expectation for others: for shipped models, and for any
 # other.
 MEASURED = {
-    "text": (
+    "light": (
         "FEVER's claims, about pages of Wikipedia,",
         "On other documents expect fewer: of 19 verdicts on a folder of another kind that were at least 70 % sure, 12 were "
         "right.",
@@ -53,6 +53,7 @@ ASKS = {  # by kind: its name, and the purpose of the form
     "claim": ("a claim or text", "Check"),
     "search": ("a search", "Search"),
 }
+TIERS = {"light": "the light model", "accurate": "the accurate model"}
 SEVERAL = {"question": "questions", "claim": "claims", "search": "searches"}
 AROUND = 400  # characters shown of a page
 CONTEXT = 2  # sentences shown before and after one
@@ -492,5 +493,5 @@ def environment() -> jinja2.Environment:
         several=lambda kinds: ", ".join(SEVERAL[kind] for kind in kinds),
         moment=lambda seconds: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)),
     )
-    made.globals |= {"labels": LABELS, "asks": ASKS}
+    made.globals |= {"labels": LABELS, "asks": ASKS, "tier_names": TIERS}
     return made

@@ -1,16 +1,21 @@
-"""The shipped models: small adapters of all-MiniLM-L6-v2 that are used if no model is named, each with its model card.
+"""The shipped models: small adapters of public sentence encoders that are used if no model is named, each with its model
+card.
 
 Sentences are found by BM25 and the vectors of the encoder (`ENCODER`), the best of them ordered again by an adapter
-(`ranker`), and labelled by another one (`labeller`). A third labels claims from tables, and a fourth finds the rows and
-columns of tables that answer questions (`parts`). They began from a warm-up on tables (`minilm-warmup` where models are
-named). The encoder itself is fetched once, see `lisax models get`.
+(`ranker`), and labelled by another one (`labeller`), of which there are two tiers: `light`, of all-MiniLM-L6-v2, and
+`accurate`, of all-mpnet-base-v2, which takes five times as long. A third adapter labels claims from tables, and a
+fourth finds the rows and columns of tables that answer questions (`parts`). Those of MiniLM began from a warm-up on
+tables (`minilm-warmup` where models are named). An encoder is fetched once, see `lisax models get`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-ENCODER, FOLDER = "minilm", Path(__file__).parent
+LIGHT, ACCURATE = "light", "accurate"
+ENCODERS = {LIGHT: "minilm", ACCURATE: "mpnet"}  # of each tier
+TIERS = tuple(ENCODERS)
+ENCODER, FOLDER = ENCODERS[LIGHT], Path(__file__).parent
 
 
 def ranker() -> Path:
@@ -18,10 +23,11 @@ def ranker() -> Path:
     return FOLDER / "ranker"
 
 
-def labeller(reads: str = "sentences") -> Path:
-    """The bundle of the labeller that reads sentences, trained on FEVER's claims, or `tables`, on TabFact's and
-    InfoTabs'."""
-    return FOLDER / ("tables" if reads == "tables" else "text")
+def labeller(reads: str = "sentences", tier: str = LIGHT) -> Path:
+    """The bundle of a tier's labeller that reads sentences, trained on FEVER's claims, or `tables`, on TabFact's and
+    InfoTabs'; a folder that is missing if there is none."""
+    folder = FOLDER if tier == LIGHT else FOLDER / tier
+    return folder / ("tables" if reads == "tables" else "text")
 
 
 def answers() -> Path:
@@ -33,3 +39,12 @@ def answers() -> Path:
 def parts() -> Path:
     """The bundle of the model of rows and columns, trained on WikiTableQuestions' questions."""
     return FOLDER / "parts"
+
+
+def bundles() -> dict[str, Path]:
+    """The bundles by name, such as `minilm-text` and `mpnet-text`."""
+    return {
+        f"{encoder}-{path.parent.name}": path.parent
+        for tier, encoder in ENCODERS.items()
+        for path in sorted((FOLDER if tier == LIGHT else FOLDER / tier).glob("*/model.json"))
+    }

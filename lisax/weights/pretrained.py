@@ -109,8 +109,7 @@ MODELS = {
 }
 
 
-# The bundles of `lisax.shipped` by name, adapters of MiniLM.
-SHIPPED = {f"minilm-{path.parent.name}": path.parent for path in Path(shipped.__file__).parent.glob("*/model.json")}
+SHIPPED = shipped.bundles()
 
 
 def find(name: str) -> Pretrained:

@@ -8,6 +8,7 @@ import pytest
 from lisax import Checker, example_pages, shipped
 from lisax.cli import main
 from lisax.corpora.fever import read_predictions
+from lisax.errors import LisaxError
 from lisax.files.resumable import partial
 from lisax.files.writing import write_json_lines
 from lisax.predict import checking
@@ -60,6 +61,33 @@ def test_beside_a_named_labeller_the_better_ranker_that_is_there_is_used_and_nam
     assert code == 0 and rows(out) == rows(run(capsys, *given, "--ranker", ranker)[1])
     assert ("the shipped ranker: BM25, vectors" if is_there else "BM25; after `lisax models get minilm`") in err
     assert (RANKER in Models.open([bundles["listwise"]])) is is_there
+
+
+def test_a_tier_is_a_shipped_labeller(capsys, bundles, pages, monkeypatch):
+    tiers = {"light": bundles["listwise"], "accurate": bundles["pointwise"]}
+    monkeypatch.setattr(shipped, "labeller", lambda reads="sentences", tier="light": tiers[tier])
+    monkeypatch.setattr(shipped, "ranker", lambda: bundles["ranker"])
+    given = ["check", CLAIM, "--index", pages.folder, "--json"]
+    for tier, model in tiers.items():
+        wanted = Checker(pages, bundles["ranker"], model).check(CLAIM)
+        assert Checker(pages, tier=tier).check(CLAIM) == wanted
+        assert rows(run(capsys, *given, "--tier", tier)[1]) == [wanted.to_dict()]
+    assert rows(run(capsys, *given)[1]) == rows(run(capsys, *given, "--tier", "light")[1])
+    code, _, err = run(capsys, *given, "--tier", "accurate", "--model", bundles["listwise"])
+    assert code == 2 and "leave it out with --model" in err
+    for arguments, complaint in (
+        ({"tier": "big"}, "there are light, accurate"),
+        ({"tier": "accurate", "verifier": "x"}, "leave it out"),
+    ):
+        with pytest.raises(LisaxError, match=complaint):
+            Checker(pages, **arguments)
+
+
+def test_two_labels_to_choose_from(capsys, bundles, pages):
+    given = ["check", CLAIM, "--index", pages.folder, "--model", bundles["listwise"], *BM25, "--json", "--two-way"]
+    (row,) = rows(run(capsys, *given)[1])
+    assert set(row["label_probabilities"]) == {"SUPPORTS", "REFUTES"} and row["predicted_label"] != "NOT ENOUGH INFO"
+    assert row == Checker(pages, "bm25", bundles["listwise"], two_way=True).check(CLAIM).to_dict()
 
 
 def test_what_the_options_say_is_what_the_checker_does(capsys, bundles, pages):

@@ -18,7 +18,7 @@ from lisax.files.writing import write_json, write_json_lines
 from lisax.metrics.calibration import calibration, reliability
 from lisax.metrics.temperature import Calibration
 from lisax.predict.verdicts import write_predictions
-from lisax.predict.verifier import abstain, judge_dates
+from lisax.predict.verifier import abstain, choose, judge_dates
 from lisax.records import LABELS, Claim, Table
 from lisax.weights.model_card import ModelCard
 
@@ -152,6 +152,16 @@ def test_what_is_not_sure_enough_is_not_enough_information():
     assert still.label is Label.NOT_ENOUGH_INFO and still.abstained
     assert list(abstain([sure, unsure, neither], 0.0)) == [sure, unsure, neither]
     assert list(abstain([sure], 0.7)) == [sure]  # at the minimum is sure enough
+
+
+def test_a_choice_of_two_labels():
+    refuted, sure = verdict(0.1, 0.3, 0.6), verdict(0.8, 0.1, 0.1)
+    unknown, published = Verdict("c", Label.NOT_ENOUGH_INFO, {}), Verdict("c", Label.SUPPORTS, {Label.SUPPORTS: 1.0})
+    made, still, *same = choose([refuted, sure, unknown, published])
+    assert made.label is Label.REFUTES and still.label is Label.SUPPORTS and same == [unknown, published]
+    assert made.probabilities == pytest.approx({Label.SUPPORTS: 0.25, Label.REFUTES: 0.75})
+    # A minimum confidence is then that of the two.
+    assert next(abstain([made], 0.7)).label is Label.REFUTES and next(abstain([made], 0.8)).abstained
 
 
 @pytest.mark.parametrize("reads", ["sentences", "tables"])

@@ -51,11 +51,13 @@ def minilm():
         pytest.skip("needs MiniLM's weights: lisax models get minilm")
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(shipped.FOLDER)))
 def test_it_is_an_adapter_of_the_published_encoder(folder):
     card = ModelCard.read(folder)
-    assert card["adapter"]["base"] == "minilm"
-    assert card["adapter"]["base_sha256"] == MODELS["minilm"].files["model.safetensors"].sha256
+    encoder = shipped.ENCODERS[shipped.ACCURATE if folder.parent.name == shipped.ACCURATE else shipped.LIGHT]
+    assert card["adapter"]["base"] == encoder
+    assert card["adapter"]["base_sha256"] == MODELS[encoder].files["model.safetensors"].sha256
+    assert shipped.bundles()[f"{encoder}-{folder.name}"] == folder
     if folder == shipped.parts():
         assert card["text"]["labels"] == ["relevant", "not relevant"]
         assert card["retrieval"] == "vectors" and len(card["fusion"]) == 3 and card["answers"]["questions"] >= 50
@@ -66,7 +68,7 @@ def test_it_is_an_adapter_of_the_published_encoder(folder):
     else:
         assert card["text"]["labels"] == [label.value for label in Label]
         assert card.calibration is not None and card.calibration.claims > 100
-    assert (folder / "model.safetensors").stat().st_size <= 2_000_000
+    assert (folder / "model.safetensors").stat().st_size <= 3_000_000
     assert {path.name for path in folder.iterdir()} == {
         "model.safetensors",
         "model.json",
@@ -75,7 +77,7 @@ def test_it_is_an_adapter_of_the_published_encoder(folder):
     }
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(shipped.FOLDER)))
 def test_no_path_of_the_machine_that_trained_it_is_in_it(folder):
     for name in ("model.json", "training.json", "MODEL_CARD.md"):
         assert not re.search(r"/(work|tmp|root|home)\b", (folder / name).read_text()), name
@@ -86,10 +88,16 @@ def digest(ids):
 
 
 @pytest.mark.skipif(not FEVER.is_dir(), reason="needs ../shared/data/fever")
-@pytest.mark.parametrize("folder", [shipped.labeller(), shipped.ranker()], ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "folder",
+    [shipped.labeller(), shipped.labeller(tier=shipped.ACCURATE), shipped.ranker()],
+    ids=["text", "accurate", "ranker"],
+)
 def test_it_was_trained_on_the_training_split_alone(folder, tmp_path):
     training = json.loads((folder / "training.json").read_text())
-    run = List5(open_folder(FEVER), tmp_path, Recipe.read([training["recipe"]]))
+    # A model that another one begins from, which learned from the same claims.
+    begins = "FIRST_CHECKPOINT = 'first'"
+    run = List5(open_folder(FEVER), tmp_path, Recipe.read([training["recipe"]], [begins]))
     for role, name in ((TRAIN, "trained"), (VALIDATION, "held_out")):
         ids = run.claims_of(role).keys()
         assert training[name] == {"claims": len(ids), "ids_sha256": digest(ids)}
@@ -139,6 +147,15 @@ def test_simple_claims(minilm, pages):
     assert sum(born.probabilities.values()) == pytest.approx(1, abs=1e-5)
     labels = [verdict.label for verdict in checker.check_many(["The Orm is a river.", "Mara Velin is a footballer."])]
     assert labels[0] is Label.SUPPORTS and labels[1] is not Label.SUPPORTS
+
+
+def test_the_accurate_tier(minilm, pages):
+    if not MODELS["mpnet"].is_there:
+        pytest.skip("needs MPNet's weights: lisax models get mpnet")
+    checker = Checker(Index.build(pages), tier="accurate")
+    claims = {"Mara Velin was not born in Tarn.": "REFUTES", "The Orm flows into the sea.": "SUPPORTS"}
+    claims |= {"Mara Velin has a son.": "NOT ENOUGH INFO"}
+    assert [one.label.value for one in checker.check_many(claims)] == list(claims.values())
 
 
 def test_on_the_command_line_no_model_is_named(minilm, pages, capsys):

@@ -333,10 +333,10 @@ def test_where_too_many_wait(tmp_path, index, made):
 def test_a_stream_that_breaks_says_so_in_its_last_line(client, page, monkeypatch, error, status):
     answered = page.engine.check_many
 
-    def breaks(corpus, source, claims):
+    def breaks(corpus, source, claims, tier):
         if CLAIMS[2] in claims:
             raise error
-        return answered(corpus, source, claims)
+        return answered(corpus, source, claims, tier)
 
     monkeypatch.setattr(page.engine, "check_many", breaks)
     lines = post(client, "check", {"claims": CLAIMS}, accept=JSON_LINES).text.splitlines()
@@ -360,9 +360,9 @@ def test_a_broken_model_shows_nothing_of_itself(client, page, monkeypatch):
 def test_what_people_ask_at_once_is_computed_together_and_each_gets_their_own(page, monkeypatch):
     sizes, answered, going_on = [], Engine.check_many, threading.Event()
 
-    def counted(engine, corpus, source, claims):
+    def counted(engine, corpus, source, claims, tier):
         sizes.append(len(claims))
-        return answered(engine, corpus, source, claims)
+        return answered(engine, corpus, source, claims, tier)
 
     monkeypatch.setattr(Engine, "check_many", counted)
     app = create(page)

@@ -151,11 +151,11 @@ def test_a_client_that_leaves_a_batch_leaves_no_work(tmp_path, parts, monkeypatc
     page, begun, left, seen = open_page(tmp_path, *parts), threading.Event(), threading.Event(), []
     answered = page.engine.check_many
 
-    def counted(corpus, source, claims):
+    def counted(corpus, source, claims, tier):
         seen.extend(claims)
         begun.set()
         assert left.wait(20)
-        return answered(corpus, source, claims)
+        return answered(corpus, source, claims, tier)
 
     monkeypatch.setattr(page.engine, "check_many", counted)
     body = json.dumps({"claims": ["Mara Velin lived in Tarn ."] * 200}).encode()

@@ -1,6 +1,8 @@
 """The page without a model named: the checker that ships."""
 
+import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -30,7 +32,7 @@ def test_it_checks_claims_with_the_shipped_models(tmp_path):
     )
     assert re.search(measured, browser.ask("Mara Velin sings.", "claim").text)
     home = words(shown(browser.get("/")))
-    assert re.search(r"71 of 100 verdicts were right .* labeller: LisaX's own \(text\)", home)
+    assert re.search(r"72 of 100 verdicts were right .* labeller: LisaX's own \(text\)", home)
     assert re.search(r"in its first sentence for 84 of 100, .* ranker: LisaX's own \(ranker\)", home)
     assert "What it is for: a first answer on claims in English about pages of text" in home
     answer = browser.ask("Mara Velin was born in Tarn.", "claim").text
@@ -136,4 +138,49 @@ def test_without_the_encoder_it_searches_and_says_why(tmp_path, monkeypatch):
         "Search only: the models that check claims and answer questions are not there. MiniLM cannot be fetched" in home
     )
     assert "She was born in Tarn in 1951." in words(shown(browser.ask("born in Tarn", "search")))
+    page.close()
+
+
+@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
+def test_a_tier_is_chosen_on_the_page_and_in_the_api(tmp_path, monkeypatch):
+    less_sure = tmp_path / "accurate"
+    shutil.copytree(shipped.labeller(), less_sure)
+    card = json.loads((less_sure / "model.json").read_text())
+    (less_sure / "model.json").write_text(
+        json.dumps(card | {"calibration": card["calibration"] | {"temperature": 9.0}})
+    )
+    text, tables = shipped.labeller(), shipped.labeller("tables")
+    monkeypatch.setattr(shipped, "ENCODERS", {"light": "minilm", "accurate": "minilm"})
+    monkeypatch.setattr(
+        shipped,
+        "labeller",
+        lambda reads="sentences", tier="light": tables if reads == "tables" else text if tier == "light" else less_sure,
+    )
+    Index.build(PAGES, tmp_path / "index")
+    claim = "Mara Velin was born in Tarn."
+    page = open_page(tmp_path, tmp_path / "index", Models.open(()))
+    browser = Browser(page)
+    assert page.engine.models.tiers == ("light", "accurate")
+    assert "Read by the light model the accurate model" in words(shown(browser.get("/")))
+    answers = [
+        browser.fill("/ask", text=claim, kind="claim", corpus="index", tier=tier) for tier in page.engine.models.tiers
+    ]
+    assert "in text, by the accurate model, in" in words(shown(answers[1]))
+    assert '<option value="accurate" selected>' in answers[1].text
+    surest = [re.search(r'<span class="sure">(\d+)', answer.text)[1] for answer in answers]
+    assert int(surest[0]) > int(surest[1]) + 20
+    for call, more in (("check", {}), ("verify", {"evidence": [PAGES[0]["text"]]})):
+        rows = [
+            browser.post(f"/v1/{call}", json={"claim": claim, **more, **tier}).json()["label_probabilities"]
+            for tier in ({}, {"tier": "light"}, {"tier": "accurate"})
+        ]
+        assert rows[0] == rows[1] and rows[0]["SUPPORTS"] > rows[2]["SUPPORTS"] + 0.2
+    assert browser.fill("/ask", text=claim, kind="claim", corpus="index", tier="big").status_code == 400
+    assert browser.post("/v1/check", json={"claim": claim, "tier": "big"}).status_code == 422
+    page.close()
+    # A labeller that was named, or trained on the page, is the only one.
+    page = open_page(tmp_path / "named", tmp_path / "index", Models.open((less_sure,)))
+    assert page.engine.models.tiers == () and "Read by" not in words(shown(Browser(page).get("/")))
+    refused = Browser(page).post("/v1/check", json={"claim": claim, "tier": "accurate"})
+    assert refused.status_code == 404 and "no labeller of this tier is loaded" in refused.text
     page.close()
