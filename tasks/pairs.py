@@ -67,7 +67,9 @@ def encode_pair(
         if example.label is None:
             raise LisaxError(f"task '{task}': claim {example.claim_id} has no label")
         texts = text_format.pair(example, preset=wording)
-        taught = example.taught if learns_from_teacher else ()
+        taught = getattr(example, "taught", ()) if learns_from_teacher else ()
+        if taught and len(taught) != len(classes):
+            raise LisaxError(f"task '{task}': claim {example.claim_id} is taught other labels than the task's")
         return {
             "inputs": plain.encode_pair(*texts, max_tokens).ids,
             "targets": [
