@@ -6,6 +6,7 @@ lisax models list
 from __future__ import annotations
 
 import sys
+import textwrap
 from typing import Annotated
 
 import click
@@ -19,6 +20,7 @@ def list_() -> None:
 
     lisax models list
     """
+    from lisax import shipped
     from lisax.weights import hub
     from lisax.weights.pretrained import MODELS, SHIPPED
     from lisax.weights.public_models import FAMILIES, facts
@@ -30,7 +32,12 @@ def list_() -> None:
         print(f"{'':{width}}  {model.homepage}; {how}")
     for name, folder in SHIPPED.items():
         encoder, _, _ = name.partition("-")
-        print(f"{name:{width}}  an adapter of {encoder}, shipped: its card is {folder / 'MODEL_CARD.md'}")
+        size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
+        print(
+            f"{name:{width}}  an adapter of {encoder}, {size:.1f} MB, shipped: its card is {folder / 'MODEL_CARD.md'}"
+        )
+        if short := shipped.card(folder).get("In short"):
+            print(textwrap.indent(textwrap.fill(short, 100), " " * (width + 2)))
     for family in FAMILIES:
         print(f"\n{facts(family)}")
         for name, size in family.sizes.items():

