@@ -60,6 +60,7 @@ def test_every_table_that_the_document_allows_is_read(api):
     @BY_ITS_RULES
     @given(case=cases.filter(lambda case: "'table': {" in str(case.body)))
     def tried(case):
+        case.body.pop("tier", None)  # these models have none
         assert case.call_and_validate(headers=HOST).status_code == 200
 
     tried()
