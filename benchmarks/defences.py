@@ -26,7 +26,8 @@ from lisax.papers.base import REPORT
 from lisax.papers.list5.recipe import WORLD_SHARES, Recipe
 from lisax.papers.list5.run import List5
 from lisax.papers.over_pages import ATTACKED
-from lisax.predict.verifier import judge_dates, verdict_of
+from lisax.predict.judging import judge_dates
+from lisax.predict.verifier import verdict_of
 from lisax.world import write
 
 MIXED = {"attacked_share": 0.3}

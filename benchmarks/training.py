@@ -26,8 +26,9 @@ from lisax.devices.partitioning import Partitioner
 from lisax.models.architectures import T5Config
 from lisax.models.t5 import initialize
 from lisax.training.gin_files import parsed
+from lisax.training.losses import Loss
 from lisax.training.optimizers import Adafactor
-from lisax.training.step import Loss, make_train_step
+from lisax.training.step import make_train_step
 from lisax.weights.train_state import TrainState
 from tests.models.reference import torch_t5
 

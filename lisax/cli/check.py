@@ -172,6 +172,8 @@ def check(
         raise click.UsageError("--strict is for --corpus DIR")
     if tier != "light" and model is not None:
         raise click.UsageError("--tier chooses a shipped labeller: leave it out with --model")
+    if calibrate and two_way:
+        raise click.UsageError("--calibrate fits the probabilities of all labels: leave --two-way out")
     if calibrate and model is None:
         raise click.UsageError("--calibrate changes a model: name yours with --model DIR")
     from lisax.predict.checking import Settings, check_file, check_one, check_stream

@@ -196,15 +196,20 @@ def prediction_row(verdict: Prediction, original_page: Callable[[str], str]) -> 
         "predicted_label": str(verdict.label),
         "predicted_evidence": [[original_page(page), number] for page, number in units.values()],
     }
-    shares = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
-    if known := {label: share for label, share in shares.items() if not math.isnan(share)}:
-        row["label_probabilities"] = known  # a labeller may have two of them
+    row |= known_probabilities(verdict)
     row["evidence_scores"] = [score for unit, score in zip(verdict.evidence, verdict.evidence_scores) if unit in units]
     if len(units) < len(verdict.evidence):
         row["evidence_units"] = list(verdict.evidence)
     if verdict.abstained:
         row["abstained"] = True
     return row if verdict.temporal is None else row | {"temporal": verdict.temporal}
+
+
+def known_probabilities(verdict: Prediction) -> dict:
+    """The field `label_probabilities` of a verdict's labels that have a probability, which may be two; or nothing."""
+    shares = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
+    known = {label: share for label, share in shares.items() if not math.isnan(share)}
+    return {"label_probabilities": known} if known else {}
 
 
 def _sentence_of(unit: str) -> tuple[str, int] | None:

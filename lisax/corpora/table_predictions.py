@@ -13,9 +13,9 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lisax.corpora.fever import predicted_verdict
+from lisax.corpora.fever import known_probabilities, predicted_verdict
 from lisax.corpora.reading import Row, Watch, read_records, told
-from lisax.records import LABELS, Prediction
+from lisax.records import Prediction
 
 
 class TablePrediction(NamedTuple):
@@ -29,8 +29,7 @@ def prediction_row(found: TablePrediction) -> dict:
     """A verdict as a line of a predictions file, without the claim's id."""
     verdict, sufficiency = found
     row: dict = {"predicted_label": str(verdict.label), "predicted_evidence": list(verdict.evidence)}
-    if not any(map(math.isnan, verdict.probabilities)):
-        row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
+    row |= known_probabilities(verdict)
     if verdict.evidence_scores:
         row["evidence_scores"] = list(verdict.evidence_scores)
     if verdict.abstained:

@@ -20,9 +20,10 @@ from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
 from lisax.predict import calibrating
 from lisax.predict.index import Index
+from lisax.predict.judging import verify_run
 from lisax.predict.page_index import PageIndex
 from lisax.predict.verdicts import Verdict, write_predictions
-from lisax.predict.verifier import Verifier, verify_run
+from lisax.predict.verifier import Verifier
 from lisax.progress import counting, say
 from lisax.records import Claim, Hit, Prediction, split_sentence_id
 from lisax.retrieval import documents as retrieval

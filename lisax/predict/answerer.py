@@ -14,6 +14,7 @@ from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
 from lisax.predict.index import Index
+from lisax.predict.judging import check_confidence
 from lisax.predict.opening import find_model, open_model
 from lisax.predict.passage_search import PassageSearch
 from lisax.predict.ranker import ranker_of
@@ -22,7 +23,6 @@ from lisax.predict.retriever import open_encoder
 from lisax.predict.sentence_answers import SentenceAnswerer, SentenceConfidence
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.predict.verdicts import Evidence, place_of
-from lisax.predict.verifier import check_confidence
 from lisax.progress import say
 from lisax.records import cell_id, check_text, is_cell, is_row, row_id, split_cell_id
 from lisax.retrieval import table_text

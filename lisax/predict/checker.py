@@ -10,8 +10,8 @@ import numpy as np
 
 from lisax import shipped
 from lisax.errors import LisaxError
-from lisax.predict.disagreement import with_disagreement
 from lisax.predict.index import DOCUMENTS, Index
+from lisax.predict.judging import check_confidence, judged
 from lisax.predict.opening import open_model
 from lisax.predict.ranker import Bm25Ranker, InTurn, Ranker
 from lisax.predict.verdicts import Evidence, Verdict
@@ -20,10 +20,6 @@ from lisax.predict.verifier import (
     NOTHING,
     PointerVerifier,
     Verifier,
-    abstain,
-    check_confidence,
-    choose,
-    judge_dates,
     verdict_of,
     verifier_of,
 )
@@ -149,13 +145,14 @@ class Checker:
         verdicts = iter(())
         if pairs:
             verdicts = self.verifier.verify_many(*map(list, zip(*pairs)))
-        if self.two_way:
-            verdicts = choose(verdicts)
-        if self.min_confidence is not None:
-            verdicts = abstain(verdicts, self.min_confidence)
-        verdicts = with_disagreement(self.verifier, verdicts)
-        if self.temporal:
-            verdicts = judge_dates(verdicts, self.index.lookup)
+        verdicts = judged(
+            self.verifier,
+            verdicts,
+            two_way=self.two_way,
+            min_confidence=self.min_confidence,
+            temporal=self.temporal,
+            lookup=self.index.lookup,
+        )
         for claim, found in zip(claims, evidence):
             yield (
                 next(verdicts)

@@ -13,18 +13,11 @@ from lisax.files.resumable import fingerprint
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.predict import calibrating
 from lisax.predict.index import Index
+from lisax.predict.judging import verify_run
 from lisax.predict.ranker import Bm25Ranker, Ranker, rank_to_file
 from lisax.predict.table_index import COLUMNS, TableIndex
 from lisax.predict.verdicts import Evidence, write_predictions
-from lisax.predict.verifier import (
-    AGGREGATE,
-    PointerVerifier,
-    TableVerifier,
-    Verifier,
-    tell_dropped_rows,
-    tell_open,
-    verify_run,
-)
+from lisax.predict.verifier import AGGREGATE, PointerVerifier, TableVerifier, Verifier, tell_dropped_rows, tell_open
 from lisax.progress import counting
 from lisax.records import Claim, Question
 from lisax.retrieval.entities import default_spotter

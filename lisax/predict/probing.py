@@ -10,9 +10,10 @@ from typing import Any
 from lisax.errors import LisaxError
 from lisax.metrics.calibration import calibration
 from lisax.metrics.fever import confusion
+from lisax.predict.judging import judge_dates
 from lisax.predict.suite import Case
 from lisax.predict.verdicts import NOT_SUPPORTED, Verdict
-from lisax.predict.verifier import Verifier, judge_dates
+from lisax.predict.verifier import Verifier
 from lisax.progress import counting
 from lisax.records import Claim, Label, Prediction
 

@@ -1,16 +1,14 @@
-"""Labels claims from their evidence: a verifier for each kind of model, and the temporal rules that follow any
-of them."""
+"""Labels claims from their evidence: a verifier for each kind of model. `judging` has the steps after it."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from lisax import temporal
 from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import POINTERS, RELEVANCE, VERDICT
@@ -18,16 +16,16 @@ from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample
 from lisax.metrics.temperature import Calibration, calibrated
 from lisax.models import table_truth
-from lisax.predict.index import Index, Reads
+from lisax.predict.index import Reads
 from lisax.predict.model import Model
 from lisax.predict.opening import open_model
 from lisax.predict.prompt_model import PromptModel, text_of
 from lisax.predict.ranker import as_evidence, pointer_example
 from lisax.predict.table_decision import TableDecision, sufficiency
 from lisax.predict.verdicts import Evidence, Verdict
-from lisax.progress import counting, say
-from lisax.records import LABELS, Claim, Hit, Label, Table
-from lisax.sampling.examples import LIST_LENGTH, Lookup
+from lisax.progress import say
+from lisax.records import LABELS, Claim, Label, Table
+from lisax.sampling.examples import LIST_LENGTH
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.public_models import Job, Use
 
@@ -200,7 +198,7 @@ class Labeller(Verifier):
         single = [
             Example(_id(claim), _text(claim), (passage,))
             for claim, read in zip(claims, evidence, strict=True)
-            for passage in _passages(read)
+            for passage in passages_of(read)
         ]
         shares = calibrated(self.model.probabilities(single), self.calibration) if single else np.zeros((0, 3))
         ends = np.cumsum([len(read) for read in evidence])
@@ -208,7 +206,7 @@ class Labeller(Verifier):
 
     def _examples(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
         """The model's inputs for a claim."""
-        passages = tuple(_passages(read))
+        passages = tuple(passages_of(read))
         if self.pointwise:
             lists = [(passage,) for passage in passages]
         elif self.sentences is None or not passages:
@@ -238,7 +236,7 @@ def attributed(verifier: Verifier, verdicts: Iterable[Verdict]) -> list[Verdict]
     return [dataclasses.replace(one, decided_by=found.get(id(one), one.decided_by)) for one in verdicts]
 
 
-def _passages(read: Sequence[Evidence]) -> list[Passage]:
+def passages_of(read: Sequence[Evidence]) -> list[Passage]:
     return [Passage(one.unit, one.source, one.text) for one in read]
 
 
@@ -252,7 +250,7 @@ class PromptVerifier(Verifier):
         pairs = list(zip(claims, evidence, strict=True))
         for start in range(0, len(pairs), PROMPTS_AT_A_TIME):
             group = [(claim, found[: self.depth]) for claim, found in pairs[start : start + PROMPTS_AT_A_TIME]]
-            read = [(_text(claim), text_of(_passages(found))) for claim, found in group if found]
+            read = [(_text(claim), text_of(passages_of(found))) for claim, found in group if found]
             shares = iter(self.model.shares(*zip(*read)) if read else ())
             for claim, found in group:
                 if found:
@@ -450,84 +448,6 @@ def verdict_of(
         None if isinstance(claim, str) else claim.id if claim.original_id is None else claim.original_id,
         reads=reads,
     )
-
-
-def verify_run(
-    verifier: Verifier,
-    claims: Iterable[Claim],
-    run: Mapping[str, Sequence[Hit | str]],
-    index: Index,
-    *,
-    temporal: bool = False,
-    min_confidence: float | None = None,
-) -> Iterator[Verdict]:
-    """Yields verdicts on claims from a run of already ranked units, logging progress now and then. `min_confidence`:
-    see `abstain`; `temporal`: see `judge_dates`, whose rules come last."""
-    claims = list(claims)
-    evidence = [index.evidence(run.get(claim.id, ()), verifier.depth, claim.text) for claim in claims]
-    with counting(sum(map(verifier.inputs, evidence)), "inputs") as advance:
-        verdicts = verifier.verify_many(claims, evidence, progress=advance)
-        if min_confidence is not None:
-            verdicts = abstain(verdicts, min_confidence)
-        yield from judge_dates(verdicts, index.lookup) if temporal else verdicts
-
-
-def choose(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
-    """Labels verdicts SUPPORTS or REFUTES, whichever is likelier; their probabilities are those of the two, which add
-    up to 1. A verdict without both, such as one without evidence, is left as it is."""
-    for verdict in verdicts:
-        shares = {label: verdict.probabilities.get(label, 0.0) for label in (Label.SUPPORTS, Label.REFUTES)}
-        if min(shares.values()) > 0:
-            total = sum(shares.values())
-            label = max(shares, key=shares.get)
-            verdict = dataclasses.replace(
-                verdict, label=label, probabilities={label: share / total for label, share in shares.items()}
-            )
-        yield verdict
-
-
-def abstain(verdicts: Iterable[Verdict], min_confidence: float) -> Iterator[Verdict]:
-    """Labels verdicts NOT ENOUGH INFO, with `abstained` set, whose label has a probability below `min_confidence`.
-
-    The probabilities remain the verifier's. A verdict without probabilities is left as it is."""
-    check_confidence(min_confidence)
-    for verdict in verdicts:
-        share = verdict.probabilities.get(verdict.label)
-        if share is not None and share < min_confidence:
-            reason = (
-                f"{verdict.label} has a probability of {share:.3f}, below the minimum confidence {min_confidence:g}"
-            )
-            verdict = dataclasses.replace(
-                verdict,
-                label=Label.NOT_ENOUGH_INFO,
-                reason="; ".join(filter(None, (verdict.reason, reason))),
-                abstained=True,
-            )
-        yield verdict
-
-
-def check_confidence(value: float | None) -> None:
-    """Raises LisaxError unless `value` is None or a probability."""
-    if value is not None and not 0 <= value <= 1:
-        raise LisaxError(f"expected a minimum confidence from 0 to 1, found {value:g}")
-
-
-def judge_dates(verdicts: Iterable[Verdict], lookup: Lookup | None = None) -> Iterator[Verdict]:
-    """Applies the temporal rules after a verifier (DeSePtion, section 5.2): they override its label where the dates of
-    claim and evidence decide.
-
-    `Verdict.ruling` then holds the ruling and the verifier's own label, and `reason` its sentence; the probabilities
-    remain the verifier's. A verdict that was withheld (`abstain`) and that dates decide is withheld no more. `lookup`
-    finds the first sentences of pages, which define `the film` and `the band`."""
-    for verdict in verdicts:
-        passages = _passages(verdict.evidence)
-        ruling = temporal.judge(verdict.claim, passages, lookup)
-        if ruling is not None:
-            row = ruling.row() | {"verifier_label": str(verdict.likeliest)}
-            verdict = dataclasses.replace(
-                verdict, label=ruling.label, reason=ruling.reason, ruling=row, abstained=False
-            )
-        yield verdict
 
 
 def _text(claim: str | Claim) -> str:

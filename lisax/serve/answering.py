@@ -458,9 +458,8 @@ class Engine:
         self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]], tier: str | None = None
     ) -> list[Verdict]:
         """The verdicts on claims from the evidence that is given for each: its texts, its tables, or both, joined."""
-        from lisax.predict.disagreement import with_disagreement
         from lisax.predict.joining import join
-        from lisax.predict.verifier import abstain, judge_dates
+        from lisax.predict.judging import judged
 
         made: list[list[Verdict]] = [[] for _ in claims]
         for of_tables, verifier in ((False, lambda: self._labeller(tier)), (True, self._table_verifier)):
@@ -469,11 +468,9 @@ class Engine:
                 continue
             reads = verifier()
             verdicts = reads.verify_many([claims[i] for i in asked], [read[i] for i in asked])
-            if self.min_confidence is not None:
-                verdicts = abstain(verdicts, self.min_confidence)
-            verdicts = with_disagreement(reads, verdicts)
-            if self.temporal and not of_tables:
-                verdicts = judge_dates(verdicts)
+            verdicts = judged(
+                reads, verdicts, min_confidence=self.min_confidence, temporal=self.temporal and not of_tables
+            )
             for i, verdict in zip(asked, verdicts, strict=True):
                 made[i].append(verdict)
         return [join(verdicts) for verdicts in made]

@@ -62,8 +62,8 @@ class Models:
         """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns.
 
         A labeller's evidence is ordered by `checker.default_ranker`. Without any, loads the shipped models: the checker
-        over text, of a tier, the model of rows and columns and the labeller over tables; none if their encoders cannot
-        be fetched."""
+        over text, of a tier, the model of rows and columns and the labeller over tables; none if MiniLM cannot be
+        fetched. Raises LisaxError if the encoder of another tier cannot be fetched."""
         from lisax.predict.checker import default_ranker
 
         paths = tuple(paths)
@@ -76,6 +76,8 @@ class Models:
             labellers = shipped.labeller(tier=tier), shipped.labeller("tables")
             made = cls._of([shipped.ranker(), labellers[0], shipped.parts(), labellers[1]])
         except LisaxError as error:
+            if tier != LIGHT:  # it was asked for
+                raise
             made = cls({})
             made.missing = str(error)
         made.shipped, made.tier = not made.missing, tier
@@ -108,18 +110,14 @@ class Models:
     def tiers(self) -> tuple[str, ...]:
         """The tiers of labellers of text to choose from, `tier` first: those whose encoder is here. None if a labeller
         was named or trained."""
-        if not self.shipped or not self.paths[LABELLER].is_relative_to(shipped.FOLDER):
+        if not self.shipped or self.paths[LABELLER] != shipped.labeller(tier=self.tier):
             return ()
         return (self.tier, *(one for one in shipped.TIERS if one != self.tier and _is_here(one)))
 
     def labeller(self, tier: str | None = None) -> Model:
         """The labeller of text, or that of one of the `tiers`, which is loaded when it is first asked for."""
-        if tier is None or tier == self.tier:
+        if tier in (None, self.tier):
             return self[LABELLER]
-        if tier not in self.tiers:
-            raise LisaxError(
-                f"no labeller of the tier '{tier}' is here; there is {' and '.join(self.tiers) or 'one that was named'}"
-            )
         if tier not in self._of_tier:
             _, self._of_tier[tier] = _open(shipped.labeller(tier=tier))
         return self._of_tier[tier]

@@ -128,9 +128,7 @@ class Service:
             raise NotHere(OTHER_SOURCE, "reads")
         corpus = self._corpus(request.index, sources_of, "checks claims")
         given = [request] if isinstance(request, schema.CheckOne) else request.claims
-        sources = sources_of(corpus)
-        tier = self._tier(request) if sources != (TABLES,) else None
-        return self._check(corpus, sources, [_claim(one) for one in given], tier)
+        return self._check(corpus, sources_of(corpus), [_claim(one) for one in given], self._tier(request))
 
     def _tier(self, request: schema.CheckOne | schema.CheckMany | schema.VerifyOne | schema.VerifyMany) -> str | None:
         """The tier of the labeller of text that a request names. Raises `NotHere` if it is not here."""
@@ -192,7 +190,7 @@ class Service:
             if is_table in tables and role not in self.engine.models:
                 raise NotHere(f"no model that is loaded labels claims from {what} that are given", "evidence")
 
-        tier = self._tier(request) if False in tables else None
+        tier = self._tier(request)
 
         def work(asked: list[schema.ClaimToVerify]) -> list[Any]:
             claims, evidence = [_claim(one) for one in asked], [_evidence(one.evidence) for one in asked]

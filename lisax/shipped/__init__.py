@@ -28,8 +28,8 @@ def ranker() -> Path:
 
 
 def labeller(reads: str = "sentences", tier: str = LIGHT) -> Path:
-    """The bundle of a tier's labeller that reads sentences, trained on FEVER's claims, or `tables`, on TabFact's and
-    InfoTabs'; a folder that is missing if there is none."""
+    """The bundle of a tier's labeller, which reads sentences and was trained on FEVER's claims, or reads `tables` and was
+    trained on TabFact's and InfoTabs'. The folder does not exist if the tier has no such labeller."""
     folder = FOLDER if tier == LIGHT else FOLDER / tier
     return folder / ("tables" if reads == "tables" else "text")
 

@@ -261,7 +261,7 @@ def register_configurables() -> None:
     from lisax.devices import partitioning
     from lisax.models.decoding import Decoding
     from lisax.models.lora import Lora
-    from lisax.training import data, inference, objectives, optimizers, schedules, train
+    from lisax.training import data, inference, losses, optimizers, schedules, train
     from lisax.training.model_kinds import MODEL_KINDS
     from lisax.weights import checkpoints
 
@@ -272,7 +272,7 @@ def register_configurables() -> None:
         register(kind.gin_module or model.kind, model.__name__, model)
     register("decoding", "Decoding", Decoding)
     register("lora", "Lora", Lora)
-    register("losses", "Loss", objectives.Loss)
+    register("losses", "Loss", losses.Loss)
     register("utils", "DatasetConfig", data.DatasetConfig)
     register("utils", "CheckpointConfig", checkpoints.CheckpointConfig)
     register("utils", "SaveCheckpointConfig", checkpoints.SaveCheckpointConfig)

@@ -26,9 +26,9 @@ from lisax.files.writing import write_json
 from lisax.models.architectures import Model
 from lisax.models.decoding import EOS_ID, Decoding
 from lisax.training import data
+from lisax.training.losses import Loss
 from lisax.training.model_inference import Inference, Numbered, TaskRun
 from lisax.training.model_kinds import kind_of
-from lisax.training.objectives import Loss
 from lisax.training.step import make_eval_step
 from lisax.training.train import evaluate_batches
 from lisax.weights.checkpoints import RestoreCheckpointConfig

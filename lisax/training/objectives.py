@@ -5,13 +5,11 @@ An `Objective` is all that the training and evaluation steps know of a kind of m
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from lisax.errors import LisaxError
@@ -32,6 +30,7 @@ from lisax.models.pointer_loss import COLUMNS
 from lisax.models.reader import span_log_likelihood
 from lisax.models.table_fusion import NO_TABLE, TRUE
 from lisax.scoring.kept_vectors import VECTORS
+from lisax.training.losses import Loss
 
 Batch = dict[str, Array]  # arrays [rows, length] int32, named as seqio's EncDecFeatureConverter names them
 
@@ -44,58 +43,6 @@ MODEL_FEATURES = (
     "encoder_positions",
     "decoder_positions",
 )
-PER_REAL_TOKEN = "NUM_REAL_TARGET_TOKENS"
-PER_TOKEN = "NUM_TOTAL_TARGET_TOKENS"
-
-
-@dataclasses.dataclass(frozen=True)
-class Loss:
-    """Token cross-entropy plus `z_loss` * log(Z)^2, summed and divided by `normalizing_factor`.
-
-    `teacher`: the share of the loss of a pair scorer's example that is the cross-entropy to a teacher's probabilities
-    at `temperature`, times its square (Hinton et al. 2015, section 2), if the example has them.
-
-    The factor is a number, NUM_REAL_TARGET_TOKENS (of the batch), NUM_TOTAL_TARGET_TOKENS (padding too) or
-    None for the plain sum."""
-
-    z_loss: float = 1e-4
-    label_smoothing: float = 0.0
-    normalizing_factor: float | str | None = PER_REAL_TOKEN
-    teacher: float = 0.0
-    temperature: float = 1.0
-
-    def __post_init__(self):
-        if not (0 <= self.teacher <= 1 and self.temperature > 0):
-            raise LisaxError(
-                f"losses.Loss.teacher is a share from 0 to 1 and its temperature above 0, found {self.teacher} and "
-                f"{self.temperature}"
-            )
-        if isinstance(self.normalizing_factor, str) and self.normalizing_factor not in (PER_REAL_TOKEN, PER_TOKEN):
-            raise LisaxError(
-                f"LOSS_NORMALIZING_FACTOR is '{self.normalizing_factor}': expected a number, None, "
-                f"'{PER_REAL_TOKEN}' or '{PER_TOKEN}'"
-            )
-
-    def normalizer(self, weights: Array) -> Array | float:
-        if self.normalizing_factor == PER_REAL_TOKEN:
-            return jnp.maximum(jnp.sum(weights), 1.0)
-        if self.normalizing_factor == PER_TOKEN:
-            return float(np.prod(weights.shape))
-        return 1.0 if self.normalizing_factor is None else float(self.normalizing_factor)
-
-    def per_token(self, logits: Array, targets: Array) -> Array:
-        """logits [rows, length, vocab] float32, targets [rows, length] -> loss [rows, length] float32.
-
-        With smoothing the lowest reachable loss is subtracted, so that a perfect model still reaches zero."""
-        log_z = jax.nn.logsumexp(logits, axis=-1)
-        loss = log_z - jnp.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
-        if self.label_smoothing:
-            vocabulary = logits.shape[-1]
-            right, wrong = 1.0 - self.label_smoothing, self.label_smoothing / (vocabulary - 1)
-            of_all = vocabulary * log_z - jnp.sum(logits, axis=-1)
-            lowest = -(right * np.log(right) + (vocabulary - 1) * wrong * np.log(wrong + 1e-20))
-            loss = right * loss + wrong * (of_all - loss) - lowest
-        return loss + self.z_loss * jnp.square(log_z)
 
 
 class Objective(Protocol):
@@ -340,7 +287,9 @@ class Classes:
         classes = jnp.maximum(batch["decoder_target_tokens"][:, 0] - pair.FIRST, 0)
         losses = loss.per_token(logits[:, None], classes[:, None])[:, 0]
         if loss.teacher:
-            losses = self._taught(loss, logits, batch["decoder_target_tokens"][:, 1:], losses)
+            taught = batch["decoder_target_tokens"][:, 1:]  # int32 [rows, labels]
+            shares = jnp.maximum(taught - pair.FIRST, 0) / pair.WHOLE
+            losses = jnp.where(taught[:, 0] > 0, loss.taught(losses, logits, shares), losses)
         return _totals(
             loss=losses * weights,
             learned=weights,
@@ -349,15 +298,6 @@ class Classes:
             target_tokens=weights,
             examples=weights,
         )
-
-    @staticmethod
-    def _taught(loss: Loss, logits: Array, taught: Array, losses: Array) -> Array:
-        """The losses [rows] with the teacher's share; `taught` int32 [rows, labels] are parts of WHOLE and FIRST."""
-        is_taught = taught[:, 0] > 0
-        shares = jnp.log(jnp.maximum(taught - pair.FIRST, 0.5) / pair.WHOLE) / loss.temperature
-        learned = jax.nn.log_softmax(logits / loss.temperature)
-        soft = -jnp.sum(jax.nn.softmax(shares) * learned, axis=-1) * loss.temperature**2
-        return jnp.where(is_taught, (1 - loss.teacher) * losses + loss.teacher * soft, losses)
 
     def check(self, model: PairConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         numbers = 1 + model.labels if loss.teacher else 1

@@ -14,8 +14,9 @@ from lisax.devices.partitioning import Partitioner
 from lisax.models.architectures import BACKBONE_PARTS, Model
 from lisax.models.lora import Lora, joined
 from lisax.models.t5 import cast_kernels
+from lisax.training.losses import Loss
 from lisax.training.model_kinds import kind_of
-from lisax.training.objectives import Batch, Loss
+from lisax.training.objectives import Batch
 from lisax.training.optimizers import Optimizer
 from lisax.weights.train_state import TrainState
 

@@ -160,7 +160,7 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
                             f"step {total}: it must repeat without end"
                         ) from None
                     placed = partitioner.place_batch(batch)
-                    shape = batch[data.INPUTS].shape if data.INPUTS in batch else ()
+                    shape = batch[data.INPUTS].shape
                     if shape not in compiled:
                         check_batch(batch, config, partitioner, microbatches)
                         progress.say("compiling the training step, which can take minutes")

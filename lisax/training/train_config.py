@@ -11,8 +11,9 @@ from lisax.errors import LisaxError
 from lisax.models.architectures import Model
 from lisax.models.lora import Lora
 from lisax.training import data
+from lisax.training.losses import Loss
 from lisax.training.model_kinds import kind_of
-from lisax.training.objectives import Classes, Loss
+from lisax.training.objectives import Classes
 from lisax.training.optimizers import Adafactor, Optimizer
 from lisax.training.schedules import Schedule
 from lisax.weights.checkpoints import CheckpointConfig, latest_checkpoint

@@ -25,7 +25,8 @@ from lisax.models.architectures import PointerConfig
 from lisax.models.architectures import FusionConfig
 from lisax.training.optimizers import Adafactor, AdamW
 from lisax.devices.partitioning import PjitPartitioner, bytes_on_device
-from lisax.training.step import Loss, make_train_step
+from lisax.training.losses import Loss
+from lisax.training.step import make_train_step
 from lisax.weights.train_state import TrainState
 import fusion_task, pointer_task
 from memory_task import batch_of

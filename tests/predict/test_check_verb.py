@@ -195,6 +195,7 @@ def test_tables_are_indexed_as_the_model_reads_them(capsys, bundles, tmp_path):
         ([CLAIM], 2, "one of --corpus DIR, --index INDEX, --wikipedia"),
         ([CLAIM, "--index", "i", "--corpus", "c"], 2, "one of --corpus DIR, --index INDEX, --wikipedia"),
         ([CLAIM, "--index", "i", "--out", "o"], 2, "--out is for --claims FILE"),
+        (["--claims", "c", "--index", "i", "--out", "o", "--two-way", "--calibrate"], 2, "leave --two-way out"),
         (["--claims", "-", "--index", "i", "--out", "o"], 2, "--out is for --claims FILE"),
         ([" ", "--index", "i"], 1, "the claim is empty"),
         ([CLAIM, "--corpus", "nowhere"], 1, "nowhere: no such file or folder"),

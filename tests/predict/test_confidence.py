@@ -17,8 +17,8 @@ from lisax.examples import example_pages
 from lisax.files.writing import write_json, write_json_lines
 from lisax.metrics.calibration import calibration, reliability
 from lisax.metrics.temperature import Calibration
+from lisax.predict.judging import abstain, choose, judge_dates
 from lisax.predict.verdicts import write_predictions
-from lisax.predict.verifier import abstain, choose, judge_dates
 from lisax.records import LABELS, Claim, Table
 from lisax.weights.model_card import ModelCard
 
@@ -162,6 +162,17 @@ def test_a_choice_of_two_labels():
     assert made.probabilities == pytest.approx({Label.SUPPORTS: 0.25, Label.REFUTES: 0.75})
     # A minimum confidence is then that of the two.
     assert next(abstain([made], 0.7)).label is Label.REFUTES and next(abstain([made], 0.8)).abstained
+
+
+@pytest.mark.parametrize("reads", ["sentences", "tables"])
+def test_predictions_keep_the_probabilities_of_two_labels(tmp_path, reads):
+    made = list(choose([verdict(0.1, 0.3, 0.6, reads=reads)]))
+    write_predictions(tmp_path / "p.jsonl", made)
+    (row,) = map(json.loads, (tmp_path / "p.jsonl").read_text().splitlines())
+    assert row["label_probabilities"] == pytest.approx({"SUPPORTS": 0.25, "REFUTES": 0.75})
+    read = read_predictions if reads == "sentences" else table_predictions.read_predictions
+    (found,) = (one if reads == "sentences" else one.verdict for one in read(tmp_path / "p.jsonl"))
+    assert found.label is Label.REFUTES and found.probabilities[:2] == pytest.approx((0.25, 0.75))
 
 
 @pytest.mark.parametrize("reads", ["sentences", "tables"])

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.ranking import RANK
 from lisax.predict.index import Index
+from lisax.predict.judging import verify_run
 from lisax.predict.ranker import SentenceRanker
 from lisax.predict.verdicts import Evidence
-from lisax.predict.verifier import Labeller, verify_run
+from lisax.predict.verifier import Labeller
 from lisax.records import Claim, Document, Hit, Label, Sentence
 from lisax.sampling import examples, pointer_examples
 

@@ -8,10 +8,11 @@ import pytest
 from lisax.corpora.fever import read_predictions
 from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.ranking import RANK
+from lisax.predict.judging import verify_run
 from lisax.predict.passage_index import PassageIndex
 from lisax.predict.ranker import SentenceRanker, rank_to_file
 from lisax.predict.verdicts import write_predictions
-from lisax.predict.verifier import Labeller, verify_run
+from lisax.predict.verifier import Labeller
 from lisax.records import Claim, Document, Graph, Hit, Label, Sentence, Table
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source

@@ -9,8 +9,8 @@ from lisax.corpora.fever import read_predictions
 from lisax.errors import DataError
 from lisax.formats.examples import Passage
 from lisax.papers.list5.recipe import Recipe
+from lisax.predict.judging import judge_dates
 from lisax.predict.verdicts import Evidence, Verdict, write_predictions
-from lisax.predict.verifier import judge_dates
 from lisax.records import LABELS, Label
 
 MILL = Passage("Red_Mill_3", "Red Mill", "Red Mill was founded in 1992 .")

@@ -146,6 +146,8 @@ def test_a_model_with_more_on_it_is_left_to_jax():
 def test_onnxruntime_is_taken_on_a_cpu(monkeypatch):
     pair = PairConfig(recorded.BERT)
     monkeypatch.delenv(VARIABLE, raising=False)
+    trained = PairConfig(dataclasses.replace(recorded.BERT, dtype="bfloat16"))
+    assert backend_for(trained) == ONNX  # the type of activations was that of training
     assert backend_for(pair) == ONNX and backend_for(pair, JAX) == JAX and backend_for(pair, ONNX_INT8) == ONNX_INT8
     monkeypatch.setenv(VARIABLE, JAX)
     assert backend_for(pair) == JAX and backend_for(pair, ONNX) == ONNX

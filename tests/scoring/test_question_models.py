@@ -12,8 +12,8 @@ from lisax.models import dual_encoder
 from lisax.models.architectures import DualEncoderConfig, ReaderConfig, SpanReaderConfig, T5Config
 from lisax.models.t5 import initialize
 from lisax.scoring.passages import AnswerGenerator, SpanScorer, VectorEncoder
+from lisax.training.losses import Loss
 from lisax.training.model_kinds import kind_of
-from lisax.training.objectives import Loss
 from lisax.training.optimizers import AdamW
 from lisax.training.schedules import Schedule
 from lisax.training.train import TrainConfig, Trainer, train

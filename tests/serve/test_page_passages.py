@@ -18,12 +18,13 @@ from lisax.corpora import open_folder
 from lisax.errors import LisaxError
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
+from lisax.predict.judging import verify_run
 from lisax.predict.passage_index import PassageIndex
 from lisax.predict.passage_search import retrieve
 from lisax.predict.ranker import SentenceRanker, rank_to_file
 from lisax.predict.reader import Reader
 from lisax.predict.retriever import Retriever
-from lisax.predict.verifier import Labeller, verify_run
+from lisax.predict.verifier import Labeller
 from lisax.records import Claim, Graph
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.dense import encode_index

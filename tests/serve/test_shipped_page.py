@@ -139,6 +139,9 @@ def test_without_the_encoder_it_searches_and_says_why(tmp_path, monkeypatch):
     )
     assert "She was born in Tarn in 1951." in words(shown(browser.ask("born in Tarn", "search")))
     page.close()
+    asked_for = start.ServeSettings((), (tmp_path / "index",), tmp_path / "state", tier="accurate")
+    with pytest.raises(LisaxError, match="cannot be fetched"):
+        start.open_page(asked_for, 8000, None)
 
 
 @pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
@@ -178,6 +181,9 @@ def test_a_tier_is_chosen_on_the_page_and_in_the_api(tmp_path, monkeypatch):
     assert browser.fill("/ask", text=claim, kind="claim", corpus="index", tier="big").status_code == 400
     assert browser.post("/v1/check", json={"claim": claim, "tier": "big"}).status_code == 422
     page.close()
+    models = Models.open((), "accurate")
+    assert models.tiers == ("accurate", "light") and models.labeller().calibration.temperature == 9
+    assert models.labeller("light").calibration.temperature < 3
     # A labeller that was named, or trained on the page, is the only one.
     page = open_page(tmp_path / "named", tmp_path / "index", Models.open((less_sure,)))
     assert page.engine.models.tiers == () and "Read by" not in words(shown(Browser(page).get("/")))

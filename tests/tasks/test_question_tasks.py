@@ -17,7 +17,7 @@ from lisax.models.architectures import SpanReaderConfig, T5Config
 from lisax.tasks.example_tasks import Options
 from lisax.tasks.vocabularies import SentencePieces
 from lisax.training.data import DatasetConfig, check_dataset, eval_batches, model_card
-from lisax.training.objectives import Loss
+from lisax.training.losses import Loss
 from lisax.training.train_config import TrainConfig, check
 
 TEXT = "Tarn has 18 inns and 5,000 dwellers, of whom 18 are smiths."

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lisax.models.architectures import T5Config
-from lisax.training.objectives import Loss
+from lisax.training.losses import Loss
 from lisax.training.train import TrainConfig
 from lisax.weights.checkpoints import CheckpointConfig, SaveCheckpointConfig
 

@@ -17,7 +17,8 @@ from lisax.models.table_fusion import probabilities
 from lisax.models.table_truth import relevance, truth
 from lisax.scoring.fusion import FusionScorer
 from lisax.training.gin_files import bindings_of, run_gin
-from lisax.training.objectives import Fusion, Loss
+from lisax.training.losses import Loss
+from lisax.training.objectives import Fusion
 from lisax.training.optimizers import AdamW
 from lisax.training.schedules import Schedule
 from lisax.training.train import Trainer, train

@@ -9,7 +9,8 @@ from lisax.errors import LisaxError
 from lisax.models.architectures import EncoderConfig, PairConfig
 from lisax.models.t5 import initialize
 from lisax.training import objectives
-from lisax.training.objectives import Classes, Fusion, Loss, sums
+from lisax.training.losses import Loss
+from lisax.training.objectives import Classes, Fusion, sums
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -12,8 +12,8 @@ from lisax.models.architectures import EncoderConfig, from_description
 from lisax.models.t5 import initialize
 from lisax.scoring.pointers import PointerScorer
 from lisax.training import programs
+from lisax.training.losses import Loss
 from lisax.training.model_kinds import kind_of
-from lisax.training.objectives import Loss
 from lisax.training.optimizers import AdamW
 from lisax.training.schedules import Schedule
 from lisax.training.train import Trainer, train

@@ -9,8 +9,9 @@ from memory_task import MODEL, batch_of
 from lisax.devices.partitioning import Partitioner
 from lisax.errors import LisaxError
 from lisax.models.t5 import initialize
+from lisax.training.losses import Loss
 from lisax.training.optimizers import AdamW
-from lisax.training.step import Loss, make_train_step
+from lisax.training.step import make_train_step
 from lisax.weights.train_state import TrainState
 
 

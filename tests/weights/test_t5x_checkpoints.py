@@ -11,7 +11,8 @@ from flax.serialization import msgpack_restore
 from memory_task import config
 
 from lisax.models.architectures import T5Config
-from lisax.training.objectives import Loss, apply_model
+from lisax.training.losses import Loss
+from lisax.training.objectives import apply_model
 from lisax.training.train import train
 from lisax.weights.checkpoints import CheckpointConfig, RestoreCheckpointConfig, flatten
 from lisax.weights.interop.convert import export_checkpoint

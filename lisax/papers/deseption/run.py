@@ -21,8 +21,9 @@ from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5.recipe import WORLD_SHARES
 from lisax.papers.over_pages import PagePipeline
 from lisax.papers.stages import Stage
+from lisax.predict.judging import verify_run
 from lisax.predict.model import Model
-from lisax.predict.verifier import CLAIMS_AT_A_TIME, Verifier, verify_run
+from lisax.predict.verifier import CLAIMS_AT_A_TIME, Verifier
 from lisax.progress import counting, say
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval import candidates as retrieval

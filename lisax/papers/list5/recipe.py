@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from lisax.errors import LisaxError
 from lisax.papers.attack_recipe import AttackRecipe
-from lisax.papers.recipe import BackboneRecipe
+from lisax.papers.recipe import MODEL, BackboneRecipe
 from lisax.retrieval.mediawiki import WIKIPEDIA
 from lisax.sampling import negatives
 from lisax.sampling.examples import LIST_LENGTH
@@ -83,7 +83,7 @@ class Recipe(BackboneRecipe, AttackRecipe):
     contrasts: int = 0
     # A labeller whose probabilities of each training example the labellers also learn (ours), by the share that
     # `losses.Loss.teacher` has: a checkpoint, or a name that `lisax check --model` takes, such as mpnet-text.
-    teacher: str | None = None
+    teacher: str | None = dataclasses.field(default=None, metadata=MODEL)
     # Sentences that the listwise labellers read of the five that are selected. If fewer, lists have one to that number
     # of them in training, and in use a labeller reads the first, the first two and so on: its label is that of the
     # mean.

@@ -32,10 +32,11 @@ from lisax.papers.list5.recipe import (
 )
 from lisax.papers.list5.selection import SelectionPipeline
 from lisax.papers.stages import Stage
+from lisax.predict.judging import verify_run
 from lisax.predict.opening import open_model
 from lisax.predict.ranker import Ranker
 from lisax.predict.teaching import taught
-from lisax.predict.verifier import Verifier, verify_run
+from lisax.predict.verifier import Verifier
 from lisax.progress import say
 from lisax.records import LABELS, Claim
 from lisax.retrieval.runs import read_run

@@ -19,10 +19,11 @@ from lisax.errors import DataError
 from lisax.papers.base import is_of_warm_up
 from lisax.papers.recipe import WARM_UP
 from lisax.papers.stages import Stage
+from lisax.predict.judging import verify_run
 from lisax.predict.passage_index import PassageIndex
 from lisax.predict.ranker import Ranker, rank_to_file
 from lisax.predict.verdicts import write_predictions
-from lisax.predict.verifier import Verifier, verify_run
+from lisax.predict.verifier import Verifier
 from lisax.records import Claim, Prediction, split_sentence_id
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.mixed import MixedIndex
