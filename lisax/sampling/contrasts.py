@@ -44,9 +44,9 @@ SERIES = {
 }
 MONTH = "m"  # the series of months from January to August
 DRAWN = 4  # numbers of each series in a frame
-# Shares of triples with a title, with a word such as "Bulletin:" before their evidence, and with another sentence that
-# decides nothing.
-TITLED, LED, ASIDE = 0.5, 0.2, 0.25
+TITLED, LED = 0.5, 0.2  # shares of triples with a title, and with a word such as "Bulletin:" before their evidence
+# How many other sentences, which decide nothing, are before or after the evidence: one of these, equally often.
+ASIDES = (0, 0, 0, 0, 1, 1, 2, 3)
 FORMS = ("claim", "counter", "supports", "refutes", "silent")
 
 _SLOT = re.compile(r"\{([^{}]+)\}")
@@ -141,24 +141,34 @@ def _examples(frame: Frame, name: str, rng: random.Random) -> Iterator[Example]:
     claim_at, evidence_at = rng.randrange(64), rng.randrange(64)
     evidence = [_one(getattr(frame, form), evidence_at) for form in FORMS[2:]]
     claims = [_one(getattr(frame, form), claim_at) for form in FORMS[:2] if getattr(frame, form)]
-    title, before, after = "", "", ""
-    if not any(" :: " in text for text in evidence):
-        if rng.random() < TITLED:
-            title = draft.text(rng.choice(fillings().texts["title" if frame.dated else "dated_title"]))
-        if rng.random() < ASIDE and not any(" // " in text for text in evidence):
-            aside = rng.choice(fillings().texts["aside"])
-            before, after = (f"{aside} // ", "") if rng.random() < 0.5 else ("", f" // {aside}")
+    title = ""
+    if not any(" :: " in text for text in evidence) and rng.random() < TITLED:
+        title = draft.text(rng.choice(fillings().texts["title" if frame.dated else "dated_title"]))
     lead = f"{rng.choice(fillings().texts['lead'])}: " if rng.random() < LED else ""
     # Claims first: they fill their slots before a silent text does.
     stated = [_sentence(draft.text(claim)) for claim in claims]
     read = [
         [
             draft.passage(f"{name}-{form}_{i}", title, part, "" if i else lead)
-            for i, part in enumerate((before + text + after).split(" // "))
+            for i, part in enumerate(text.split(" // "))
         ]
         for form, text in zip(FORMS[2:], evidence, strict=True)
     ]
+    asides = [_aside(f"{name}-aside_{i}", title, draft.parts, rng) for i in range(rng.choice(ASIDES))]
+    place = rng.randint(0, len(asides))
+    read = [[*asides[:place], *passages, *asides[place:]] for passages in read]
     return triples(name, stated, read)
+
+
+def _aside(id: str, title: str, named: set[str], rng: random.Random) -> Passage:
+    """A sentence that decides nothing; every other one is evidence of another frame, with other names and nouns than
+    those of `named`, to which its own are added."""
+    draft = _Draft(rng, named)
+    text = rng.choice(fillings().texts["aside"])
+    if rng.random() < 0.5:
+        frame = rng.choice([one for some in frames().values() for one in some])
+        text = rng.choice(rng.choice([frame.supports, frame.refutes, frame.silent])).partition(" // ")[0]
+    return draft.passage(id, title, text)
 
 
 def triples(name: str, claims: Sequence[str], evidence: Sequence[Sequence[Passage]]) -> Iterator[Example]:
@@ -186,14 +196,14 @@ class _Draft:
     """The fillings and choices of one frame: a slot has one filling, and choices of equally many texts are decided
     alike."""
 
-    def __init__(self, rng: random.Random):
+    def __init__(self, rng: random.Random, parts: set[str] | None = None):
         self.rng = rng
         self.filled: dict[str, str] = {}
         self.chosen: dict[int, int] = {}
-        self.parts: set[str] = set()  # names and nouns of the fillings so far
+        self.parts = set() if parts is None else parts  # names and nouns of the fillings so far
         self.numbers: dict[str, list[int]] = {}
 
-    def passage(self, id: str, title: str, text: str, lead: str) -> Passage:
+    def passage(self, id: str, title: str, text: str, lead: str = "") -> Passage:
         own, separator, rest = text.rpartition(" :: ")
         return Passage(id, _sentence(self.text(own)) if separator else title, lead + _sentence(self.text(rest)))
 

@@ -174,8 +174,8 @@ def infused(
     `lists` (ours) instead makes that many examples of every claim, each infused with one of its sets, drawn; a share
     `VARIED` of them in another order, and with some sentences left out that are not of the set. A share `FOREIGN` are
     of the first sentences from pages without any gold evidence, which are not enough: sentences on another subject
-    decide nothing. A share `UNTITLED` have no titles. Where `length` is less than five, each list is of one to `length`
-    sentences, and as long as its set needs. A claim without reranked sentences is trained on its gold set; without
+    decide nothing. A share `UNTITLED` have no titles. Each list is then of one to `length` sentences, and as long as its
+    set needs. A claim without reranked sentences is trained on its gold set; without
     either it is skipped.
     """
     skipped = Counter() if skipped is None else skipped
@@ -193,7 +193,7 @@ def infused(
             titled = lists is None or rng.random() >= UNTITLED
             gold = [p.id for p in _found(evidence, lookup, skipped)]
             first = selected
-            if lists is not None and length < LIST_LENGTH:
+            if lists is not None:
                 first = selected[: max(len(gold), int(rng.integers(1, length + 1)))]
             units = noise.infuse(first or gold[:length], gold, claim.label, rng, spare=claim.gold_ids)
             if lists is not None and rng.random() < VARIED:

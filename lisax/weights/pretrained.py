@@ -127,13 +127,13 @@ def is_named(model: str | os.PathLike) -> bool:
 
 def folder_of(model: str | os.PathLike, say: Callable[[str], None] | None = None) -> Path | None:
     """The folder of a model that is shipped, of the list or of the Hub (`hf:OWNER/NAME@REVISION`), fetched if it is not
-    there yet; None if `model` is none of these, or there is a file or folder of that name here. `say` is called with a
-    sentence on each fetch."""
+    there yet; None if `model` is none of these. `say` is called with a sentence on each fetch, and if there is a file
+    or folder of that name here, which a name never means: what ships would depend on the folder it is used in."""
     name = os.fspath(model)
     if name.startswith(hub.PREFIX):
         return hub.get(name, say)
-    if os.path.exists(name):
-        return None
+    if is_named(name) and say is not None and os.path.exists(name):
+        say(f"'{name}' is the model of `lisax models list`; write ./{name} for the one in this folder")
     return SHIPPED.get(name) or (get(name, say=say) if name in MODELS else None)
 
 

@@ -29,6 +29,11 @@ def texts(example) -> list[str]:
     return [example.claim, *(text for one in example.sentences for text in (one.title, one.text) if text)]
 
 
+def evidence_of(example) -> list:
+    """The example's sentences without those that decide nothing."""
+    return [one for one in example.sentences if "-aside_" not in one.id]
+
+
 def test_a_seed_gives_the_same_examples_and_a_smaller_number_the_first_of_them():
     some = list(contrasts.draw(600, 5))
     assert 600 <= len(some) < 606
@@ -86,8 +91,20 @@ def test_texts_are_whole_sentences_without_a_slot(name):
         assert not re.search(r"[{}\[\]|/]|::|  | [,.;]|\b[Aa] [aeioAEIO]|[,.;]{2}", text), text
         assert re.match(r'"?[A-Z0-9]', text), text
     for example in DRAWN[name]:
-        assert example.claim.endswith(".") and 1 <= len(example.sentences) <= 2
+        assert example.claim.endswith(".") and 1 <= len(example.sentences) <= 5
         assert all(one.text[-1] in '.?"' for one in example.sentences)
+
+
+def test_other_sentences_are_before_or_after_the_evidence_and_share_no_name_with_it():
+    examples = list(itertools.chain.from_iterable(DRAWN.values()))
+    assert Counter(len(one.sentences) - len(evidence_of(one)) for one in examples).keys() == {0, 1, 2, 3}
+    first = [one.sentences[0].id == evidence_of(one)[0].id for one in examples if one.sentences != evidence_of(one)]
+    assert 0.2 < np.mean(first) < 0.8
+    people = re.compile(r"\b(?:%s) (?:%s)\b" % ("|".join(FILLINGS["first"]), "|".join(FILLINGS["last"])))
+    for one in examples:
+        ours = {name for text in (one.claim, *(e.text for e in evidence_of(one))) for name in people.findall(text)}
+        others = [passage for passage in one.sentences if passage not in evidence_of(one)]
+        assert ours.isdisjoint(name for passage in others for name in people.findall(passage.text)), one
 
 
 @pytest.mark.parametrize("name", FRAMES)
@@ -128,24 +145,24 @@ def test_frames_and_fillings_fit():
 
 def test_titles_have_dates_only_where_no_date_is_asked_for():
     dated = re.compile(r"\d")
-    assert any(one.title for example in DRAWN["years"] for one in example.sentences)
-    assert not any(dated.search(one.title) for example in DRAWN["years"] for one in example.sentences)
-    minutes = [e for e in DRAWN["titles_that_do_not_matter"] if dated.search(e.sentences[0].title)]
+    decides = {name: [(one, evidence_of(one)) for one in DRAWN[name]] for name in DRAWN}
+    titles = [passage.title for _, passages in decides["years"] for passage in passages]
+    assert any(titles) and not any(map(dated.search, titles))
+    minutes = [one for one, passages in decides["titles_that_do_not_matter"] if dated.search(passages[0].title)]
     assert len(Counter(example.label for example in minutes)) == 3
-    pronouns = [e for e in DRAWN["titles_that_matter"] if e.sentences[0].text.startswith("She ")]
+    pronouns = [(one, read) for one, read in decides["titles_that_matter"] if read[0].text.startswith("She ")]
     assert pronouns and all(
-        (example.sentences[0].title in example.claim) is (not example.claim_id.endswith("silent"))
-        for example in pronouns
+        (read[0].title in one.claim) is (not one.claim_id.endswith("silent")) for one, read in pronouns
     )
 
 
 def test_numbers_agree_with_their_labels():
     for example in DRAWN["numbers_subtracted"]:
-        if match := re.search(r"went from (\d+) to (\d+) points", example.sentences[-1].text):
+        if match := re.search(r"went from (\d+) to (\d+) points", evidence_of(example)[-1].text):
             stated = int(re.search(r"(\d+) points", example.claim)[1])
             assert (int(match[2]) - int(match[1]) == stated) is (example.label == "SUPPORTS")
     for example in DRAWN["durations"]:
-        if match := re.search(r"from (\d+) to (\d+) and", example.sentences[-1].text):
+        if match := re.search(r"from (\d+) to (\d+) and", evidence_of(example)[-1].text):
             stated = re.search(r"for (\d) years", example.claim)
             assert not stated or (int(match[2]) - int(match[1]) == int(stated[1])) is (example.label == "SUPPORTS")
 

@@ -199,10 +199,13 @@ def test_the_cache_follows_the_specification(monkeypatch, tmp_path):
     assert cache_folder() == tmp_path / "mine"
 
 
-def test_a_folder_of_that_name_goes_before(index, tmp_path, monkeypatch):
+def test_a_name_never_means_a_folder_here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "tiny").mkdir()
-    assert pretrained.folder_of("tiny") is None and pretrained.folder_of(tmp_path / "tiny") is None
+    (tmp_path / "minilm-text").mkdir()
+    said = []
+    assert pretrained.folder_of("minilm-text", said.append) == shipped.labeller()
+    assert said == ["'minilm-text' is the model of `lisax models list`; write ./minilm-text for the one in this folder"]
+    assert pretrained.folder_of("./minilm-text") is None and pretrained.folder_of(tmp_path / "minilm-text") is None
 
 
 def test_what_is_shipped_has_a_name():
