@@ -100,7 +100,7 @@ def test_other_sentences_are_before_or_after_the_evidence_and_share_no_name_with
     assert Counter(len(one.sentences) - len(evidence_of(one)) for one in examples).keys() == {0, 1, 2, 3}
     first = [one.sentences[0].id == evidence_of(one)[0].id for one in examples if one.sentences != evidence_of(one)]
     assert 0.2 < np.mean(first) < 0.8
-    people = re.compile(r"\b(?:%s) (?:%s)\b" % ("|".join(FILLINGS["first"]), "|".join(FILLINGS["last"])))
+    people = re.compile(rf"\b(?:{'|'.join(FILLINGS['first'])}) (?:{'|'.join(FILLINGS['last'])})\b")
     for one in examples:
         ours = {name for text in (one.claim, *(e.text for e in evidence_of(one))) for name in people.findall(text)}
         others = [passage for passage in one.sentences if passage not in evidence_of(one)]
