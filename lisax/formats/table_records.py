@@ -1,19 +1,18 @@
-"""A table as records, for readers of few tokens: the content of each row, and facts that only the whole table shows.
+"""A table as records, for readers of few tokens: the content of each row, with marks that only the whole table shows.
 
 A record is a row, `{h1} is {c1} ; … ; {hm} is {cm}`; of a table of one row, which describes one subject, each cell is
 one. Empty cells are left out. The records that share most words with the claim come first.
 
-A reader of single rows sees neither which number is the highest nor how often a value occurs, which many claims are
-about. So the extremes of a column of numbers are marked, and a value that the claim names is counted:
+A reader of single rows does not see which number is the highest, which many claims are about. So the extremes of a
+column of numbers are marked:
 
-    12 rows . team is Lund ; points is 31 , the highest . team is Orm ; country is Varn , in 3 rows .
+    team is Lund ; points is 31 , the highest . team is Orm ; points is 26 .
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -49,7 +48,7 @@ def records(claim: str, table: Rows) -> list[str]:
     if len(table.rows) == 1:
         made = [_said(name, cell) for name, cell in zip(table.header, table.rows[0], strict=True) if squeeze(cell)]
     else:
-        made = _rows(claim, table)
+        made = _rows(table)
     asked = set(words(claim))
     query = " ".join([claim, *(name for name, others in _SUPERLATIVES.items() if asked & others)])
     shares = shared_words(query, made)
@@ -57,16 +56,9 @@ def records(claim: str, table: Rows) -> list[str]:
     return [squeeze(made[i]) for i in order[:MOST]]
 
 
-def text_of(claim: str, table: Rows) -> str:
-    """The records, each ended by a full stop, after the number of rows if there are several."""
-    size = [f"{len(table.rows)} rows"] if len(table.rows) > 1 else []
-    return " ".join(f"{said} ." for said in (*size, *records(claim, table)))
-
-
-def _rows(claim: str, table: Rows) -> list[str]:
-    asked = set(words(claim))
+def _rows(table: Rows) -> list[str]:
     totals = frozenset(i for i, row in enumerate(table.rows) if is_total(row))
-    marks = [_marks(asked, [squeeze(row[j]) for row in table.rows], totals) for j in range(len(table.header))]
+    marks = [_marks([squeeze(row[j]) for row in table.rows], totals) for j in range(len(table.header))]
     return [
         " ; ".join(
             _said(name, cell) + marked[i]
@@ -86,13 +78,11 @@ def is_total(row: Sequence[str]) -> bool:
     return fold(next((cell for cell in row if cell.strip()), "")).strip(" :") in _TOTALS
 
 
-def _marks(asked: set[str], cells: Sequence[str], totals: frozenset[int]) -> list[str]:
+def _marks(cells: Sequence[str], totals: frozenset[int]) -> list[str]:
     """Remarks on each cell of a column, added to its value. The rows `totals` are not compared with the others."""
-    counts = Counter(cells)
-    named = {cell for cell, count in counts.items() if count > 1 and cell and asked.issuperset(words(cell))}
-    marks = [f" , in {counts[cell]} rows" if cell in named else "" for cell in cells]
+    marks = [""] * len(cells)
     for i, mark in _extremes(tuple("" if i in totals else cell for i, cell in enumerate(cells))):
-        marks[i] += f" , the {mark}"
+        marks[i] = f" , the {mark}"
     return marks
 
 
@@ -103,7 +93,7 @@ def _extremes(cells: tuple[str, ...]) -> list[tuple[int, str]]:
     if len(shown) < 3 or not all(map(_DIGIT.search, shown)) or all(map(_YEAR.fullmatch, shown)):
         return []
     values = [value for value in column(cells) if value is not None]
-    if len(values) < len(shown) or not comparable(values) or any(map(_is_name, values)):
+    if len(values) < len(shown) or not comparable(values) or any(map(is_name, values)):
         return []
     numbers = [value.value for value in values]
     # A value that many rows share marks none of them.
@@ -112,6 +102,6 @@ def _extremes(cells: tuple[str, ...]) -> list[tuple[int, str]]:
     return [(i, extremes[number]) for i, number in zip(places, numbers) if number in extremes]
 
 
-def _is_name(value: Quantity) -> bool:
+def is_name(value: Quantity) -> bool:
     """Whether a rank is the name of something: `47th regiment`."""
     return value.kind is Kind.ORDINAL and bool(value.noun)

@@ -9,10 +9,10 @@ input, with the wording of LisT5's lists, so that the same label words answer it
 Rows are numbered from 1 and every row repeats the header. Rows that do not fit are dropped whole, from the end. A table
 without any row left keeps its header (`header is : {h1} ; … ; {hm} .`).
 
-As a pair, for an encoder of two segments, which has few tokens: the claim, and each table's records, best first
-(`table_records`).
+As a pair, for an encoder of two segments, which has few tokens: the claim, and of each table the facts that are computed
+for the claim (`table_facts`) and its records (`table_records`), best first.
 
-    {q}    {caption} . {m} rows . {h1} is {c1} ; … ; {hm} is {cm} . …
+    {q}    {caption} . {m} rows . {fact} . … {h1} is {c1} ; … ; {hm} is {cm} . …
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
 from lisax.formats.format import TABLE_CLASSES, VERDICT, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.ranking import titled
-from lisax.formats.table_records import text_of
+from lisax.formats.table_facts import facts
+from lisax.formats.table_records import records
 from lisax.records import LABELS, Label, Table
 
 
@@ -302,6 +303,12 @@ def _tables_pair(example: TableExample, *, preset: Preset) -> PairTexts:
 def _pair_of_each(example: TableExample, *, preset: Preset) -> list[PairTexts]:
     claim = squeeze(example.claim)
     return [PairTexts(claim, titled(table.caption, text_of(claim, table), preset)) for table in example.tables]
+
+
+def text_of(claim: str, table: TableView) -> str:
+    """Its number of rows if it has several, the facts of a table and its records, each ended by a full stop."""
+    size = [f"{len(table.rows)} rows"] if len(table.rows) > 1 else []
+    return " ".join(f"{said} ." for said in (*size, *(one.text for one in facts(claim, table)), *records(claim, table)))
 
 
 def _each_table(example: TableExample, **budget: Any) -> list[TableText]:

@@ -39,8 +39,8 @@ class Evidence:
     people (`sentence 1`, `row 3`), counted from 1; ids count from 0. Empty for a whole table. `score` comes from the
     last step that ranked it: the search, a ranker (a probability of relevance), or an evidence pointer; None if nothing
     did. `page` is the page's id as its corpus writes it; `table` is the part of a table that a model reads;
-    `similarity` is the cosine of the claim's vector with its own, if it was found in an index with vectors. Of a live
-    wiki, `url` is the page's address and `revision_url` that of the revision that was read.
+    `similarity` is the cosine of the claim's vector with its own, if it was found in an index with vectors; `computed`
+    are the facts that were computed from a table for the claim and read with it (`formats.table_facts`). Of a live wiki, `url` is the page's address and `revision_url` that of the revision that was read.
 
     >>> Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 1", 0.98)
     Evidence(unit='Vova_Brugard_0', text='Vova Brugard was born in Torimoor.', source='Vova Brugard', place='sentence 1', score=0.98)
@@ -56,11 +56,13 @@ class Evidence:
     similarity: float | None = dataclasses.field(default=None, repr=False)
     url: str = dataclasses.field(default="", repr=False)
     revision_url: str = dataclasses.field(default="", repr=False)
+    computed: tuple[str, ...] = dataclasses.field(default=(), repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain data."""
-        links = {name: getattr(self, name) for name in ("url", "revision_url") if getattr(self, name)}
-        return {name: getattr(self, name) for name in ("unit", "text", "source", "place", "score")} | links
+        more = {name: getattr(self, name) for name in ("url", "revision_url") if getattr(self, name)}
+        more |= {"computed": list(self.computed)} if self.computed else {}
+        return {name: getattr(self, name) for name in ("unit", "text", "source", "place", "score")} | more
 
     def __str__(self) -> str:
         return f"{self.where}{'' if self.score is None else f' ({self.score:.3g})'}: {self.text}"
@@ -247,6 +249,14 @@ class Verdict:
             lines += textwrap.wrap(
                 f"{number}. {evidence}", WIDTH, initial_indent="  ", subsequent_indent="     ", break_long_words=False
             )
+            for fact in evidence.computed:
+                lines += textwrap.wrap(
+                    f"computed: {fact}",
+                    WIDTH,
+                    initial_indent="     ",
+                    subsequent_indent="       ",
+                    break_long_words=False,
+                )
             if evidence.url:
                 lines.append(f"     {evidence.url}, as read: {evidence.revision_url}")
         if len(self.evidence) > SHOWN:
@@ -262,7 +272,7 @@ class Verdict:
         )
         rows = "".join(
             f"<tr><td>{_linked(one)}</td><td>{'' if one.score is None else f'{one.score:.3g}'}</td>"
-            f"<td style='text-align:left'>{said(one.text)}</td></tr>"
+            f"<td style='text-align:left'>{'<br>computed: '.join(map(said, (one.text, *one.computed)))}</td></tr>"
             for one in self.evidence
         )
         return (

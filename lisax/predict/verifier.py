@@ -13,6 +13,7 @@ from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import POINTERS, RELEVANCE, VERDICT
 from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.formats.table_facts import facts
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample
 from lisax.metrics.temperature import Calibration, calibrated
 from lisax.models import table_truth
@@ -316,6 +317,8 @@ class TableVerifier(Verifier):
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]
         examples = [_table_example(claim, read) for claim, read in zip(claims, evidence, strict=True)]
+        if self.model.pairs:
+            evidence = [_with_facts(claim, read) for claim, read in zip(claims, evidence, strict=True)]
         if self.model.format is TABLE_FUSION:
             probabilities = self.model.probabilities(examples, progress).probabilities
             shares, sure, relevance = judged(
@@ -355,6 +358,13 @@ def _table_example(claim: str | Claim, read: Sequence[Evidence]) -> TableExample
             f"this model reads tables, and '{read[0].unit}' is none: search an index of `lisax index cells`"
         )
     return TableExample(_id(claim), _text(claim), tuple(one.table for one in read))
+
+
+def _with_facts(claim: str | Claim, read: Sequence[Evidence]) -> list[Evidence]:
+    """The tables, with the facts that a pair scorer reads of each."""
+    return [
+        dataclasses.replace(one, computed=tuple(fact.text for fact in facts(_text(claim), one.table))) for one in read
+    ]
 
 
 def judged(

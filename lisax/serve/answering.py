@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lisax.predict.table_answers import TableAnswerer
     from lisax.predict.table_index import TableIndex
     from lisax.predict.verdicts import Evidence, Verdict
-    from lisax.predict.verifier import TableVerifier, Verifier
+    from lisax.predict.verifier import Verifier
     from lisax.retrieval.table_store import TableStore
 
 QUESTION, CLAIM, SEARCH = "question", "claim", "search"
@@ -67,7 +67,7 @@ class Depths:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Checked:
     """A verdict from one source, with all evidence that was found, ranked; `note` is for the reader, `tier` that of the
-    labeller of text if it was chosen."""
+    labeller if it was chosen."""
 
     source: str
     verdict: Verdict
@@ -325,7 +325,7 @@ class Engine:
         ranked: Sequence[tuple[str, Sequence[Evidence]]],
         tier: str | None = None,
     ) -> list[Checked]:
-        """The third step: for each (claim, ranked evidence) the verdict, of text by the labeller of a tier."""
+        """The third step: for each (claim, ranked evidence) the verdict, by the labeller of a tier."""
         from lisax.predict.verifier import attributed
 
         claims, found = map(list, zip(*ranked))
@@ -372,7 +372,7 @@ class Engine:
         """The shipped model's name, or "own", where the probabilities of a verdict were fitted to claims."""
         verdict = checked.verdict
         role = TABLE_VERIFIER if verdict.reads == "tables" else LABELLER
-        fitted = (self._table_verifier() if role == TABLE_VERIFIER else self._labeller(checked.tier)).calibration
+        fitted = self._verifier(checked.tier, role).calibration
         # On no claims if it was taken over from a model that was trained further.
         if not verdict.probabilities or fitted is None or fitted.claims == 0:
             return None
@@ -383,7 +383,7 @@ class Engine:
     def _note(self, verdict: Verdict) -> str:
         if verdict.reads != "tables" or verdict.label is not Label.NOT_ENOUGH_INFO or verdict.abstained:
             return ""
-        decision = self._table_verifier().decision
+        decision = self._verifier(role=TABLE_VERIFIER).decision
         return UNLEARNED if decision is not None and not decision.in_data and verdict.evidence else ""
 
     def _checker(self, corpus: ServedCorpus, source: str, tier: str | None = None) -> Checker:
@@ -392,13 +392,12 @@ class Engine:
         if source == TABLES:
             # Users make claims that no table decides, whatever the model was trained on, so its threshold always
             # applies.
-            return Checker(
-                self.table_index(corpus), verifier=self._table_verifier(), min_confidence=self.min_confidence
-            )
+            verifier = self._verifier(tier, TABLE_VERIFIER)
+            return Checker(self.table_index(corpus), verifier=verifier, min_confidence=self.min_confidence)
         return Checker(
             self._units(corpus, source),
             self._ranker(),
-            self._labeller(tier),
+            self._verifier(tier),
             temporal=self.temporal,
             documents=self.depths.documents,
             candidates=self.depths.sentences,
@@ -408,15 +407,10 @@ class Engine:
     def _units(self, corpus: ServedCorpus, source: str) -> PageIndex | PassageIndex:
         return self.evidence(corpus) if source == PASSAGES else self.sentences(corpus)
 
-    def _labeller(self, tier: str | None = None) -> Verifier:
+    def _verifier(self, tier: str | None = None, role: str = LABELLER) -> Verifier:
         from lisax.predict.verifier import verifier_of
 
-        return verifier_of(self.models.labeller(tier), aggregate=self.aggregate)
-
-    def _table_verifier(self) -> TableVerifier:
-        from lisax.predict.verifier import verifier_of
-
-        return verifier_of(self.models[TABLE_VERIFIER])
+        return verifier_of(self.models.labeller(tier, role), aggregate=self.aggregate)
 
     def _ranker(self) -> Ranker:
         """The ranker of the model that is loaded; opened once, for a ranker over an encoder's results has to load the
@@ -462,11 +456,11 @@ class Engine:
         from lisax.predict.judging import judged
 
         made: list[list[Verdict]] = [[] for _ in claims]
-        for of_tables, verifier in ((False, lambda: self._labeller(tier)), (True, self._table_verifier)):
+        for of_tables, role in ((False, LABELLER), (True, TABLE_VERIFIER)):
             read = [[one for one in found if (one.table is not None) is of_tables] for found in evidence]
             if not (asked := [i for i, found in enumerate(read) if found]):
                 continue
-            reads = verifier()
+            reads = self._verifier(tier, role)
             verdicts = reads.verify_many([claims[i] for i in asked], [read[i] for i in asked])
             verdicts = judged(
                 reads, verdicts, min_confidence=self.min_confidence, temporal=self.temporal and not of_tables

@@ -32,6 +32,7 @@ PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = (
     "table verifier",
 )
 READER, RETRIEVER = "reader", "retriever"
+READS = {LABELLER: "sentences", TABLE_VERIFIER: "tables"}
 ROLES = {
     TABLE_PARTS: PARTS,
     RANK: RANKER,
@@ -48,22 +49,21 @@ ROLES = {
 
 class Models:
     """One model per role, which its format determines; `COLUMNS` if rows and columns have separate models. `shipped`:
-    whether they come with LisaX; then `tier` is that of the labeller of text. `missing`: the reason if these cannot be
+    whether they come with LisaX; then `tier` is that of the labellers. `missing`: the reason if these cannot be
     fetched."""
 
     shipped, missing, tier = False, "", LIGHT
 
     def __init__(self, models: Mapping[str, Model], paths: Mapping[str, Path] | None = None):
         self._models, self.paths = dict(models), dict(paths or {})
-        self._of_tier: dict[str, Model] = {}
+        self._of_tier: dict[Path, Model] = {}
 
     @classmethod
     def open(cls, paths: Iterable[Path], tier: str = LIGHT) -> Models:
         """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns.
 
-        A labeller's evidence is ordered by `checker.default_ranker`. Without any, loads the shipped models: the checker
-        over text, of a tier, the model of rows and columns and the labeller over tables; none if MiniLM cannot be
-        fetched. Raises LisaxError if the encoder of another tier cannot be fetched."""
+        A labeller's evidence is ordered by `checker.default_ranker`. Without any, loads the shipped models: the ranker,
+        the labellers over text and tables, of a tier, and the model of rows and columns; none if MiniLM cannot be fetched. Raises LisaxError if the encoder of another tier cannot be fetched."""
         from lisax.predict.checker import default_ranker
 
         paths = tuple(paths)
@@ -73,8 +73,8 @@ class Models:
                 made.replace(ranker)
             return made
         try:
-            labellers = shipped.labeller(tier=tier), shipped.labeller("tables")
-            made = cls._of([shipped.ranker(), labellers[0], shipped.parts(), labellers[1]])
+            labellers = [shipped.labeller(reads, tier) for reads in READS.values()]
+            made = cls._of([shipped.ranker(), *labellers, shipped.parts()])
         except LisaxError as error:
             if tier != LIGHT:  # it was asked for
                 raise
@@ -108,19 +108,21 @@ class Models:
 
     @property
     def tiers(self) -> tuple[str, ...]:
-        """The tiers of labellers of text to choose from, `tier` first: those whose encoder is here. None if a labeller
+        """The tiers of labellers to choose from, `tier` first: those whose encoder is here. None if a labeller of text
         was named or trained."""
         if not self.shipped or self.paths[LABELLER] != shipped.labeller(tier=self.tier):
             return ()
         return (self.tier, *(one for one in shipped.TIERS if one != self.tier and _is_here(one)))
 
-    def labeller(self, tier: str | None = None) -> Model:
-        """The labeller of text, or that of one of the `tiers`, which is loaded when it is first asked for."""
-        if tier in (None, self.tier):
-            return self[LABELLER]
-        if tier not in self._of_tier:
-            _, self._of_tier[tier] = _open(shipped.labeller(tier=tier))
-        return self._of_tier[tier]
+    def labeller(self, tier: str | None = None, role: str = LABELLER) -> Model:
+        """The labeller of text or the table verifier, or the shipped one of another of the `tiers`, which is loaded when
+        it is first asked for."""
+        if tier in (None, self.tier) or self.paths[role] != shipped.labeller(READS[role], self.tier):
+            return self[role]
+        path = shipped.labeller(READS[role], tier)
+        if path not in self._of_tier:
+            _, self._of_tier[path] = _open(path)
+        return self._of_tier[path]
 
     def replace(self, path: Path) -> None:
         """Loads the model at `path` in place of those with its role."""

@@ -121,7 +121,8 @@ class Model(BaseModel):
 
 
 class Evidence(Model):
-    """A unit of evidence. `unit` is its id, `source` the title of its page, table or graph."""
+    """A unit of evidence. `unit` is its id, `source` the title of its page, table or graph; `computed` are facts that were
+    computed from a table for the claim."""
 
     unit: str
     text: str
@@ -130,6 +131,7 @@ class Evidence(Model):
     score: FiniteFloat | None = None
     url: str = ""
     revision_url: str = ""
+    computed: list[str] = []
 
 
 class SourceVerdict(Model):

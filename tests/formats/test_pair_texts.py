@@ -42,14 +42,15 @@ WON = TableExample("1", "Tirol  won in 1921", (CUP, EMPTY), Label.SUPPORTS, (Tru
         (CLAIM_ONLY, LIST, ("Alfa is a town", "")),
         (TABLE_PARTS, ROW, ("Which club won in 1921?", "year : 1921 * club : Tirol United * : 54")),
         (TABLE_PARTS, COLUMN, ("Which club won in 1921?", "club * Tirol United * Varn * Varn")),
-        # The row with both words first, then the one that has the word of two, then the others.
+        # Computed facts, then the row with both words, the one that has the word of two, and the others.
         (
             TABLES,
             WON,
             (
                 "Tirol won in 1921",
-                "Cup . 3 rows . year is 1921 ; club is Tirol , in 2 rows . year is 1922 ; club is Tirol , in 2 rows . "
-                "year is 1920 ; club is Varn .",
+                "Cup . 3 rows . club is Tirol and year is 1921 in 1 row . club is Tirol in 2 rows . "
+                "year over 1921 in 1 row , under 1921 in 1 row . year is 1921 ; club is Tirol . year is 1922 ; "
+                "club is Tirol . year is 1920 ; club is Varn .",
             ),
         ),
         # Of a table of one row the cells, those first that share words with the claim.
@@ -72,7 +73,7 @@ def test_ids_in_minilms_vocabulary():
         pair = vocabulary.encode_pair(*TABLE_PARTS.pair(example))
         assert pair.ids == [*asked, *known] and pair.types == [0] * len(asked) + [1] * len(known)
     # What does not fit goes from the end of the tables.
-    cut = [101, 14841, 13153, 2180, 1999, 4885, 102, 2452, 1012, 1017, 10281, 1012, 2095, 2003, 4885, 102]
+    cut = [101, 14841, 13153, 2180, 1999, 4885, 102, 2452, 1012, 1017, 10281, 1012, 2252, 2003, 14841, 102]
     assert vocabulary.encode_pair(*TABLES.pair(WON), 16).ids == cut
 
 

@@ -24,7 +24,7 @@ NAMES = {
     CltrRecipe: "minilm minilm_retriever paper_large scratch scratch_aggregation transfer warm_up world "
     "world_aggregation world_micro",
     PointerRecipe: "minilm paper_base scratch world",
-    TableRecipe: "minilm minilm_fusion minilm_warmup paper_large scratch world world_closed world_micro",
+    TableRecipe: "minilm minilm_fusion minilm_warmup mpnet paper_large scratch world world_closed world_micro",
     QuestionRecipe: "minilm minilm_zero_shot paper scratch world",
 }
 FOLDERS = dict(zip(NAMES, ("list5", "cltr", "deseption", "open_tables", "udt_qa")))

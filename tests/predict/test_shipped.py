@@ -27,7 +27,7 @@ from lisax.weights.pretrained import MODELS
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 FEVER, TABFACT, INFOTABS, WTQ = (DATA / name for name in ("fever", "tabfact", "infotabs", "wtq"))
-FOLDERS = [one.folder for one in TRAINED.values() if one.folder.is_dir()]
+FOLDERS = [shipped.FOLDER / name for name in TRAINED if (shipped.FOLDER / name).is_dir()]
 of_tables = pytest.mark.skipif(shipped.labeller("tables") not in FOLDERS, reason="no labeller over tables is shipped")
 of_parts = pytest.mark.skipif(shipped.parts() not in FOLDERS, reason="no model of rows and columns is shipped")
 PAGES = {
@@ -111,9 +111,9 @@ def described(ids):
 
 @of_tables
 @pytest.mark.skipif(not (TABFACT.is_dir() and INFOTABS.is_dir()), reason="needs ../shared/data/tabfact and infotabs")
-@pytest.mark.parametrize("name", ["warmup", "tables"])
+@pytest.mark.parametrize("name", ["warmup", "tables", "accurate/tables"])
 def test_labellers_over_tables_were_trained_on_the_training_splits_alone(name, tmp_path):
-    training = json.loads((TRAINED[name].folder / "training.json").read_text())
+    training = json.loads((shipped.FOLDER / name / "training.json").read_text())
     data = data_of([TABFACT, INFOTABS], tmp_path, TRAINED[name].most)
     run = OpenTables(data, tmp_path, TableRecipe.read([training["recipe"]]))
     theirs = [open_folder(folder, wording="written") for folder in (TABFACT, INFOTABS)]
@@ -149,13 +149,16 @@ def test_simple_claims(minilm, pages):
     assert labels[0] is Label.SUPPORTS and labels[1] is not Label.SUPPORTS
 
 
-def test_the_accurate_tier(minilm, pages):
+def test_the_accurate_tier(minilm, pages, tables):
     if not MODELS["mpnet"].is_there:
         pytest.skip("needs MPNet's weights: lisax models get mpnet")
     checker = Checker(Index.build(pages), tier="accurate")
     claims = {"Mara Velin was not born in Tarn.": "REFUTES", "The Orm flows into the sea.": "SUPPORTS"}
     claims |= {"Mara Velin has a son.": "NOT ENOUGH INFO"}
     assert [one.label.value for one in checker.check_many(claims)] == list(claims.values())
+    over_tables = Checker(Index.build(tables, kind="cells"), tier="accurate")
+    labels = [one.label.value for one in over_tables.check_many(["Tarn United won in 1921.", "Ostra won in 1920."])]
+    assert labels == ["SUPPORTS", "REFUTES"]
 
 
 def test_on_the_command_line_no_model_is_named(minilm, pages, capsys):
@@ -198,6 +201,9 @@ def test_claims_over_tables(minilm, tables):
     verdict = Checker(Index.build(tables, kind="cells")).check("Tarn United won in 1921.")
     assert verdict.reads == "tables" and verdict.evidence[0].unit == "cups.csv"
     assert sum(verdict.probabilities.values()) == pytest.approx(1, abs=1e-5)
+    fact = "Winner is Tarn United and Year is 1921 in 1 row"
+    assert verdict.evidence[0].computed[0] == fact and fact in verdict.to_dict()["evidence"][0]["computed"]
+    assert f"\n     computed: {fact}\n" in str(verdict) and f"<br>computed: {fact}" in verdict._repr_html_()
 
 
 @of_tables

@@ -57,7 +57,7 @@ def test_a_verdict_is_the_one_that_lisax_check_prints(tmp_path, capsys):
 
 
 def test_what_is_declared_of_results_is_what_they_have():
-    unit = Evidence("t#r1", "x", "T", "row 1", 0.5, url="http://a", revision_url="http://b")
+    unit = Evidence("t#r1", "x", "T", "row 1", 0.5, url="http://a", revision_url="http://b", computed=("y",))
     verdict = Verdict(
         "c", Label.NOT_ENOUGH_INFO, {Label.SUPPORTS: 0.5, Label.NOT_ENOUGH_INFO: 0.5}, (unit,), "r", 3, {"rule": 1},
         None, "sentences", True

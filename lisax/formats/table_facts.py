@@ -1,0 +1,231 @@
+"""Facts that are computed from a table for a claim: counts, sums, means, ranks and differences (ours).
+
+A reader of few tokens neither counts nor adds up, so the numbers that claims about many rows need are computed before it
+reads. No claim is parsed: a fact is about values, rows and columns whose words the claim has, and the facts that share
+most words with it are read.
+
+    country is Varn in 3 rows                                   a value that the claim names
+    date has May in 4 rows                                      a part of values
+    club is Orm and country is Sel in 0 rows                    two of them
+    points over 20 in 5 rows , under 20 in 6 rows               a number that the claim names
+    points : total 210 , mean 17.5                              of all rows
+    points with country Varn : total 69 , mean 23               of those with a value that the claim names
+    Lund is 2 of 12 by points                                   a row that the claim names, from the highest
+    points of Lund is 5 more than that of Orm                   two of them
+    4 different values of country , most often Varn in 5 rows
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from lisax.formats.budget import squeeze
+from lisax.formats.table_records import Rows, is_name, is_total
+from lisax.text import units
+from lisax.text.numbers import cardinal
+from lisax.text.quantities import Kind, column, comparable, find
+from lisax.text.stop_words import FUNCTION_WORDS
+from lisax.text.words import shared_words, stemmer, words
+
+MOST = 4  # facts of a table that are read
+CONDITIONS, NAMED, NUMBERS = 8, 3, 4  # values, rows and numbers of a claim that facts are about
+COLUMNS = 8  # columns of numbers that facts are about
+YEARS = range(1000, 2101)
+# Words of claims that ask for a fact with another word.
+_SAME = {
+    "total": {"sum", "combined", "altogether", "together", "overall"},
+    "mean": {"average", "averaged", "averages"},
+    "over": {"more", "higher", "greater", "above", "exceed", "exceeds", "exceeded", "least", "larger", "after"},
+    "under": {"less", "fewer", "lower", "below", "smaller", "most", "before"},
+    "different": {"distinct", "unique", "various"},
+    "rows": {"times", "only", "once", "twice"},
+}
+
+
+class Fact(NamedTuple):
+    """A computed text, with the rows and columns of the table that it was computed from."""
+
+    text: str
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+
+class Numbers(NamedTuple):
+    """The numbers of a column by place, in `unit`, which is empty if they have none."""
+
+    values: Mapping[int, Fraction]
+    unit: str = ""
+
+    def shown(self, number: Fraction) -> str:
+        """A number with at most two decimals, and its unit."""
+        text = f"{float(number):.2f}".rstrip("0").rstrip(".") if number.denominator > 1 else str(number.numerator)
+        return f"{text} {self.unit}" if self.unit else text
+
+
+class _Condition(NamedTuple):
+    """A value that the claim names, or words of values, in a column at these places. `of`: `is Varn`, `has May`."""
+
+    column: int
+    cell: str
+    places: frozenset[int]
+    of: str
+
+
+def facts(claim: str, table: Rows, most: int = MOST) -> list[Fact]:
+    """The facts that share most words with the claim, the best first; none of a table of one row."""
+    if len(table.rows) < 2:
+        return []
+    made = list(dict.fromkeys(_Facts(claim, table).all()))
+    asked = words(claim)
+    numbers = [str(found[0]) for at in range(len(asked)) if (found := cardinal(asked, at))]
+    query = [claim, *numbers, *(name for name, same in _SAME.items() if same.intersection(asked))]
+    shares = shared_words(" ".join(_stems(" ".join(query))), [" ".join(_stems(one.text)) for one in made])
+    return [made[i] for i in sorted(range(len(made)), key=lambda i: -shares[i])[:most] if shares[i]]
+
+
+class _Facts:
+    """All facts of a table for a claim. Rows of totals are left out, and places number the other rows."""
+
+    def __init__(self, claim: str, table: Rows):
+        self.asked: dict[str, str] = {}  # the claim's words by their stems
+        for word in words(claim):
+            self.asked.setdefault(stemmer()(word), word)
+        self.parts = {stem for stem, word in self.asked.items() if _is_part(word)}
+        self.parts.difference_update(*map(_stems, table.header))
+        self.asked_numbers = list(dict.fromkeys(one.value for one in find(claim) if not one.is_range))[:NUMBERS]
+        self.header = [squeeze(name) or "value" for name in table.header]
+        self.rows = [i for i, row in enumerate(table.rows) if not is_total(row)]
+        self.cells = [tuple(squeeze(table.rows[i][j]) for i in self.rows) for j in range(len(self.header))]
+        self.numbers = {j: found for j, cells in enumerate(self.cells) if (found := numbers_of(cells)).values}
+        named = sorted(self._named(), key=lambda one: (one.column in self.numbers, one.of.startswith("has ")))
+        self.conditions = named[:CONDITIONS]
+        asked = [j for j in self.numbers if self._asks_for(self.header[j])]
+        self.columns = (asked or list(self.numbers))[:COLUMNS]
+
+    def all(self) -> Iterator[Fact]:
+        yield from self._counts()
+        yield from self._thresholds()
+        yield from self._sums()
+        yield from self._ranks_and_differences()
+        yield from self._different_values()
+
+    def _asks_for(self, text: str) -> bool:
+        return not self.asked.keys().isdisjoint(_stems(text))
+
+    def _named(self) -> Iterator[_Condition]:
+        for j, cells in enumerate(self.cells):
+            whole: dict[str, set[int]] = {}
+            parts: dict[str, set[int]] = {}
+            for i, cell in enumerate(cells):
+                stems = set(_stems(cell))
+                if stems and self.asked.keys() >= stems:
+                    whole.setdefault(cell, set()).add(i)
+                for stem in () if j in self.numbers else self.parts & stems:
+                    parts.setdefault(stem, set()).add(i)
+            yield from (_Condition(j, cell, frozenset(found), f"is {cell}") for cell, found in whole.items())
+            together: dict[frozenset[int], list[str]] = {}
+            for stem in self.asked:  # in the claim's order
+                if stem in parts:
+                    together.setdefault(frozenset(parts[stem]), []).append(self.asked[stem])
+            for found, said in together.items():
+                if len(found) < len(cells) and found not in map(frozenset, whole.values()):
+                    yield _Condition(j, " ".join(said), found, f"has {' '.join(said)}")
+
+    def _counts(self) -> Iterator[Fact]:
+        for one in self.conditions:
+            if len(one.places) > 1:
+                yield self._fact(f"{self._is(one)} in {_rows(len(one.places))}", one.places, one.column)
+        for one, other in itertools.combinations(self.conditions, 2):
+            if one.column != other.column:
+                both = one.places & other.places
+                text = f"{self._is(one)} and {self._is(other)} in {_rows(len(both))}"
+                yield self._fact(text, both, one.column, other.column)
+
+    def _thresholds(self) -> Iterator[Fact]:
+        for j, number in itertools.product(self.columns, self.asked_numbers):
+            name, numbers = self.header[j], self.numbers[j]
+            over = {i for i, value in numbers.values.items() if value > number}
+            under = {i for i, value in numbers.values.items() if value < number}
+            if over and under:
+                shown = numbers.shown(number)
+                text = f"{name} over {shown} in {_rows(len(over))} , under {shown} in {_rows(len(under))}"
+                yield self._fact(text, over | under, j)
+
+    def _sums(self) -> Iterator[Fact]:
+        every = _Condition(-1, "", frozenset(range(len(self.rows))), "")
+        for j in self.columns:
+            numbers = self.numbers[j]
+            if all(value.denominator == 1 and int(value) in YEARS for value in numbers.values.values()):
+                continue
+            for one in (every, *(one for one in self.conditions if one.column not in self.numbers)):
+                values = [value for i, value in numbers.values.items() if i in one.places]
+                if len(values) < 2:
+                    continue
+                total, of = sum(values), "" if one is every else f" with {self.header[one.column]} {one.cell}"
+                shown = f"total {numbers.shown(total)} , mean {numbers.shown(total / len(values))}"
+                columns = [j] if one is every else [j, one.column]
+                yield self._fact(f"{self.header[j]}{of} : {shown}", one.places, *columns)
+
+    def _ranks_and_differences(self) -> Iterator[Fact]:
+        named = {}
+        for one in self.conditions:
+            if len(one.places) == 1 and one.column not in self.numbers:
+                named.setdefault(min(one.places), one.cell)
+        for j in self.columns:
+            numbers = self.numbers[j]
+            ours = [(i, cell) for i, cell in named.items() if i in numbers.values][:NAMED]
+            for i, cell in ours:
+                rank = 1 + sum(value > numbers.values[i] for value in numbers.values.values())
+                yield self._fact(f"{cell} is {rank} of {len(numbers.values)} by {self.header[j]}", numbers.values, j)
+            for (i, cell), (k, other) in itertools.combinations(ours, 2):
+                more = numbers.values[i] - numbers.values[k]
+                said = f"{numbers.shown(abs(more))} {'more' if more > 0 else 'less'} than" if more else "equal to"
+                yield self._fact(f"{self.header[j]} of {cell} is {said} that of {other}", {i, k}, j)
+
+    def _different_values(self) -> Iterator[Fact]:
+        every = self._asks_for(" ".join(("different", *_SAME["different"])))
+        for j, cells in enumerate(self.cells):
+            if j not in self.numbers and (every or self._asks_for(self.header[j])):
+                counts = Counter(filter(None, cells))
+                if 1 < len(counts) < counts.total():
+                    ((cell, count),) = counts.most_common(1)
+                    text = f"{len(counts)} different values of {self.header[j]} , most often {cell} in {_rows(count)}"
+                    yield self._fact(text, range(len(cells)), j)
+
+    def _is(self, one: _Condition) -> str:
+        return f"{self.header[one.column]} {one.of}"
+
+    def _fact(self, text: str, places: Collection[int], *columns: int) -> Fact:
+        return Fact(text, tuple(self.rows[i] for i in sorted(places)), columns)
+
+
+def _is_part(word: str) -> bool:
+    """Whether a word of a claim is looked for within values: short numbers are in scores and dates of all kinds."""
+    return word not in FUNCTION_WORDS and (not word.isdecimal() or len(word) > 2)
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"
+
+
+def _stems(text: str) -> list[str]:
+    return list(map(stemmer(), words(text)))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def numbers_of(cells: tuple[str, ...]) -> Numbers:
+    """The numbers of a column; none if a fifth of its cells, or all but one, are other things, or if they cannot be
+    compared."""
+    found = {i: one for i, one in enumerate(column(cells)) if one is not None and one.exact}
+    read: Sequence = list(found.values())
+    if len(read) < max(2, 0.8 * sum(map(bool, cells))) or not comparable(read) or any(map(is_name, read)):
+        return Numbers({})
+    unit = units.find(read[0].written) if read[0].kind is Kind.MEASURE else None
+    if unit is None:
+        return Numbers({i: one.value for i, one in found.items()})
+    return Numbers({i: unit.back(one.value) for i, one in found.items()}, unit.word)

@@ -1,0 +1,103 @@
+"""Facts of tables: golden strings, and rules that hold for any table."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lisax.formats.table_facts import MOST, Fact, facts
+from lisax.formats.tables import TableView, text_of
+
+CLUBS = """club|country|founded|points|opened
+Orm|Varn|1902|31|3 May
+Lund|Varn|1911|26|1 June
+Tarn|Sel|1889|26|May
+Ilm|Varn|1920|12|7 July
+Total|||95|"""
+
+
+def table(text: str) -> TableView:
+    header, *rows = (tuple(line.split("|")) for line in text.splitlines())
+    return TableView("t", "", header, tuple(rows))
+
+
+def texts(claim: str, of: str = CLUBS) -> list[str]:
+    return [one.text for one in facts(claim, table(of))]
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("Three clubs are from Varn", "country is Varn in 3 rows"),
+        ("Orm is a club from Varn", "club is Orm and country is Varn in 1 row"),
+        ("Orm is a club from Sel", "club is Orm and country is Sel in 0 rows"),
+        ("Three clubs have more than 20 points", "points over 20 in 3 rows , under 20 in 1 row"),
+        ("Altogether the clubs have 95 points", "points : total 95 , mean 23.75"),
+        ("The average of points in Varn is 23", "points with country Varn : total 69 , mean 23"),
+        ("Lund is second by points", "Lund is 2 of 4 by points"),
+        ("Orm has 5 points more than Lund", "points of Orm is 5 more than that of Lund"),
+        ("Lund and Tarn have the same points", "points of Lund is equal to that of Tarn"),
+        ("There are two different values of country", "2 different values of country , most often Varn in 3 rows"),
+        ("Two were founded in May", "opened has may in 2 rows"),
+        ("Clubs of Varns", "country is Varn in 3 rows"),  # words are compared by their stems
+    ],
+)
+def test_golden_facts(claim, said):
+    assert said in texts(claim)
+
+
+def test_the_facts_that_share_most_words_with_the_claim_come_first():
+    assert texts("Ilm was founded 18 years after Orm")[0] == "founded of Orm is 18 less than that of Ilm"
+
+
+def test_a_row_of_totals_is_not_counted_and_a_fact_names_its_rows_and_columns():
+    (fact,) = [one for one in facts("95 points altogether", table(CLUBS)) if "total" in one.text]
+    assert fact == Fact("points : total 95 , mean 23.75", (0, 1, 2, 3), (3,))
+    (fact,) = [one for one in facts("Three from Varn", table(CLUBS)) if "Varn in" in one.text]
+    assert (fact.rows, fact.columns) == ((0, 1, 3), (1,))
+
+
+def test_measures_are_in_the_unit_of_the_first():
+    of = "river|length\nOrm|2 km\nIlm|900 m\nSel|1.1 km"
+    assert "length : total 4 km , mean 1.33 km" in texts("The length of all rivers together", of)
+    assert "length of Orm is 1.1 km more than that of Ilm" in texts("Orm has more length than Ilm", of)
+
+
+def test_years_are_neither_added_nor_are_facts_made_of_one_row():
+    assert not any("total" in one for one in texts("The total of founded"))
+    assert texts("Orm from Varn", "club|country\nOrm|Varn") == [] == texts("Orm", "club|country")
+
+
+def test_a_pair_has_the_facts_before_the_records():
+    of = "club|country\nOrm|Varn\nLund|Varn\nTarn|Sel"
+    assert text_of("Two from Varn", table(of)) == (
+        "3 rows . country is Varn in 2 rows . club is Orm ; country is Varn . club is Lund ; country is Varn . "
+        "club is Tarn ; country is Sel ."
+    )
+
+
+cells = st.text("ab1 29.,-|", max_size=4).map(lambda text: text.replace("|", ""))
+
+
+@given(st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(cells, min_size=n, max_size=n), max_size=20)), cells)
+def test_facts_of_any_table_are_few_and_of_its_rows(rows, claim):
+    of = TableView("t", "", tuple("wxyz"[: len(rows[0]) if rows else 1]), tuple(map(tuple, rows)))
+    found = facts(claim, of)
+    assert len(found) <= MOST and len({one.text for one in found}) == len(found)
+    for one in found:
+        assert set(one.rows) <= set(range(len(rows))) and set(one.columns) <= set(range(len(of.header)))
+        assert one.text == " ".join(one.text.split())
+
+
+def test_time_is_linear_in_rows():
+    def seconds(rows: int) -> float:
+        of = TableView("t", "", ("name", "n"), tuple((f"a{i % 97}", str(i)) for i in range(rows)))
+        taken = []
+        for _ in range(3):
+            start = time.perf_counter()
+            facts("a1 a2 a3 a4 a5 a6 a7 a8 a9 have n over 12", of)
+            taken.append(time.perf_counter() - start)
+        return min(taken)
+
+    assert seconds(8000) < 60 * seconds(400) + 0.1
