@@ -10,7 +10,8 @@ In a wording `[a|b]` is one of two texts (choices of equally many texts go toget
 
     {person}, {person2}     two different fillings of `person`; {act.did} is the field `did` of a filling of `act`
     {n0} to {n3}            ascending numbers of the series `n`; {n1+n2}, {y2-y0}, {k1*2} are computed from them
-    {k1 in words}           the number spelled out
+    {k1 in words}           the number spelled out; {d1 ordinal}, {d1 th}: `third`, `3rd`
+    {m1 in digits}          the number of the month, from 1; {d1 in two digits}, {m1 in two digits}: `05`
 
 `with = ["body civic", "person human"]` makes a frame of each pair: {who} is {body} or {person}, {act} its deed.
 """
@@ -22,7 +23,7 @@ import functools
 import random
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lisax.errors import LisaxError
@@ -30,7 +31,7 @@ from lisax.formats.examples import Example, Passage
 from lisax.records import LABELS
 from lisax.text.articles import article
 from lisax.text.dates import MONTHS
-from lisax.text.numbers import number_words
+from lisax.text.numbers import number_words, ordinal_words
 
 # Numbers of a series: the lowest, the highest, and the step between two that follow each other in the range.
 SERIES = {
@@ -44,6 +45,21 @@ SERIES = {
 }
 MONTH = "m"  # the series of months from January to August
 DRAWN = 4  # numbers of each series in a frame
+
+
+def _th(number: int) -> str:
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+# How a slot's number is written, by the words after it.
+WRITTEN: Mapping[str, Callable[[int], str]] = {
+    "in words": number_words,
+    "in digits": str,
+    "in two digits": "{:02}".format,
+    "ordinal": ordinal_words,
+    "th": _th,
+}
 TITLED, LED = 0.5, 0.2  # shares of triples with a title, and with a word such as "Bulletin:" before their evidence
 # How many other sentences, which decide nothing, are before or after the evidence: one of these, equally often.
 ASIDES = (0, 0, 0, 0, 1, 1, 2, 3)
@@ -248,15 +264,15 @@ class _Draft:
 
     def number(self, slot: str) -> str:
         """The number of a slot such as `n1+n2 in words`, with a comma for thousands if it is not a year."""
-        written, _, words = slot.partition(" ")
+        written, _, form = slot.partition(" ")
         total = 0
         for sign, term in _TERM.findall(written):
             value = self.value(term)
             total = total * value if sign == "*" else total - value if sign == "-" else total + value
+        if form:
+            return WRITTEN[form](total + (written[0] == MONTH))
         if written[0] == MONTH:
             return MONTHS[total]
-        if words:
-            return number_words(total)
         return str(total) if written.startswith("y") and total > 1000 else f"{total:,}"
 
     def value(self, term: str) -> int:
