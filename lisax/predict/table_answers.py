@@ -29,6 +29,7 @@ from lisax.retrieval.dense import weight_of
 from lisax.retrieval.fusion import WEIGHT
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import POOL, open_index
+from lisax.text.words import stemmer, words
 
 REDUCTIONS = ("max", "mean")
 VECTORS = "vectors"  # `retrieval` of a model whose tables are found by BM25 and vectors
@@ -42,7 +43,8 @@ class TableScores:
 
     `retrieval` is the table's score in the pool, BM25's or that of BM25 and vectors. `relevance` is the probability
     that combines it with the best cell; None if tables are ordered only by their cells. `confidence` is the probability
-    that the best cell answers the question; None if none was fitted (`answer_confidence`)."""
+    that the best cell answers the question; None if none was fitted (`answer_confidence`). `named`, bool [rows, columns]:
+    the cells that the question names, see `best`."""
 
     table: Table
     retrieval: float
@@ -50,6 +52,7 @@ class TableScores:
     columns: np.ndarray
     relevance: float | None = None
     confidence: float | None = None
+    named: np.ndarray | None = None
 
     @functools.cached_property
     def filled(self) -> np.ndarray:
@@ -81,9 +84,24 @@ class TableScores:
 
     @property
     def best(self) -> tuple[int, int]:
-        """(row, column) of the best cell; the first in reading order among equals."""
-        row, column = np.unravel_index(int(self.cells.argmax()), self.cells.shape)
-        return int(row), int(column)
+        """(row, column) of the best cell; the first in reading order among equals. If the question names it, as that of
+        the keeper of Sedge Point names Sedge Point, the best of its row that the question does not name (ours)."""
+        row, column = map(int, np.unravel_index(int(self.cells.argmax()), self.cells.shape))
+        if self.named is not None and self.named[row, column]:
+            others = np.where(self.named[row], np.float32(0), self.cells[row])
+            column = int(others.argmax()) if others.max() > 0 else column
+        return row, column
+
+
+def named_cells(question: str, table: Table) -> np.ndarray | None:
+    """Which cells of a table have no other words than the question, bool [rows, columns]; None if the question offers
+    alternatives, such as `A or B`: one of them answers it."""
+    asked = words(question)
+    if "or" in asked:
+        return None
+    asked = set(map(stemmer(), asked))
+    named = [[asked.issuperset(map(stemmer(), words(cell))) for cell in row] for row in table.rows]
+    return np.array(named, bool).reshape(len(table.rows), len(table.header))
 
 
 def filled_cells(table: Table) -> np.ndarray:
@@ -150,10 +168,11 @@ class TableAnswerer:
         reduce: str = "max",
     ) -> list[TableScores]:
         """The `keep` best of `pool` tables, best first; equal ones in BM25's order. Tables are compared by their best
-        cell (or the mean of their cells, see `reduce`), or by best cell and BM25 if there are `weights`.
+        cell (or the mean of their cells, see `reduce`), or by best cell and BM25 if there are `weights`. The best cell
+        of a table that is returned is none that the question names.
 
-        All columns are scored first, then rows only where a table's columns leave it a chance; the result equals that
-        of `rank`. `reach`: score the rows of at most this many tables, the most promising. `progress` is called with
+        All columns are scored first, then rows only where a table's columns leave it a chance; the scores equal those of
+        `rank`. `reach`: score the rows of at most this many tables, the most promising. `progress` is called with
         numbers of parts.
         """
         pooled, wanted = self.pool(question, pool), keep
@@ -189,7 +208,7 @@ class TableAnswerer:
         found = [scores for _, _, scores in best[:keep]]
         if self.confidence is not None and found:
             found = self._with_confidence(question, found, max(score for _, score in pooled))
-        return found[:wanted]
+        return [dataclasses.replace(one, named=named_cells(question, one.table)) for one in found[:wanted]]
 
     def _with_confidence(self, question: str, found: list[TableScores], best_retrieval: float) -> list[TableScores]:
         per_term = not isinstance(self.index, DenseSearch)

@@ -34,12 +34,14 @@ MOST_ROWS, MOST_COLUMNS = 100, 20  # largest part shown: the rows and columns th
 
 
 class HeatmapScores(Protocol):
-    """`rows` [rows], `columns` [columns] and `cells` [rows, columns] are probabilities of relevance."""
+    """`rows` [rows], `columns` [columns] and `cells` [rows, columns] are probabilities of relevance; `best` is the (row,
+    column) of the cell that answers."""
 
     table: Table
     rows: np.ndarray
     columns: np.ndarray
     cells: np.ndarray
+    best: tuple[int, int]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -110,11 +112,8 @@ def name_of(table: Table) -> str:
 
 
 def best_cell(scores: HeatmapScores) -> tuple[int, int] | None:
-    """The cell with the highest score, the first among equals; None if all cells score 0."""
-    if not scores.cells.size or not scores.cells.max() > 0:
-        return None
-    row, column = np.unravel_index(int(np.argmax(scores.cells)), scores.cells.shape)
-    return int(row), int(column)
+    """The cell that answers; None if all cells score 0."""
+    return scores.best if scores.cells.size and scores.cells.max() > 0 else None
 
 
 def step(score: float, top: float) -> int:

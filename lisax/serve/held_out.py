@@ -36,14 +36,17 @@ def _questions(model: Any, held: Dataset) -> Iterator[bool]:
 
     from lisax.formats.parts import PartKind
     from lisax.predict.part_scorer import PartScorer
-    from lisax.predict.table_answers import TableScores
+    from lisax.predict.table_answers import TableScores, named_cells
 
     scorer, tables = PartScorer.of(model), {table.id: table for table in held.tables()}
     for question in held.questions("train"):
         places = {split_cell_id(unit) for unit in filter(is_cell, question.evidence)}
         shown = [tables[name] for name in dict.fromkeys(place[0] for place in places) if name in tables]
         rows, columns = (scorer.scores(question.text, kind, shown) for kind in (PartKind.ROW, PartKind.COLUMN))
-        scores = [TableScores(table, 0.0, *parts) for table, *parts in zip(shown, rows, columns)]
+        scores = [
+            TableScores(table, 0.0, *parts, named=named_cells(question.text, table))
+            for table, *parts in zip(shown, rows, columns)
+        ]
         if scores:
             best = scores[int(np.argmax([one.score() for one in scores]))]
             yield (best.table.id, *best.best) in places

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from lisax.errors import LisaxError
 from lisax.predict.joining import join
-from lisax.predict.table_answers import TableScores
+from lisax.predict.table_answers import TableScores, named_cells
 from lisax.predict.verdicts import Disagreement, Evidence, Verdict, written
 from lisax.records import LABELS, Label, Table, split_cell_id, split_sentence_id
 from lisax.report import heatmap as heatmaps
@@ -243,6 +243,7 @@ def ranked_tables(
                 np.float32(row["columns"]),
                 row.get("relevance"),
                 row.get("confidence"),
+                named_cells(answer.text, table),
             )
             found.append((f"t{number}", scores))
     tops = heatmaps.Tops.of([scores for _, scores in found])

@@ -16,7 +16,7 @@ from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.predict.model import Model
 from lisax.predict.part_scorer import PartScorer
-from lisax.predict.table_answers import TableAnswerer, TableScores, bound
+from lisax.predict.table_answers import TableAnswerer, TableScores, bound, named_cells
 from lisax.records import Table
 from lisax.retrieval import table_text
 from lisax.retrieval.table_store import TableStore
@@ -113,6 +113,20 @@ def test_cells_scores_and_the_best():
         dataclasses.replace(scores, table=Table("t", "", ("a",), ()), rows=np.zeros(0), columns=np.zeros(1)).score()
         == 0
     )
+
+
+def test_a_cell_that_the_question_names_does_not_answer_it():
+    table = Table("t", "", ("point", "keeper"), (("Sedge Point", "Ann Lee"), ("Rook Point", "Bo Lund")))
+    scores = TableScores(table, 1.0, np.array([0.9, 0.5], np.float32), np.array([0.8, 0.3], np.float32))
+    assert scores.best == (0, 0)
+
+    def best(question):
+        return dataclasses.replace(scores, named=named_cells(question, table)).best
+
+    assert best("Who is the keeper of Sedge Point?") == best("Who keeps the Sedge Points?") == (0, 1)
+    assert best("Which point does Ann Lee keep?") == (0, 0)
+    assert best("Is it Sedge Point or Rook Point?") == (0, 0)  # one of them answers
+    assert best("Does Ann Lee keep Sedge Point?") == (0, 0)  # the row has no other cell
 
 
 @pytest.fixture(scope="module")

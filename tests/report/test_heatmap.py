@@ -30,6 +30,10 @@ class Scores(NamedTuple):
     columns: np.ndarray
     cells: np.ndarray
 
+    @property
+    def best(self) -> tuple[int, int]:
+        return divmod(int(self.cells.argmax()), self.cells.shape[1])
+
 
 def scores(
     rows=(("1904", "Tarn"), ("1908", "Keld")),
