@@ -94,8 +94,8 @@ class TableScores:
 
 
 def named_cells(question: str, table: Table) -> np.ndarray | None:
-    """Which cells of a table have no other words than the question, bool [rows, columns]; None if the question offers
-    alternatives, such as `A or B`: one of them answers it."""
+    """Marks the cells of a table that have no other words than the question, bool [rows, columns]. Returns None if the
+    question offers alternatives, such as `A or B`, of which one answers it."""
     asked = words(question)
     if "or" in asked:
         return None

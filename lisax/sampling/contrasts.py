@@ -6,7 +6,8 @@ Each claim is read with all three, so that a claim reveals nothing about its lab
 which is right where the claim is wrong; it is read with the same evidence. No frame gives evidence that has to be
 guessed at: silence is NOT ENOUGH INFO.
 
-In a wording `[a|b]` is one of two texts (choices of equally many texts go together), ` // ` separates sentences and ` :: ` a title from its sentence. Slots:
+In a wording `[a|b]` is one of two texts (choices of equally many texts go together), ` // ` separates sentences and
+` :: ` a title from its sentence. `¦` becomes the bar between a table's header and a row. Slots:
 
     {person}, {person2}     two different fillings of `person`; {act.did} is the field `did` of a filling of `act`
     {n0} to {n3}            ascending numbers of the series `n`; {n1+n2}, {y2-y0}, {k1*2} are computed from them
@@ -203,7 +204,7 @@ def _one(texts: Sequence[str], place: int) -> str:
 
 def _sentence(text: str) -> str:
     """The text with a capital and `an` before vowels, without the blanks that empty choices leave."""
-    text = " ".join(text.split()).replace(" ,", ",").replace(" .", ".")
+    text = " ".join(text.split()).replace(" ,", ",").replace(" .", ".").replace("¦", "|")
     text = _ARTICLE.sub(lambda match: f"{match[1]}{article(match[2])[1:]} ", text)
     return _FIRST.sub(lambda match: match[0].upper(), text)
 
