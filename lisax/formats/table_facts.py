@@ -25,7 +25,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
-from lisax.formats.table_records import Rows, is_name, is_total
+from lisax.formats.table_records import Rows, is_name, is_total, of_one_subject
 from lisax.text import units
 from lisax.text.numbers import cardinal
 from lisax.text.quantities import Kind, column, comparable, find
@@ -77,8 +77,8 @@ class _Condition(NamedTuple):
 
 
 def facts(claim: str, table: Rows, most: int = MOST) -> list[Fact]:
-    """The facts that share most words with the claim, the best first; none of a table of one row."""
-    if len(table.rows) < 2:
+    """The facts that share most words with the claim, the best first; none of a table that describes one subject."""
+    if len(table.rows) < 2 or of_one_subject(table):
         return []
     made = list(dict.fromkeys(_Facts(claim, table).all()))
     asked = words(claim)

@@ -1,7 +1,7 @@
 """A table as records, for readers of few tokens: the content of each row, with marks that only the whole table shows.
 
-A record is a row, `{h1} is {c1} ; … ; {hm} is {cm}`; of a table of one row, which describes one subject, each cell is
-one. Empty cells are left out. The records that share most words with the claim come first.
+A record is a row, `{h1} is {c1} ; … ; {hm} is {cm}`. Of a table that describes one subject, which has one row or lists
+names and values, each value is one. Empty cells are left out. The records that share most words with the claim come first.
 
 A reader of single rows does not see which number is the highest, which many claims are about. So the extremes of a
 column of numbers are marked:
@@ -31,6 +31,9 @@ _TOTALS = frozenset(
     "total;totals;grand total;overall total;sum;subtotal;sub-total;summe;gesamt;insgesamt;total general;totale;totaal;"
     "soma;suma;somme;ensemble;razem;celkem;osszesen;toplam;yhteensa;итого;всего".split(";")
 )
+_NAMES_AND_VALUES = {
+    (name, value) for name in ("key", "name", "property", "attribute", "field", "") for value in ("value", "")
+}
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"\D*(?:1\d|20|21)\d\d\D*")
 
@@ -45,8 +48,9 @@ class Rows(Protocol):
 def records(claim: str, table: Rows) -> list[str]:
     """The records of a table, ordered by the words that they share with the claim, `MOST` at most; then in its
     order."""
-    if len(table.rows) == 1:
-        made = [_said(name, cell) for name, cell in zip(table.header, table.rows[0], strict=True) if squeeze(cell)]
+    if of_one_subject(table):
+        one = table.rows if len(table.header) == 2 and len(table.rows) > 1 else zip(table.header, *table.rows)
+        made = [_said(name, cell) for name, cell in one if squeeze(cell)]
     else:
         made = _rows(table)
     asked = set(words(claim))
@@ -54,6 +58,11 @@ def records(claim: str, table: Rows) -> list[str]:
     shares = shared_words(query, made)
     order = sorted(range(len(made)), key=lambda i: -shares[i])
     return [squeeze(made[i]) for i in order[:MOST]]
+
+
+def of_one_subject(table: Rows) -> bool:
+    """Whether a table describes one subject: has one row, or lists names and values as info-boxes do."""
+    return len(table.rows) == 1 or tuple(map(fold, table.header)) in _NAMES_AND_VALUES
 
 
 def _rows(table: Rows) -> list[str]:

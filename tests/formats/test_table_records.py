@@ -56,6 +56,8 @@ def table(header: str, *rows: str) -> TableView:
         ),
         # Of a table of one row each cell is a record.
         ("Born in Tarn", table("Name|Born|Note|", "Mara|in  Tarn||x"), "Born is in Tarn . Name is Mara . x ."),
+        # So has one that lists names and values.
+        ("Born in Tarn", table("Key|Value", "Name|Mara", "Born|in Tarn", "Note|"), "Born is in Tarn . Name is Mara ."),
         ("x", table("a|b"), ""),
     ],
 )
