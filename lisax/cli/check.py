@@ -74,7 +74,7 @@ def check(
             "The model that labels claims: a labeller, an evidence pointer or a model of tables, as a MODEL_DIR, "
             "one of its checkpoints, or a bundle; or a published one, hf:OWNER/NAME.",
             "DIR",
-            default="the shipped labeller of --tier over text; over only tables the labeller of these, if one is shipped",
+            default="the shipped labeller of --tier over text, or over tables if there is no text",
             names=("--verifier", "--model"),
         ),
     ] = None,
