@@ -28,7 +28,7 @@ from lisax.formats.budget import squeeze
 from lisax.formats.table_records import Rows, is_name, is_total, of_one_subject
 from lisax.text import units
 from lisax.text.numbers import cardinal
-from lisax.text.quantities import Kind, column, comparable, find
+from lisax.text.quantities import Kind, Quantity, column, comparable, find
 from lisax.text.stop_words import FUNCTION_WORDS
 from lisax.text.words import shared_words, stemmer, words
 
@@ -60,6 +60,13 @@ class Numbers(NamedTuple):
 
     values: Mapping[int, Fraction]
     unit: str = ""
+
+    def written(self, asked: Quantity) -> Fraction:
+        """The number of a claim's quantity in the unit of the column; as the claim writes it if that is of another kind."""
+        unit = units.find(self.unit) if self.unit else None
+        if unit is None or unit.base != asked.unit:
+            unit = units.find(asked.written) if asked.written else None
+        return asked.value if unit is None else unit.back(asked.value)
 
     def shown(self, number: Fraction) -> str:
         """A number with at most two decimals, and its unit."""
@@ -97,7 +104,7 @@ class _Facts:
             self.asked.setdefault(stemmer()(word), word)
         self.parts = {stem for stem, word in self.asked.items() if _is_part(word)}
         self.parts.difference_update(*map(_stems, table.header))
-        self.asked_numbers = list(dict.fromkeys(one.value for one in find(claim) if not one.is_range))[:NUMBERS]
+        self.asked_numbers = [one for one in find(claim) if not one.is_range][:NUMBERS]
         self.header = [squeeze(name) or "value" for name in table.header]
         self.rows = [i for i, row in enumerate(table.rows) if not is_total(row)]
         self.cells = [tuple(squeeze(table.rows[i][j]) for i in self.rows) for j in range(len(self.header))]
@@ -133,7 +140,7 @@ class _Facts:
                 if stem in parts:
                     together.setdefault(frozenset(parts[stem]), []).append(self.asked[stem])
             for found, said in together.items():
-                if len(found) < len(cells) and found not in map(frozenset, whole.values()):
+                if len(found) < len(cells) and found not in whole.values():
                     yield _Condition(j, " ".join(said), found, f"has {' '.join(said)}")
 
     def _counts(self) -> Iterator[Fact]:
@@ -147,8 +154,9 @@ class _Facts:
                 yield self._fact(text, both, one.column, other.column)
 
     def _thresholds(self) -> Iterator[Fact]:
-        for j, number in itertools.product(self.columns, self.asked_numbers):
+        for j, asked in itertools.product(self.columns, self.asked_numbers):
             name, numbers = self.header[j], self.numbers[j]
+            number = numbers.written(asked)
             over = {i for i, value in numbers.values.items() if value > number}
             under = {i for i, value in numbers.values.items() if value < number}
             if over and under:

@@ -62,6 +62,9 @@ def test_measures_are_in_the_unit_of_the_first():
     of = "river|length\nOrm|2 km\nIlm|900 m\nSel|1.1 km"
     assert "length : total 4 km , mean 1.33 km" in texts("The length of all rivers together", of)
     assert "length of Orm is 1.1 km more than that of Ilm" in texts("Orm has more length than Ilm", of)
+    assert "length over 1 km in 2 rows , under 1 km in 1 row" in texts("Two have a length over 1,000 m", of)
+    plain = "river|length (km)\nOrm|2\nIlm|1\nSel|4"
+    assert "length (km) over 1.5 in 2 rows , under 1.5 in 1 row" in texts("Two have a length over 1.5 km", plain)
 
 
 def test_years_are_neither_added_nor_are_facts_made_of_one_row():
