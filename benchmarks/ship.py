@@ -77,43 +77,24 @@ class Shipped(NamedTuple):
     share: float = 1.0
 
 
+def _claims(run: Pipeline, role: str) -> Iterable[str]:
+    return run.claims_of(role)
+
+
+def _over_text(recipe: str, model: str = "label_listwise_infused", **more: Any) -> Shipped:
+    return Shipped(recipe, Recipe.read, List5, finish_text, model, _claims, **more)
+
+
+def _over_tables(recipe: str, tabfact: int = 13000, infotabs: int = 10000) -> Shipped:
+    most = {"train": (tabfact, infotabs), "dev": (1500, 1800)}
+    return Shipped(recipe, TableRecipe.read, OpenTables, finish_tables, "closed", _claims, most)
+
+
 MODELS = {
-    "warmup": Shipped(
-        "experiments/open_tables/minilm_warmup.gin",
-        TableRecipe.read,
-        OpenTables,
-        finish_tables,
-        "closed",
-        lambda run, role: run.claims_of(role),
-        {"train": (6000, 17000), "dev": (1500, 1800)},
-    ),
-    "text": Shipped(
-        "experiments/list5/minilm_taught.gin",
-        Recipe.read,
-        List5,
-        finish_text,
-        "label_listwise_infused",
-        lambda run, role: run.claims_of(role),
-        first="experiments/list5/minilm.gin",
-        share=0.7,
-    ),
-    "ranker": Shipped(
-        "experiments/list5/minilm_ranker.gin",
-        Recipe.read,
-        List5,
-        finish_text,
-        "rerank",
-        lambda run, role: run.claims_of(role),
-    ),
-    "tables": Shipped(
-        "experiments/open_tables/minilm.gin",
-        TableRecipe.read,
-        OpenTables,
-        finish_tables,
-        "closed",
-        lambda run, role: run.claims_of(role),
-        {"train": (13000, 10000), "dev": (1500, 1800)},
-    ),
+    "warmup": _over_tables("experiments/open_tables/minilm_warmup.gin", 6000, 17000),
+    "text": _over_text("experiments/list5/minilm_taught.gin", first="experiments/list5/minilm.gin", share=0.7),
+    "ranker": _over_text("experiments/list5/minilm_ranker.gin", "rerank"),
+    "tables": _over_tables("experiments/open_tables/minilm.gin"),
     "parts": Shipped(
         "experiments/cltr/minilm.gin",
         CltrRecipe.read,
@@ -122,25 +103,10 @@ MODELS = {
         "parts",
         lambda run, role: run.questions[role],
     ),
-    "accurate/text": Shipped(
-        "experiments/list5/mpnet_contrasts.gin",
-        Recipe.read,
-        List5,
-        finish_text,
-        "label_listwise_infused",
-        lambda run, role: run.claims_of(role),
-        first="experiments/list5/mpnet.gin",
-        begins=True,
+    "accurate/text": _over_text(
+        "experiments/list5/mpnet_contrasts.gin", first="experiments/list5/mpnet.gin", begins=True
     ),
-    "accurate/tables": Shipped(
-        "experiments/open_tables/mpnet.gin",
-        TableRecipe.read,
-        OpenTables,
-        finish_tables,
-        "closed",
-        lambda run, role: run.claims_of(role),
-        {"train": (13000, 10000), "dev": (1500, 1800)},
-    ),
+    "accurate/tables": _over_tables("experiments/open_tables/mpnet.gin"),
 }
 
 

@@ -12,7 +12,7 @@ import random
 import re
 
 from lisax.text.dates import MONTHS
-from lisax.text.numbers import TENS_OF, ordinal_words
+from lisax.text.numbers import TENS_OF, ordinal_digits, ordinal_words
 
 # Later years would be in a future without any evidence.
 LAST_YEAR = 2030
@@ -289,7 +289,7 @@ def _verbalised(year: int, asked: int) -> list[str]:
     round_year = not year % 10 or not asked % 10
     phrases = []
     if century < len(_ORDINALS):
-        names = (_ORDINALS[century], f"{century + 1}{_suffix(century + 1)}")
+        names = (_ORDINALS[century], ordinal_digits(century + 1))
         if (decade := _DECADES.get(year % 100 // 10 * 10)) is not None:
             phrases.append(f"in the {decade} of the {names[0]} century")
         if not round_year:
@@ -297,7 +297,3 @@ def _verbalised(year: int, asked: int) -> list[str]:
         if (year == asked or century != asked // 100) and year % 100 and asked % 100:
             phrases += [f"in the {name} century" for name in names]
     return phrases or [f"in the decade from {year // 10 * 10} to {year // 10 * 10 + 9}"]
-
-
-def _suffix(number: int) -> str:
-    return "th" if 10 < number % 100 < 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

@@ -20,12 +20,12 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
-from lisax.formats.table_records import Rows, is_name, is_total, of_one_subject
+from lisax.formats.table_records import Rows, is_name, is_total, values_of_one_subject
 from lisax.text import units
 from lisax.text.numbers import cardinal
 from lisax.text.quantities import Kind, Quantity, column, comparable, find
@@ -45,14 +45,6 @@ _SAME = {
     "different": {"distinct", "unique", "various"},
     "rows": {"times", "only", "once", "twice"},
 }
-
-
-class Fact(NamedTuple):
-    """A computed text, with the rows and columns of the table that it was computed from."""
-
-    text: str
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
 
 
 class Numbers(NamedTuple):
@@ -75,24 +67,25 @@ class Numbers(NamedTuple):
 
 
 class _Condition(NamedTuple):
-    """A value that the claim names, or words of values, in a column at these places. `of`: `is Varn`, `has May`."""
+    """A value that the claim names, or words of values, in a column at these places; `text` is its part of a fact."""
 
     column: int
     cell: str
     places: frozenset[int]
-    of: str
+    text: str
 
 
-def facts(claim: str, table: Rows, most: int = MOST) -> list[Fact]:
-    """The facts that share most words with the claim, the best first; none of a table that describes one subject."""
-    if len(table.rows) < 2 or of_one_subject(table):
+def facts(claim: str, table: Rows) -> list[str]:
+    """The `MOST` facts that share most words with the claim, the best first; none of a table that describes one
+    subject."""
+    if values_of_one_subject(table) is not None:
         return []
     made = list(dict.fromkeys(_Facts(claim, table).all()))
     asked = words(claim)
     numbers = [str(found[0]) for at in range(len(asked)) if (found := cardinal(asked, at))]
     query = [claim, *numbers, *(name for name, same in _SAME.items() if same.intersection(asked))]
-    shares = shared_words(" ".join(_stems(" ".join(query))), [" ".join(_stems(one.text)) for one in made])
-    return [made[i] for i in sorted(range(len(made)), key=lambda i: -shares[i])[:most] if shares[i]]
+    shares = shared_words(" ".join(_stems(" ".join(query))), [" ".join(_stems(one)) for one in made])
+    return [made[i] for i in sorted(range(len(made)), key=lambda i: -shares[i])[:MOST] if shares[i]]
 
 
 class _Facts:
@@ -106,15 +99,14 @@ class _Facts:
         self.parts.difference_update(*map(_stems, table.header))
         self.asked_numbers = [one for one in find(claim) if not one.is_range][:NUMBERS]
         self.header = [squeeze(name) or "value" for name in table.header]
-        self.rows = [i for i, row in enumerate(table.rows) if not is_total(row)]
-        self.cells = [tuple(squeeze(table.rows[i][j]) for i in self.rows) for j in range(len(self.header))]
+        rows = [row for row in table.rows if not is_total(row)]
+        self.cells = [tuple(squeeze(row[j]) for row in rows) for j in range(len(self.header))]
         self.numbers = {j: found for j, cells in enumerate(self.cells) if (found := numbers_of(cells)).values}
-        named = sorted(self._named(), key=lambda one: (one.column in self.numbers, one.of.startswith("has ")))
-        self.conditions = named[:CONDITIONS]
+        self.conditions = self._named()[:CONDITIONS]
         asked = [j for j in self.numbers if self._asks_for(self.header[j])]
         self.columns = (asked or list(self.numbers))[:COLUMNS]
 
-    def all(self) -> Iterator[Fact]:
+    def all(self) -> Iterator[str]:
         yield from self._counts()
         yield from self._thresholds()
         yield from self._sums()
@@ -124,62 +116,66 @@ class _Facts:
     def _asks_for(self, text: str) -> bool:
         return not self.asked.keys().isdisjoint(_stems(text))
 
-    def _named(self) -> Iterator[_Condition]:
-        for j, cells in enumerate(self.cells):
+    def _named(self) -> list[_Condition]:
+        """Texts that the claim names, then parts of texts, then numbers."""
+        texts, parts, numbers = [], [], []
+        for j, (name, cells) in enumerate(zip(self.header, self.cells)):
             whole: dict[str, set[int]] = {}
-            parts: dict[str, set[int]] = {}
+            with_stem: dict[str, set[int]] = {}
             for i, cell in enumerate(cells):
                 stems = set(_stems(cell))
                 if stems and self.asked.keys() >= stems:
                     whole.setdefault(cell, set()).add(i)
                 for stem in () if j in self.numbers else self.parts & stems:
-                    parts.setdefault(stem, set()).add(i)
-            yield from (_Condition(j, cell, frozenset(found), f"is {cell}") for cell, found in whole.items())
+                    with_stem.setdefault(stem, set()).add(i)
+            (numbers if j in self.numbers else texts).extend(
+                _Condition(j, cell, frozenset(found), f"{name} is {cell}") for cell, found in whole.items()
+            )
             together: dict[frozenset[int], list[str]] = {}
-            for stem in self.asked:  # in the claim's order
-                if stem in parts:
-                    together.setdefault(frozenset(parts[stem]), []).append(self.asked[stem])
-            for found, said in together.items():
-                if len(found) < len(cells) and found not in whole.values():
-                    yield _Condition(j, " ".join(said), found, f"has {' '.join(said)}")
+            for stem, word in self.asked.items():  # in the claim's order
+                if stem in with_stem:
+                    together.setdefault(frozenset(with_stem[stem]), []).append(word)
+            parts += (
+                _Condition(j, " ".join(said), found, f"{name} has {' '.join(said)}")
+                for found, said in together.items()
+                if len(found) < len(cells) and found not in whole.values()
+            )
+        return texts + parts + numbers
 
-    def _counts(self) -> Iterator[Fact]:
+    def _counts(self) -> Iterator[str]:
         for one in self.conditions:
             if len(one.places) > 1:
-                yield self._fact(f"{self._is(one)} in {_rows(len(one.places))}", one.places, one.column)
+                yield f"{one.text} in {_rows(len(one.places))}"
         for one, other in itertools.combinations(self.conditions, 2):
             if one.column != other.column:
-                both = one.places & other.places
-                text = f"{self._is(one)} and {self._is(other)} in {_rows(len(both))}"
-                yield self._fact(text, both, one.column, other.column)
+                yield f"{one.text} and {other.text} in {_rows(len(one.places & other.places))}"
 
-    def _thresholds(self) -> Iterator[Fact]:
+    def _thresholds(self) -> Iterator[str]:
         for j, asked in itertools.product(self.columns, self.asked_numbers):
             name, numbers = self.header[j], self.numbers[j]
             number = numbers.written(asked)
-            over = {i for i, value in numbers.values.items() if value > number}
-            under = {i for i, value in numbers.values.items() if value < number}
+            over = sum(value > number for value in numbers.values.values())
+            under = sum(value < number for value in numbers.values.values())
             if over and under:
                 shown = numbers.shown(number)
-                text = f"{name} over {shown} in {_rows(len(over))} , under {shown} in {_rows(len(under))}"
-                yield self._fact(text, over | under, j)
+                yield f"{name} over {shown} in {_rows(over)} , under {shown} in {_rows(under)}"
 
-    def _sums(self) -> Iterator[Fact]:
-        every = _Condition(-1, "", frozenset(range(len(self.rows))), "")
+    def _sums(self) -> Iterator[str]:
+        texts = [one for one in self.conditions if one.column not in self.numbers]
         for j in self.columns:
             numbers = self.numbers[j]
             if all(value.denominator == 1 and int(value) in YEARS for value in numbers.values.values()):
                 continue
-            for one in (every, *(one for one in self.conditions if one.column not in self.numbers)):
-                values = [value for i, value in numbers.values.items() if i in one.places]
-                if len(values) < 2:
-                    continue
-                total, of = sum(values), "" if one is every else f" with {self.header[one.column]} {one.cell}"
-                shown = f"total {numbers.shown(total)} , mean {numbers.shown(total / len(values))}"
-                columns = [j] if one is every else [j, one.column]
-                yield self._fact(f"{self.header[j]}{of} : {shown}", one.places, *columns)
+            groups = {"": list(numbers.values.values())}
+            for one in texts:
+                of = f" with {self.header[one.column]} {one.cell}"
+                groups.setdefault(of, [value for i, value in numbers.values.items() if i in one.places])
+            for of, values in groups.items():
+                if len(values) > 1:
+                    total, mean = numbers.shown(sum(values)), numbers.shown(sum(values) / len(values))
+                    yield f"{self.header[j]}{of} : total {total} , mean {mean}"
 
-    def _ranks_and_differences(self) -> Iterator[Fact]:
+    def _ranks_and_differences(self) -> Iterator[str]:
         named = {}
         for one in self.conditions:
             if len(one.places) == 1 and one.column not in self.numbers:
@@ -189,27 +185,20 @@ class _Facts:
             ours = [(i, cell) for i, cell in named.items() if i in numbers.values][:NAMED]
             for i, cell in ours:
                 rank = 1 + sum(value > numbers.values[i] for value in numbers.values.values())
-                yield self._fact(f"{cell} is {rank} of {len(numbers.values)} by {self.header[j]}", numbers.values, j)
+                yield f"{cell} is {rank} of {len(numbers.values)} by {self.header[j]}"
             for (i, cell), (k, other) in itertools.combinations(ours, 2):
                 more = numbers.values[i] - numbers.values[k]
                 said = f"{numbers.shown(abs(more))} {'more' if more > 0 else 'less'} than" if more else "equal to"
-                yield self._fact(f"{self.header[j]} of {cell} is {said} that of {other}", {i, k}, j)
+                yield f"{self.header[j]} of {cell} is {said} that of {other}"
 
-    def _different_values(self) -> Iterator[Fact]:
+    def _different_values(self) -> Iterator[str]:
         every = self._asks_for(" ".join(("different", *_SAME["different"])))
         for j, cells in enumerate(self.cells):
             if j not in self.numbers and (every or self._asks_for(self.header[j])):
                 counts = Counter(filter(None, cells))
                 if 1 < len(counts) < counts.total():
                     ((cell, count),) = counts.most_common(1)
-                    text = f"{len(counts)} different values of {self.header[j]} , most often {cell} in {_rows(count)}"
-                    yield self._fact(text, range(len(cells)), j)
-
-    def _is(self, one: _Condition) -> str:
-        return f"{self.header[one.column]} {one.of}"
-
-    def _fact(self, text: str, places: Collection[int], *columns: int) -> Fact:
-        return Fact(text, tuple(self.rows[i] for i in sorted(places)), columns)
+                    yield f"{len(counts)} different values of {self.header[j]} , most often {cell} in {_rows(count)}"
 
 
 def _is_part(word: str) -> bool:

@@ -31,9 +31,7 @@ _TOTALS = frozenset(
     "total;totals;grand total;overall total;sum;subtotal;sub-total;summe;gesamt;insgesamt;total general;totale;totaal;"
     "soma;suma;somme;ensemble;razem;celkem;osszesen;toplam;yhteensa;итого;всего".split(";")
 )
-_NAMES_AND_VALUES = {
-    (name, value) for name in ("key", "name", "property", "attribute", "field", "") for value in ("value", "")
-}
+_NAMES_AND_VALUES = {("key", "value"), ("property", "value"), ("attribute", "value"), ("field", "value"), ("", "")}
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"\D*(?:1\d|20|21)\d\d\D*")
 
@@ -48,11 +46,8 @@ class Rows(Protocol):
 def records(claim: str, table: Rows) -> list[str]:
     """The records of a table, ordered by the words that they share with the claim, `MOST` at most; then in its
     order."""
-    if of_one_subject(table):
-        one = table.rows if len(table.header) == 2 and len(table.rows) > 1 else zip(table.header, *table.rows)
-        made = [_said(name, cell) for name, cell in one if squeeze(cell)]
-    else:
-        made = _rows(table)
+    values = values_of_one_subject(table)
+    made = _rows(table) if values is None else [_said(name, cell) for name, cell in values if squeeze(cell)]
     asked = set(words(claim))
     query = " ".join([claim, *(name for name, others in _SUPERLATIVES.items() if asked & others)])
     shares = shared_words(query, made)
@@ -60,9 +55,12 @@ def records(claim: str, table: Rows) -> list[str]:
     return [squeeze(made[i]) for i in order[:MOST]]
 
 
-def of_one_subject(table: Rows) -> bool:
-    """Whether a table describes one subject: has one row, or lists names and values as info-boxes do."""
-    return len(table.rows) == 1 or tuple(map(fold, table.header)) in _NAMES_AND_VALUES
+def values_of_one_subject(table: Rows) -> Sequence[tuple[str, str]] | None:
+    """The (name, value) pairs of a table that describes one subject: of one that lists them, as info-boxes do, or has
+    one row; None of other tables."""
+    if tuple(map(fold, table.header)) in _NAMES_AND_VALUES:
+        return table.rows
+    return list(zip(table.header, table.rows[0], strict=True)) if len(table.rows) == 1 else None
 
 
 def _rows(table: Rows) -> list[str]:

@@ -32,7 +32,7 @@ from lisax.formats.format import TABLE_CLASSES, VERDICT, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.ranking import titled
 from lisax.formats.table_facts import facts
-from lisax.formats.table_records import of_one_subject, records
+from lisax.formats.table_records import records, values_of_one_subject
 from lisax.records import LABELS, Label, Table
 
 
@@ -308,8 +308,8 @@ def _pair_of_each(example: TableExample, *, preset: Preset) -> list[PairTexts]:
 def text_of(claim: str, table: TableView) -> str:
     """The number of rows of a table, its facts and its records, each ended by a full stop; only the records if it
     describes one subject."""
-    size = [] if of_one_subject(table) or not table.rows else [f"{len(table.rows)} rows"]
-    return " ".join(f"{said} ." for said in (*size, *(one.text for one in facts(claim, table)), *records(claim, table)))
+    size = [f"{len(table.rows)} rows"] if table.rows and values_of_one_subject(table) is None else []
+    return " ".join(f"{said} ." for said in (*size, *facts(claim, table), *records(claim, table)))
 
 
 def _each_table(example: TableExample, **budget: Any) -> list[TableText]:

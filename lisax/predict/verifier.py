@@ -362,9 +362,7 @@ def _table_example(claim: str | Claim, read: Sequence[Evidence]) -> TableExample
 
 def _with_facts(claim: str | Claim, read: Sequence[Evidence]) -> list[Evidence]:
     """The tables, with the facts that a pair scorer reads of each."""
-    return [
-        dataclasses.replace(one, computed=tuple(fact.text for fact in facts(_text(claim), one.table))) for one in read
-    ]
+    return [dataclasses.replace(one, computed=tuple(facts(_text(claim), one.table))) for one in read]
 
 
 def judged(

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from lisax.records import Claim, Table
 from lisax.retrieval.entities import ABBREVIATIONS, CONNECTIVES
 from lisax.text.dates import MONTHS
+from lisax.text.numbers import ordinal_digits
 from lisax.text.stop_words import COMMON_WORDS, INDEX_STOP_WORDS
 
 SHORT_MONTHS = {month.lower(): month[:3].lower() for month in MONTHS}
@@ -234,8 +235,8 @@ def _cell_forms(word: str, cell: str) -> Iterator[str]:
     if word in SHORT_MONTHS:
         yield SHORT_MONTHS[word]
     yield from (month for month, short in SHORT_MONTHS.items() if short == word)
-    if word.isdigit() and len(word) <= 2 and any(month in cell for month in SHORT_MONTHS.values()):
-        yield word + {"1": "st", "2": "nd", "3": "rd"}.get(word[-1], "th")
+    if word.isdecimal() and len(word) <= 2 and any(month in cell for month in SHORT_MONTHS.values()):
+        yield ordinal_digits(int(word))
 
 
 def _is_number(word: str) -> bool:

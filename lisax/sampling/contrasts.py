@@ -32,7 +32,7 @@ from lisax.formats.examples import Example, Passage
 from lisax.records import LABELS
 from lisax.text.articles import article
 from lisax.text.dates import MONTHS
-from lisax.text.numbers import number_words, ordinal_words
+from lisax.text.numbers import number_words, ordinal_digits, ordinal_words
 
 # Numbers of a series: the lowest, the highest, and the step between two that follow each other in the range.
 SERIES = {
@@ -46,20 +46,13 @@ SERIES = {
 }
 MONTH = "m"  # the series of months from January to August
 DRAWN = 4  # numbers of each series in a frame
-
-
-def _th(number: int) -> str:
-    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
 # How a slot's number is written, by the words after it.
 WRITTEN: Mapping[str, Callable[[int], str]] = {
     "in words": number_words,
     "in digits": str,
     "in two digits": "{:02}".format,
     "ordinal": ordinal_words,
-    "th": _th,
+    "th": ordinal_digits,
 }
 TITLED, LED = 0.5, 0.2  # shares of triples with a title, and with a word such as "Bulletin:" before their evidence
 # How many other sentences, which decide nothing, are before or after the evidence: one of these, equally often.

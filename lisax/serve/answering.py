@@ -358,6 +358,7 @@ class Engine:
             "evidence": [one.unit for one in verdict.evidence],
             "scores": [one.score for one in verdict.evidence] if scored else [],
             "candidates": [one.unit for one in checked.found],
+            "computed": {one.unit: one.computed for one in verdict.evidence if one.computed},
             **({"deciding": verdict.deciding} if verdict.deciding else {}),
             **({"read_together": True} if not (verdict.decided_by or verdict.ruling) else {}),
             **({"calibrated": on} if (on := self._calibrated_on(checked)) else {}),

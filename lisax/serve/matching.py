@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from lisax.formats.table_facts import facts
 from lisax.records import Table
 from lisax.text.words import content_stems, stemmer, word_spans, words
 
@@ -18,13 +17,11 @@ _NUMBER = re.compile(r"(?<!\d)\d++(?:[.,]\d++)+")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of a table as evidence: (number from 1, cells with matching words marked) of those shown, of `total`, and the
-    facts that were computed from all for the claim."""
+    """Rows of a table as evidence: (number from 1, cells with matching words marked) of those shown, of `total`."""
 
     header: Sequence[str]
     shown: list[tuple[int, list[Markup]]]
     total: int
-    computed: list[Markup]
 
 
 class Matching:
@@ -32,7 +29,6 @@ class Matching:
     number, such as the 000 of 12,000."""
 
     def __init__(self, claim: str):
-        self.claim = claim
         self._numbers = set(_NUMBER.findall(claim))
         self._stems = content_stems(claim)
 
@@ -54,9 +50,8 @@ class Matching:
         return Markup("").join([*made, escape(text[at:])])
 
     def rows(self, table: Table) -> Rows:
-        """The `ROWS` rows of a table that share most words with the claim, in the table's order, and computed facts."""
+        """The `ROWS` rows of a table that share most words with the claim, in the table's order."""
         counts = [sum(stemmer()(word) in self._stems for word in words(" ".join(row))) for row in table.rows]
         best = sorted(sorted(range(len(counts)), key=lambda i: -counts[i])[:ROWS])
         shown = [(i + 1, [self.marked(cell) for cell in table.rows[i]]) for i in best]
-        computed = [self.marked(one.text) for one in facts(self.claim, table)]
-        return Rows(table.header, shown, len(table.rows), computed)
+        return Rows(table.header, shown, len(table.rows))

@@ -131,7 +131,7 @@ class Service:
         return self._check(corpus, sources_of(corpus), [_claim(one) for one in given], self._tier(request))
 
     def _tier(self, request: schema.CheckOne | schema.CheckMany | schema.VerifyOne | schema.VerifyMany) -> str | None:
-        """The tier of the labeller of text that a request names. Raises `NotHere` if it is not here."""
+        """The tier of the labellers that a request names. Raises `NotHere` if it is not here."""
         if request.tier is not None and request.tier not in (tiers := self.engine.models.tiers):
             raise NotHere(
                 f"no labeller of this tier is loaded; there is {' and '.join(tiers) or 'one without a tier'}", "tier"

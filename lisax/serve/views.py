@@ -104,7 +104,7 @@ class Stands:
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvidenceView:
     """A sentence, row or edge (`text`) or a table (`rows`) that a verdict was read from, with the words marked that it
-    shares with the claim. `context` is the text before and after it, `stands` its source, for evidence from an index of
+    shares with the claim; `computed` are the facts that were read with a table. `context` is the text before and after it, `stands` its source, for evidence from an index of
     passages; `kind` is the evidence's source in the corpus."""
 
     id: str
@@ -115,6 +115,7 @@ class EvidenceView:
     score: float | None
     context: tuple[str, str] = ("", "")
     stands: Stands | None = None
+    computed: tuple[Markup, ...] = ()
 
     @property
     def brief(self) -> str:
@@ -437,7 +438,8 @@ def _evidence(row: dict[str, Any], claim: str, corpus: ServedCorpus, engine: Eng
         score = row["scores"][i] if i < len(row["scores"]) else None
         if engine.is_as_it_was(corpus, row["source"], unit, row):
             view = evidence_view(unit, row["source"], matching, corpus, engine)
-            shown += [] if view is None else [dataclasses.replace(view, score=score)]
+            computed = tuple(map(matching.marked, row.get("computed", {}).get(unit, ())))
+            shown += [] if view is None else [dataclasses.replace(view, score=score, computed=computed)]
     return sorted(shown, key=lambda evidence: -(evidence.score or 0.0))
 
 

@@ -1,4 +1,4 @@
-"""Reads and writes numbers in words: `three hundred fifty`, `twenty-first`, `nineteen eighty-four`."""
+"""Reads and writes numbers in words: `three hundred fifty`, `twenty-first`, `nineteen eighty-four`; and `21st`."""
 
 from __future__ import annotations
 
@@ -106,3 +106,8 @@ def ordinal_words(number: int) -> str:
         return FIRST_ORDINALS[number]
     tens = TENS[number // 10 - 2]
     return f"{tens}-{FIRST_ORDINALS[number % 10]}" if number % 10 else tens[:-1] + "ieth"
+
+
+def ordinal_digits(number: int) -> str:
+    """An ordinal in digits: `21st`."""
+    return f"{number}{'th' if 10 < number % 100 < 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"

@@ -14,6 +14,7 @@ becomes `塔恩 恩是 是城 城市`. Dictionaries split an unknown name differ
 from __future__ import annotations
 
 import functools
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -130,7 +131,8 @@ def shared_words(query: str, texts: Sequence[str]) -> list[float]:
     asked = set(words(query))
     found = [asked.intersection(words(text)) for text in texts]
     counts = Counter(word for shared in found for word in shared)
-    return [sum(1 / counts[word] for word in shared) for shared in found]
+    # The order of a set differs from run to run; `fsum` does not depend on it, so that equal texts stay equal.
+    return [math.fsum(1 / counts[word] for word in shared) for shared in found]
 
 
 @functools.cache

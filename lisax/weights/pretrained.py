@@ -127,8 +127,8 @@ def is_named(model: str | os.PathLike) -> bool:
 
 def folder_of(model: str | os.PathLike, say: Callable[[str], None] | None = None) -> Path | None:
     """The folder of a model that is shipped, of the list or of the Hub (`hf:OWNER/NAME@REVISION`), fetched if it is not
-    there yet; None if `model` is none of these. `say` is called with a sentence on each fetch, and if there is a file
-    or folder of that name here, which a name never means: what ships would depend on the folder it is used in."""
+    there yet; None if `model` is none of these. A name means the listed model even if the working directory has a folder
+    of that name. `say` prints a sentence on each fetch, and on such a folder."""
     name = os.fspath(model)
     if name.startswith(hub.PREFIX):
         return hub.get(name, say)

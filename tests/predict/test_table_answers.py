@@ -163,6 +163,7 @@ def test_pruning_changes_no_answer_and_spares_rows(index, vocabulary, reduce, mo
         assert [scores.table.id for scores in found] == [scores.table.id for scores in ranked[:5]]
         for one, other in zip(found, ranked):
             np.testing.assert_array_equal(one.cells, other.cells)
+            np.testing.assert_array_equal(one.named, named_cells(question, one.table))
     if reduce == "max":
         assert pruned._rows.model._scorer.scorer.scored < whole._rows.model._scorer.scorer.scored
 

@@ -30,7 +30,7 @@ def texts(example) -> list[str]:
 
 
 def evidence_of(example) -> list:
-    """The example's sentences without those that decide nothing."""
+    """The sentences of a frame's evidence, without asides."""
     return [one for one in example.sentences if "-aside_" not in one.id]
 
 

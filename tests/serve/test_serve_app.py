@@ -278,6 +278,7 @@ def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, 
     units = last_answers(page.store, 1)[0].result["verdicts"][0]["evidence"]
     assert (UNLEARNED in found) == (label == "Not enough evidence")
     assert f"From tables: {label}" in found and ("What decides it" in found) == (label == "Supported")
+    assert "Computed" not in found  # it reads no such facts
     assert sorted(units, key=found.index) == [units[2], units[1], units[0]]
     # It is not trained from here, and that is not offered.
     training = words(shown(browser.get("/training")))
