@@ -18,6 +18,7 @@ from lisax.devices.quiet import stderr_closed
 from lisax.errors import LisaxError
 from lisax.files.writing import atomic_write
 from lisax.planning import plan as planning
+from lisax.planning.machines import GIB, devices_of
 from lisax.training.gin_files import GIN_CONFIGS, configured
 
 GIVEN = ("MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = None", "VOCAB_SIZE = 32128")
@@ -52,7 +53,7 @@ def main() -> None:
                 )
             )
             if shape not in known:
-                known[shape] = planning.plan(config, "train", planning.devices_of(args.topology))
+                known[shape] = planning.plan(config, "train", devices_of(args.topology))
         line = f"{mark} {_told(known[shape], config.total_steps or config.relative_steps)}"
         print(f"{path}: {line}", flush=True)
         if not args.dry_run:
@@ -62,7 +63,7 @@ def main() -> None:
 def _told(found: planning.Plan, steps: int) -> str:
     if not found.fits:
         return f"does not fit ({found.refusal})"
-    peak = (found.peak or found.state + found.temporaries) / planning.GIB
+    peak = (found.peak or found.state + found.temporaries) / GIB
     return (
         f"{peak:.1f} GiB a core; modelled {found.step_seconds * 1e3:,.0f} ms a step, "
         f"{found.examples_per_second:,.0f} examples/s, {steps:,} steps in {steps * found.step_seconds / 3600:.1f} h."

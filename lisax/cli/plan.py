@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from typing import Annotated, Literal
 
 import click
@@ -19,7 +20,9 @@ def plan(
     gin_search_paths: GinSearchPaths = "",
     tfds_data_dir: TfdsDataDir = None,
     seqio_additional_cache_dirs: SeqioCacheDirs = "",
-    topology: Annotated[str, Option("Machine: v3-8, v4-16, v5e-8, …, or cpu-N and gpu-N.", "MACHINE")] = "v3-8",
+    topology: Annotated[
+        str, Option("Machine: v3-8, v4-16, v5litepod-8, v5p-8, v6e-8, tpu7x-8, …, or cpu-N and gpu-N.", "MACHINE")
+    ] = "v3-8",
     program: Annotated[Literal["train", "score", "generate"], Option("Program to compile.")] = "train",
     search: Annotated[
         bool,
@@ -29,11 +32,13 @@ def plan(
         ),
     ] = False,
     price: Annotated[float | None, Option("Price of the whole machine per hour, to print the cost of the run.")] = None,
+    watts: Annotated[float | None, Option("Power of the whole machine, to print the energy of the run.")] = None,
     json_: Annotated[bool, Option("Print one JSON object.", names=("--json",))] = False,
 ) -> int:
     """Compile a run for a machine, without having it: does it fit, and how fast is it?
 
-    Prints the memory, work and modelled speed of a program of the gin files. The exit code is 1 if it does not fit.
+    Prints the memory, work and modelled speed of a program of the gin files, without the time of the network. The exit
+    code is 1 if it does not fit.
 
         lisax plan --gin_file=experiments/list5/model_xl.gin --topology v3-8 \\
         --gin.INITIAL_CHECKPOINT_PATH=None
@@ -46,21 +51,27 @@ def plan(
     with configured_by(
         "train", gin_file, gin_bindings, gin_search_paths, tfds_data_dir, seqio_additional_cache_dirs
     ) as config:
+        from lisax.planning import machines, plan_search, plan_text
         from lisax.planning import plan as planning
-        from lisax.planning import plan_search, plan_text
 
         if config.train_data.task_feature_lengths is None:
             raise click.UsageError("--gin.TASK_FEATURE_LENGTHS must be given: the program's shapes depend on it")
         with stderr_closed():
-            devices = planning.devices_of(topology)
+            devices = machines.devices_of(topology)
             if search:
-                tell = (lambda *_: None) if json_ else plan_text.print_candidate
+                tell = (lambda *_: None) if json_ else partial(plan_text.print_candidate, devices[0].device_kind)
                 setting, found = plan_search.search(config, devices, tell)
             else:
                 setting, found = plan_search.Setting.of(config), planning.plan(config, program, devices)
+    run = planning.Run.of(found, config, price, watts) if found.fits else None
     if json_:
-        more = {"examples_per_second": found.examples_per_second, "share_of_peak": found.share_of_peak}
-        print(json.dumps({**dataclasses.asdict(found), "setting": dataclasses.asdict(setting), **more}))
+        of_run = run and {
+            "steps": run.steps,
+            "hours": run.hours,
+            "cost": run.cost,
+            "kilowatt_hours": run.kilowatt_hours,
+        }
+        print(json.dumps({**found.figures(), "setting": dataclasses.asdict(setting), "run": of_run}))
     else:
-        print(plan_text.described(found, topology, config, price, setting if search else None))
+        print(plan_text.described(found, topology, run, setting if search else None, setting.backbone))
     return 0 if found.fits else 1

@@ -1,9 +1,9 @@
 """The memory and time of a gin file's program on a named machine, by compiling it for that machine.
 
 The TPU compiler (libtpu, the extra `plan`) runs without a TPU: it refuses programs that exceed a core's memory, and
-models operations and seconds. It counts the body of a loop once, so that for models with scanned layers or microbatches
-the model is made from unrolled programs of one and two layers, and scaled: by layers, and all but the update by
-microbatches.
+models their costs (`costs.py`). It counts the body of a loop once, so that for models with scanned layers or
+microbatches the model is made from unrolled programs of one and two layers, and scaled: by layers, and all but the
+update by microbatches.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from lisax.devices.partitioning import Partitioner, bytes_on_device
-from lisax.errors import LisaxError
+from lisax.planning.costs import Costs, combined, costs_of
+from lisax.planning.machines import DEVICES
 from lisax.training.model_kinds import kind_of
 from lisax.training.step import make_train_step, updated
 from lisax.training.train_config import TrainConfig
@@ -27,43 +27,14 @@ from lisax.weights.checkpoints import parameter_count
 from lisax.weights.interop.architecture import parameter_shapes
 from lisax.weights.train_state import TrainState
 
-GIB = 2**30
-TOPOLOGIES = {
-    "v2-8": "v2:2x2",
-    "v3-8": "v3:2x2",
-    "v3-32": "v3:4x4",
-    "v4-8": "v4:2x2x1",
-    "v4-16": "v4:2x2x2",
-    "v5e-4": "v5e:2x2",
-    "v5e-8": "v5e:2x4",
-    "v5e-16": "v5e:4x4",
-    "v5p-8": "v5p:2x2x1",
-    "v6e-8": "v6e:2x4",
-}
-# bfloat16 operations per second of a device, as its maker states them (v2, v3 and v4: half a chip).
-PEAK_FLOPS = {
-    "TPU v2": 22.5e12,
-    "TPU v3": 61.5e12,
-    "TPU v4": 137.5e12,
-    "TPU v5 lite": 197e12,
-    "TPU v5": 459e12,
-    "TPU v6 lite": 918e12,
-}
-
 
 @dataclasses.dataclass(frozen=True)
 class Modelled:
     """One step of one device, made from programs of few layers. The whole program needs more bytes if it has a loop
     over layers."""
 
-    flops: float | None
-    seconds: float | None
+    costs: Costs
     memory: float  # bytes; infinite where even few layers do not fit
-
-    @property
-    def cost(self) -> float:
-        """Seconds, or operations where the compiler models no time; 0 if unknown."""
-        return self.seconds or self.flops or 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,9 +51,12 @@ class Plan:
     peak: int | None = None
     refusal: str | None = None
     compile_seconds: float | None = None
-    flops: float | None = None
-    step_seconds: float | None = None
+    costs: Costs = Costs()
     examples: int = 0  # of one step
+
+    @property
+    def step_seconds(self) -> float | None:
+        return self.costs.seconds(self.device)
 
     @property
     def examples_per_second(self) -> float | None:
@@ -90,39 +64,52 @@ class Plan:
 
     @property
     def share_of_peak(self) -> float | None:
-        peak = PEAK_FLOPS.get(self.device)
-        return self.flops / self.step_seconds / peak if peak and self.flops and self.step_seconds else None
+        return self.flop_limit / self.step_seconds if self.flop_limit and self.step_seconds else None
+
+    @property
+    def flop_limit(self) -> float | None:
+        """The seconds that its operations take at the device's peak."""
+        known = DEVICES.get(self.device)
+        return self.costs.flops / known.flops if known and self.costs.flops else None
+
+    @property
+    def byte_limit(self) -> float | None:
+        """The seconds that its bytes take if all of them pass between the device and its memory."""
+        known = DEVICES.get(self.device)
+        return self.costs.bytes / known.bandwidth if known and self.costs.bytes else None
+
+    def figures(self) -> dict[str, Any]:
+        """The plan as JSON: its fields, the fields of its costs, and derived figures."""
+        fields = {name: value for name, value in dataclasses.asdict(self).items() if name != "costs"}
+        derived = ("step_seconds", "examples_per_second", "share_of_peak", "flop_limit", "byte_limit")
+        costs = {name: value for name, value in dataclasses.asdict(self.costs).items() if name != "loops"}
+        return fields | costs | {name: getattr(self, name) for name in derived}
 
 
-def devices_of(topology: str) -> list[Any]:
-    """The devices of a machine: `v3-8` and others of `TOPOLOGIES`, or `cpu-N`, `gpu-N` of this machine."""
-    kind, _, count = topology.rpartition("-")
-    if kind in ("cpu", "gpu"):
-        try:
-            devices = jax.devices(kind)
-        except RuntimeError:
-            raise LisaxError(f"this machine has no {kind} that JAX can use") from None
-        if not count.isdigit() or not 1 <= int(count) <= len(devices):
-            raise LisaxError(
-                f"'{topology}': this machine has {len(devices)} {kind} device(s)"
-                + ("; XLA_FLAGS=--xla_force_host_platform_device_count=8 simulates more" if kind == "cpu" else "")
-            )
-        return devices[: int(count)]
-    if topology not in TOPOLOGIES:
-        raise LisaxError(f"no topology is named '{topology}': there are {', '.join(TOPOLOGIES)}, cpu-N and gpu-N")
-    from jax.experimental import topologies
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A whole training on a machine. The user gives the price per hour and the power."""
 
-    try:
-        return list(topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[topology]).devices)
-    except Exception as error:
-        if "libtpu" in str(error) and "lockfile" in str(error):
-            raise LisaxError(
-                "libtpu is in use by another process on this machine, and one at a time can hold it: "
-                "wait for that one, or remove /tmp/libtpu_lockfile if there is none"
-            ) from error
-        raise LisaxError(
-            f"the TPU compiler is not installed: pip install 'lisax[plan]' ({str(error).splitlines()[0][:150]})"
-        ) from error
+    steps: int
+    hours: float
+    price: float | None
+    watts: float | None
+
+    @classmethod
+    def of(cls, found: Plan, config: TrainConfig, price: float | None, watts: float | None) -> Run | None:
+        """Returns None if the plan is not for training or has no forecast of the time."""
+        steps = config.total_steps if config.relative_steps is None else config.relative_steps
+        if found.program != "train" or not steps or not found.step_seconds:
+            return None
+        return cls(steps, steps * found.step_seconds / 3600, price, watts)
+
+    @property
+    def cost(self) -> float | None:
+        return self.hours * self.price if self.price else None
+
+    @property
+    def kilowatt_hours(self) -> float | None:
+        return self.hours * self.watts / 1000 if self.watts else None
 
 
 def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled | None = None) -> Plan:
@@ -158,16 +145,16 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
         temporaries=memory.temp_size_in_bytes,
         peak=getattr(memory, "peak_memory_in_bytes", None) or None,
     )
-    flops, seconds = _cost(compiled)
     if (
         config.model.backbone.scan_layers
         or config.model.backbone.attention_chunk
         or (program == "train" and microbatches > 1)
     ):
         at_once = dataclasses.replace(config, model=config.model.replaced(attention_chunk=None))
-        known = known or modelled(at_once, program, partitioner)
-        flops, seconds = known.flops, known.seconds
-    return dataclasses.replace(found, flops=flops, step_seconds=seconds)
+        costs = (known or modelled(at_once, program, partitioner)).costs
+    else:
+        costs = _with_loops(costs_of(compiled), 0)
+    return dataclasses.replace(found, costs=costs)
 
 
 # --- Compiling -----------------------------------------------------------------------------
@@ -228,8 +215,8 @@ def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Mod
     microbatches = (config.trainer.num_microbatches or 1) if program == "train" else 1
     stacks, chunk = config.model.backbone.stacks, config.model.backbone.attention_chunk
 
-    def of(layers: Mapping[str, int]) -> np.ndarray:
-        """[FLOPs, seconds, bytes] with this number of layers of each stack."""
+    def of(layers: Mapping[str, int]) -> Modelled:
+        """The program with this number of layers of each stack."""
 
         def of_chunk(chunk: int | None) -> TrainConfig:
             counts = {f"num_{stack}_layers": count for stack, count in layers.items()}
@@ -237,14 +224,14 @@ def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Mod
             return dataclasses.replace(config, model=model)
 
         whole = _compiled(of_chunk(None), program, partitioner)
-        cost = np.array(_cost(whole), dtype=float)
+        costs = _with_loops(costs_of(whole), int(microbatches > 1))
         if microbatches > 1:
             # The compiler counts one of them, which is all but the update.
-            update = np.array(_cost(_compiled_update(of_chunk(None), partitioner)), dtype=float)
-            cost = microbatches * (cost - update) + update
+            update = _with_loops(costs_of(_compiled_update(of_chunk(None), partitioner)), 0)
+            costs = combined([(microbatches, costs), (1 - microbatches, update)])
         memory = (_compiled(of_chunk(chunk), program, partitioner) if chunk else whole).memory_analysis()
         needed = getattr(memory, "peak_memory_in_bytes", 0) or memory.temp_size_in_bytes + memory.argument_size_in_bytes
-        return np.array([*cost, needed])
+        return Modelled(costs, needed)
 
     one = dict.fromkeys(stacks, 1)
     # Stacks of equal numbers of layers are compiled together.
@@ -253,13 +240,22 @@ def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Mod
         alike.setdefault(count - 1, dict(one))[stack] = 2
     try:
         base = of(one)
-        flops, seconds, memory = base + sum(times * (of(layers) - base) for times, layers in alike.items() if times)
+        terms = [(1.0, base)]
+        for times, layers in alike.items():
+            if times:
+                terms += [(times, of(layers)), (-times, base)]
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
-        return Modelled(None, None, float("inf"))
-    flops, seconds = (float(value) if np.isfinite(value) else None for value in (flops, seconds))
-    return Modelled(flops, seconds, float(memory))
+        return Modelled(Costs.without("one or two layers do not fit"), float("inf"))
+    return Modelled(
+        combined([(factor, each.costs) for factor, each in terms]), sum(factor * each.memory for factor, each in terms)
+    )
+
+
+def _with_loops(costs: Costs, counted: int) -> Costs:
+    """The costs, unless the program has more loops than those whose turns are `counted` elsewhere."""
+    return costs if costs.loops <= counted else Costs.without("the program loops, and the compiler counts one turn")
 
 
 def least_memory(config: TrainConfig, partitioner: Partitioner) -> int:
@@ -268,12 +264,6 @@ def least_memory(config: TrainConfig, partitioner: Partitioner) -> int:
     state, kept = _state_shapes(config, "train")
     sums = state.parameters if (config.trainer.num_microbatches or 1) > 1 else {}
     return sum(bytes_on_device(tree, partitioner.state(tree)) for tree in (state, kept, sums))
-
-
-def _cost(compiled: Any) -> tuple[float | None, float | None]:
-    """(FLOPs, modelled seconds) of a device, as its compiler counts them."""
-    analysis = compiled.cost_analysis() or {}
-    return analysis.get("flops"), analysis.get("optimal_seconds")
 
 
 def _state_shapes(config: TrainConfig, program: str) -> tuple[Any, Any]:

@@ -14,20 +14,11 @@ from typing import Any
 
 from lisax.errors import LisaxError
 from lisax.models.fields import REMATS
-from lisax.planning.plan import GIB, Modelled, Plan, least_memory, modelled, plan
+from lisax.planning.machines import DEVICES
+from lisax.planning.plan import Modelled, Plan, least_memory, modelled, plan
 from lisax.training.model_kinds import kind_of
 from lisax.training.train_config import TrainConfig
 
-# Memory of a device, as its maker states it (v2, v3 and v4: half a chip). A program modelled to need more is not
-# compiled.
-MEMORY = {
-    "TPU v2": 8 * GIB,
-    "TPU v3": 16 * GIB,
-    "TPU v4": 16 * GIB,
-    "TPU v5 lite": 16 * GIB,
-    "TPU v5": 95 * GIB,
-    "TPU v6 lite": 32 * GIB,
-}
 CHUNK = 128  # of attention
 MAX_MICROBATCHES = 16
 
@@ -85,7 +76,9 @@ Tell = Callable[[Setting, Modelled, "Plan | None"], None]
 def search(config: TrainConfig, devices: list[Any], tell: Tell) -> tuple[Setting, Plan]:
     """The fastest setting that fits, of the settings that keep the batch. `tell` hears of each that was modelled, and
     again, with its plan, of each that was compiled."""
-    limit = MEMORY.get(devices[0].device_kind, float("inf"))
+    device = devices[0].device_kind
+    # A program modelled to need more is not compiled.
+    limit = DEVICES[device].memory if device in DEVICES else float("inf")
     waiting: list[tuple[float, int, Setting, Modelled]] = []
     seen: set[Setting] = set()
 
@@ -99,7 +92,8 @@ def search(config: TrainConfig, devices: list[Any], tell: Tell) -> tuple[Setting
             if least_memory(changed, partitioner) <= limit:
                 found = modelled(changed, "train", partitioner)
                 tell(setting, found, None)
-                heapq.heappush(waiting, (max(found.cost, at_least), len(seen), setting, found))
+                cost = found.costs.seconds(device) or found.costs.flops or float("inf")
+                heapq.heappush(waiting, (max(cost, at_least), len(seen), setting, found))
 
     consider(_layouts(config, len(devices)))
     while waiting:

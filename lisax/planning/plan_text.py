@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lisax.planning.machines import GIB
+
 if TYPE_CHECKING:
-    from lisax.planning.plan import Modelled, Plan
+    from lisax.planning.plan import Modelled, Plan, Run
     from lisax.planning.plan_search import Setting
-    from lisax.training.train_config import TrainConfig
 
 ADVICE = (
     "To make it fit: --gin.PjitPartitioner.num_partitions=8 (each matrix split over this number of devices), "
@@ -17,46 +18,69 @@ ADVICE = (
 )
 
 
-def print_candidate(setting: Setting, modelled: Modelled, found: Plan | None) -> None:
+_NAMES = {
+    "flops": "operations",
+    "bytes": "bytes",
+    "cycles": "step by cycles",
+    "bound_seconds": "step by bounds",
+}
+
+
+def print_candidate(device: str, setting: Setting, modelled: Modelled, found: Plan | None) -> None:
     """A line for each setting that a search has looked at; `found` if it was compiled."""
-    gib = 2**30
-    cost = f"{modelled.seconds * 1e3:,.1f} ms" if modelled.seconds else f"{modelled.cost / 1e12:,.3f} TFLOP"
-    what = f"at least {modelled.memory / gib:.1f} GiB"
+    seconds, flops = modelled.costs.seconds(device), modelled.costs.flops
+    cost = f"{seconds * 1e3:,.1f} ms" if seconds else f"{flops / 1e12:,.3f} TFLOP" if flops else "unknown"
+    what = f"at least {modelled.memory / GIB:.1f} GiB"
     if found is not None:
-        needed = (found.peak or found.state + found.temporaries) / gib if found.fits else 0
+        needed = (found.peak or found.state + found.temporaries) / GIB if found.fits else 0
         what = f"fits, {needed:.1f} GiB" if found.fits else "does not fit"
     print(f"{cost:>12}  {what:<18}  {setting.bindings()}", flush=True)
 
 
-def described(found: Plan, topology: str, config: TrainConfig, price: float | None, searched: Setting | None) -> str:
-    """A plan for a machine named `topology`, whose `price` an hour gives the run's cost; `searched`: the setting that a
-    search has found."""
-    gib = 2**30
-    lines = [
-        f"{found.program} on {topology}: {found.devices} × {found.device}",
-        f"  parameters          {found.parameters / 1e6:,.1f} M",
-        f"  state a device      {found.state / gib:.2f} GiB",
-    ]
+def described(found: Plan, topology: str, run: Run | None, searched: Setting | None, backbone: str) -> str:
+    """A plan for a machine named `topology`. `run`: the total of its steps; `searched`: the setting that a search
+    has found; `backbone`: the class of the model's backbone, as gin names it."""
+    lines = [f"{found.program} on {topology}: {found.devices} × {found.device}"]
+
+    def line(name: str, text: str) -> None:
+        lines.append(f"  {name:<19} {text}")
+
+    line("parameters", f"{found.parameters / 1e6:,.1f} M")
+    line("state a device", f"{found.state / GIB:.2f} GiB")
     if not found.fits:
-        return "\n".join(
-            [*lines, f"  does not fit: {found.refusal}", ADVICE.format(backbone=type(config.model.backbone).__name__)]
+        return "\n".join([*lines, f"  does not fit: {found.refusal}", ADVICE.format(backbone=backbone)])
+    peak = f", at most {found.peak / GIB:.2f} GiB in use" if found.peak else ""
+    line("temporaries", f"{found.temporaries / GIB:.2f} GiB{peak}")
+    line("compiled in", f"{found.compile_seconds:.0f} s")
+    costs = found.costs
+    work = [f"{costs.flops / 1e12:,.3f} TFLOP"] if costs.flops else []
+    work += [f"{costs.bytes / 1e9:,.2f} GB read and written"] if costs.bytes else []
+    if work:
+        line("work of a device", f"{', '.join(work)} a step")
+    if costs.collectives:
+        kinds = ", ".join(f"{number:,.0f} {kind}" for kind, (number, _) in costs.collectives.items())
+        line("collectives", f"{sum(size for _, size in costs.collectives.values()) / 1e9:,.3f} GB a step: {kinds}")
+
+    def step(name: str, seconds: float | None) -> None:
+        if seconds:
+            share = f", {found.flop_limit / seconds:.0%} of the device's peak" if found.flop_limit else ""
+            line(name, f"{seconds * 1e3:,.1f} ms, {found.examples / seconds:,.0f} examples/s{share}")
+
+    step(_NAMES["cycles"], costs.cycle_seconds(found.device))
+    step(_NAMES["bound_seconds"], costs.bound_seconds)
+    if found.flop_limit and found.byte_limit:
+        line(
+            "physical limits",
+            f"{found.flop_limit * 1e3:,.1f} ms for the operations, {found.byte_limit * 1e3:,.1f} ms for the bytes",
         )
-    lines.append(
-        f"  temporaries         {found.temporaries / gib:.2f} GiB"
-        + (f", at most {found.peak / gib:.2f} GiB in use" if found.peak else "")
-    )
-    lines.append(f"  compiled in         {found.compile_seconds:.0f} s")
-    if found.flops:
-        lines.append(f"  work of a device    {found.flops / 1e12:,.3f} TFLOP a step")
-    if found.step_seconds:
-        rate = found.examples_per_second
-        share = f", {found.share_of_peak:.0%} of the device's peak" if found.share_of_peak else ""
-        lines.append(f"  modelled step       {found.step_seconds * 1e3:,.1f} ms, {rate:,.0f} examples/s{share}")
-        steps = config.total_steps if config.relative_steps is None else config.relative_steps
-        if found.program == "train" and steps:
-            hours = steps * found.step_seconds / 3600
-            cost = f", {hours * price:,.2f} at {price:g} an hour" if price else ""
-            lines.append(f"  {steps:,} steps".ljust(22) + f"{hours:.2f} h{cost}")
+    for why in dict.fromkeys(costs.missing.values()):
+        names = [_NAMES[name] for name, reason in costs.missing.items() if reason == why]
+        line("not given", f"{', '.join(names)}: {why}")
+    if run is not None:
+        amounts = [f"{run.hours:.2f} h"]
+        amounts += [f"{run.cost:,.2f} at {run.price:g} an hour"] if run.price else []
+        amounts += [f"{run.kilowatt_hours:,.2f} kWh at {run.watts:g} W"] if run.watts else []
+        line(f"{run.steps:,} steps", ", ".join(amounts))
     if searched is not None:
         lines.append(f"  with {searched.bindings()}")
     return "\n".join(lines)

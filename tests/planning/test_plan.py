@@ -2,12 +2,20 @@ import fcntl
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from lisax.planning import plan_text
+from lisax.planning.costs import Costs
+from lisax.planning.machines import GIB
+from lisax.planning.plan import Modelled, Plan, Run
+from lisax.planning.plan_search import Setting
 
 GIN = [
     "--gin_file=models/t5_1_1_micro.gin",
@@ -79,11 +87,49 @@ def test_plans_models_of_several_texts(program, model, targets):
 
 @needs_compiler
 def test_plans_with_the_tpu_compiler():
-    done = plan("--topology=v3-8", "--price=8")
+    done = plan("--topology=v3-8", "--price=8", "--watts=2000")
     assert done.returncode == 0, done.stderr
-    assert "8 × TPU v3" in done.stdout and "modelled step" in done.stdout and "at 8 an hour" in done.stdout
+    assert "8 × TPU v3" in done.stdout and "at 8 an hour" in done.stdout and "kWh at 2000 W" in done.stdout
+    by_cycles, by_bounds = (
+        float(re.search(rf"step by {what} +([\d.]+) ms, [\d,]+ examples/s, \d+% of the device's peak", done.stdout)[1])
+        for what in ("cycles", "bounds")
+    )
+    # A schedule takes longer than its operations would, each at its own limit.
+    assert 0 < by_bounds <= by_cycles
     scored = plan("--topology=v3-8", "--program=score", "--json")
     assert json.loads(scored.stdout)["step_seconds"] > 0
+
+
+def test_shows_no_figure_that_is_not_one(capsys):
+    found = Plan("train", "TPU v3", 8, 1, 1, True, temporaries=1, compile_seconds=1, costs=Costs.without("it loops"))
+    assert plan_text.described(found, "v3-8", None, None, "T5Config").endswith(
+        "not given           operations, bytes, step by bounds, step by cycles: it loops"
+    )
+    assert Run.of(found, SimpleNamespace(relative_steps=None, total_steps=9), 8.0, None) is None
+    setting = Setting(1, False, False, "none", None, 1)
+    plan_text.print_candidate("TPU v3", setting, Modelled(found.costs, 2 * GIB), None)
+    assert capsys.readouterr().out.startswith("     unknown  at least 2.0 GiB")
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("topology", ["v2-8", "v4-8", "v5litepod-8", "v5p-8", "v6e-8", "tpu7x-8"])
+def test_every_generation_has_figures_that_can_be(topology):
+    done = plan(f"--topology={topology}", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    figures = {name: value for name, value in found.items() if isinstance(value, int | float)}
+    assert min(figures.values()) >= 0
+    assert found["flops"] > 0 and found["bytes"] > 0 and found["collectives"]["all-reduce"][0] > 0
+    assert "cycles" in found["missing"] or 0 < found["share_of_peak"] < 1
+    assert found["bound_seconds"] or "bound_seconds" in found["missing"]
+
+
+@needs_compiler
+def test_a_loop_of_unknown_turns_is_not_counted_once():
+    done = plan("--topology=v3-8", "--program=generate")
+    assert done.returncode == 0, done.stderr
+    assert "step by cycles: the program loops" in done.stdout and "examples/s" not in done.stdout
 
 
 @needs_compiler

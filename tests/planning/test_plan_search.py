@@ -15,7 +15,9 @@ from jax.sharding import Mesh
 from lisax.devices.partitioning import Partitioner, PjitPartitioner
 from lisax.errors import LisaxError
 from lisax.planning import plan_search
-from lisax.planning.plan import GIB, Modelled, Plan, least_memory, modelled
+from lisax.planning.costs import Costs
+from lisax.planning.machines import DEVICES, GIB
+from lisax.planning.plan import Modelled, Plan, least_memory, modelled
 from lisax.planning.plan_search import REMATS, Setting, search
 from lisax.training.gin_files import configured
 from lisax.weights.interop.architecture import parameter_shapes
@@ -63,13 +65,13 @@ def searched(config, slower: dict, whole: float, said: float = 0.8) -> tuple[Set
     def modelled(config, program, partitioner):
         assert program == "train" and not config.model.scan_layers
         tried.append(Setting.of(config))
-        return Modelled(None, cost(tried[-1], slower), said * memory(tried[-1], whole))
+        return Modelled(Costs(bound_seconds=cost(tried[-1], slower)), said * memory(tried[-1], whole))
 
     def whole_plan(config, program, devices, known):
         compiled.append(Setting.of(config))
-        assert known.seconds == pytest.approx(cost(compiled[-1], slower))
+        assert known.costs.bound_seconds == pytest.approx(cost(compiled[-1], slower))
         needed = memory(compiled[-1], whole)
-        return Plan("train", "TPU v3", 8, 1, 1, needed <= ROOM, peak=int(needed), step_seconds=known.seconds)
+        return Plan("train", "TPU v3", 8, 1, 1, needed <= ROOM, peak=int(needed), costs=known.costs)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan_search, "modelled", modelled)
@@ -140,7 +142,8 @@ def test_what_cannot_fit_is_not_even_modelled(config, monkeypatch):
     parts = dataclasses.replace(config, trainer=dataclasses.replace(config.trainer, num_microbatches=2))
     parameters = sum(4 * leaf.size for leaf in jax.tree.leaves(parameter_shapes(config.model)))
     assert least_memory(parts, whole) == least_memory(config, whole) + parameters
-    monkeypatch.setitem(plan_search.MEMORY, jax.devices()[0].device_kind, least_memory(config, whole) - 1)
+    small = dataclasses.replace(DEVICES["TPU v3"], memory=least_memory(config, whole) - 1)
+    monkeypatch.setitem(DEVICES, jax.devices()[0].device_kind, small)
     with pytest.raises(LisaxError, match="no setting fits this machine"):
         search(config, jax.devices()[:1], lambda *_: pytest.fail("was modelled"))
 
@@ -159,7 +162,26 @@ def test_microbatches_are_modelled_as_the_same_work_with_one_update(config):
     parts = dataclasses.replace(whole, trainer=dataclasses.replace(whole.trainer, num_microbatches=4))
     partitioner = config.partitioner.over(jax.devices()[:1])
     once, often = (modelled(each, "train", partitioner) for each in (whole, parts))
-    assert often.flops == pytest.approx(once.flops, rel=0.25)
+    assert often.costs.flops == pytest.approx(once.costs.flops, rel=0.25)
+
+
+def test_a_setting_without_figures_comes_last(config, monkeypatch):
+    """Of one that the compiler gives no time for, nothing says that it is fast."""
+    known = {(1, False): 2.0, (2, False): 1.0}
+
+    def modelled(config, program, partitioner):
+        layout = Setting.of(config).num_partitions, Setting.of(config).fully_sharded
+        return Modelled(Costs(bound_seconds=known.get(layout)), 0)
+
+    def whole(config, program, devices, known):
+        return Plan("train", "TPU v3", 8, 1, 1, True, costs=known.costs)
+
+    monkeypatch.setattr(plan_search, "modelled", modelled)
+    monkeypatch.setattr(plan_search, "plan", whole)
+    monkeypatch.setattr(plan_search, "least_memory", lambda config, partitioner: 0)
+    monkeypatch.setattr(PjitPartitioner, "over", lambda self, devices: None)
+    answer, _ = search(config, [SimpleNamespace(device_kind="TPU v3")] * 8, lambda *heard: None)
+    assert (answer.num_partitions, answer.fully_sharded) == (2, False)
 
 
 @pytest.mark.slow

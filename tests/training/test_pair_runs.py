@@ -17,7 +17,8 @@ from lisax.formats.examples import Example, Passage, read_examples, write_exampl
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.architectures import EncoderConfig, PairConfig
 from lisax.models.t5 import initialize
-from lisax.planning.plan import devices_of, plan
+from lisax.planning.machines import devices_of
+from lisax.planning.plan import plan
 from lisax.planning.plan_search import Setting
 from lisax.predict.model import Model
 from lisax.records import Label

@@ -12,7 +12,8 @@ from lisax import cli
 from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import write_examples
 from lisax.models.lora import Lora
-from lisax.planning.plan import devices_of, plan
+from lisax.planning.machines import devices_of
+from lisax.planning.plan import plan
 from lisax.predict.model import Model
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.records import Label
