@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # One TPU host or a pod of several, from creation to deletion. `tpu.sh --help` lists the verbs.
 #
-# Versions. Google's table of TPU software versions gives tpu-ubuntu2204-base for v4 and older, so for v2 and v3; v5e
-# wants v2-alpha-tpuv5-lite, v5p v2-alpha-tpuv5, v6e v2-alpha-tpuv6e. JAX takes libtpu from the wheel that the extra
-# `tpu` installs: 0.0.42.* beside jax 0.10.2. Its compiler still builds programs for v3, as that of 0.0.51 does, which
-# `lisax plan` uses.
-# Not verified, for want of a TPU: that this image and this libtpu start on a v3 host. No note on its end was found.
+# Versions. Google's table of TPU software versions gives the names in `runtime` below. JAX takes libtpu from the wheel that
+# the extra `tpu` installs: 0.0.42.* for jax 0.10.2, with which `lisax plan` compiles for every generation from v2 to TPU7x.
+# Not verified, for want of a TPU: that these images and this libtpu start.
 set -euo pipefail
 
 usage() {
@@ -22,15 +20,19 @@ tpu.sh [--dry-run] VERB [ARGUMENTS]
   delete             delete the TPU, and its request
 
 A pre-empted TPU loses its disk. `lisax train` without --gin.MODEL_DIR, and `lisax run` without --out, therefore keep what
-they make in BUCKET/TPU_NAME, a folder for one run; without BUCKET they are not started. The same command then goes on from
-its last checkpoint; to have that done until you press Ctrl-C:
+they make in BUCKET/TPU_NAME, a folder for one run; without BUCKET they are not started, after `env X=…` neither. The same
+command then resumes from its last checkpoint; to have that done until you press Ctrl-C:
   while sleep 300; do tpu.sh resume lisax train …; done
+
+The workers have the last commit: a --gin_file that is not in it, or was changed since, is refused. LISAX_DATA is passed on
+if it is a bucket's folder, and refused if it is one of this machine.
 
 Environment:
   TPU_NAME, ZONE     required
   BUCKET             gs://NAME or gs://NAME/FOLDER; BUCKET=none leaves COMMAND as it is (where a gin file has MODEL_DIR)
-  TPU_TYPE           v3-8; v3-32 is a pod of four hosts
-  TPU_VERSION        tpu-ubuntu2204-base
+  TPU_TYPE           v3-8, or another of v2, v3, v4, v5litepod, v5p and v6e; v3-32 is a pod of four hosts
+  TPU_VERSION        the software version; by default Google's for TPU_TYPE
+  LISAX_DATA         gs://NAME/FOLDER, for COMMAND
   SPOT=0             to pay for a TPU that is not pre-empted
   QUEUED=0           to ask outside the queue: there at once or not at all. For all verbs the same
   POLL_SECONDS       60, between looks at the queue
@@ -52,7 +54,24 @@ case "$verb" in
 esac
 : "${TPU_NAME:?set TPU_NAME to the name of the TPU}" "${ZONE:?set ZONE, for example europe-west4-a}"
 type="${TPU_TYPE:-v3-8}"
-version="${TPU_VERSION:-tpu-ubuntu2204-base}"
+type="${type/#v5e-/v5litepod-}"
+size="${type##*-}"
+[[ $type == *-* && $size =~ ^[1-9][0-9]*$ ]] || fail "TPU_TYPE must be a type and a size, such as v3-8, found '$type'" 2
+case "${type%-*}" in
+  v2 | v3 | v4) runtime=tpu-ubuntu2204-base ;;
+  v5litepod) runtime=v2-alpha-tpuv5-lite ;;
+  v5p) runtime=v2-alpha-tpuv5 ;;
+  v6e) runtime=v2-alpha-tpuv6e ;;
+  tpu7x) fail "Google rents TPU7x by Kubernetes Engine and Compute Engine only, not by 'gcloud compute tpus'" 2 ;;
+  *) fail "no TPU_TYPE '$type': there are v2, v3, v4, v5litepod, v5p and v6e, each with -SIZE" 2 ;;
+esac
+version="${TPU_VERSION:-$runtime}"
+# A host has eight cores of v2 to v5p, which are four chips. Of v5e and v6e the size counts chips: up to eight are on one
+# host, more on hosts of four.
+case "${type%-*}" in
+  v5litepod | v6e) hosts=$((size > 8 ? size / 4 : 1)) ;;
+  *) hosts=$((size > 8 ? size / 8 : 1)) ;;
+esac
 for name in SPOT QUEUED; do
   case "${!name:=1}" in 0 | 1) ;; *) fail "$name must be 0 or 1, found '${!name}'" 2 ;; esac
 done
@@ -62,14 +81,37 @@ case "${BUCKET:=}" in
 esac
 vm=(gcloud compute tpus tpu-vm)
 queue=(gcloud compute tpus queued-resources)
+# `tpu-vm` connects to one worker after the other. Its alpha version and `queued-resources` know --batch-size.
+if ((hosts == 1)); then
+  workers=("${vm[@]}")
+elif [[ $QUEUED == 1 ]]; then
+  workers=("${queue[@]}")
+else
+  workers=(gcloud alpha compute tpus tpu-vm)
+fi
+all=(--zone="$ZONE" --worker=all)
+if ((hosts > 1)); then all+=(--batch-size="$hosts"); fi
 checkout="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
 call() {
   if [[ -n "$dry_run" ]]; then printf '%q ' "$@"; echo; else "$@"; fi
 }
 
-on_workers() {  # WORKER|all COMMAND
-  call "${vm[@]}" ssh "$TPU_NAME" --zone="$ZONE" --worker="$1" --command="$2"
+key_in_agent() {  # gcloud connects to several workers only with its key in ssh's agent
+  local key="$HOME/.ssh/google_compute_engine"
+  if ((hosts == 1)); then return; fi
+  if [[ ! -e $key ]]; then call "${vm[@]}" ssh "$TPU_NAME" --zone="$ZONE" --worker=0 --command=true; fi
+  if [[ -n "$dry_run" ]]; then call ssh-add "$key"; return; fi
+  if [[ -z "${SSH_AUTH_SOCK:-}" ]]; then
+    eval "$(ssh-agent -s)" > /dev/null
+    trap 'ssh-agent -k > /dev/null' EXIT
+  fi
+  ssh-add -q "$key" || fail "ssh-add does not take $key, without which gcloud reaches one worker only"
+}
+
+on_workers() {  # COMMAND
+  key_in_agent
+  call "${workers[@]}" ssh "$TPU_NAME" "${all[@]}" --command="$1"
 }
 
 create() {
@@ -120,45 +162,82 @@ setup() {
   install+=' && python3 -I -m pip install --quiet --user uv==0.13.8'
   install+=' && { test -x .venv/bin/python || ~/.local/bin/uv venv --quiet --python 3.11; }'
   install+=" && ~/.local/bin/uv pip install --quiet -r requirements.txt -e '.[tpu,gcs]'"
+  install+=" && echo $(commit) > commit"
   call git -C "$checkout" archive --format=tar.gz --output="$archive" HEAD
-  call "${vm[@]}" scp "$archive" "$TPU_NAME:lisax.tar.gz" --zone="$ZONE" --worker=all
+  key_in_agent
+  call "${workers[@]}" scp "$archive" "$TPU_NAME:lisax.tar.gz" "${all[@]}"
   call rm "$archive"
-  on_workers all "$install"
+  on_workers "$install"
 }
+
+commit() { git -C "$checkout" rev-parse HEAD; }
 
 kept() {  # COMMAND...: sets `words` to it, with a place for what it makes that outlives the TPU
   [[ $# -gt 0 ]] || fail "$verb needs a command, for example: $verb lisax train --gin_file=…" 2
   words=("$@")
-  local option
-  case "$1 ${2:-}" in
-    'lisax train') option=--gin.MODEL_DIR ;;
-    'lisax run') option=--out ;;
-    *) return 0 ;;
-  esac
-  if [[ $BUCKET == none || " $* " == *" $option"[=\ ]* ]]; then return; fi
-  [[ -n $BUCKET ]] || fail "$1 $2 would lose what it makes with the TPU: set BUCKET=gs://NAME, or give $option=gs://…" 2
+  local option='' i
+  for ((i = 0; i + 1 < $#; i++)); do
+    # After `env X=…`, `nohup` or `python -m` too.
+    case "${words[i]##*/} ${words[i + 1]}" in
+      'lisax train') option=--gin.MODEL_DIR ;;
+      'lisax run') option=--out ;;
+      *) continue ;;
+    esac
+    break
+  done
+  if [[ -z $option && " $* " == *lisax\ train\ * ]]; then option=--gin.MODEL_DIR; fi
+  if [[ -z $option && " $* " == *lisax\ run\ * ]]; then option=--out; fi
+  if [[ -z $option || $BUCKET == none || " $* " == *[\ \'\"]"$option"[=\ ]* ]]; then return; fi
+  [[ -n $BUCKET ]] || fail "this would lose what it makes with the TPU: set BUCKET=gs://NAME, or give $option=gs://…" 2
+  ((i + 1 < $#)) || fail "give the words of 'lisax …' as they are, or $option=gs://… in what a shell is to run" 2
   words+=("$option=${BUCKET%/}/$TPU_NAME")
 }
 
+there() {  # COMMAND...: fails if it names files that are here only
+  local previous='' word file at
+  for word in "$@"; do
+    case "$word" in
+      --gin_file=*) file="${word#*=}" ;;
+      *) file=''; if [[ $previous == --gin_file ]]; then file="$word"; fi ;;
+    esac
+    previous="$word"
+    if [[ -z $file || $file == gs://* ]]; then continue; fi
+    at=''
+    for at in "$file" "gin_configs/$file" ''; do
+      if [[ -n $at ]] && git -C "$checkout" cat-file -e "HEAD:${at#./}" 2> /dev/null; then break; fi
+    done
+    [[ -n $at ]] || fail "$file is not in the last commit, which is what the workers have: commit it" 2
+    git -C "$checkout" diff --quiet HEAD -- "$at" || fail "$file was changed since the last commit, which is what the workers have: commit it" 2
+  done
+  case "${LISAX_DATA:=}" in
+    '' | gs://?*) ;;
+    *) fail "LISAX_DATA is $LISAX_DATA, which the workers do not have: copy it to a bucket, and set LISAX_DATA=gs://…" 2 ;;
+  esac
+}
+
 run() {
-  local words line pod=0
+  local words line start variables=''
   kept "$@"
-  # Every type has up to 8 cores or chips a host; on more, the hosts' `lisax train` find each other.
-  if ((${type##*-} > 8)); then pod=1; fi
+  there "$@"
+  # On several hosts the processes of `lisax train` find each other.
+  if ((hosts > 1)); then variables=' LISAX_MULTIPROCESS=1'; fi
+  if [[ -n $LISAX_DATA ]]; then printf -v variables '%s LISAX_DATA=%q' "$variables" "$LISAX_DATA"; fi
   printf -v line '%q ' "${words[@]}"
   # The dollars are the worker's.
   # shellcheck disable=SC2016
-  local start='cd lisax && test -x .venv/bin/python || { echo "set this worker up first: tpu.sh setup"; exit 1; }
+  start='cd lisax && test -x .venv/bin/python || { echo "set this worker up first: tpu.sh setup"; exit 1; }
 if test -s run.pid && kill -0 "$(cat run.pid)" 2> /dev/null; then echo "it still runs"; exit; fi
-export PATH="$PWD/.venv/bin:$PATH" LISAX_MULTIPROCESS='"$pod"'
+test "$(cat commit)" = '"$(commit)"' || { echo "this worker has another commit: tpu.sh setup"; exit 1; }
+export PATH="$PWD/.venv/bin:$PATH"'"$variables"'
 nohup '"$line"'>> run.log 2>&1 < /dev/null &
 echo $! > run.pid'
-  on_workers all "$start"
+  on_workers "$start"
 }
 
 resume() {
   local now='' words
   kept "$@"  # which fails before a TPU is asked for
+  there "$@"
   if [[ -n "$dry_run" ]]; then
     state; delete
   elif now="$(state 2> /dev/null)"; then
@@ -184,6 +263,6 @@ fetch() {
 
 case "$verb" in
   wait) wait_for_it ;;
-  watch) on_workers "${1:-0}" 'tail -n 100 -F lisax/run.log' ;;
+  watch) call "${vm[@]}" ssh "$TPU_NAME" --zone="$ZONE" --worker="${1:-0}" --command='tail -n 100 -F lisax/run.log' ;;
   *) "$verb" "$@" ;;
 esac
