@@ -64,8 +64,11 @@ def _told(found: planning.Plan, steps: int) -> str:
     if not found.fits:
         return f"does not fit ({found.refusal})"
     peak = (found.peak or found.state + found.temporaries) / GIB
+    if found.step_seconds is None:
+        return f"{peak:.1f} GiB a core; no forecast of the time."
+    by = "bounds" if found.costs.cycle_seconds(found.device) is None else "cycles"
     return (
-        f"{peak:.1f} GiB a core; modelled {found.step_seconds * 1e3:,.0f} ms a step, "
+        f"{peak:.1f} GiB a core; by {by} {found.step_seconds * 1e3:,.0f} ms a step, "
         f"{found.examples_per_second:,.0f} examples/s, {steps:,} steps in {steps * found.step_seconds / 3600:.1f} h."
     )
 

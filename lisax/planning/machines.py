@@ -63,9 +63,7 @@ _FAMILIES = (
     _sizes("tpu7x", "tpu7x", 2, _CUBE, range(4, 1025)),
 )
 TOPOLOGIES = {name: topology for family in _FAMILIES for name, topology in family.items()}
-_LIBTPU_NAME = re.compile(r"[\w ]+:\d+x\d+(x\d+)?")
-# JAX takes a chip of v4 as one device, which libtpu does only when it is asked to.
-_OPTIONS = {"v4": {"chip_config_name": "megacore"}}
+_LIBTPU_NAME = re.compile(r"([\w ]+):(\d+x\d+(?:x\d+)?)")
 
 
 def devices_of(topology: str) -> list[Any]:
@@ -84,11 +82,16 @@ def devices_of(topology: str) -> list[Any]:
             )
         return devices[: int(count)]
     name = TOPOLOGIES.get(topology, topology)
-    if not _LIBTPU_NAME.fullmatch(name):
+    parts = _LIBTPU_NAME.fullmatch(name)
+    if not parts:
         raise _unknown(topology)
     from jax.experimental import topologies
 
-    options = _OPTIONS.get(name.partition(":")[0], {})
+    options: dict[str, Any] = {}
+    if parts[1] == "v4":  # JAX takes a chip as one device, which libtpu does on request only
+        options["chip_config_name"] = "megacore"
+    if {*parts[2].split("x")} == {"1"}:  # libtpu expects hosts of four chips
+        options["chips_per_host_bounds"] = (1, 1, 1)
     try:
         return list(topologies.get_topology_desc(platform="tpu", topology_name=name, **options).devices)
     except Exception as error:
