@@ -254,7 +254,7 @@ def test_a_plan(tmp_path, program):
     given = [*bindings(tmp_path, TRAIN_STEPS=1), "EncoderConfig.scan_layers = True"]
     with configured("train", FILES, given) as config:
         found = plan(config, program, devices_of("cpu-1"))
-        assert found.fits and found.flops > 0 and found.examples == 24
+        assert found.fits and found.costs.flops > 0 and found.examples == 24
         assert "--gin.EncoderConfig.scan_layers=True" in Setting.of(config).bindings()
 
 
