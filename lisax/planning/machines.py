@@ -21,7 +21,7 @@ class Device:
     flops: float  # bfloat16 operations per second
     bandwidth: float  # bytes per second between the device and its memory
     memory: int  # bytes
-    clock: float  # cycles per second
+    clock: float  # cycles per second: `flops` over the operations of a cycle, a power of two
 
 
 # By JAX's name of the device: half a chip of v2, v3 and TPU7x, a chip of the others.
