@@ -1,8 +1,8 @@
 """Attention kernels and their optimizer slots in the shapes of T5X's `scalable_t5`, which keeps heads apart.
 
 The networks here take kernels with their heads joined; checkpoints of stacked layers have them apart
-([embed, layers, heads, head_dim] and [heads, layers, head_dim, embed]). An array's rank tells which of the two it is. All
-functions take numpy's and JAX's arrays.
+([embed, layers, heads, head_dim] and [heads, layers, head_dim, embed]). The two forms differ in rank. Arrays may be
+numpy's or JAX's.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ class Axes(NamedTuple):
 
 
 def kept(axes: Iterable[str], slot: str) -> tuple[str, ...]:
-    """The dimensions that a slot of a parameter has: T5X's rows are those of the embedding, all others columns."""
+    """The dimensions of a slot, from those of its parameter: T5X's row is the embedding, and its columns are the others."""
     if slot not in ("v_row", "v_col"):
         return tuple(axes)
-    away = {"v_row": lambda axis: axis not in ("embed", "layers"), "v_col": lambda axis: axis == "embed"}[slot]
-    return tuple(axis for axis in axes if not away(axis))
+    return tuple(axis for axis in axes if axis == "layers" or (axis == "embed") == (slot == "v_row"))
 
 
 def axes_of(name: str) -> Axes | None:
-    """Of an attention kernel or a slot of one (`…/kernel/v_row`); None of all else."""
+    """The dimensions of an attention kernel, or of a slot of one (`…/kernel/v_row`); None for other arrays."""
     path = name.split("/")
     slot = "" if path[-1] == "kernel" else path.pop()
     apart = apart_axes(path)
@@ -44,6 +43,7 @@ def axes_of(name: str) -> Axes | None:
 
 
 def joined_shape(name: str, shape: Shape) -> Shape:
+    """The shape that `join` gives."""
     axes = axes_of(name)
     if axes is None or len(shape) != len(axes.apart):
         return shape
@@ -53,7 +53,7 @@ def joined_shape(name: str, shape: Shape) -> Shape:
 
 
 def apart_shape(name: str, shape: Shape, heads: int | None) -> Shape:
-    """Of an array of stacked layers. Without `heads`, or where they do not divide the kernel, nothing changes."""
+    """The shape that `split` gives: unchanged if layers are not stacked, or `heads` is None or does not divide the kernel."""
     axes = axes_of(name) if heads and is_stacked(name.split("/")) else None
     if axes is None or len(shape) != len(axes.joined):
         return shape

@@ -168,7 +168,7 @@ def restore_initial(
 
 
 def _same_layers(checkpoint: Checkpoint, expected: TrainState, optimizer: bool | None) -> bool:
-    """Whether the arrays of a checkpoint are those expected, without slots where it has none or none are to be taken."""
+    """Whether the arrays of a checkpoint are those expected, with its slots if it has some and they are to be taken."""
     with_slots = optimizer is not False and checkpoint.slots
     return not differences(expected.parameters, shape_tree(checkpoint.parameters)) and not (
         with_slots and differences(expected.slots, shape_tree(checkpoint.slots))

@@ -18,6 +18,7 @@ from lisax.formats.vocabulary import EXTRA_IDS, own_sentinels
 from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.models.architectures import Model, describe
 from lisax.models.stacking import stack
+from lisax.progress import say
 from lisax.weights.checkpoints import GIN_NAME, MODEL_JSON, flatten, nested
 from lisax.weights.heads_apart import apart_shape, heads_in, split
 from lisax.weights.interop.architecture import infer, parameter_shapes
@@ -73,6 +74,11 @@ def export_checkpoint(source: ModelFolder, out: str | os.PathLike, kind: Kind, l
         )
     if stacks:
         checkpoint, architecture = _stacked(checkpoint), architecture.replaced(scan_layers=True)
+    elif kind is not Kind.HUGGINGFACE and getattr(architecture.backbone, "relative_bias_per_layer", False):
+        say(
+            "note: no example network of T5X reads separate layers with a relative bias each; scalable_t5 reads "
+            "--layers stacked"
+        )
     card = card_of(checkpoint, architecture)
     if kind is Kind.HUGGINGFACE:
         with new_folder(out) as folder:

@@ -157,8 +157,8 @@ def _without(shape: Shape, axis: int) -> Shape:
 def _slots_of_layers(
     parameter: str, shape: Shape, kinds: Mapping[str, _Array], layers: list[str], folder: object
 ) -> list[Piece]:
-    """The slots that T5X has of each layer's matrix alone. `shape`, of the stacked parameter; without `layers`, of one
-    whose heads are apart in the file."""
+    """The slots that T5X has of each layer's matrix. `shape` is that of the stacked parameter; `layers` are its names, none
+    of a parameter that is not stacked and has its heads apart in the file."""
     axes = factored_axes(parameter.split("/"))
     expected = dict.fromkeys(kinds, shape) | dict.fromkeys(FACTORS, (1,))
     if axes is not None:

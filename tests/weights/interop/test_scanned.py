@@ -75,7 +75,7 @@ def _written(folder, parameters):
 
 
 @pytest.mark.parametrize("layers", [None, "separate"])
-def test_relative_bias_of_each_layer(tmp_path, layers):
+def test_relative_bias_of_each_layer(tmp_path, layers, capsys):
     """As T5X's scalable_t5 has it: its tree comes back as it was, or with a name for each layer."""
     config = dataclasses.replace(T5_1_1, relative_bias_per_layer=True)
     parameters = random_parameters(config)
@@ -86,6 +86,7 @@ def test_relative_bias_of_each_layer(tmp_path, layers):
         config, mlp_activations=("gelu", "linear")
     )
     written = convert.export_checkpoint(ModelFolder.find(source), tmp_path / "out", Kind.NATIVE, layers)
+    assert ("no example network of T5X reads" in capsys.readouterr().err) == (layers == "separate")
     index = flatten(msgpack_restore((written / "checkpoint").read_bytes())["optimizer"]["target"])
     assert {name.removesuffix("/kvstore/path").removesuffix("/driver") for name in index} >= (
         stacked if layers is None else parameters
