@@ -53,20 +53,21 @@ def checkpoint_of(
     With a name for each layer, Adafactor's `v_row` and `v_col` of stacked matrices become T5X's of each layer's matrix,
     or its whole `v` if that is too small to be factored."""
     stacks = _stacks(parameters, folder)
-    arrays = dict(_as_here(name, "", stored, stacks, folder) for name, stored in parameters.items())
+    named = [_as_here(name, "", stored, stacks, folder) for name, stored in parameters.items()]
+    arrays = dict(named)
     kinds_of: dict[str, dict[str, _Array]] = {}
     for name, stored in slots.items():
         parameter, _, slot = name.rpartition("/")
         here, array = _as_here(parameter, slot, stored, stacks, folder)
         kinds_of.setdefault(here, {})[slot] = array
     whole = Stacked(
-        tuple(_whole(name, array) for name, array in arrays.items()),
+        tuple(_whole(name, array) for name, array in named),
         tuple(_whole(f"{name}/{slot}", array) for name, kinds in kinds_of.items() for slot, array in kinds.items()),
     )
     if not stacks and not any(_heads_apart(name, stored) for name, stored in parameters.items()):
         return Checkpoint(kind, folder, step, *whole)
     separate: list[Piece] = []
-    for name, array in arrays.items():
+    for name, array in named:
         layers = _layers(name, stacks)
         separate.append(_split(array, layers, LAYERS_AXIS) if layers else _whole(name, array))
     separate_slots: list[Piece] = []
