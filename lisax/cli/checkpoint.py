@@ -40,7 +40,7 @@ def import_(
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
 ) -> None:
-    """Write a checkpoint in LisaX's own layout, with model.json.
+    """Write a checkpoint in LisaX's own layout, with model.json. Layers that are stacked stay so.
 
     The gin files give the architecture if it cannot be read from the source.
 

@@ -19,7 +19,7 @@ from jax.experimental import mesh_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from lisax.errors import LisaxError
-from lisax.models.axes import logical_axes
+from lisax.models.axes import apart_axes, logical_axes
 
 DATA_AXIS, MODEL_AXIS = "data", "model"
 # T5X's names of dimensions -> axis of the mesh. Others are not split.
@@ -73,7 +73,10 @@ class Partitioner:
         )
 
     def _spec(self, names: list[str], shape: Sequence[int]) -> PartitionSpec:
-        axes = logical_axes(names[:-1] if names and names[-1] in FULL_SLOTS else names)
+        path = names[:-1] if names and names[-1] in FULL_SLOTS else names
+        axes = logical_axes(path)
+        if axes is not None and len(axes) < len(shape):  # as a checkpoint has it
+            axes = apart_axes(path)
         if axes is None or len(axes) != len(shape):
             return PartitionSpec()
         rules = dict(self.rules) | ({"embed": DATA_AXIS} if self.fully_sharded else {})

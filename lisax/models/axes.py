@@ -45,6 +45,17 @@ def logical_axes(path: Sequence[str]) -> tuple[str, ...] | None:
     return axes[0], "layers", axes[1]
 
 
+def apart_axes(path: Sequence[str]) -> tuple[str, ...] | None:
+    """Names of an attention kernel's dimensions as T5X's `scalable_t5` has them: heads apart, layers second. None of
+    other parameters."""
+    axes = LOGICAL_AXES.get(tuple(path[-2:]), ())
+    if "joined_kv" not in axes:
+        return None
+    place = axes.index("joined_kv")
+    apart = (*axes[:place], "heads", "kv", *axes[place + 1 :])
+    return (apart[0], "layers", *apart[1:]) if is_stacked(path) else apart
+
+
 def is_stacked(path: Sequence[str]) -> bool:
     """Whether a parameter holds all layers of a stack (`scan_layers`), as its second dimension."""
     return any(pair in (("encoder", "encoder"), ("decoder", "decoder")) for pair in itertools.pairwise(path))

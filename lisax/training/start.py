@@ -37,7 +37,7 @@ from lisax.weights.interop.pieces import Checkpoint, shapes_of
 from lisax.weights.model_card import ModelCard
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.pretrained import is_named
-from lisax.weights.restore import part_of, restore_initial, restore_own
+from lisax.weights.restore import restore_initial, restore_own
 from lisax.weights.train_state import TrainState
 
 
@@ -97,8 +97,7 @@ def _begin_adapter(
     if earlier is not None:
         shapes = {name: leaf.shape for name, leaf in flatten(trained).items()}
         if not shapes_of(earlier.parameters).items() <= shapes.items():
-            of_backbone = (piece for piece in earlier.parameters if part_of(piece) in BACKBONE_PARTS)
-            earlier = dataclasses.replace(earlier, parameters=tuple(of_backbone))
+            earlier = earlier.with_parts(BACKBONE_PARTS)
             tell(f"{earlier.folder} has another head: this one begins fresh")
         wanted = TrainState(start.state.step, jax.eval_shape(lambda: trained), None)
         found, _ = restore_initial(earlier, wanted, partitioner, optimizer=False)

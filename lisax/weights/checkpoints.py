@@ -26,6 +26,7 @@ from lisax.errors import DataError, LisaxError, shown
 from lisax.files.json_file import read_object
 from lisax.files.places import COMMIT_NAME, absolute, exists, is_remote, place, remove_tree
 from lisax.files.writing import atomic_write, write_json
+from lisax.weights.heads_apart import heads_in, split
 from lisax.weights.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, Kind, kind_of
 from lisax.weights.model_card import FITTED
 from lisax.weights.pretrained import folder_of
@@ -349,8 +350,16 @@ def save_error(folder: Path, error: Exception) -> LisaxError:
 
 
 def state_tree(state: TrainState) -> dict[str, Any]:
-    """The state as T5X's checkpoints name it."""
-    return {"target": state.parameters, "state": {"step": state.step, "param_states": state.slots}}
+    """The state as T5X's checkpoints name and shape it: attention kernels of stacked layers have their heads apart."""
+    heads = heads_in(flatten(state.parameters))
+
+    def apart(tree: Any) -> Any:
+        return tree and nested({name: split(name, leaf, heads) for name, leaf in flatten(tree).items()})
+
+    return {
+        "target": apart(state.parameters),
+        "state": {"step": state.step, "param_states": apart(state.slots)},
+    }
 
 
 def remove_incomplete(model_dir: str | os.PathLike, after: int | None) -> list[Path]:

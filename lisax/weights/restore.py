@@ -32,9 +32,18 @@ from lisax.weights.checkpoints import (
     remove_incomplete,
     state_tree,
 )
+from lisax.weights.heads_apart import join
 from lisax.weights.interop.kinds import Kind
 from lisax.weights.interop.opening import open_checkpoint, open_whole
-from lisax.weights.interop.pieces import Checkpoint, Piece, first_line, shapes_of, unreadable, with_bias_of_each_layer
+from lisax.weights.interop.pieces import (
+    Checkpoint,
+    Piece,
+    first_line,
+    part_of,
+    shapes_of,
+    unreadable,
+    with_bias_of_each_layer,
+)
 from lisax.weights.interop.t5x_orbax import index_of
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.shapes import check_parameters, check_same, differences
@@ -68,15 +77,16 @@ def restore_own(
         folder = checkpoint_folder(model_dir, step)
         try:
             found = index_of(folder)
-            check_parameters(expected.parameters, found["target"], folder)
+            stored = _as_stored(expected, found)
+            check_parameters(stored["target"], found["target"], folder)
             check_same(
-                expected.slots,
+                stored["state"]["param_states"],
                 found["state"].get("param_states", {}),
                 folder,
                 "optimizer slots",
                 "continue with the same optimizer, or choose another MODEL_DIR",
             )
-            restored = _read(folder, state_tree(expected), partitioner)
+            restored = _read(folder, stored, partitioner)
         except LisaxError:
             raise
         except Exception as error:  # whatever a damaged file makes Orbax, tensorstore or JSON raise
@@ -111,12 +121,12 @@ def restore_initial(
     if BACKBONE_PARTS.issuperset(map(part_of, checkpoint.parameters)):
         shared = {name: tree for name, tree in expected.parameters.items() if name in BACKBONE_PARTS}
         expected = expected._replace(parameters=shared)
-        checkpoint = dataclasses.replace(
-            checkpoint, parameters=tuple(piece for piece in checkpoint.parameters if part_of(piece) in shared)
-        )
+        checkpoint = checkpoint.with_parts(shared.keys())
     step = np.int32(checkpoint.step or 0)
     stacks = "encoder" in expected.parameters["encoder"]  # the model scans its layers
-    if _bias_per_layer(flatten(expected.parameters)) and not _bias_per_layer(shapes_of(checkpoint.parameters)):
+    if stacks and checkpoint.scanned and _same_layers(checkpoint.as_stacked(), expected, optimizer):
+        checkpoint, stacks = checkpoint.as_stacked(), False
+    elif _bias_per_layer(flatten(expected.parameters)) and not _bias_per_layer(shapes_of(checkpoint.parameters)):
         checkpoint = dataclasses.replace(
             checkpoint,
             parameters=with_bias_of_each_layer(checkpoint.parameters),
@@ -125,22 +135,25 @@ def restore_initial(
     index = index_of(folder) if checkpoint.kind is Kind.ORBAX else {}
     parts = set(map(part_of, checkpoint.parameters))
     found = {name: tree for name, tree in index.get("target", {}).items() if name in parts}
-    as_is = bool(index) and differences(expected.parameters, found) == ""
-    shapes, slots = shape_tree(checkpoint.parameters), index.get("state", {}).get("param_states", {})
+    stored = _as_stored(expected, {"target": found})
+    as_is = bool(index) and differences(stored["target"], found) == ""
+    shapes = shape_tree(checkpoint.parameters)
+    slots, expected_slots = index.get("state", {}).get("param_states", {}), stored["state"]["param_states"]
     if not as_is:
-        separate = jax.eval_shape(unstack, expected.parameters) if stacks else expected.parameters
-        check_parameters(separate, shapes, folder)
-        slots = shape_tree(checkpoint.slots)
+        check_parameters(
+            jax.eval_shape(unstack, expected.parameters) if stacks else expected.parameters, shapes, folder
+        )
+        slots, expected_slots = shape_tree(checkpoint.slots), expected.slots
     stacked_slots = functools.partial(stack_slots, factored=_factored(expected.slots))
     if stacks and not as_is and checkpoint.slots:
         slots = jax.eval_shape(stacked_slots, slots, shapes)
-    fits = optimizer is not False and differences(expected.slots, slots) == ""
+    fits = optimizer is not False and differences(expected_slots, slots) == ""
     if optimizer and not fits:
         check_same(
-            expected.slots, slots, folder, "optimizer slots", "set RestoreCheckpointConfig.restore_optimizer=None"
+            expected_slots, slots, folder, "optimizer slots", "set RestoreCheckpointConfig.restore_optimizer=None"
         )
     if as_is:
-        parameters, slots = _whole_orbax(folder, expected, partitioner, with_slots=fits)
+        parameters, slots = _whole_orbax(folder, stored, partitioner, with_slots=fits)
         return TrainState(step, parameters, slots), fits
     if stacks:
         parameters = stack(nested(dict(checkpoint.read(checkpoint.parameters))))
@@ -154,6 +167,22 @@ def restore_initial(
     ), fits
 
 
+def _same_layers(checkpoint: Checkpoint, expected: TrainState, optimizer: bool | None) -> bool:
+    """Whether the arrays of a checkpoint are those expected, with its slots if it has some and they are to be taken."""
+    with_slots = optimizer is not False and checkpoint.slots
+    return not differences(expected.parameters, shape_tree(checkpoint.parameters)) and not (
+        with_slots and differences(expected.slots, shape_tree(checkpoint.slots))
+    )
+
+
+def _as_stored(expected: TrainState, index: Any) -> Any:
+    """The tree of a checkpoint of `expected`: T5X's shapes, or, where `index` has them, those of earlier versions, whose
+    stacked layers have their heads joined."""
+    if differences(expected.parameters, index["target"]) == "":
+        return {"target": expected.parameters, "state": {"step": expected.step, "param_states": expected.slots}}
+    return jax.eval_shape(state_tree, expected)
+
+
 def _bias_per_layer(names: Iterable[str]) -> bool:
     """Whether each layer has a relative position bias, by the parameters' names, stacked or not."""
     return any(re.search(r"(encoder|decoder)/(layers_0|\1)/relpos_bias/", name) for name in names)
@@ -164,17 +193,11 @@ def _factored(slots: Any) -> bool:
     return any(name.endswith("/v_row") and len(leaf.shape) == 2 for name, leaf in flatten(slots).items())
 
 
-def part_of(piece: Piece) -> str:
-    """ "encoder" of a piece that holds encoder/…"""
-    return next(iter(piece.shapes)).split("/")[0]
-
-
-def _whole_orbax(folder: Path, expected: TrainState, partitioner: Partitioner, *, with_slots: bool) -> tuple[Any, Any]:
+def _whole_orbax(folder: Path, stored: Any, partitioner: Partitioner, *, with_slots: bool) -> tuple[Any, Any]:
     """(parameters, slots or None), each process reading its own parts only."""
-    wanted = state_tree(expected)
-    del wanted["state"]["step"]
-    if not with_slots:
-        del wanted["state"]
+    wanted = {"target": stored["target"]}
+    if with_slots:
+        wanted["state"] = {"param_states": stored["state"]["param_states"]}
     try:
         restored = _read(folder, wanted, partitioner)
     except Exception as error:  # whatever a damaged file makes Orbax, tensorstore or JSON raise
@@ -198,7 +221,8 @@ def shape_tree(pieces: tuple[Piece, ...]) -> Any:
 
 
 def _read(folder: Path, wanted: Any, partitioner: Partitioner) -> Any:
-    """Arrays of the tree `wanted` (shapes and dtypes) on their devices, each process reading its own parts only."""
+    """Arrays of the tree `wanted` (shapes and dtypes) on their devices, each process reading its own parts only; heads
+    that are apart in it are joined."""
     import orbax.checkpoint as ocp
 
     arguments = jax.tree.map(
@@ -207,7 +231,9 @@ def _read(folder: Path, wanted: Any, partitioner: Partitioner) -> Any:
         partitioner.state(wanted),
     )
     with ocp.PyTreeCheckpointer() as checkpointer:
-        return checkpointer.restore(
+        restored = checkpointer.restore(
             absolute(folder) / STATE_NAME,
             args=ocp.args.PyTreeRestore(item=wanted, restore_args=arguments, partial_restore=True),
         )
+    joined = {name: join(name, leaf) for name, leaf in flatten(restored).items()}
+    return partitioner.place_state(nested(joined))

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from lisax.errors import LisaxError
 from lisax.weights.checkpoints import flatten
 
+# Fields of a T5 that change the names of parameters, and the names that it has with them.
+_FIELDS = {
+    "relative_bias_per_layer": re.compile(r"(?:^|/)(encoder|decoder)/(?:layers_\d+|\1)/relpos_bias/"),
+    "scan_layers": re.compile(r"(?:^|/)(encoder|decoder)/\1/"),
+}
+
 
 def check_parameters(expected: Any, found: Any, folder: str | os.PathLike) -> None:
     """Raises where the parameters of `folder` are not, name for name and shape for shape, those expected."""
-    check_same(expected, found, folder, "parameters", "check that the model's gin file is that of the checkpoint")
+    names = flatten(expected), flatten(found)
+    wanted, there = ({field: any(map(has.search, tree)) for field, has in _FIELDS.items()} for tree in names)
+    fields = [f"T5Config.{field} = {there[field]}" for field in _FIELDS if there[field] != wanted[field]]
+    check_same(
+        expected,
+        found,
+        folder,
+        "parameters",
+        f"set {' and '.join(fields)}" if fields else "check that the model's gin file is that of the checkpoint",
+    )
 
 
 def check_same(expected: Any, found: Any, folder: str | os.PathLike, what: str, advice: str) -> None:

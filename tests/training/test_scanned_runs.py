@@ -38,7 +38,9 @@ from lisax.weights.checkpoints import (
     flatten,
 )
 from lisax.weights.interop.convert import opened
+from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import shapes_of
+from lisax.weights.interop.t5x_orbax import index_of
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 from lisax.weights.train_state import TrainState
@@ -171,6 +173,24 @@ def test_training_goes_on_in_the_folder_of_a_run_without_model_json(tmp_path, ca
         shutil.rmtree(tmp_path / "theirs" / "checkpoint_4")
         (checkpoint / "model.json").unlink()
         train(config(tmp_path / "theirs", 4, model=MODEL.replaced(mlp_dim=64)))
+
+
+def test_a_stacked_run_goes_on_from_the_shapes_of_earlier_versions(tmp_path, monkeypatch):
+    """Its checkpoints had heads joined."""
+    fields = {"model": MODEL.replaced(scan_layers=True, dropout_rate=0.0)}
+    train(config(tmp_path / "whole", 4, **fields))
+    with monkeypatch.context() as patch:
+        patch.setattr("lisax.weights.checkpoints.heads_in", lambda _: None)
+        train(config(tmp_path / "run", 2, **fields))
+    train(config(tmp_path / "run", 4, **fields))
+    for step, shape in ((2, (16, 1, 16)), (4, (2, 1, 8, 16))):
+        stack = index_of(tmp_path / "run" / f"checkpoint_{step}")["target"]["encoder"]["encoder"]
+        assert stack["attention"]["out"]["kernel"].shape == shape
+    whole, resumed = (open_checkpoint(ModelFolder.find(tmp_path / name)).as_stacked() for name in ("whole", "run"))
+    for part in ("parameters", "slots"):
+        found = dict(resumed.read(getattr(resumed, part)))
+        for name, array in whole.read(getattr(whole, part)):
+            np.testing.assert_array_equal(found[name], array, err_msg=name)
 
 
 def test_layers_with_a_bias_each_start_from_a_model_that_shares_it(tmp_path, capfd):

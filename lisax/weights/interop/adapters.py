@@ -84,7 +84,9 @@ def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
     kept = [adapted(piece) for piece in base.parameters if piece.shapes.keys() <= wanted]
     card = dataclasses.replace(own.card, content={k: v for k, v in own.card.content.items() if k != "adapter"})
     vocabulary = own.vocabulary or base.vocabulary
-    return dataclasses.replace(own, parameters=(*kept, *whole), slots=(), card=card, vocabulary=vocabulary)
+    return dataclasses.replace(
+        own, parameters=(*kept, *whole), slots=(), stacked=None, card=card, vocabulary=vocabulary
+    )
 
 
 def lora_of(checkpoint: Checkpoint) -> Lora:

@@ -18,7 +18,9 @@ from lisax.formats.vocabulary import EXTRA_IDS, own_sentinels
 from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.models.architectures import Model, describe
 from lisax.models.stacking import stack
+from lisax.progress import say
 from lisax.weights.checkpoints import GIN_NAME, MODEL_JSON, flatten, nested
+from lisax.weights.heads_apart import apart_shape, heads_in, split
 from lisax.weights.interop.architecture import infer, parameter_shapes
 from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.interop.kinds import KINDS, STATE_NAME, TOKENIZER_NAME, Kind, digest, vocabulary_name
@@ -40,10 +42,12 @@ def import_checkpoint(
     vocabulary: str | os.PathLike | None = None,
     architecture: Model | None = None,
 ) -> Path:
-    """Writes `out/checkpoint_{step}` in our Orbax layout with `model.json`; returns it.
+    """Writes `out/checkpoint_{step}` in our Orbax layout with `model.json`; returns it. Layers stay stacked.
 
     `architecture` is given if the source does not have it, or has a wrong one."""
     checkpoint, architecture = opened(source, architecture)
+    if checkpoint.scanned:
+        checkpoint, architecture = _stacked(checkpoint), architecture.replaced(scan_layers=True)
     if vocabulary is not None:
         checkpoint = dataclasses.replace(checkpoint, vocabulary=fetched(vocabulary))
     card = card_of(checkpoint, architecture)
@@ -70,6 +74,11 @@ def export_checkpoint(source: ModelFolder, out: str | os.PathLike, kind: Kind, l
         )
     if stacks:
         checkpoint, architecture = _stacked(checkpoint), architecture.replaced(scan_layers=True)
+    elif kind is not Kind.HUGGINGFACE and getattr(architecture.backbone, "relative_bias_per_layer", False):
+        say(
+            "note: no example network of T5X reads separate layers with a relative bias each; scalable_t5 reads "
+            "--layers stacked"
+        )
     card = card_of(checkpoint, architecture)
     if kind is Kind.HUGGINGFACE:
         with new_folder(out) as folder:
@@ -92,16 +101,34 @@ def opened(source: ModelFolder, architecture: Model | None = None) -> tuple[Chec
 
 
 def _stacked(checkpoint: Checkpoint) -> Checkpoint:
-    """The checkpoint with the layers of a stack in one array, all of it in memory."""
-    parameters = nested(dict(checkpoint.read(checkpoint.parameters)))
-    slots = stack_slots(nested(dict(checkpoint.read(checkpoint.slots))), parameters) if checkpoint.slots else {}
+    """The checkpoint with the layers of a stack in one array, heads apart as T5X has them. Of a source that has a name
+    for each layer, all of it is in memory."""
+    if checkpoint.scanned:
+        checkpoint = checkpoint.as_stacked()
+    else:
+        parameters = nested(dict(checkpoint.read(checkpoint.parameters)))
+        slots = stack_slots(nested(dict(checkpoint.read(checkpoint.slots))), parameters) if checkpoint.slots else {}
+        checkpoint = dataclasses.replace(checkpoint, parameters=_pieces(stack(parameters)), slots=_pieces(slots))
+    heads = heads_in(shapes_of(checkpoint.parameters))
+    return dataclasses.replace(
+        checkpoint,
+        parameters=tuple(_apart(piece, heads) for piece in checkpoint.parameters),
+        slots=tuple(_apart(piece, heads) for piece in checkpoint.slots),
+    )
 
-    def pieces(tree: dict[str, Any]) -> tuple[Piece, ...]:
-        return tuple(
-            whole(name, Stored(array.shape, lambda array=array: array)) for name, array in flatten(tree).items()
-        )
 
-    return dataclasses.replace(checkpoint, parameters=pieces(stack(parameters)), slots=pieces(slots))
+def _pieces(tree: dict[str, Any]) -> tuple[Piece, ...]:
+    return tuple(whole(name, Stored(array.shape, lambda array=array: array)) for name, array in flatten(tree).items())
+
+
+def _apart(piece: Piece, heads: int | None) -> Piece:
+    """A piece of one array with its heads apart."""
+    ((name, shape),) = piece.shapes.items()
+    return dataclasses.replace(
+        piece,
+        shapes={name: apart_shape(name, shape, heads)},
+        convert=lambda stored: {name: split(name, piece.convert(stored)[name], heads)},
+    )
 
 
 def card_of(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any]:

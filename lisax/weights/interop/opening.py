@@ -16,7 +16,7 @@ from lisax.weights.interop.huggingface import open_huggingface
 from lisax.weights.interop.kinds import Kind, vocabulary_in
 from lisax.weights.interop.pieces import Checkpoint, shapes_of
 from lisax.weights.interop.safetensors_files import stored_arrays
-from lisax.weights.interop.scanned import unrolled
+from lisax.weights.interop.scanned import checkpoint_of
 from lisax.weights.interop.t5x_native import open_native
 from lisax.weights.interop.t5x_orbax import open_orbax
 from lisax.weights.model_folder import ModelFolder
@@ -83,8 +83,7 @@ def _with_base(checkpoint: Checkpoint, depth: int) -> Checkpoint:
 
 
 def _open_bundle(folder: Path) -> Checkpoint:
-    parameters, scanned = unrolled(stored_arrays(folder), folder)
-    return Checkpoint(Kind.BUNDLE, folder, None, parameters, scanned=scanned)
+    return checkpoint_of(Kind.BUNDLE, folder, None, stored_arrays(folder), {})
 
 
 def _check_names(folder: Path, names: list[str]) -> None:

@@ -9,9 +9,9 @@ import dataclasses
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -78,10 +78,16 @@ class Writing:
     stored_as: Callable[[str], Array]
 
 
+class Stacked(NamedTuple):
+    parameters: tuple[Piece, ...]
+    slots: tuple[Piece, ...]
+
+
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """`parameters` and `slots` have the names of the parameter tree, joined by `/`.
+    """`parameters` and `slots` have the names of the parameter tree, joined by `/`, a name for each layer.
 
+    `stacked` are those of the tree of stacked layers (`scan_layers`), of a source that has its layers in one array.
     `architecture` is None if the source does not have it (see `architecture.infer`)."""
 
     kind: Kind
@@ -92,7 +98,24 @@ class Checkpoint:
     architecture: Model | None = None
     card: ModelCard | None = None
     vocabulary: Path | None = None
-    scanned: bool = False
+    stacked: Stacked | None = None
+
+    @property
+    def scanned(self) -> bool:
+        return self.stacked is not None
+
+    def as_stacked(self) -> Checkpoint:
+        """The same with the names of `stacked`."""
+        return dataclasses.replace(self, parameters=self.stacked.parameters, slots=self.stacked.slots)
+
+    def with_parts(self, names: Container[str]) -> Checkpoint:
+        """The same with only the parameters of these parts of the model ("encoder", …)."""
+
+        def of_parts(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+            return tuple(piece for piece in pieces if part_of(piece) in names)
+
+        stacked = self.stacked and self.stacked._replace(parameters=of_parts(self.stacked.parameters))
+        return dataclasses.replace(self, parameters=of_parts(self.parameters), stacked=stacked)
 
     @property
     def has_decoder(self) -> bool:
@@ -121,6 +144,11 @@ class Checkpoint:
                         f"index has {list(piece.shapes[name])}: the checkpoint is damaged"
                     )
                 yield name, array
+
+
+def part_of(piece: Piece) -> str:
+    """ "encoder" of a piece that holds encoder/…"""
+    return next(iter(piece.shapes)).split("/")[0]
 
 
 def shapes_of(pieces: Iterable[Piece]) -> dict[str, Shape]:

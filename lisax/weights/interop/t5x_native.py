@@ -1,4 +1,5 @@
-"""T5X's native layout: a msgpack index `checkpoint`, and a folder of zarr for each array of more than one element.
+"""T5X's native layout: a msgpack index `checkpoint`, and a folder of zarr for each array that is not in the index: those
+of more than one element but for Adafactor's `v_row` and `v_col`.
 
 The index gives the places of arrays and how to open them. Only the place is taken from it, and only within the
 checkpoint's own folder; drivers are never the file's.
@@ -17,7 +18,7 @@ from lisax.files.writing import atomic_write
 from lisax.weights.checkpoints import nested
 from lisax.weights.interop.kinds import NATIVE_INDEX, Kind
 from lisax.weights.interop.pieces import Checkpoint, Stored, unreadable
-from lisax.weights.interop.scanned import unrolled, unrolled_slots
+from lisax.weights.interop.scanned import checkpoint_of
 from lisax.weights.interop.zarr_arrays import file_store, inside, read, write
 
 VERSION = 3
@@ -44,11 +45,10 @@ def open_native(folder: Path) -> Checkpoint:
     if not isinstance(optimizer, dict) or not isinstance(optimizer.get("target"), dict):
         raise LisaxError(f"{path} has no parameters ('optimizer/target')")
     stored = _stored(folder, optimizer["target"])
-    parameters, scanned = unrolled(stored, folder)
     state = optimizer.get("state")
     state = state if isinstance(state, dict) else {}
-    slots = unrolled_slots(_stored(folder, state.get("param_states") or {}), stored, folder)
-    return Checkpoint(Kind.NATIVE, folder, _step(state.get("step"), path), parameters, slots, scanned=scanned)
+    slots = _stored(folder, state.get("param_states") or {})
+    return checkpoint_of(Kind.NATIVE, folder, _step(state.get("step"), path), stored, slots)
 
 
 def _step(step: Any, path: Path) -> int | None:
@@ -117,7 +117,7 @@ def write_native(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def _written(folder: Path, name: str, array: np.ndarray) -> Any:
-    if array.size <= 1:
+    if array.size <= 1 or name.endswith((".v_row", ".v_col")):
         return array
     metadata = write(folder / name, array)
     return {

@@ -14,7 +14,7 @@ from lisax.files.places import absolute
 from lisax.weights.checkpoints import nested, save_error
 from lisax.weights.interop.kinds import STATE_NAME, Kind
 from lisax.weights.interop.pieces import Checkpoint, Piece, Stored, unreadable
-from lisax.weights.interop.scanned import unrolled, unrolled_slots
+from lisax.weights.interop.scanned import checkpoint_of
 from lisax.weights.interop.zarr_arrays import file_store, inside, read
 
 MIN_CONCURRENT_BYTES = 2**20
@@ -53,17 +53,16 @@ def open_orbax(folder: Path) -> Checkpoint:
             for path, leaf in _leaves(part)
         }
 
-    arrays = stored(tree["target"], ("target",))
-    parameters, scanned = unrolled(arrays, folder)
     state = tree.get("state") or {}
-    slots = unrolled_slots(stored(state.get("param_states") or {}, ("state", "param_states")), arrays, folder)
     step = None
     if "step" in state:
         try:
             step = int(read(kvstore(("state", "step")), driver))
         except Exception as error:
             raise unreadable(folder, error, "state/step") from error
-    return Checkpoint(Kind.ORBAX, folder, step, parameters, slots, scanned=scanned)
+    parameters = stored(tree["target"], ("target",))
+    slots = stored(state.get("param_states") or {}, ("state", "param_states"))
+    return checkpoint_of(Kind.ORBAX, folder, step, parameters, slots)
 
 
 def _leaves(tree: Any, path: tuple[str, ...] = ()):

@@ -43,6 +43,7 @@ def _stacked(parameters, axis, inner="{stack}", heads=None):
         (T5_1_1, 1, "{stack}", 2, write_native),
         (T5_1_0, 1, "layers", None, write_orbax),
         (T5_1_1, 0, "{stack}", None, write_orbax),
+        (T5_1_1, 0, "{stack}", 2, write_native),
     ],
 )
 def test_layers_are_unstacked(tmp_path, config, axis, inner, heads, write):
@@ -53,20 +54,19 @@ def test_layers_are_unstacked(tmp_path, config, axis, inner, heads, write):
     write(tmp_path / "checkpoint_7", in_memory(stacked, slots_of(stacked)))
     checkpoint = open_checkpoint(ModelFolder.find(tmp_path))
     assert checkpoint.scanned and checkpoint.step == 7
-    if heads is None:
-        slots = slots_of(parameters)
-        found = dict(checkpoint.read(checkpoint.slots))
-        assert found.keys() == slots.keys()
-        for name, array in slots.items():
-            np.testing.assert_array_equal(found[name], array, err_msg=name)
-    else:
-        assert checkpoint.slots == ()
+    slots = slots_of(parameters)
+    found = dict(checkpoint.read(checkpoint.slots))
+    assert found.keys() == slots.keys()
+    for name, array in slots.items():
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
     found = flatten(load_parameters(ModelFolder.find(tmp_path)))
     assert found.keys() == parameters.keys()
     for name, array in parameters.items():
         np.testing.assert_array_equal(found[name], array, err_msg=name)
-    if heads is None:
-        assert cli.main(["checkpoint", "import", str(tmp_path), "--out", str(tmp_path / "ours")]) == 0
+    assert cli.main(["checkpoint", "import", str(tmp_path), "--out", str(tmp_path / "ours")]) == 0
+    found = flatten(load_parameters(ModelFolder.find(tmp_path / "ours")))
+    for name, array in parameters.items():
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
 
 
 def _written(folder, parameters):
@@ -75,7 +75,7 @@ def _written(folder, parameters):
 
 
 @pytest.mark.parametrize("layers", [None, "separate"])
-def test_relative_bias_of_each_layer(tmp_path, layers):
+def test_relative_bias_of_each_layer(tmp_path, layers, capsys):
     """As T5X's scalable_t5 has it: its tree comes back as it was, or with a name for each layer."""
     config = dataclasses.replace(T5_1_1, relative_bias_per_layer=True)
     parameters = random_parameters(config)
@@ -86,6 +86,7 @@ def test_relative_bias_of_each_layer(tmp_path, layers):
         config, mlp_activations=("gelu", "linear")
     )
     written = convert.export_checkpoint(ModelFolder.find(source), tmp_path / "out", Kind.NATIVE, layers)
+    assert ("no example network of T5X reads" in capsys.readouterr().err) == (layers == "separate")
     index = flatten(msgpack_restore((written / "checkpoint").read_bytes())["optimizer"]["target"])
     assert {name.removesuffix("/kvstore/path").removesuffix("/driver") for name in index} >= (
         stacked if layers is None else parameters
