@@ -43,9 +43,12 @@ def make_train_step(
     `learning_rate` and `gradient_norm`."""
     objective = kind_of(model).objective
 
+    def normalizer_of(batch):
+        return loss.normalizer(objective.weights(model, batch), batch.get("decoder_segment_ids"))
+
     def gradients_and_sums(parameters, batch, normalizer, key, kept):
         if normalizer is None:
-            normalizer = loss.normalizer(objective.weights(model, batch))
+            normalizer = normalizer_of(batch)
 
         def normalized_loss(parameters):
             if adapter is not None:
@@ -60,7 +63,7 @@ def make_train_step(
     def train_step(state: TrainState, batch: Batch, kept: Any = None) -> tuple[TrainState, dict[str, Array]]:
         draws = model.backbone.dropout_rate or getattr(model, "reward_weight", 0)
         key = jax.random.fold_in(jax.random.key(seed), state.step) if draws else None
-        normalizer = None if normalize_each else loss.normalizer(objective.weights(model, batch))
+        normalizer = None if normalize_each else normalizer_of(batch)
         with partitioner.constraints():
             if microbatches == 1:
                 gradients, metrics = gradients_and_sums(state.parameters, batch, normalizer, key, kept)

@@ -11,7 +11,7 @@ from lisax.errors import LisaxError
 from lisax.models.architectures import Model
 from lisax.models.lora import Lora
 from lisax.training import data
-from lisax.training.losses import Loss
+from lisax.training.losses import PER_SEQUENCE, Loss
 from lisax.training.model_kinds import kind_of
 from lisax.training.objectives import Classes
 from lisax.training.optimizers import Adafactor, Optimizer
@@ -92,6 +92,10 @@ def check(config: TrainConfig, partitioner: Partitioner) -> ModelFolder | None:
     if config.adapter is not None and config.checkpoint.restore.path is None:
         raise LisaxError("an adapter is trained on a pretrained backbone: give that as INITIAL_CHECKPOINT_PATH")
     objective, wanted = kind_of(config.model).objective, config.checkpoint.save.best_metric
+    if config.loss.normalizing_factor == PER_SEQUENCE and not objective.writes:
+        raise LisaxError(
+            f"LOSS_NORMALIZING_FACTOR '{PER_SEQUENCE}' is for models that write tokens, found a {config.model.title}"
+        )
     if wanted and config.evaluate is None and (config.dev_data is None or wanted not in objective.metrics):
         raise LisaxError(
             f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
