@@ -7,6 +7,7 @@ written window by window in their own order: an interrupted `lisax infer` resume
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import math
@@ -25,17 +26,20 @@ from lisax.files.resumable import fingerprint, resumable_groups
 from lisax.files.writing import write_json
 from lisax.models.architectures import Model
 from lisax.models.decoding import EOS_ID, Decoding
+from lisax.models.t5 import initialize
 from lisax.training import data
 from lisax.training.losses import Loss
 from lisax.training.model_inference import Inference, Numbered, TaskRun
 from lisax.training.model_kinds import kind_of
 from lisax.training.step import make_eval_step
 from lisax.training.train import evaluate_batches
-from lisax.weights.checkpoints import RestoreCheckpointConfig
+from lisax.weights.assignment import assigned, rounded
+from lisax.weights.checkpoints import RestoreCheckpointConfig, nested
 from lisax.weights.interop.architecture import parameter_shapes
+from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.restore import load_parameters
 from lisax.weights.shapes import check_parameters
+from lisax.weights.train_state import TrainState
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +96,8 @@ class _Loaded:
         partitioner.check_batch_size(config.dataset.batch_size, 1)
         data.check_dataset(config.dataset, config.model.backbone.vocab_size, "dataset")
         model = config.model.for_inference()
-        parameters = load_parameters(found)
+        checkpoint, _ = assigned(open_checkpoint(found), config.restore, functools.partial(_drawn, model), fresh=False)
+        parameters = rounded(nested(dict(checkpoint.read(checkpoint.parameters))), config.restore.dtype)
         check_parameters(parameter_shapes(model), parameters, found.folder)
         dataset = config.dataset
         if dataset.task_feature_lengths is None:
@@ -110,6 +115,10 @@ class _Loaded:
 
     def scores(self, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
         return self.inference.scores(self.run, examples)
+
+
+def _drawn(model: Model) -> TrainState:
+    return TrainState(np.int32(0), initialize(model), None)
 
 
 def infer(config: InferConfig) -> Path:

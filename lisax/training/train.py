@@ -181,13 +181,14 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
                     if step % config.log_period == 0 or step == total:
                         flush()
                     due = _evaluates(config, step, total)
-                    if due or step % save.period == 0 or step == total:
+                    saves = step == total or (save.period is not None and step % save.period == 0)
+                    if due or saves:
                         flush()
                         log.sync()
                         meter.pause()
                         if due:
                             metrics = evaluate()
-                        if step % save.period == 0 or step == total or (due and save.best_metric):
+                        if saves or (due and save.best_metric):
                             writer.save(state, metrics)
                             saved = step
                         meter.run()

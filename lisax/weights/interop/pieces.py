@@ -82,9 +82,10 @@ class Writing:
 class Checkpoint:
     """`parameters` and `slots` have the names of the parameter tree, joined by `/`.
 
-    `architecture` is None if the source does not have it (see `architecture.infer`)."""
+    `architecture` is None if the source does not have it (see `architecture.infer`), `kind` if the arrays have other
+    names than in the folder (see `weights.assignment`)."""
 
-    kind: Kind
+    kind: Kind | None
     folder: Path
     step: int | None
     parameters: tuple[Piece, ...]
