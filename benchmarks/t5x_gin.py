@@ -83,8 +83,6 @@ def main() -> None:
         why = collections.Counter(error.splitlines()[0] for error in outcomes.values() if error)
         for error, count in why.most_common():
             print(f"  {count} x {error[:300]}")
-    everything = [error for outcomes in found.values() for error in outcomes.values()]
-    print(f"all: {sum(error is None for error in everything)} of {len(everything)}")
 
 
 if __name__ == "__main__":
