@@ -212,6 +212,8 @@ def _parse(gin: Any, gin_files: list[str], bindings: list[str], search_paths: Se
         try:
             gin.parse_config(DEFAULTS)
             gin.parse_config_files_and_bindings(gin_files, bindings, finalize_config=False)
+            for name, _ in _set_in("\n".join(bindings)):
+                _places.pop(name, None)  # no file has its value
             for name, fields in LEFT_TO_MODELS.items():
                 bound = _fields(gin, name)
                 for field, macro in fields.items():
@@ -252,6 +254,15 @@ def _parse_error(gin: Any, error: Exception) -> str:
 
 def _opened(path: str) -> io.StringIO:
     """A gin file for gin to read, with T5X's static names; the line that sets a name is kept in `_places`."""
+    text = t5x_names.as_static(Path(path).read_text(encoding="utf-8"), STRING)
+    _places.update({name: (path, line) for name, line in _set_in(text)})
+    file = io.StringIO(text)
+    file.name = path
+    return file
+
+
+def _set_in(text: str) -> Iterator[tuple[str, int]]:
+    """The names that a text of gin sets, as in `_places`, with their lines."""
     from gin import config_parser
 
     class Values(config_parser.ParserDelegate):
@@ -263,16 +274,12 @@ def _opened(path: str) -> io.StringIO:
         def macro(self, *_: Any) -> None:
             pass
 
-    text = t5x_names.as_static(Path(path).read_text(encoding="utf-8"), STRING)
     with contextlib.suppress(SyntaxError, ValueError):  # gin itself is about to report it
         for statement in config_parser.ConfigParser(text, Values()):
             if isinstance(statement, config_parser.BindingStatement):
                 scope, selector, field = statement[:3]
                 name = f"{selector.rpartition('.')[2]}.{field}" if field else f"%{selector}"
-                _places[f"{scope}/{name}" if scope else name] = (path, statement.location[1])
-    file = io.StringIO(text)
-    file.name = path
-    return file
+                yield f"{scope}/{name}" if scope else name, statement.location[1]
 
 
 def _place(*names: str) -> str:
@@ -320,7 +327,7 @@ def _check_macros(gin: Any, bindings: Sequence[str]) -> None:
     for name in unread:
         if name in WITHOUT_EFFECT:
             say(f"note: {name} changes nothing: {WITHOUT_EFFECT[name]}")
-        elif name not in (known := shipped_macros()) or (name in given and f"%{name}" not in _places):
+        elif name not in (known := shipped_macros()) or name in given:
             names = {macro[1:] for macro in read} or {*known}
             near = difflib.get_close_matches(name, names, 1) or difflib.get_close_matches(name, {*known} - {name}, 1)
             raise LisaxError(

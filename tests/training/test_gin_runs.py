@@ -213,8 +213,9 @@ def _config(*bindings, files=FILES):
     ],
 )
 def test_a_value_of_another_type_is_named(binding, message):
-    with pytest.raises(LisaxError, match=re.escape(message)):
+    with pytest.raises(LisaxError, match=re.escape(message)) as raised:
         _config(binding)
+    assert ".gin:" not in str(raised.value)  # the line that a file has is not that of the value
 
 
 def test_names_of_t5x_work(capsys):
