@@ -71,4 +71,4 @@ def configured_by(
         from lisax.training.data import import_seqio
 
         import_seqio().add_global_cache_dirs(seqio_cache_dirs.split(","))
-    return configured(verb, list(gin_files), list(bindings), split_paths(search_paths))
+    return configured(verb, list(gin_files), list(bindings), split_paths(search_paths), typed=True)

@@ -18,7 +18,7 @@ import numpy as np
 from jax.experimental import mesh_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from lisax.errors import LisaxError
+from lisax.errors import LisaxError, shown
 from lisax.models.axes import apart_axes, logical_axes
 
 DATA_AXIS, MODEL_AXIS = "data", "model"
@@ -79,8 +79,12 @@ class Partitioner:
             axes = apart_axes(path)
         if axes is None or len(axes) != len(shape):
             return PartitionSpec()
-        rules = dict(self.rules) | ({"embed": DATA_AXIS} if self.fully_sharded else {})
-        split = [rules.get(axis) for axis in axes]
+        # As Flax reads them: the first rule of a dimension whose axis no other dimension has taken.
+        taken: dict[str, str | None] = {}
+        for name, axis in ((("embed", DATA_AXIS),) if self.fully_sharded else ()) + self.rules:
+            if name in axes and name not in taken and (axis is None or axis not in taken.values()):
+                taken[name] = axis
+        split = [taken.get(axis) for axis in axes]
         # A dimension that an axis of the mesh does not divide stays whole on it.
         return PartitionSpec(
             *(name if name and size % self.mesh.shape[name] == 0 else None for name, size in zip(split, shape))
@@ -119,19 +123,48 @@ class Partitioner:
         return jax.device_put(state, self.state(state))
 
 
+def standard_logical_axis_rules(
+    activation_partitioning_dims: int = 1,
+    parameter_partitioning_dims: int = 1,
+    additional_rules: Sequence[tuple[str, str | None]] = (),
+) -> tuple[tuple[str, str | None], ...]:
+    """T5X's rules. With 2 dimensions of activations the embedding is split over `model`, with 2 of parameters over `data`,
+    where the axis is free. `additional_rules` come last: they are for dimensions that have no rule yet."""
+    for name, dims in (("activation", activation_partitioning_dims), ("parameter", parameter_partitioning_dims)):
+        if dims not in (1, 2):
+            raise LisaxError(f"standard_logical_axis_rules.{name}_partitioning_dims must be 1 or 2, found {dims}")
+    embed = [("embed", MODEL_AXIS)] * (activation_partitioning_dims == 2)
+    embed += [("embed", DATA_AXIS)] * (parameter_partitioning_dims == 2)
+    return (*RULES, *(embed or [("embed", None)]), *additional_rules)
+
+
 @dataclasses.dataclass(frozen=True)
 class PjitPartitioner:
     """How devices are used, with T5X's names.
 
-    `num_partitions` devices share each matrix, the others have rows of their own. `parameter_partitioning_dims=2`
-    also splits parameters and slots over the latter. `logical_axis_rules` are pairs (name of a dimension, axis of
-    the mesh or None) that replace those of `RULES`."""
+    `num_partitions` devices share each matrix, the others have rows of their own; with
+    `model_parallel_submesh` they are neighbours along (x, y, z, cores of a chip). `parameter_partitioning_dims=2` also splits parameters and slots
+    over the others. `logical_axis_rules` are pairs (name of a dimension, axis of the mesh or None). They replace those
+    of `RULES`; a list with "batch" has its own order, of which the first counts."""
 
     num_partitions: int = 1
     parameter_partitioning_dims: int = 1
     logical_axis_rules: Sequence[tuple[str, str | None]] = ()
+    model_parallel_submesh: Sequence[int] | None = None
 
     def __post_init__(self):
+        if (submesh := self.model_parallel_submesh) is not None:
+            if len(submesh) != 4 or min(submesh) < 1:
+                raise LisaxError(
+                    "PjitPartitioner.model_parallel_submesh must be four numbers of at least 1, devices along x, y and "
+                    f"z and cores of a chip, found {shown(submesh)}"
+                )
+            if self.num_partitions not in (1, math.prod(submesh)):
+                raise LisaxError(
+                    f"PjitPartitioner.num_partitions is {self.num_partitions}, and model_parallel_submesh has "
+                    f"{math.prod(submesh)} devices: set one of the two"
+                )
+            object.__setattr__(self, "num_partitions", math.prod(submesh))
         if self.parameter_partitioning_dims not in (1, 2):
             raise LisaxError(
                 "PjitPartitioner.parameter_partitioning_dims must be 1 or 2 (fully sharded), found "
@@ -154,9 +187,37 @@ class PjitPartitioner:
                 f"{len(devices)} devices"
             )
         shape = (len(devices) // self.num_partitions, self.num_partitions)
-        mesh = Mesh(mesh_utils.create_device_mesh(shape, devices), (DATA_AXIS, MODEL_AXIS))
-        rules = tuple((dict(RULES) | dict(self.logical_axis_rules)).items())
-        return Partitioner(mesh, self.parameter_partitioning_dims == 2, rules)
+        if self.model_parallel_submesh is not None and all(hasattr(device, "coords") for device in devices):
+            arranged = _tiled(devices, tuple(self.model_parallel_submesh)).reshape(shape)
+        else:
+            arranged = mesh_utils.create_device_mesh(shape, devices)
+        return Partitioner(
+            Mesh(arranged, (DATA_AXIS, MODEL_AXIS)), self.parameter_partitioning_dims == 2, self._rules()
+        )
+
+    def _rules(self) -> tuple[tuple[str, str | None], ...]:
+        given = tuple((name, axis) for name, axis in self.logical_axis_rules)
+        replaced = dict(given)
+        if "batch" in replaced:
+            return (*given, *(rule for rule in RULES if rule[0] not in replaced))
+        return tuple((dict(RULES) | replaced).items())
+
+
+def _tiled(devices: Sequence[jax.Device], submesh: tuple[int, ...]) -> np.ndarray:
+    """Devices [tiles, devices of a tile], each tile a block of the torus of the submesh's size."""
+    places = np.array([(*device.coords, device.core_on_chip) for device in devices])
+    places -= places.min(axis=0)
+    torus = tuple(int(size) for size in places.max(axis=0) + 1)
+    if any(size % part for size, part in zip(torus, submesh)) or math.prod(torus) != len(devices):
+        raise LisaxError(
+            f"PjitPartitioner.model_parallel_submesh is {submesh}, each of which must divide the devices along that "
+            f"dimension, {torus}"
+        )
+    grid = np.empty(torus, object)
+    for place, device in zip(places, devices):
+        grid[tuple(place)] = device
+    split = grid.reshape([size for whole, part in zip(torus, submesh) for size in (whole // part, part)])
+    return split.transpose(0, 2, 4, 6, 1, 3, 5, 7).reshape(-1, math.prod(submesh))
 
 
 def bytes_on_device(tree: Any, shardings: Any) -> int:

@@ -167,6 +167,8 @@ class T5Config(Backbone, title="T5"):
     mlp_dim: int = field(Whole(1, 1 << 20), 1024)
     mlp_activations: Sequence[str] = field(Items(OneOf(ACTIVATIONS), 1, 4), ("gelu", "linear"))
     dropout_rate: float = field(Number(0, 1), 0.0)
+    # Dimensions of hidden states [batch, length, embed] along which a dropout mask is the same: all positions share one.
+    dropout_broadcast_dims: Sequence[int] = field(Items(Whole(-3, -1), 0, 3), (-2,))
     # T5 1.0 reads logits from the scaled embedding; 1.1 has its own matrix.
     logits_via_embedding: bool = field(Truth(), False)
     # Each layer has a relative position bias of its own (umT5, and all that T5X's scalable_t5 trains); T5's layers
@@ -194,8 +196,9 @@ class T5Config(Backbone, title="T5"):
                 "dtype",
                 "is float16, whose range T5's activations exceed, so that scores are NaN: use bfloat16 or float32",
             )
-        if isinstance(self.mlp_activations, list):  # as JSON and gin have it
-            object.__setattr__(self, "mlp_activations", tuple(self.mlp_activations))
+        for name in ("mlp_activations", "dropout_broadcast_dims"):
+            if isinstance(getattr(self, name), list):  # as JSON and gin have it
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         super().__post_init__()
 
     @property

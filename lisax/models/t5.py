@@ -104,7 +104,7 @@ class Mlp(nn.Module):
 
 
 def _dropout(config: T5Config, x: Array, dropout: bool) -> Array:
-    return nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))(x, deterministic=not dropout)
+    return nn.Dropout(config.dropout_rate, broadcast_dims=config.dropout_broadcast_dims)(x, deterministic=not dropout)
 
 
 def _residual(config: T5Config, x: Array, y: Array, dropout: bool) -> Array:
@@ -241,8 +241,8 @@ class Decoder(nn.Module):
         else:
             self.layers = [DecoderLayer(config) for _ in range(config.num_decoder_layers)]
         self.decoder_norm = LayerNorm(config.dtype)
-        self.input_dropout = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))
-        self.output_dropout = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))
+        self.input_dropout = nn.Dropout(config.dropout_rate, broadcast_dims=config.dropout_broadcast_dims)
+        self.output_dropout = nn.Dropout(config.dropout_rate, broadcast_dims=config.dropout_broadcast_dims)
         if not config.logits_via_embedding:
             # Logits in float32 even where activations are not: the loss needs their precision.
             self.logits_dense = Dense(config.vocab_size, "float32", fan_in, ("embed", "vocab"))

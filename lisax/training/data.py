@@ -25,7 +25,9 @@ import numpy as np
 
 from lisax.devices.quiet import stderr_closed
 from lisax.errors import LisaxError
+from lisax.files.places import fetched
 from lisax.weights.interop.kinds import KINDS, digest, vocabulary_name
+from lisax.weights.interop.pieces import first_line
 
 HostBatch = dict[str, np.ndarray]
 # Data for training: given a number of batches to skip, the batches after them, without end.
@@ -42,7 +44,8 @@ class DatasetConfig:
     `task_feature_lengths`: {"inputs": tokens, "targets": tokens}, or None for the longest of the split (not in
     training). `buckets` are shorter lengths of inputs (ours): a training batch has rows of one bucket and is as long as
     it, which saves the steps over padding and costs a compilation each. `module` is imported first, so that it
-    registers the task."""
+    registers the task. A `seed` of None is 0, since a resumed run must repeat its order. Without `trim_output_features`
+    longer features are an error rather than cut."""
 
     mixture_or_task_name: str
     task_feature_lengths: Mapping[str, int] | None
@@ -54,6 +57,7 @@ class DatasetConfig:
     pack: bool = False
     buckets: Sequence[int] = ()
     module: str | None = None
+    trim_output_features: bool = True
 
 
 @functools.cache
@@ -194,6 +198,43 @@ def model_card(config: DatasetConfig) -> dict[str, Any]:
     return cards[0] if len(cards) == len(subtasks) and all(card == cards[0] for card in cards) else {}
 
 
+@dataclasses.dataclass(frozen=True)
+class Vocabulary:
+    """A vocabulary that a task is to have: a SentencePiece model, or bytes without one, and `extra_ids` sentinels after
+    its own."""
+
+    sentencepiece_model_file: str | None
+    extra_ids: int = 0
+
+
+def check_vocabulary(config: DatasetConfig, wanted: Any) -> None:
+    """Raises an error if the task has another vocabulary than `wanted`, a `Vocabulary` or seqio's; None is any."""
+    if wanted is None:
+        return
+    path, used = getattr(wanted, "sentencepiece_model_file", None), _vocabulary(config)
+    found = vocabulary_file(config)
+    name = f"'{path}'" if path else "bytes"
+    if path is None or found is None:
+        same = path == found
+    elif not (same := path == found):
+        try:
+            given = import_seqio().SentencePieceVocabulary(str(fetched(path)), wanted.extra_ids).tokenizer
+        except Exception as error:  # whatever a bucket, a missing file or another file's content raises
+            raise LisaxError(
+                f"the model's vocabulary {name} cannot be read: {first_line(error)}. VOCABULARY=None takes the task's"
+            ) from error
+        same = _pieces(given) == _pieces(used.tokenizer)
+    if not same:
+        raise LisaxError(
+            f"the model's vocabulary is {name}, and '{config.mixture_or_task_name}' has "
+            f"{repr(found) if found else 'bytes'}: they must be the same"
+        )
+
+
+def _pieces(tokenizer: Any) -> list[tuple[str, float]]:
+    return [(tokenizer.id_to_piece(i), tokenizer.get_score(i)) for i in range(tokenizer.get_piece_size())]
+
+
 def _vocabulary(config: DatasetConfig) -> Any:
     return provider_of(config).output_features["inputs"].vocabulary
 
@@ -203,7 +244,7 @@ def _dataset(provider: Any, config: DatasetConfig, lengths: Mapping[str, int], n
 
     seqio = import_seqio()
     # Random ops of preprocessors that take no seed of their own follow the global one.
-    tf.random.set_seed(config.seed)
+    tf.random.set_seed(config.seed or 0)
     dataset = seqio.get_dataset(
         provider,
         dict(lengths),
@@ -212,8 +253,9 @@ def _dataset(provider: Any, config: DatasetConfig, lengths: Mapping[str, int], n
         use_cached=config.use_cached,
         shuffle=config.shuffle,
         num_epochs=num_epochs,
-        seed=config.seed,
+        seed=config.seed or 0,
         verbose=False,
+        trim_output_features=config.trim_output_features,
     )
     options = tf.data.Options()
     options.deterministic = True
@@ -242,8 +284,6 @@ def train_source(config: DatasetConfig) -> BatchSource:
     """The endless stream of batches [batch_size, length] int32 of a task."""
     if config.task_feature_lengths is None:
         raise LisaxError("TASK_FEATURE_LENGTHS must be given for training")
-    if config.seed is None:
-        raise LisaxError("a training dataset needs a seed: a resumed run must repeat its order")
     longest = config.task_feature_lengths["inputs"]
     bounds = [*config.buckets, longest]
     if bounds != sorted({*bounds}) or bounds[0] < 1 or (config.buckets and config.pack):

@@ -15,6 +15,7 @@ import dataclasses
 import difflib
 import functools
 import inspect
+import io
 import logging
 import os
 import re
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 from lisax.errors import LisaxError, shown
 from lisax.files.places import local
 from lisax.progress import say
+from lisax.training import t5x_names
 from lisax.training.data import import_task_module, task_modules
 
 if TYPE_CHECKING:
@@ -37,13 +39,17 @@ if TYPE_CHECKING:
 # In a checkout `lisax/gin_configs` is a link to the folder at the top.
 GIN_CONFIGS = (Path(__file__).parents[1] / "gin_configs").resolve()
 # The text before all files, so that runs/eval.gin and runs/infer.gin keep the settings of the files before them.
-DEFAULTS = "MIXTURE_OR_TASK_MODULE = None\nTASK_FEATURE_LENGTHS = None\n"
+DEFAULTS = "MIXTURE_OR_TASK_MODULE = None\nTASK_FEATURE_LENGTHS = None\nLOSS = None\nVOCABULARY = None\n"
 # Macros of T5X's files that are taken and not used.
-WITHOUT_EFFECT = {
-    "USE_HARDWARE_RNG": "random numbers are drawn by JAX's default generator, the same on every device",
-    "EVALUATOR_NUM_EXAMPLES": "lisax eval reads the whole split, and EVAL_STEPS limits evaluation while training",
-    "JSON_WRITE_N_RESULTS": "lisax infer writes a line for every example",
-}
+WITHOUT_EFFECT = {"EVALUATOR_USE_MEMORY_CACHE": "the examples of evaluation are read once and kept"}
+# The fields that T5X's run files leave to its models, which ours have as macros.
+LEFT_TO_MODELS = {"train": {"optimizer": "OPTIMIZER", "loss": "LOSS"}, "eval": {"loss": "LOSS"}}
+# Scopes that a file may set for runs that do not read them.
+SCOPES = ("train", "train_eval", "infer_eval")
+# "%MACRO" or "scope/Name.field" -> the last file that sets it and its line; of the files being read.
+_places: dict[str, tuple[str, int]] = {}
+# T5X's fields that the files set and that change nothing.
+_idle: set[str] = set()
 _folders: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("folders", default=())
 
 STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
@@ -105,15 +111,17 @@ def parsed(
     *,
     required: bool = True,
     verb: str | None = None,
+    typed: bool = False,
 ) -> Iterator[Any]:
     """gin with the files and bindings read; with `required` it is an error if a macro still has to be given, of the
-    macros that the `verb` reads if one is named."""
+    macros that the `verb` reads if one is named. Bindings that a user has `typed` for this run are all to be read by it;
+    others may hold settings of several runs."""
     import gin
 
     register_configurables()
     # gin also looks for `models/x.gin` as a resource of a Python package `models`, and fails where sys.path
     # merely has a folder of that name. Files are all that is meant here.
-    gin.config._FILE_READERS[:] = [(open, os.path.isfile)]
+    gin.config._FILE_READERS[:] = [(_opened, os.path.isfile)]
     # gin can add folders to its own and take none away.
     folders, gin.config._LOCATION_PREFIXES[:] = list(gin.config._LOCATION_PREFIXES), _searched(search_paths)
     gin.clear_config()
@@ -127,7 +135,8 @@ def parsed(
             _parse(gin, [str(path) for path in gin_files], list(bindings), search_paths)
         finally:
             logging.disable(disabled)
-        _check_macros(gin)
+        _check_macros(gin, bindings if typed else ())
+        _check_scopes(gin)
         if required:
             _check_required(gin, verb)
         yield gin
@@ -139,7 +148,7 @@ def parsed(
 def model_class_of(gin_file: str | os.PathLike) -> type[Model]:
     """The architecture that a gin file's macro MODEL names, whatever else is still to be given."""
     with parsed([gin_file], required=False) as gin:
-        return gin.query_parameter("%MODEL").configurable.wrapped.__wrapped__  # the class given to `register`
+        return gin.query_parameter("%MODEL").configurable.wrapped.made
 
 
 def run_gin(
@@ -160,16 +169,23 @@ def run_gin(
 
 @contextlib.contextmanager
 def configured(
-    verb: str, gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
+    verb: str,
+    gin_files: Sequence[str | os.PathLike],
+    bindings: Sequence[str] = (),
+    search_paths: Sequence[str] = (),
+    *,
+    typed: bool = False,
 ) -> Iterator[Any]:
     """The `train`, `eval` or `infer` configuration of gin files; gin stays set up while it is used, because
-    task modules may read it."""
-    with parsed(gin_files, bindings, search_paths, verb=verb) as gin:
+    task modules may read it. `typed` as in `parsed`."""
+    with parsed(gin_files, bindings, search_paths, verb=verb, typed=typed) as gin:
         try:
             config = gin.get_configurable(verb)()
         except (LisaxError, ValueError, TypeError, RuntimeError) as error:
             told = str(error).partition("\n  In call to configurable")[0].strip()  # gin's, once for each call around it
             raise LisaxError(told if isinstance(error, LisaxError) else f"gin: {told}") from error
+        if _idle:
+            say(f"note: of T5X's names these change nothing here: {', '.join(sorted(_idle))}. {t5x_names.DOCS}")
         if verb == "train":
             config = dataclasses.replace(config, gin=gin.operative_config_str())
         yield config
@@ -189,17 +205,101 @@ def bindings_of(values: Mapping[str, Any]) -> list[str]:
 def _parse(gin: Any, gin_files: list[str], bindings: list[str], search_paths: Sequence[str]) -> None:
     module = _task_module(gin_files, bindings, search_paths)
     untried = task_modules(module) if module else []
+    bindings = [t5x_names.as_static(binding, STRING) for binding in bindings]
     while True:
+        _places.clear()
+        _idle.clear()
         try:
             gin.parse_config(DEFAULTS)
             gin.parse_config_files_and_bindings(gin_files, bindings, finalize_config=False)
+            for name, _ in _set_in("\n".join(bindings)):
+                _places.pop(name, None)  # no file has its value
+            for name, fields in LEFT_TO_MODELS.items():
+                bound = _fields(gin, name)
+                for field, macro in fields.items():
+                    if bound and field not in bound and _bindings(gin).get(f"%{macro}"):
+                        gin.parse_config(f"{name}.{field} = %{macro}")
             return
         except (ValueError, SyntaxError, OSError, ImportError, AttributeError, TypeError) as error:
             if not untried or "No configurable matching" not in str(error):
-                raise LisaxError(f"gin: {str(error).strip()}") from error
+                raise LisaxError(_parse_error(gin, error)) from error
             # The name may be one that the task module registers, which is slow to import and so comes second.
             import_task_module(untried.pop(0))
             gin.clear_config()
+
+
+def _parse_error(gin: Any, error: Exception) -> str:
+    """The file, the line and the sentence of gin's error; of an unknown name with the nearest one, or why it is not read."""
+    told = str(error).strip()
+    where = re.search(r'In file "(.+)", line (\d+)', told)
+    place = f"{where[1]}:{where[2]}: " if where else ""
+    field = re.search(r"Configurable '(?:[\w/]*/)?([\w.]+)' doesn't have a parameter named '(\w+)'", told)
+    unknown = re.search(r"No configurable matching (?:reference )?'@?(?:[\w/]*/)?([\w.]+)", told)
+    if field is None and unknown is None:
+        return f"gin: {told}"
+    if field is not None:
+        name, inner = field[1].rpartition(".")[2], field[2]
+        known = [*inspect.signature(gin.config._REGISTRY.get_match(field[1]).wrapper).parameters]
+        said, near = f"{name} doesn't have a parameter named '{inner}'", difflib.get_close_matches(inner, known, 1)
+        refused = t5x_names.refusal(f"{name}.{inner}")
+    else:
+        known = sorted({selector.rpartition(".")[2] for selector, _ in gin.config._REGISTRY.items()})
+        said = f"there is no configurable '{unknown[1]}'"
+        near, refused = (
+            difflib.get_close_matches(unknown[1].rpartition(".")[2], known, 1),
+            t5x_names.refusal(unknown[1]),
+        )
+    return f"gin: {place}{refused or said + (f'. Did you mean {near[0]}?' if near else '')}"
+
+
+def _opened(path: str) -> io.StringIO:
+    """A gin file for gin to read, with T5X's static names; the line that sets a name is kept in `_places`."""
+    text = t5x_names.as_static(Path(path).read_text(encoding="utf-8"), STRING)
+    _places.update({name: (path, line) for name, line in _set_in(text)})
+    file = io.StringIO(text)
+    file.name = path
+    return file
+
+
+def _set_in(text: str) -> Iterator[tuple[str, int]]:
+    """The names that a text of gin sets, as in `_places`, with their lines."""
+    from gin import config_parser
+
+    class Values(config_parser.ParserDelegate):
+        """Reads references and macros as None, for the places of statements."""
+
+        def configurable_reference(self, *_: Any) -> None:
+            pass
+
+        def macro(self, *_: Any) -> None:
+            pass
+
+    with contextlib.suppress(SyntaxError, ValueError):  # gin itself is about to report it
+        for statement in config_parser.ConfigParser(text, Values()):
+            if isinstance(statement, config_parser.BindingStatement):
+                scope, selector, field = statement[:3]
+                name = f"{selector.rpartition('.')[2]}.{field}" if field else f"%{selector}"
+                yield f"{scope}/{name}" if scope else name, statement.location[1]
+
+
+def _place(*names: str) -> str:
+    """ "file:line: " of the first of the names that a file sets, in any scope."""
+    for name in names:
+        for known, (path, line) in reversed(_places.items()):
+            if known == name or known.endswith(f"/{name}"):
+                return f"{path}:{line}: "
+    return ""
+
+
+def _fields(gin: Any, name: str) -> set[str]:
+    """The fields of a configurable that are bound, in any scope, by our names."""
+    bound = {
+        field
+        for (_, selector), values in gin.config._CONFIG.items()
+        for field in values
+        if selector.rpartition(".")[2] == name
+    }
+    return {t5x_names.SAME.get(name, {}).get(field, field) for field in bound}
 
 
 def _task_module(gin_files: list[str], bindings: list[str], search_paths: Sequence[str]) -> str | None:
@@ -217,20 +317,38 @@ def _bindings(gin: Any) -> dict[str, str]:
     return bound
 
 
-def _check_macros(gin: Any) -> None:
-    """Raises for a macro that nothing reads, unless a file of `gin_configs/` sets it for other runs; logs the macros of
-    T5X that change nothing here."""
+def _check_macros(gin: Any, bindings: Sequence[str]) -> None:
+    """Raises for a macro that nothing reads, unless a file of `gin_configs/` sets it for other runs, which the bindings of
+    this one do not; logs the macros of T5X that change nothing here."""
+    given = {match[1] for binding in bindings if (match := re.match(r"\s*([A-Z]\w*)\s*=", binding))}
     bound = _bindings(gin)
     read = set(re.findall(r"%\w+", " ".join(bound.values())))
     unread = [name[1:] for name in bound if name.startswith("%") and name not in read and name != "%gin.REQUIRED"]
     for name in unread:
         if name in WITHOUT_EFFECT:
             say(f"note: {name} changes nothing: {WITHOUT_EFFECT[name]}")
-        elif name not in (known := shipped_macros()):
-            near = difflib.get_close_matches(name, {*known, *(macro[1:] for macro in read)}, 1)
+        elif name not in (known := shipped_macros()) or name in given:
+            names = {macro[1:] for macro in read} or {*known}
+            near = difflib.get_close_matches(name, names, 1) or difflib.get_close_matches(name, {*known} - {name}, 1)
             raise LisaxError(
-                f"gin: the macro {name} is set and nothing reads it." + (f" Did you mean {near[0]}?" if near else "")
+                f"gin: {_place(f'%{name}')}the macro {name} is set and nothing reads it."
+                + (f" Did you mean {near[0]}?" if near else "")
             )
+
+
+def _check_scopes(gin: Any) -> None:
+    """Raises for a scope that nothing reads, `trian/utils.DatasetConfig`."""
+    texts = " ".join(_bindings(gin).values())
+    read = {*SCOPES, *(scope for scopes in re.findall(r"@((?:\w+/)+)", texts) for scope in scopes.split("/"))}
+    for scopes, selector in gin.config._CONFIG:
+        for scope in scopes.split("/") if scopes and selector != "gin.macro" else ():
+            if scope not in read:
+                near = difflib.get_close_matches(scope, read, 1)
+                name = f"{scopes}/{selector.rpartition('.')[2]}"
+                raise LisaxError(
+                    f"gin: {_place(*(key for key in _places if key.startswith(name)))}the scope {name} is set and nothing "
+                    "reads it." + (f" Did you mean {near[0]}/?" if near else "")
+                )
 
 
 @functools.cache
@@ -274,6 +392,20 @@ def register_configurables() -> None:
     register("lora", "Lora", Lora)
     register("losses", "Loss", losses.Loss)
     register("utils", "DatasetConfig", data.DatasetConfig)
+    register("seqio", "Evaluator", t5x_names.evaluator)
+    register("seqio", "JSONLogger", t5x_names.JsonLogger)
+    register("seqio", "PyLoggingLogger", t5x_names.ignored)
+    register("seqio", "TensorBoardLogger", t5x_names.ignored)
+    register("seqio", "SentencePieceVocabulary", t5x_names.sentence_piece_vocabulary)
+    register("seqio", "ByteVocabulary", t5x_names.byte_vocabulary)
+    register("models", "EncoderDecoderModel", t5x_names.EncoderDecoderModel)
+    register("models.EncoderDecoderModel", "predict_batch_with_aux", t5x_names.predict_batch_with_aux)
+    register("network", "Transformer", t5x_names.transformer)
+    register("decoding", "beam_search", t5x_names.beam_search)
+    register("decoding", "temperature_sample", t5x_names.temperature_sample)
+    register("gin_utils", "summarize_gin_config", t5x_names.ignored)
+    register("adafactor", "standard_logical_factor_rules", t5x_names.standard_logical_factor_rules)
+    register("partitioning", "standard_logical_axis_rules", partitioning.standard_logical_axis_rules)
     register("utils", "CheckpointConfig", checkpoints.CheckpointConfig)
     register("utils", "SaveCheckpointConfig", checkpoints.SaveCheckpointConfig)
     register("utils", "RestoreCheckpointConfig", checkpoints.RestoreCheckpointConfig)
@@ -286,25 +418,46 @@ def register_configurables() -> None:
 
 
 @functools.cache
-def register(module: str, name: str, cls: type) -> None:
-    """Lets gin files set the fields of a dataclass as `module.name.FIELD`."""
+def register(module: str, name: str, cls: Callable) -> None:
+    """Lets gin files set the fields of a dataclass, or the arguments of a function, as `module.name.FIELD`, under T5X's
+    names too."""
     import gin
 
     hints = typing.get_type_hints(cls)
+    parameters = inspect.signature(cls).parameters
 
     # A function with its fields: gin would replace the class itself by a subclass.
     @functools.wraps(cls, updated=())
-    def build(**fields: Any) -> Any:
+    def build(**given: Any) -> Any:
+        try:
+            fields, called, idle = t5x_names.as_ours(name, given)
+            if name == "EncoderDecoderModel":
+                fields = t5x_names.encoder_decoder_model(**fields)
+            if name in ("train", "eval", "infer"):
+                fields = t5x_names.unpacked(fields, hints)
+        except LisaxError as error:
+            raise LisaxError(
+                f"{_place(*(f'{name}.{field}' for field in given if field in str(error)))}{error}"
+            ) from None
+        _idle.update(idle)
         for field, value in fields.items():
             if not _is_a(value, hints[field]):
-                macros = re.findall(rf"'{field}': %(\w+)", _bindings(gin)[name])
+                theirs = called.get(field, field)
+                macros = re.findall(rf"'{theirs}': %(\w+)", _bindings(gin)[name])
                 raise LisaxError(
-                    f"{name}.{field}{f' (set by {macros[-1]})' if macros else ''} must be "
+                    f"{_place(*(f'%{macro}' for macro in macros[-1:]), f'{name}.{theirs}')}"
+                    f"{name}.{theirs}{f' (set by {macros[-1]})' if macros else ''} must be "
                     f"{_named(hints[field])}, found {shown(value)}"
                 )
         return cls(**fields)
 
-    build.__signature__ = inspect.signature(cls)
+    # gin would look behind the wrapper for the parameters.
+    del build.__wrapped__
+    build.made = cls
+    theirs = [field for field in t5x_names.fields_of(name) if field not in parameters]
+    build.__signature__ = inspect.Signature(
+        [*parameters.values(), *(inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY) for field in theirs)]
+    )
     gin.register(name, module=module)(build)
 
 

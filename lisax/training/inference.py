@@ -7,40 +7,46 @@ written window by window in their own order: an interrupted `lisax infer` resume
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
-import math
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from lisax.devices.loop import DeviceLoop
-from lisax.devices.partitioning import Partitioner
+from lisax.devices.partitioning import PjitPartitioner
 from lisax.errors import LisaxError
 from lisax.files.places import place
 from lisax.files.resumable import fingerprint, resumable_groups
 from lisax.files.writing import write_json
 from lisax.models.architectures import Model
-from lisax.models.decoding import EOS_ID, Decoding
+from lisax.models.decoding import Decoding
+from lisax.models.t5 import initialize
 from lisax.training import data
 from lisax.training.losses import Loss
 from lisax.training.model_inference import Inference, Numbered, TaskRun
 from lisax.training.model_kinds import kind_of
 from lisax.training.step import make_eval_step
+from lisax.training.task_metrics import Evaluator, readable, task_metrics
 from lisax.training.train import evaluate_batches
-from lisax.weights.checkpoints import RestoreCheckpointConfig
+from lisax.weights.assignment import assigned, rounded
+from lisax.weights.checkpoints import RestoreCheckpointConfig, nested
 from lisax.weights.interop.architecture import parameter_shapes
+from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.restore import load_parameters
 from lisax.weights.shapes import check_parameters
+from lisax.weights.train_state import TrainState
 
 
 @dataclasses.dataclass(frozen=True)
 class EvalConfig:
-    """Evaluates `restore` on `dataset` and writes `{task}-{split}.json` to `output_dir`."""
+    """Evaluates `restore` on `dataset` and writes `{task}-{split}.json` to `output_dir`, and results as `evaluator` has
+    them to `{task}-{split}.jsonl`."""
 
     model: Model
     dataset: data.DatasetConfig
@@ -48,6 +54,9 @@ class EvalConfig:
     output_dir: str
     loss: Loss = Loss()
     decoding: Decoding = Decoding()
+    partitioner: PjitPartitioner = PjitPartitioner()
+    evaluator: Evaluator = Evaluator()
+    vocabulary: Any = None  # as `TrainConfig.vocabulary`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +73,8 @@ class InferConfig:
     decoding: Decoding = Decoding()
     shard_id: int = 0
     num_shards: int = 1
+    partitioner: PjitPartitioner = PjitPartitioner()
+    vocabulary: Any = None  # as `TrainConfig.vocabulary`
 
     def __post_init__(self):
         if self.mode not in ("predict", "score"):
@@ -87,12 +98,14 @@ class _Loaded:
         kind_of(config.model).inference.check()
         if config.restore.path is None:
             raise LisaxError("RestoreCheckpointConfig.path must be given: --gin.CHECKPOINT_PATH=…")
-        partitioner = Partitioner.over_all_devices()
+        partitioner = config.partitioner.over(jax.devices())
         found = ModelFolder.find(config.restore.path, config.restore.mode)
         partitioner.check_batch_size(config.dataset.batch_size, 1)
         data.check_dataset(config.dataset, config.model.backbone.vocab_size, "dataset")
+        data.check_vocabulary(config.dataset, config.vocabulary)
         model = config.model.for_inference()
-        parameters = load_parameters(found)
+        checkpoint, _ = assigned(open_checkpoint(found), config.restore, functools.partial(_drawn, model), fresh=False)
+        parameters = rounded(nested(dict(checkpoint.read(checkpoint.parameters))), config.restore.dtype)
         check_parameters(parameter_shapes(model), parameters, found.folder)
         dataset = config.dataset
         if dataset.task_feature_lengths is None:
@@ -110,6 +123,10 @@ class _Loaded:
 
     def scores(self, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
         return self.inference.scores(self.run, examples)
+
+
+def _drawn(model: Model) -> TrainState:
+    return TrainState(np.int32(0), initialize(model), None)
 
 
 def infer(config: InferConfig) -> Path:
@@ -143,7 +160,7 @@ def infer(config: InferConfig) -> Path:
             for window in results:
                 count += len(window)
                 yield [
-                    json.dumps({"inputs": _readable(example)} | named(result), ensure_ascii=False)
+                    json.dumps({"inputs": readable(example)} | named(result), ensure_ascii=False)
                     for result, (_, example) in zip(window, kept)
                 ]
 
@@ -169,58 +186,12 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
         loaded.run.loop.partitioner,
         kind_of(loaded.run.model).objective.metrics,
     )
-    tasks = data.import_seqio().get_subtasks(data.provider_of(config.dataset))
-    for task in tasks:
-        if config.dataset.split not in task.splits:
-            continue
-        own = _task_metrics(
-            task, loaded, dataclasses.replace(loaded.dataset, mixture_or_task_name=task.name), config.decoding
-        )
-        metrics |= {(name if len(tasks) == 1 else f"{task.name}/{name}"): value for name, value in own.items()}
+    metrics |= task_metrics(
+        loaded.run, loaded.dataset, config.decoding, config.evaluator, place(config.output_dir), config.dataset.split
+    )
     name = f"{config.dataset.mixture_or_task_name}-{config.dataset.split}.json"
     path = place(config.output_dir) / name.replace("/", "_")
     write_json(path, {"checkpoint": str(loaded.model.folder), "metrics": metrics})
     for metric, value in metrics.items():
         print(f"{metric}\t{value:.6g}")
     return metrics
-
-
-def _task_metrics(task: Any, loaded: _Loaded, dataset: data.DatasetConfig, decoding: Decoding) -> dict[str, float]:
-    predicted, scored = task.predict_metric_fns, task.score_metric_fns
-    if not predicted and not scored:
-        return {}
-    rows = list(data.examples(dataset))
-    targets = [
-        task.postprocess_fn(_target_text(row, loaded.run.vocabulary), example=row, is_target=True) for row in rows
-    ]
-    metrics: dict[str, float] = {}
-    if predicted:
-        results = itertools.chain.from_iterable(loaded.predictions(enumerate(rows), decoding))
-        outputs = [
-            task.postprocess_fn(result["prediction"], example=row, is_target=False)
-            for result, row in zip(results, rows, strict=True)
-        ]
-        for function in predicted:
-            metrics |= function(targets, outputs)
-    if scored:
-        scores = [result["score"] for result in itertools.chain.from_iterable(loaded.scores(enumerate(rows)))]
-        for function in scored:
-            metrics |= function(targets, scores)
-    return {name: float(value) for name, value in metrics.items() if math.isfinite(float(value))}
-
-
-def _target_text(row: dict, vocabulary: Any) -> str:
-    if "targets_pretokenized" in row:
-        return row["targets_pretokenized"].decode("utf-8")
-    return vocabulary.decode([int(token) for token in row["targets"] if token > EOS_ID])
-
-
-def _readable(example: dict) -> dict[str, Any]:
-    """The pretokenized features of an example, or its token ids if it has none."""
-    texts = {name: _plain(value) for name, value in example.items() if name.endswith("_pretokenized")}
-    return texts or {"inputs": _plain(example["inputs"])}
-
-
-def _plain(value: Any) -> Any:
-    value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-    return value.decode("utf-8") if isinstance(value, bytes) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,8 @@ from lisax.errors import LisaxError
 
 PER_REAL_TOKEN = "NUM_REAL_TARGET_TOKENS"
 PER_TOKEN = "NUM_TOTAL_TARGET_TOKENS"
+PER_SEQUENCE = "AVERAGE_PER_SEQUENCE"
+FACTORS = (PER_REAL_TOKEN, PER_TOKEN, PER_SEQUENCE)
 LEAST = 5e-4  # of a teacher's probability, which is rounded to thousandths
 
 
@@ -23,8 +26,8 @@ class Loss:
     `teacher`: the share of the loss of a pair scorer's example that is the cross-entropy to a teacher's probabilities
     at `temperature`, times its square (Hinton et al. 2015, section 2), if the example has them.
 
-    The factor is a number, NUM_REAL_TARGET_TOKENS (of the batch), NUM_TOTAL_TARGET_TOKENS (padding too) or
-    None for the plain sum."""
+    The factor is a number, NUM_REAL_TARGET_TOKENS (of the batch), NUM_TOTAL_TARGET_TOKENS (padding too),
+    AVERAGE_PER_SEQUENCE (the mean over sequences of each one's mean over its tokens) or None for the plain sum."""
 
     z_loss: float = 1e-4
     label_smoothing: float = 0.0
@@ -38,15 +41,28 @@ class Loss:
                 f"losses.Loss.teacher is a share from 0 to 1 and its temperature above 0, found {self.teacher} and "
                 f"{self.temperature}"
             )
-        if isinstance(self.normalizing_factor, str) and self.normalizing_factor not in (PER_REAL_TOKEN, PER_TOKEN):
+        if isinstance(self.normalizing_factor, str) and self.normalizing_factor not in FACTORS:
             raise LisaxError(
                 f"LOSS_NORMALIZING_FACTOR is '{self.normalizing_factor}': expected a number, None, "
-                f"'{PER_REAL_TOKEN}' or '{PER_TOKEN}'"
+                + " or ".join(f"'{factor}'" for factor in FACTORS)
             )
 
-    def normalizer(self, weights: Array) -> Array | float:
-        if self.normalizing_factor == PER_REAL_TOKEN:
-            return jnp.maximum(jnp.sum(weights), 1.0)
+    def shares(self, weights: Array, segments: Array | None) -> Array:
+        """The weights of tokens [rows, length] float32 as the loss counts them: with AVERAGE_PER_SEQUENCE those of a
+        sequence add up to 1. `segments` int32 of the same shape: the sequences of packed rows, from 1."""
+        if self.normalizing_factor != PER_SEQUENCE:
+            return weights
+        if segments is None:
+            of_sequence = jnp.sum(weights, axis=-1, keepdims=True)
+        else:
+            sums = functools.partial(jax.ops.segment_sum, num_segments=weights.shape[-1] + 1)
+            of_sequence = jax.vmap(lambda row, ids: sums(row, ids)[ids])(weights, segments)
+        return weights / jnp.where(weights > 0, of_sequence, 1.0)
+
+    def normalizer(self, weights: Array, segments: Array | None = None) -> Array | float:
+        """Takes `weights` and `segments` as `shares` does; for targets other than tokens, weights of any shape."""
+        if self.normalizing_factor in (PER_REAL_TOKEN, PER_SEQUENCE):
+            return jnp.maximum(jnp.sum(self.shares(weights, segments)), 1.0)
         if self.normalizing_factor == PER_TOKEN:
             return float(np.prod(weights.shape))
         return 1.0 if self.normalizing_factor is None else float(self.normalizing_factor)

@@ -72,7 +72,7 @@ class TextToText:
     """T5's: the cross-entropy of target tokens, each given those before it."""
 
     metrics = {
-        "loss": ("loss", "target_tokens"),
+        "loss": ("loss", "learned"),
         "accuracy": ("right_tokens", "target_tokens"),
         "sequence_accuracy": ("right_rows", "rows"),
     }
@@ -85,7 +85,8 @@ class TextToText:
         self, model: T5Config, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
     ) -> dict[str, Array]:
         logits = apply_model(model, parameters, batch, dropout_key)
-        return sums(loss.per_token(logits, batch["decoder_target_tokens"]), logits, batch)
+        learned = loss.shares(self.weights(model, batch), batch.get("decoder_segment_ids"))
+        return sums(loss.per_token(logits, batch["decoder_target_tokens"]), learned, logits, batch)
 
     def check(self, model: T5Config, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         pass
@@ -426,8 +427,9 @@ def apply_model(
     return _applied(model, parameters, dropout_key, **features)
 
 
-def sums(loss: Array, logits: Array, batch: Batch) -> dict[str, Array]:
-    """Float32 sums over a batch: of loss (given per token), tokens, right tokens, sequences, right sequences."""
+def sums(loss: Array, learned: Array, logits: Array, batch: Batch) -> dict[str, Array]:
+    """Float32 sums over a batch: of loss and its weights (`Loss.shares`), both given per token; of tokens, right tokens,
+    sequences, right sequences."""
     targets = batch["decoder_target_tokens"]
     weights = batch["decoder_loss_weights"].astype(jnp.float32)
     wrong = (jnp.argmax(logits, axis=-1) != targets) * weights
@@ -435,7 +437,8 @@ def sums(loss: Array, logits: Array, batch: Batch) -> dict[str, Array]:
     segments = batch.get("decoder_segment_ids")
     examples = jnp.sum(real) if segments is None else jnp.sum(jnp.max(segments, axis=-1))
     return {
-        "loss": jnp.sum(loss * weights),
+        "loss": jnp.sum(loss * learned),
+        "learned": jnp.sum(learned),
         "target_tokens": jnp.sum(weights),
         "input_tokens": jnp.sum(batch["encoder_input_tokens"] > 0).astype(jnp.float32),
         "right_tokens": jnp.sum(weights) - jnp.sum(wrong),

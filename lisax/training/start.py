@@ -21,6 +21,7 @@ from lisax.models.lora import Lora, joined
 from lisax.models.t5 import initialize
 from lisax.training import data
 from lisax.training.train_config import TrainConfig
+from lisax.weights.assignment import assigned, rounded
 from lisax.weights.checkpoints import (
     GIN_NAME,
     MODEL_JSON,
@@ -159,6 +160,10 @@ def _from_initial(
 ) -> Start:
     """Starts from the initial checkpoint. For an `adapter` the state has no optimizer slots yet."""
     folder, restore, slots = initial.folder, config.checkpoint.restore, adapter is None
+    separate = dataclasses.replace(config, model=config.model.replaced(scan_layers=False))
+    initial, begun = assigned(initial, restore, functools.partial(_initial, separate), fresh=True)
+    if begun:
+        say(f"{folder} does not have {', '.join(begun)}, which begin{'s' * (len(begun) == 1)} fresh")
     optimizer = restore.restore_optimizer if slots else False
     state, with_slots = restore_initial(initial, expected, partitioner, optimizer=optimizer)
     if own := expected.parameters.keys() - state.parameters.keys():
@@ -187,7 +192,8 @@ def _from_initial(
         slots_first_step = (initial.card or {}).get("training", {}).get("slots_first_step", 0) - int(state.step) + step
     if slots and not with_slots:
         state = state._replace(slots=jax.jit(config.optimizer.init)(state.parameters))
-    state = partitioner.place_state(TrainState(jnp.int32(step), state.parameters, state.slots))
+    parameters = rounded(state.parameters, restore.dtype)
+    state = partitioner.place_state(TrainState(jnp.int32(step), parameters, state.slots))
     say(f"starts at step {step} from {folder}, with {'its' if with_slots else 'fresh'} optimizer state")
     return Start(state, _total(config, step), _card(config, step, slots_first_step, adapter))
 

@@ -20,6 +20,9 @@ from lisax.training.objectives import Batch
 from lisax.training.optimizers import Optimizer
 from lisax.weights.train_state import TrainState
 
+# XLA's own generator, T5X's for `use_hardware_rng`.
+HARDWARE_RNG = "unsafe_rbg"
+
 
 def make_train_step(
     model: Model,
@@ -32,6 +35,7 @@ def make_train_step(
     slots_first_step: int,
     partitioner: Partitioner,
     normalize_each: bool = False,
+    generator: str | None = None,
     adapter: Lora | None = None,
 ) -> Callable:
     """The compiled (state, batch) -> (state, metrics), or with an adapter, whose state is trained while other
@@ -39,13 +43,17 @@ def make_train_step(
 
     `microbatches` and `normalize_each` are `Trainer.num_microbatches` and `Trainer.normalize_each_microbatch`.
 
-    Dropout depends only on (seed, step), so that a resumed run repeats it. Metrics are the objective's sums with
+    Dropout depends only on (seed, step), so that a resumed run repeats it; `generator` is JAX's name of another way to
+    draw it. Metrics are the objective's sums with
     `learning_rate` and `gradient_norm`."""
     objective = kind_of(model).objective
 
+    def normalizer_of(batch):
+        return loss.normalizer(objective.weights(model, batch), batch.get("decoder_segment_ids"))
+
     def gradients_and_sums(parameters, batch, normalizer, key, kept):
         if normalizer is None:
-            normalizer = loss.normalizer(objective.weights(model, batch))
+            normalizer = normalizer_of(batch)
 
         def normalized_loss(parameters):
             if adapter is not None:
@@ -59,8 +67,8 @@ def make_train_step(
 
     def train_step(state: TrainState, batch: Batch, kept: Any = None) -> tuple[TrainState, dict[str, Array]]:
         draws = model.backbone.dropout_rate or getattr(model, "reward_weight", 0)
-        key = jax.random.fold_in(jax.random.key(seed), state.step) if draws else None
-        normalizer = None if normalize_each else loss.normalizer(objective.weights(model, batch))
+        key = jax.random.fold_in(jax.random.key(seed, impl=generator), state.step) if draws else None
+        normalizer = None if normalize_each else normalizer_of(batch)
         with partitioner.constraints():
             if microbatches == 1:
                 gradients, metrics = gradients_and_sums(state.parameters, batch, normalizer, key, kept)

@@ -14,17 +14,21 @@ from typing import Any
 import jax
 
 from lisax.devices import hosts
+from lisax.devices.loop import DeviceLoop
 from lisax.devices.partitioning import Partitioner
 from lisax.errors import LisaxError
 from lisax.files.places import place
 from lisax.files.run_lock import alone_in
 from lisax.files.writing import atomic_write
+from lisax.models.stacking import unstack
 from lisax.scoring.kept_vectors import VECTORS, KeptVectors, kept_for
 from lisax.training import data
+from lisax.training.model_inference import TaskRun
 from lisax.training.model_kinds import kind_of
 from lisax.training.preemption import TERMINATED, Stopped, Stopper
 from lisax.training.start import Start, begin, side_files
-from lisax.training.step import make_eval_step, make_train_step
+from lisax.training.step import HARDWARE_RNG, make_eval_step, make_train_step
+from lisax.training.task_metrics import task_metrics
 from lisax.training.train_config import TrainConfig, Trainer, check, check_batch
 from lisax.training.train_log import Meter, Progress, TrainLog, means
 from lisax.weights.checkpoints import (
@@ -107,6 +111,7 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
         microbatches=microbatches,
         normalize_each=config.trainer.normalize_each_microbatch,
         slots_first_step=card["training"]["slots_first_step"],
+        generator=HARDWARE_RNG if config.use_hardware_rng else None,
         partitioner=partitioner,
         adapter=config.adapter,
     )
@@ -181,13 +186,14 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
                     if step % config.log_period == 0 or step == total:
                         flush()
                     due = _evaluates(config, step, total)
-                    if due or step % save.period == 0 or step == total:
+                    saves = step == total or (save.period is not None and step % save.period == 0)
+                    if due or saves:
                         flush()
                         log.sync()
                         meter.pause()
                         if due:
                             metrics = evaluate()
-                        if step % save.period == 0 or step == total or (due and save.best_metric):
+                        if saves or (due and save.best_metric):
                             writer.save(state, metrics)
                             saved = step
                         meter.run()
@@ -221,7 +227,7 @@ def _missed_evaluation(config: TrainConfig, card: Mapping[str, Any], step: int, 
 
 
 def _evaluates(config: TrainConfig, step: int, total: int) -> bool:
-    wanted = config.dev_data is not None or config.evaluate is not None
+    wanted = not (config.dev_data is None and config.infer_data is None and config.evaluate is None)
     return wanted and (step % config.eval_period == 0 or step == total)
 
 
@@ -261,6 +267,7 @@ class _Evaluator:
         self._config, self._partitioner = config, partitioner
         self._step = make_eval_step(config.model, config.loss, partitioner)
         self._batches: list[data.HostBatch] | None = None
+        self._infer_data: data.DatasetConfig | None = None  # with its lengths, once they are known
         self.kept: KeptVectors | None = None
 
     def __call__(self, parameters: Any, step: int, stopper: Stopper) -> dict[str, float]:
@@ -274,6 +281,9 @@ class _Evaluator:
                 kind_of(config.model).objective.metrics,
                 stopper.check,
             )
+        if config.infer_data is not None:
+            with stopper.at_once():
+                metrics |= self._task_metrics(parameters, step)
         if config.evaluate is not None:
             with stopper.at_once():
                 metrics |= {name: float(value) for name, value in config.evaluate(parameters, step).items()}
@@ -283,6 +293,21 @@ class _Evaluator:
                 f"the best checkpoint is to be chosen by '{wanted}', but evaluation gave {', '.join(metrics)}"
             )
         return metrics
+
+    def _task_metrics(self, parameters: Any, step: int) -> dict[str, float]:
+        """T5X's `inference_eval`: predictions and scores of the `infer_data`, with the metrics of its tasks."""
+        config, dataset = self._config, self._config.infer_data
+        if self._infer_data is None:
+            lengths = dataset.task_feature_lengths or data.longest(dataset)
+            self._infer_data = dataclasses.replace(dataset, task_feature_lengths=lengths)
+        dataset = self._infer_data
+        if config.model.backbone.scan_layers:
+            parameters = unstack(parameters)
+        loop = DeviceLoop(parameters, source=f"step {step}", partitioner=self._partitioner)
+        vocabulary = data.provider_of(dataset).output_features["targets"].vocabulary
+        run = TaskRun(config.model.for_inference(), loop, dataset.task_feature_lengths, dataset.batch_size, vocabulary)
+        folder = place(config.model_dir) / "inference_eval"
+        return task_metrics(run, dataset, config.decoding, config.evaluator, folder, f"{step:06}")
 
     def _read(self) -> Iterator[data.HostBatch]:
         """The batches, which are kept once all of them were read."""

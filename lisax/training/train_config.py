@@ -6,16 +6,20 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import jax
+
 from lisax.devices.partitioning import Partitioner, PjitPartitioner
 from lisax.errors import LisaxError
 from lisax.models.architectures import Model
+from lisax.models.decoding import Decoding
 from lisax.models.lora import Lora
 from lisax.training import data
-from lisax.training.losses import Loss
+from lisax.training.losses import PER_SEQUENCE, Loss
 from lisax.training.model_kinds import kind_of
 from lisax.training.objectives import Classes
 from lisax.training.optimizers import Adafactor, Optimizer
 from lisax.training.schedules import Schedule
+from lisax.training.task_metrics import Evaluator
 from lisax.weights.checkpoints import CheckpointConfig, latest_checkpoint
 from lisax.weights.interop.kinds import vocabulary_name
 from lisax.weights.model_folder import ModelFolder
@@ -42,6 +46,9 @@ class TrainConfig:
     `dev_data` is a dataset, or a function that gives one pass of batches (all of one shape), or None.
     Steps are absolute, those of the initial checkpoint included, unless `relative_steps` is given instead.
     With an `adapter`, the backbone of the initial checkpoint stays as it is, and the adapter is trained and saved.
+    Evaluation adds the tasks' own metrics of `infer_data`, decoded by `decoding` and limited by `evaluator`.
+    `use_hardware_rng` draws dropout by XLA's generator, fast on a TPU; a resumed run repeats it on the same devices.
+    `vocabulary` (`data.Vocabulary` or seqio's) must be that of the task; None: any.
     `evaluate(parameters, step)` adds metrics of the caller's to those of `dev_data`; it must not keep the
     parameters. `card` is written into `model.json`; `files` (name -> bytes) next to it.
     """
@@ -52,6 +59,7 @@ class TrainConfig:
     total_steps: int | None = None
     relative_steps: int | None = None
     dev_data: data.DatasetConfig | Callable[[], Iterable[data.HostBatch]] | None = None
+    infer_data: data.DatasetConfig | None = None
     optimizer: Optimizer = Adafactor()
     loss: Loss = Loss()
     adapter: Lora | None = None
@@ -62,7 +70,11 @@ class TrainConfig:
     eval_steps: int | None = None  # batches of dev_data read at most
     patience: int | None = None  # evaluations without a better `best_metric` after which training ends; None: all steps
     log_period: int = 50
-    random_seed: int | None = 0
+    random_seed: int | None = 0  # None: 0
+    use_hardware_rng: bool = False
+    evaluator: Evaluator = Evaluator()
+    decoding: Decoding = Decoding()
+    vocabulary: Any = None
     evaluate: Callable[[Any, int], Mapping[str, float]] | None = None
     card: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     files: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
@@ -87,12 +99,21 @@ def check(config: TrainConfig, partitioner: Partitioner) -> ModelFolder | None:
             "better BEST_METRIC, which has to be given"
         )
     microbatches = config.trainer.num_microbatches
-    if microbatches is not None and microbatches < 1:
-        raise LisaxError(f"Trainer.num_microbatches must be at least 1, found {microbatches}")
+    if microbatches is not None and microbatches < 0:
+        raise LisaxError(f"Trainer.num_microbatches must be at least 1, or None, found {microbatches}")
     if config.adapter is not None and config.checkpoint.restore.path is None:
         raise LisaxError("an adapter is trained on a pretrained backbone: give that as INITIAL_CHECKPOINT_PATH")
     objective, wanted = kind_of(config.model).objective, config.checkpoint.save.best_metric
-    if wanted and config.evaluate is None and (config.dev_data is None or wanted not in objective.metrics):
+    if config.loss.normalizing_factor == PER_SEQUENCE and not objective.writes:
+        raise LisaxError(
+            f"LOSS_NORMALIZING_FACTOR '{PER_SEQUENCE}' is for models that write tokens, found a {config.model.title}"
+        )
+    if (
+        wanted
+        and config.evaluate is None
+        and config.infer_data is None
+        and (config.dev_data is None or wanted not in objective.metrics)
+    ):
         raise LisaxError(
             f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
             f"gives {', '.join(objective.metrics) if config.dev_data else 'nothing without a dev split'}"
@@ -127,9 +148,18 @@ def check(config: TrainConfig, partitioner: Partitioner) -> ModelFolder | None:
                 f"'{config.train_data.mixture_or_task_name}' has {passages} passages a question, and the "
                 f"model reads {config.model.passages}: set PASSAGES={passages}"
             )
-    if isinstance(config.dev_data, data.DatasetConfig):
-        partitioner.check_batch_size(config.dev_data.batch_size, 1, "the batch size of evaluation")
-        data.check_dataset(config.dev_data, config.model.backbone.vocab_size, "dev")
+        data.check_vocabulary(config.train_data, config.vocabulary)
+    for name, dataset in (("dev", config.dev_data), ("infer_eval", config.infer_data)):
+        if isinstance(dataset, data.DatasetConfig):
+            partitioner.check_batch_size(dataset.batch_size, 1, "the batch size of evaluation")
+            data.check_dataset(dataset, config.model.backbone.vocab_size, name)
+    if config.infer_data is not None:
+        kind_of(config.model).inference.check()
+        if jax.process_count() > 1:
+            raise LisaxError(
+                "train.infer_data is evaluated by one process, and there are "
+                f"{jax.process_count()}: set it to None, and run `lisax eval` on the checkpoints"
+            )
     return initial
 
 

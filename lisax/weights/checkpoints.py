@@ -40,18 +40,21 @@ CHOSEN = "chosen.json"  # in a MODEL_DIR: the checkpoint that was chosen after t
 
 @dataclasses.dataclass(frozen=True)
 class SaveCheckpointConfig:
-    """Every `period` steps and at the end; the newest `keep` stay (None: all), and the best one.
+    """Every `period` steps (None: never) and at the end; the newest `keep` stay (None: all), and the best one.
 
     The best is that of the highest (or lowest: `best_mode="min"`) `best_metric` of evaluation; with it, every
-    evaluation is followed by a save."""
+    evaluation is followed by a save. `dtype` is that of the saved parameters; slots are float32."""
 
-    period: int = 1000
+    period: int | None = 1000
     keep: int | None = 2
     best_metric: str | None = None
     best_mode: str = "max"
+    dtype: str | None = "float32"
 
     def __post_init__(self):
-        if self.period < 1:
+        if self.dtype not in (None, "float32", "bfloat16"):
+            raise LisaxError(f"SaveCheckpointConfig.dtype must be 'float32' or 'bfloat16', found {shown(self.dtype)}")
+        if self.period is not None and self.period < 1:
             raise LisaxError(f"SaveCheckpointConfig.period must be at least 1 step, found {self.period}")
         if self.keep is not None and self.keep < 1:
             raise LisaxError(f"SaveCheckpointConfig.keep must be at least 1, or None for all, found {self.keep}")
@@ -65,12 +68,19 @@ class RestoreCheckpointConfig:
 
     `path`: a checkpoint folder, or a MODEL_DIR whose best (else newest) checkpoint is meant; `mode="latest"` takes its
     newest. T5X's list of one path is that path, and its empty list none. The step continues from the checkpoint, as in
-    T5X, unless `restore_step` is False. `restore_optimizer`: None restores slots if they are present and fit."""
+    T5X, unless `restore_step` is False. `restore_optimizer`: None restores slots if they are present and fit.
+
+    `assignment_map` and `fallback_to_scratch` start a model from another's parameters, `strict=False` from more than
+    its own: see `assignment.assigned`. `dtype` rounds the parameters to it; they are float32 all the same."""
 
     path: str | Sequence[str] | None = None
     mode: str = "specific"
     restore_optimizer: bool | None = None
     restore_step: bool = True
+    dtype: str | None = None
+    strict: bool = True
+    assignment_map: Sequence[tuple[str, str | None]] | None = None
+    fallback_to_scratch: bool = False
 
     def __post_init__(self):
         if isinstance(self.path, (list, tuple)):
@@ -79,12 +89,30 @@ class RestoreCheckpointConfig:
             object.__setattr__(self, "path", self.path[0] if self.path else None)
         if self.mode not in ("specific", "latest"):
             raise LisaxError(f"RestoreCheckpointConfig.mode must be 'specific' or 'latest', found '{self.mode}'")
+        if self.dtype not in (None, "float32", "bfloat16", "float16"):
+            raise LisaxError(
+                f"RestoreCheckpointConfig.dtype must be 'float32', 'bfloat16' or 'float16', found {shown(self.dtype)}"
+            )
+        for pattern, replacement in self.assignment_map or ():
+            try:
+                re.sub(pattern, replacement or "", "")
+            except (re.error, IndexError) as error:
+                raise LisaxError(
+                    f"RestoreCheckpointConfig.assignment_map: {shown(pattern)} -> {shown(replacement)} is not a regular "
+                    f"expression and its replacement: {error}"
+                ) from error
 
 
 @dataclasses.dataclass(frozen=True)
 class CheckpointConfig:
-    save: SaveCheckpointConfig = SaveCheckpointConfig()
-    restore: RestoreCheckpointConfig = RestoreCheckpointConfig()
+    """T5X's None of `save` saves only the last step, and that of `restore` starts from nothing."""
+
+    save: SaveCheckpointConfig | None = SaveCheckpointConfig()
+    restore: RestoreCheckpointConfig | None = RestoreCheckpointConfig()
+
+    def __post_init__(self):
+        object.__setattr__(self, "save", self.save or SaveCheckpointConfig(period=None))
+        object.__setattr__(self, "restore", self.restore or RestoreCheckpointConfig())
 
 
 # --- Finding -------------------------------------------------------------------------------
@@ -283,6 +311,8 @@ class CheckpointWriter:
             if hosts.is_first():
                 self._write_beside(folder, step, metrics)
             hosts.wait_for_all(folder.name)
+            if self._config.dtype == "bfloat16":
+                state = state._replace(parameters=jax.tree.map(lambda leaf: leaf.astype("bfloat16"), state.parameters))
             if jax.default_backend() == "cpu":
                 # There Orbax reads the very buffers of the arrays, which the next step will overwrite.
                 state = jax.tree.map(jnp.copy, state)

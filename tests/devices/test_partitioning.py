@@ -1,17 +1,19 @@
 """Every layout of eight simulated devices computes what one device does."""
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import numpy as np
 import pytest
 from memory_task import MODEL
 
-from lisax.devices.partitioning import PjitPartitioner
+from lisax.devices.partitioning import Partitioner, PjitPartitioner, _tiled, standard_logical_axis_rules
 from lisax.errors import LisaxError
 from lisax.models.stacking import stack, unstack
 from lisax.models.t5 import initialize
@@ -24,7 +26,7 @@ from lisax.models.t5 import initialize
 from lisax.models.architectures import PointerConfig
 from lisax.models.architectures import FusionConfig
 from lisax.training.optimizers import Adafactor, AdamW
-from lisax.devices.partitioning import PjitPartitioner, bytes_on_device
+from lisax.devices.partitioning import PjitPartitioner, bytes_on_device, standard_logical_axis_rules
 from lisax.training.losses import Loss
 from lisax.training.step import make_train_step
 from lisax.weights.train_state import TrainState
@@ -60,13 +62,16 @@ for name, model, optimizer, layouts in (
         ("fusion", FusionConfig(t5), adamw,
          [(1, 2, 1, {}), (4, 1, 1, {}), (2, 2, 2, everything | dict(attention_chunk=3))]),
         ("pointer", pointer, adamw, [(1, 2, 1, {}), (2, 2, 2, dict(scan_layers=True, remat="full"))]),
-        ("adamw", t5, adamw, [(1, 1, 1, {}), (1, 2, 1, {}), (4, 2, 1, dict(remat="attention")), (8, 1, 1, {}), (2, 1, 2, everything)]),
+        ("adamw", t5, adamw, [(1, 1, 1, {}), (1, 2, 1, {}), (4, 2, 1, dict(remat="attention")), (8, 1, 1, {}), (2, 1, 2, everything),
+                      (4, "t5x", 1, {})]),
         ("adafactor", t5, adafactor, [(4, 1, 1, {}), (1, 2, 1, everything), (2, 2, 2, everything)])):
     if name not in sys.argv[1:]:
         continue
     expected, expected_metrics, whole = run(model, jax.devices()[:1], optimizer=optimizer)
     for partitions, dims, microbatches, options in layouts:
         layout = dict(num_partitions=partitions, parameter_partitioning_dims=dims)
+        if dims == "t5x":  # two dimensions of activations and of parameters, by T5X's rules
+            layout = dict(model_parallel_submesh=(2, 2, 1, 1), logical_axis_rules=standard_logical_axis_rules(2, 2))
         found, metrics, held = run(model, jax.devices(), microbatches, layout, optimizer, **options)
         worst = max(float(np.abs(a - b).max()) for a, b in zip(jax.tree.leaves(expected), jax.tree.leaves(found)))
         relative = max(abs(float(metrics[k]) / float(v) - 1) for k, v in expected_metrics.items() if float(v))
@@ -77,7 +82,7 @@ print(json.dumps(results))
 
 @pytest.mark.parametrize(
     "group, layouts",
-    [("adamw", 5)]
+    [("adamw", 6)]
     + [pytest.param(*group, marks=pytest.mark.slow) for group in (("adafactor", 3), ("fusion", 3), ("pointer", 2))],
 )
 def test_all_layouts_equal_one_device(group, layouts):
@@ -94,6 +99,7 @@ def test_all_layouts_equal_one_device(group, layouts):
     # Fully sharded, a device holds about an eighth; as replicas, all.
     if group == "adamw":
         assert results["adamw 1 2 1"]["held"] < 0.2 and results["adamw 1 1 1"]["held"] == 1.0
+        assert results["adamw 4 t5x 1"]["held"] < 0.2
 
 
 GATHERED = """
@@ -158,9 +164,45 @@ def test_stacking_and_back():
         np.testing.assert_array_equal(a, b)
 
 
+def test_a_submesh_is_a_block_of_the_torus():
+    places = list(itertools.product(range(2), range(4), range(1), range(2)))
+    devices = [SimpleNamespace(coords=place[:3], core_on_chip=place[3]) for place in places]
+    tiles = _tiled(devices[::-1], (1, 2, 1, 2))
+    assert tiles.shape == (4, 4)
+    for tile in tiles:
+        x, y, _, core = (sorted({place[axis] for place in map(_place, tile)}) for axis in range(4))
+        assert (len(x), len(y), core) == (1, 2, [0, 1]) and y[0] % 2 == 0
+    with pytest.raises(LisaxError, match=r"must divide the devices along that dimension, \(2, 4, 1, 2\)"):
+        _tiled(devices, (1, 3, 1, 1))
+
+
+def _place(device):
+    return *device.coords, device.core_on_chip
+
+
+def test_t5x_rules_count_in_their_order():
+    matrix, vector = ["mlp", "wi", "kernel"], ["token_embedder", "embedding"]
+    split = {"data": 2, "model": 4}
+
+    def specs(**layout):
+        mesh = SimpleNamespace(shape=split)
+        partitioner = Partitioner(mesh, rules=PjitPartitioner(**layout)._rules())
+        return [tuple(partitioner._spec(path, (8, 8))) for path in (matrix, vector)]
+
+    assert specs() == specs(logical_axis_rules=standard_logical_axis_rules()) == [(None, "model"), ("model", None)]
+    assert specs(logical_axis_rules=standard_logical_axis_rules(1, 2)) == [("data", "model"), ("model", "data")]
+    assert specs(logical_axis_rules=[("mlp", None)]) == [(None, None), ("model", None)]
+    own = [("batch", "data"), ("embed", "model"), ("mlp", "model")]
+    assert specs(logical_axis_rules=own)[0] == ("model", None)
+    more = standard_logical_axis_rules(additional_rules=[("mlp", "data"), ("new", "data")])
+    assert specs(logical_axis_rules=more) == specs()
+
+
 @pytest.mark.parametrize(
     "wrong, message",
     [
+        ({"model_parallel_submesh": (1, 2)}, "model_parallel_submesh must be four numbers"),
+        ({"model_parallel_submesh": (1, 2, 1, 1), "num_partitions": 4}, "is 4, and model_parallel_submesh has 2 dev"),
         ({"num_partitions": 3}, "num_partitions is 3, which does not divide the 1 devices"),
         ({"num_partitions": 0}, "at least 1"),
         ({"parameter_partitioning_dims": 3}, "must be 1 or 2"),

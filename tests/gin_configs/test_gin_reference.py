@@ -8,6 +8,7 @@ from pathlib import Path
 import gin
 
 from lisax.training.gin_files import DEFAULTS, GIN_CONFIGS, WITHOUT_EFFECT, register_configurables
+from lisax.training.t5x_names import ANY, NO_EFFECT, REFUSED, SAME
 
 PAGE = Path(__file__).parents[2] / "docs/gin.md"
 FOLDERS = ("models", "runs")
@@ -36,9 +37,9 @@ def configurables() -> list[str]:
     register_configurables()
     lines = ["| name | default |\n|---|---|\n"]
     for selector, entry in sorted(gin.config._REGISTRY.items()):
-        cls = getattr(inspect.unwrap(entry.wrapped), "__wrapped__", inspect.unwrap(entry.wrapped))
-        if not (
-            dataclasses.is_dataclass(cls)
+        cls = getattr(inspect.unwrap(entry.wrapped), "made", None)
+        if cls is None or not (
+            (dataclasses.is_dataclass(cls) or inspect.isfunction(cls))
             and cls.__module__.startswith(
                 ("lisax.devices", "lisax.training", "lisax.weights", "lisax.scoring", "lisax.models")
             )
@@ -52,8 +53,25 @@ def configurables() -> list[str]:
     return lines
 
 
+def t5x_names() -> list[str]:
+    def values(given: tuple) -> str:
+        return "any" if ANY in given else ", ".join(f"`{value!r}`" for value in given)
+
+    return [
+        "| T5X's | here |\n|---|---|\n",
+        "| `evaluate` | `eval` |\n",
+        *(f"| `{of}.{theirs}` | `{of}.{ours}` |\n" for of, names in SAME.items() for theirs, ours in names.items()),
+        "\nThese change nothing; a value that is not listed is an error:\n\n",
+        "| T5X's | values | because |\n|---|---|---|\n",
+        *(f"| `{name}` | {values(given)} | {why} |\n" for name, (given, why) in NO_EFFECT.items()),
+        "\nThese are errors:\n\n| T5X's | because |\n|---|---|\n",
+        *(f"| `{name}` | {why} |\n" for name, why in REFUSED.items()),
+    ]
+
+
 def tables() -> str:
-    return "".join(["\n## Macros\n\n", *macros(), "\n## Fields\n\n", *configurables()])
+    sections = {"Macros": macros(), "Fields": configurables(), "T5X's names": t5x_names()}
+    return "".join(f"\n## {title}\n\n{''.join(lines)}" for title, lines in sections.items())
 
 
 def test_the_page_lists_what_gin_files_may_set():

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from lisax.models import t5
 from lisax.models.architectures import T5Config
 from lisax.models.attention import Attention
 from lisax.models.t5 import Transformer, initialize, run_layers
@@ -86,3 +87,17 @@ def test_masks_are_shared_over_positions_where_t5x_shares_them():
         )
     own = [name for name, shared in masks.items() if not shared]
     assert own == ["encoder/Dropout_1"] and len(masks) == 2 + 3 + 2 + 4, masks
+
+
+@pytest.mark.parametrize("dims", [(), (-2,), (-1,), (-3, -2)])
+def test_a_mask_is_shared_along_the_dimensions_that_the_model_names(dims):
+    config = dataclasses.replace(CONFIG, dropout_broadcast_dims=list(dims))
+
+    class Dropped(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return t5._dropout(config, x, True)
+
+    found = np.asarray(Dropped().apply({}, jnp.ones((5, 6, 40)), rngs={"dropout": jax.random.key(0)}))
+    for axis in (-3, -2, -1):
+        assert (found == np.take(found, [0], axis)).all() == (axis in dims)

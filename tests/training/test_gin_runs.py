@@ -18,6 +18,7 @@ from lisax.errors import LisaxError
 from lisax.training.data import (
     DatasetConfig,
     Prefetched,
+    Vocabulary,
     eval_batches,
     import_task_module,
     longest,
@@ -27,13 +28,13 @@ from lisax.training.data import (
 )
 from lisax.training.gin_files import (
     GIN_CONFIGS,
-    WITHOUT_EFFECT,
     bindings_of,
     configured,
     parsed,
     rewrite_gin_flags,
     run_gin,
 )
+from lisax.training.task_metrics import Evaluator
 from lisax.training.train_log import read_train_log
 
 LENGTHS = {"inputs": 12, "targets": 6}
@@ -212,18 +213,93 @@ def _config(*bindings, files=FILES):
     ],
 )
 def test_a_value_of_another_type_is_named(binding, message):
-    with pytest.raises(LisaxError, match=re.escape(message)):
+    with pytest.raises(LisaxError, match=re.escape(message)) as raised:
         _config(binding)
+    assert ".gin:" not in str(raised.value)  # the line that a file has is not that of the value
 
 
-def test_names_of_t5x_work_or_say_that_they_do_not(capsys):
+def test_names_of_t5x_work(capsys):
     assert _config("RestoreCheckpointConfig.path = []").checkpoint.restore.path is None
     assert _config("RestoreCheckpointConfig.path = ['a']").checkpoint.restore.path == "a"
     assert not _config("SHUFFLE_TRAIN_EXAMPLES = False").train_data.shuffle and _config().train_data.shuffle
+    given = ["USE_HARDWARE_RNG = True", "JSON_WRITE_N_RESULTS = 5", "EVALUATOR_NUM_EXAMPLES = 7"]
+    config = _config(*given, "train.stats_period = 9", "T5Config.remat_policy = 'minimal'")
+    assert config.use_hardware_rng and config.evaluator == Evaluator(7, 5) and config.log_period == 9
+    assert config.model.remat == "minimal"
+    assert _config("train.infer_eval_dataset_cfg = @infer_eval/utils.DatasetConfig()").infer_data.split == "dev"
+    assert _config("train_eval/DatasetConfig.trim_output_features = False").dev_data.trim_output_features is False
+    vocabulary = _config(
+        "VOCABULARY = @seqio.SentencePieceVocabulary()", "SentencePieceVocabulary.sentencepiece_model_file = 'a'"
+    ).vocabulary
+    assert vocabulary == Vocabulary("a")
     assert capsys.readouterr().err == ""
-    _config("USE_HARDWARE_RNG = True", "JSON_WRITE_N_RESULTS = 5", "EVALUATOR_NUM_EXAMPLES = 5")
+    _config("EVALUATOR_USE_MEMORY_CACHE = False", "SaveCheckpointConfig.save_dataset = True")
     told = capsys.readouterr().err
-    assert all(f"note: {name} changes nothing: " in told for name in WITHOUT_EFFECT)
+    assert "note: EVALUATOR_USE_MEMORY_CACHE changes nothing: " in told
+    assert "note: of T5X's names these change nothing here: SaveCheckpointConfig.save_dataset. docs/gin.md" in told
+
+
+@pytest.mark.parametrize(
+    ("binding", "message"),
+    [
+        ("train.actions = None", "train.actions is T5X's, and LisaX does not read it: .*docs/gin.md lists T5X's names"),
+        ("OPTIMIZER = @optimizers.chain()", "optimizers.chain is T5X's, .*@optimizers.AdamW"),
+        ("train.use_orbax = False", "train.use_orbax must be True, found False: checkpoints are Orbax's"),
+        ("RestoreCheckpointConfig.mode = 'all'", "mode must be 'specific' or 'latest', found 'all'"),
+        ("train.stats_perod = 5", "train doesn't have a parameter named 'stats_perod'. Did you mean stats_period?"),
+        ("SaveCheckpontConfig.keep = 5", "no configurable 'SaveCheckpontConfig'. Did you mean SaveCheckpointConfig?"),
+        (
+            "trian/DatasetConfig.pack = True",
+            "the scope trian/DatasetConfig is set and nothing reads it. Did you mean train",
+        ),
+        (
+            "train.log_period = 3\ntrain.stats_period = 5",
+            "train.stats_period is T5X's name of train.log_period: set one",
+        ),
+    ],
+)
+def test_names_that_are_not_read_are_errors(binding, message):
+    with pytest.raises(LisaxError, match=message):
+        _config(binding)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "\nEVAL_PERIOD = 'a'\n",
+            "mine.gin:2: train.eval_period (set by EVAL_PERIOD) must be a whole number, found 'a'",
+        ),
+        (
+            "# a\n\ntrain:\n  log_period = 3\n  eval_period = 'x'\n",
+            "mine.gin:5: train.eval_period must be a whole numb",
+        ),
+        (
+            "\n\nBATCHSIZE = 4\n",
+            "mine.gin:3: the macro BATCHSIZE is set and nothing reads it. Did you mean BATCH_SIZE?",
+        ),
+        ("train.actions = {}\n", "mine.gin:1: train.actions is T5X's"),
+        ("\nfrom t5x.contrib.moe import models\n", "from t5x.contrib.moe import models: T5X's core is read"),
+    ],
+)
+def test_an_error_of_a_file_has_its_line(tmp_path, text, message):
+    (tmp_path / "mine.gin").write_text(text)
+    with pytest.raises(LisaxError, match=re.escape(message)):
+        _config(files=[*FILES, str(tmp_path / "mine.gin")])
+
+
+def test_a_typed_macro_of_other_runs_is_an_error():
+    given = ["LEARNING_RATE = 1e-4", "MODEL_DIR = 'out'", "TRAIN_STEPS = 2", *bindings_of(TINY)]
+    with configured("train", FILES, given):  # a recipe gives the same bindings to all its models
+        pass
+    message = "the macro LEARNING_RATE is set and nothing reads it"
+    with pytest.raises(LisaxError, match=message), configured("train", FILES, given, typed=True):
+        pass
+
+
+def test_a_macro_that_a_users_own_file_reads_is_none_of_ours(tmp_path):
+    (tmp_path / "mine.gin").write_text("MY_PERIOD = 7\ntrain.log_period = %MY_PERIOD\n")
+    assert _config(files=[*FILES, str(tmp_path / "mine.gin")]).log_period == 7
 
 
 @pytest.mark.parametrize(

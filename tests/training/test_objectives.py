@@ -1,5 +1,6 @@
 """What is summed over a batch, by hand."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -25,9 +26,11 @@ def test_sums_over_tokens_and_sequences(packed):
     if packed:
         batch["decoder_segment_ids"] = np.array([[1, 2, 0], [1, 1, 1], [1, 1, 0], [0, 0, 0]], np.int32)
     loss = np.arange(12.0).reshape(4, 3)
-    found = sums(jnp.asarray(loss), jnp.eye(10)[guesses], {name: jnp.asarray(array) for name, array in batch.items()})
+    learned = jnp.asarray(batch["decoder_loss_weights"], jnp.float32)
+    found = sums(jnp.asarray(loss), learned, jnp.eye(10)[guesses], jax.tree.map(jnp.asarray, batch))
     assert {name: float(value) for name, value in found.items()} == {
         "loss": 0 + 1 + 3 + 4 + 5 + 6 + 7,
+        "learned": 7,
         "target_tokens": 7,
         "input_tokens": 7,
         "right_tokens": 4,

@@ -43,6 +43,21 @@ def test_normalizers():
         Loss(normalizing_factor="tokens")
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_each_sequence_counts_the_same(packed):
+    """AVERAGE_PER_SEQUENCE: the mean over sequences of each one's mean over its tokens, packed or not."""
+    losses = np.random.default_rng(0).random((2, 6)).astype(np.float32)
+    segments = np.array([[1, 1, 1, 2, 2, 0], [1, 1, 1, 1, 1, 1]]) if packed else None
+    weights = np.array([[1, 0, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1]], np.float32)
+    parts = [losses[0, [0, 2]], losses[0, 3:5], losses[1]] if packed else [losses[0, [0, 2, 3, 4]], losses[1]]
+    loss = Loss(normalizing_factor="AVERAGE_PER_SEQUENCE")
+    shares = loss.shares(jnp.asarray(weights), None if segments is None else jnp.asarray(segments))
+    total = float((losses * shares).sum() / loss.normalizer(weights, segments))
+    assert total == pytest.approx(np.mean([part.mean() for part in parts]))
+    empty = jnp.zeros((1, 6))  # a row that fills the batch
+    assert not loss.shares(empty, None).any() and float(loss.normalizer(empty)) == 1
+
+
 def test_microbatches_equal_the_full_batch():
     model = dataclasses.replace(MODEL, dropout_rate=0.0)
     results = []

@@ -88,9 +88,10 @@ class Checkpoint:
     """`parameters` and `slots` have the names of the parameter tree, joined by `/`, a name for each layer.
 
     `stacked` are those of the tree of stacked layers (`scan_layers`), of a source that has its layers in one array.
-    `architecture` is None if the source does not have it (see `architecture.infer`)."""
+    `architecture` is None if the source does not have it (see `architecture.infer`), `kind` if the arrays have other
+    names than in the folder (see `weights.assignment`)."""
 
-    kind: Kind
+    kind: Kind | None
     folder: Path
     step: int | None
     parameters: tuple[Piece, ...]

@@ -1,0 +1,101 @@
+"""A task's own metrics: the functions that a seqio task has for predictions and for scores of its targets."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lisax.errors import LisaxError
+from lisax.files.writing import atomic_write
+from lisax.models.decoding import EOS_ID, Decoding
+from lisax.training import data
+from lisax.training.model_inference import TaskRun
+from lisax.training.model_kinds import kind_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluator:
+    """`num_examples` of each task are read (None: all), and the first `write_n_results` results are written (None: all),
+    a JSON line each."""
+
+    num_examples: int | None = None
+    write_n_results: int | None = 0
+
+    def __post_init__(self):
+        if self.num_examples is not None and self.num_examples < 1:
+            raise LisaxError(f"EVALUATOR_NUM_EXAMPLES must be at least 1, or None for all, found {self.num_examples}")
+        if self.write_n_results is not None and self.write_n_results < 0:
+            raise LisaxError(f"JSON_WRITE_N_RESULTS must be at least 0, or None for all, found {self.write_n_results}")
+
+
+def task_metrics(
+    run: TaskRun, dataset: data.DatasetConfig, decoding: Decoding, evaluator: Evaluator, folder: Path, suffix: str
+) -> dict[str, float]:
+    """The metrics of the tasks of a mixture on a split, those of one among several as `{task}/{metric}`.
+
+    `dataset` has its lengths. Results are written to `folder/{task}-{suffix}.jsonl`: {"inputs": …, "target": …,
+    "prediction": …, "score": …}, those of these that the task has metrics of."""
+    tasks = data.import_seqio().get_subtasks(data.provider_of(dataset))
+    metrics: dict[str, float] = {}
+    for task in tasks:
+        if dataset.split in task.splits:
+            own, lines = _of_task(
+                task, run, dataclasses.replace(dataset, mixture_or_task_name=task.name), decoding, evaluator
+            )
+            metrics |= {(name if len(tasks) == 1 else f"{task.name}/{name}"): value for name, value in own.items()}
+            if written := lines[: evaluator.write_n_results]:
+                folder.mkdir(parents=True, exist_ok=True)
+                with atomic_write(folder / f"{task.name.replace('/', '_')}-{suffix}.jsonl") as file:
+                    file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in written)
+    return metrics
+
+
+def _of_task(
+    task: Any, run: TaskRun, dataset: data.DatasetConfig, decoding: Decoding, evaluator: Evaluator
+) -> tuple[dict[str, float], list[dict]]:
+    predicted, scored, inference = task.predict_metric_fns, task.score_metric_fns, kind_of(run.model).inference
+    if not predicted and not scored:
+        return {}, []
+    rows = list(itertools.islice(data.examples(dataset), evaluator.num_examples))
+    texts = [_target_text(row, run.vocabulary) for row in rows]
+    targets = [task.postprocess_fn(text, example=row, is_target=True) for text, row in zip(texts, rows)]
+    metrics: dict[str, float] = {}
+    lines: list[dict] = [{"inputs": readable(row), "target": text} for row, text in zip(rows, texts)]
+    if predicted:
+        results = list(itertools.chain.from_iterable(inference.predictions(run, enumerate(rows), decoding)))
+        outputs = [
+            task.postprocess_fn(result["prediction"], example=row, is_target=False)
+            for result, row in zip(results, rows, strict=True)
+        ]
+        lines = [line | result for line, result in zip(lines, results, strict=True)]
+        for function in predicted:
+            metrics |= function(targets, outputs)
+    if scored:
+        results = list(itertools.chain.from_iterable(inference.scores(run, enumerate(rows))))
+        lines = [line | result for line, result in zip(lines, results, strict=True)]
+        for function in scored:
+            metrics |= function(targets, [result["score"] for result in results])
+    return {name: float(value) for name, value in metrics.items() if math.isfinite(float(value))}, lines
+
+
+def _target_text(row: dict, vocabulary: Any) -> str:
+    if "targets_pretokenized" in row:
+        return row["targets_pretokenized"].decode("utf-8")
+    return vocabulary.decode([int(token) for token in row["targets"] if token > EOS_ID])
+
+
+def readable(example: dict) -> dict[str, Any]:
+    """The pretokenized features of an example, or its token ids if it has none."""
+    texts = {name: _plain(value) for name, value in example.items() if name.endswith("_pretokenized")}
+    return texts or {"inputs": _plain(example["inputs"])}
+
+
+def _plain(value: Any) -> Any:
+    value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+    return value.decode("utf-8") if isinstance(value, bytes) else value
