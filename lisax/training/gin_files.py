@@ -445,7 +445,7 @@ def register(module: str, name: str, cls: Callable) -> None:
                 theirs = called.get(field, field)
                 macros = re.findall(rf"'{theirs}': %(\w+)", _bindings(gin)[name])
                 raise LisaxError(
-                    f"{_place(*(f'%{macro}' for macro in macros[-1:]), f'{name}.{theirs}')}"
+                    f"{_place(f'%{macros[-1]}' if macros else f'{name}.{theirs}')}"
                     f"{name}.{theirs}{f' (set by {macros[-1]})' if macros else ''} must be "
                     f"{_named(hints[field])}, found {shown(value)}"
                 )

@@ -238,8 +238,8 @@ def test_training_evaluates_by_decoding_and_the_verbs_use_the_model(files, tmp_p
     lines = Path(capsys.readouterr().out.splitlines()[-1]).read_text().splitlines()
     assert len(lines) == 11 and len(json.loads(lines[0])["hypotheses"]) == 2
     fresh = [*used, "--gin.RestoreCheckpointConfig.fallback_to_scratch=True"]
-    assert invoke(["infer", *flags, "--gin_file=infer.gin", *fresh]) != 0
-    assert "fallback_to_scratch is for training" in capsys.readouterr().err
+    with pytest.raises(LisaxError, match="fallback_to_scratch is for training"):
+        invoke(["infer", *flags, "--gin_file=infer.gin", *fresh])
 
 
 def test_evaluation_of_some_examples_writes_some(files, tmp_path):
