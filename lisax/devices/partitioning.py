@@ -142,10 +142,10 @@ def standard_logical_axis_rules(
 class PjitPartitioner:
     """How devices are used, with T5X's names.
 
-    `num_partitions` devices share each matrix, the others have rows of their own; with
-    `model_parallel_submesh` they are neighbours along (x, y, z, cores of a chip). `parameter_partitioning_dims=2` also splits parameters and slots
-    over the others. `logical_axis_rules` are pairs (name of a dimension, axis of the mesh or None). They replace those
-    of `RULES`; a list with "batch" has its own order, of which the first counts."""
+    `num_partitions` devices share each matrix, and are neighbours along (x, y, z, cores of a chip) with
+    `model_parallel_submesh`; the others have rows of their own. `parameter_partitioning_dims=2` also splits parameters
+    and slots over the others. `logical_axis_rules` are pairs (name of a dimension, axis of the mesh or None) that
+    replace those of `RULES`; a list with "batch" keeps its order, and a dimension takes its first free axis."""
 
     num_partitions: int = 1
     parameter_partitioning_dims: int = 1

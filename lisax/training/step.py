@@ -44,8 +44,7 @@ def make_train_step(
     `microbatches` and `normalize_each` are `Trainer.num_microbatches` and `Trainer.normalize_each_microbatch`.
 
     Dropout depends only on (seed, step), so that a resumed run repeats it; `generator` is JAX's name of another way to
-    draw it. Metrics are the objective's sums with
-    `learning_rate` and `gradient_norm`."""
+    draw it. Metrics are the objective's sums with `learning_rate` and `gradient_norm`."""
     objective = kind_of(model).objective
 
     def normalizer_of(batch):

@@ -23,7 +23,16 @@ from lisax.weights.checkpoints import GIN_NAME, MODEL_JSON, flatten, nested
 from lisax.weights.heads_apart import apart_shape, heads_in, split
 from lisax.weights.interop.architecture import infer, parameter_shapes
 from lisax.weights.interop.huggingface import write_huggingface
-from lisax.weights.interop.kinds import KINDS, STATE_NAME, TOKENIZER_NAME, Kind, digest, vocabulary_name
+from lisax.weights.interop.huggingface_tokenizer import write_tokenizer
+from lisax.weights.interop.kinds import (
+    KINDS,
+    STATE_NAME,
+    TOKENIZER_NAME,
+    VOCABULARY_NAME,
+    Kind,
+    digest,
+    vocabulary_name,
+)
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import Checkpoint, Piece, Stored, shapes_of, whole
 from lisax.weights.interop.t5x_native import write_native
@@ -84,6 +93,8 @@ def export_checkpoint(source: ModelFolder, out: str | os.PathLike, kind: Kind, l
         with new_folder(out) as folder:
             write_huggingface(folder, checkpoint, architecture)
             _copy_beside(checkpoint, folder, ())
+            if (model := folder / VOCABULARY_NAME).is_file():
+                write_tokenizer(folder, model, card["vocabulary"]["extra_ids"])
         return place(out)
     return _write_steps(out, checkpoint, card, write_orbax if kind is Kind.ORBAX else write_native)
 
