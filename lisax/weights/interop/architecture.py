@@ -85,6 +85,7 @@ T5_FIELDS = (
     "mlp_dim",
     "mlp_activations",
     "dropout_rate",
+    "dropout_broadcast_dims",
     "logits_via_embedding",
     "relative_bias_per_layer",
     "float32_attention_logits",
