@@ -98,7 +98,7 @@ def devices_of(topology: str) -> list[Any]:
         if "libtpu" in str(error) and "lockfile" in str(error):
             raise LisaxError(
                 "libtpu is in use by another process on this machine, and one at a time can hold it: "
-                "wait for that one, or remove /tmp/libtpu_lockfile if there is none"
+                "wait for its end; if no such process runs, remove /tmp/libtpu_lockfile"
             ) from error
         if "INVALID_ARGUMENT" in str(error):
             raise _unknown(topology) from error

@@ -199,7 +199,7 @@ def model_card(config: DatasetConfig) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Vocabulary:
+class VocabularyFile:
     """A vocabulary that a task is to have: a SentencePiece model, or bytes without one, and `extra_ids` sentinels after
     its own."""
 
@@ -208,15 +208,13 @@ class Vocabulary:
 
 
 def check_vocabulary(config: DatasetConfig, wanted: Any) -> None:
-    """Raises an error if the task has another vocabulary than `wanted`, a `Vocabulary` or seqio's; None is any."""
+    """Raises an error if the task has another vocabulary than `wanted`, a `VocabularyFile` or seqio's; None is any."""
     if wanted is None:
         return
     path, used = getattr(wanted, "sentencepiece_model_file", None), _vocabulary(config)
     found = vocabulary_file(config)
-    name = f"'{path}'" if path else "bytes"
-    if path is None or found is None:
-        same = path == found
-    elif not (same := path == found):
+    name, same = f"'{path}'" if path else "bytes", path == found
+    if path and found and not same:
         try:
             given = import_seqio().SentencePieceVocabulary(str(fetched(path)), wanted.extra_ids).tokenizer
         except Exception as error:  # whatever a bucket, a missing file or another file's content raises

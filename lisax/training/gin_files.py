@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 GIN_CONFIGS = (Path(__file__).parents[1] / "gin_configs").resolve()
 # The text before all files, so that runs/eval.gin and runs/infer.gin keep the settings of the files before them.
 DEFAULTS = "MIXTURE_OR_TASK_MODULE = None\nTASK_FEATURE_LENGTHS = None\nLOSS = None\nVOCABULARY = None\n"
-# Macros of T5X's files that are taken and not used.
-WITHOUT_EFFECT = {"EVALUATOR_USE_MEMORY_CACHE": "the examples of evaluation are read once and kept"}
 # The fields that T5X's run files leave to its models, which ours have as macros.
 LEFT_TO_MODELS = {"train": {"optimizer": "OPTIMIZER", "loss": "LOSS"}, "eval": {"loss": "LOSS"}}
 # Scopes that a file may set for runs that do not read them.
@@ -230,26 +228,22 @@ def _parse(gin: Any, gin_files: list[str], bindings: list[str], search_paths: Se
 
 def _parse_error(gin: Any, error: Exception) -> str:
     """The file, the line and the sentence of gin's error; of an unknown name with the nearest one, or why it is not read."""
-    told = str(error).strip()
-    where = re.search(r'In file "(.+)", line (\d+)', told)
-    place = f"{where[1]}:{where[2]}: " if where else ""
-    field = re.search(r"Configurable '(?:[\w/]*/)?([\w.]+)' doesn't have a parameter named '(\w+)'", told)
-    unknown = re.search(r"No configurable matching (?:reference )?'@?(?:[\w/]*/)?([\w.]+)", told)
-    if field is None and unknown is None:
-        return f"gin: {told}"
-    if field is not None:
-        name, inner = field[1].rpartition(".")[2], field[2]
+    message = str(error).strip()
+    place = re.search(r'In file "(.+)", line (\d+)', message)
+    field = re.search(r"Configurable '(?:[\w/]*/)?([\w.]+)' doesn't have a parameter named '(\w+)'", message)
+    unknown = re.search(r"No configurable matching (?:reference )?'@?(?:[\w/]*/)?([\w.]+)", message)
+    if field:
+        configurable, last = field[1].rpartition(".")[2], field[2]
+        name, wrong = f"{configurable}.{last}", f"{configurable} doesn't have a parameter named '{last}'"
         known = [*inspect.signature(gin.config._REGISTRY.get_match(field[1]).wrapper).parameters]
-        said, near = f"{name} doesn't have a parameter named '{inner}'", difflib.get_close_matches(inner, known, 1)
-        refused = t5x_names.refusal(f"{name}.{inner}")
-    else:
+    elif unknown:
+        name, last, wrong = unknown[1], unknown[1].rpartition(".")[2], f"there is no configurable '{unknown[1]}'"
         known = sorted({selector.rpartition(".")[2] for selector, _ in gin.config._REGISTRY.items()})
-        said = f"there is no configurable '{unknown[1]}'"
-        near, refused = (
-            difflib.get_close_matches(unknown[1].rpartition(".")[2], known, 1),
-            t5x_names.refusal(unknown[1]),
-        )
-    return f"gin: {place}{refused or said + (f'. Did you mean {near[0]}?' if near else '')}"
+    else:
+        return f"gin: {message}"
+    near = difflib.get_close_matches(last, known, 1)
+    sentence = t5x_names.refusal(name) or wrong + (f". Did you mean {near[0]}?" if near else "")
+    return f"gin: {f'{place[1]}:{place[2]}: ' if place else ''}{sentence}"
 
 
 def _opened(path: str) -> io.StringIO:
@@ -325,8 +319,8 @@ def _check_macros(gin: Any, bindings: Sequence[str]) -> None:
     read = set(re.findall(r"%\w+", " ".join(bound.values())))
     unread = [name[1:] for name in bound if name.startswith("%") and name not in read and name != "%gin.REQUIRED"]
     for name in unread:
-        if name in WITHOUT_EFFECT:
-            say(f"note: {name} changes nothing: {WITHOUT_EFFECT[name]}")
+        if name in t5x_names.NO_EFFECT:
+            say(f"note: {name} changes nothing: {t5x_names.NO_EFFECT[name][1]}")
         elif name not in (known := shipped_macros()) or name in given:
             names = {macro[1:] for macro in read} or {*known}
             near = difflib.get_close_matches(name, names, 1) or difflib.get_close_matches(name, {*known} - {name}, 1)

@@ -7,7 +7,6 @@ written window by window in their own order: an interrupted `lisax infer` resume
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import json
 import sys
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 from lisax.devices.loop import DeviceLoop
 from lisax.devices.partitioning import PjitPartitioner
@@ -26,7 +24,6 @@ from lisax.files.resumable import fingerprint, resumable_groups
 from lisax.files.writing import write_json
 from lisax.models.architectures import Model
 from lisax.models.decoding import Decoding
-from lisax.models.t5 import initialize
 from lisax.training import data
 from lisax.training.losses import Loss
 from lisax.training.model_inference import Inference, Numbered, TaskRun
@@ -34,13 +31,11 @@ from lisax.training.model_kinds import kind_of
 from lisax.training.step import make_eval_step
 from lisax.training.task_metrics import Evaluator, readable, task_metrics
 from lisax.training.train import evaluate_batches
-from lisax.weights.assignment import assigned, rounded
-from lisax.weights.checkpoints import RestoreCheckpointConfig, nested
+from lisax.weights.checkpoints import RestoreCheckpointConfig
 from lisax.weights.interop.architecture import parameter_shapes
-from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.model_folder import ModelFolder
+from lisax.weights.restore import load_parameters
 from lisax.weights.shapes import check_parameters
-from lisax.weights.train_state import TrainState
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,9 +99,9 @@ class _Loaded:
         data.check_dataset(config.dataset, config.model.backbone.vocab_size, "dataset")
         data.check_vocabulary(config.dataset, config.vocabulary)
         model = config.model.for_inference()
-        checkpoint, _ = assigned(open_checkpoint(found), config.restore, functools.partial(_drawn, model), fresh=False)
-        parameters = rounded(nested(dict(checkpoint.read(checkpoint.parameters))), config.restore.dtype)
-        check_parameters(parameter_shapes(model), parameters, found.folder)
+        expected = parameter_shapes(model)
+        parameters = load_parameters(found, config.restore, expected)
+        check_parameters(expected, parameters, found.folder)
         dataset = config.dataset
         if dataset.task_feature_lengths is None:
             dataset = dataclasses.replace(dataset, task_feature_lengths=data.longest(dataset))
@@ -123,10 +118,6 @@ class _Loaded:
 
     def scores(self, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
         return self.inference.scores(self.run, examples)
-
-
-def _drawn(model: Model) -> TrainState:
-    return TrainState(np.int32(0), initialize(model), None)
 
 
 def infer(config: InferConfig) -> Path:

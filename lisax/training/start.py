@@ -160,8 +160,8 @@ def _from_initial(
 ) -> Start:
     """Starts from the initial checkpoint. For an `adapter` the state has no optimizer slots yet."""
     folder, restore, slots = initial.folder, config.checkpoint.restore, adapter is None
-    separate = dataclasses.replace(config, model=config.model.replaced(scan_layers=False))
-    initial, begun = assigned(initial, restore, functools.partial(_initial, separate), fresh=True)
+    draw = functools.partial(_initial, dataclasses.replace(config, model=config.model.replaced(scan_layers=False)))
+    initial, begun = assigned(initial, restore, functools.partial(jax.eval_shape, draw), draw)
     if begun:
         say(f"{folder} does not have {', '.join(begun)}, which begin{'s' * (len(begun) == 1)} fresh")
     optimizer = restore.restore_optimizer if slots else False

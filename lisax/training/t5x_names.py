@@ -15,7 +15,7 @@ from typing import Any
 from lisax.errors import LisaxError, shown
 from lisax.models.architectures import T5Config
 from lisax.models.decoding import Decoding
-from lisax.training.data import Vocabulary
+from lisax.training.data import VocabularyFile
 from lisax.training.losses import Loss
 from lisax.training.optimizers import Adafactor, Optimizer
 from lisax.training.task_metrics import Evaluator
@@ -43,7 +43,7 @@ SAME: Mapping[str, Mapping[str, str]] = {
     "infer": {"dataset_cfg": "dataset", "restore_checkpoint_cfg": "restore"},
     "T5Config": {"remat_policy": "remat"},
 }
-# T5X's field -> the values that change nothing here, and why. Others are an error.
+# T5X's field or macro -> the values that change nothing here, and why. Others are an error.
 NO_EFFECT: Mapping[str, tuple[tuple[Any, ...], str]] = {
     "train.summarize_config_fn": ((ANY,), "the gin of a run is always in MODEL_DIR/config.gin"),
     "train.use_orbax": ((True,), "checkpoints are Orbax's; `lisax checkpoint export` writes the native layout"),
@@ -90,6 +90,7 @@ NO_EFFECT: Mapping[str, tuple[tuple[Any, ...], str]] = {
     "DatasetConfig.use_custom_packing_ops": ((ANY,), "packed examples are the same"),
     "DatasetConfig.use_memory_cache": ((ANY,), "the examples of evaluation are read once and kept"),
     "Evaluator.use_memory_cache": ((ANY,), "the examples of evaluation are read once and kept"),
+    "EVALUATOR_USE_MEMORY_CACHE": ((ANY,), "the examples of evaluation are read once and kept"),
 }
 # T5X's names that are errors: fields, configurables and packages.
 REFUSED: Mapping[str, str] = {
@@ -179,11 +180,8 @@ def as_ours(name: str, fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[
                 raise LisaxError(f"{name}.{theirs} is T5X's name of {name}.{field}: set one of the two")
             value = ours.pop(theirs)
             # T5X's `_cls` are classes to call; None is T5X's way to leave a choice.
-            value = (
-                value()
-                if theirs.endswith("_cls") and callable(value) and not dataclasses.is_dataclass(value)
-                else value
-            )
+            if theirs.endswith("_cls") and callable(value) and not dataclasses.is_dataclass(value):
+                value = value()
             if value is not None or theirs.endswith("_dataset_cfg"):
                 ours[field], called[field] = value, theirs
     for key, (values, why) in NO_EFFECT.items():
@@ -261,10 +259,8 @@ def encoder_decoder_model(**fields: Any) -> dict[str, Any]:
 
 def unpacked(fields: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `train`, `eval` or `infer`, whose `known` names a model of T5X's fills."""
-    model, fields = (
-        fields.get("model"),
-        {name: value for name, value in fields.items() if (name, value) != ("loss", None)},
-    )
+    model = fields.get("model")
+    fields = {name: value for name, value in fields.items() if (name, value) != ("loss", None)}
     if not isinstance(model, EncoderDecoderModel):
         return fields
     if model.decoding is not None and fields.get("decoding", Decoding()) not in (Decoding(), model.decoding):
@@ -322,9 +318,9 @@ def evaluator(
     return Evaluator(num_examples, write_n_results)
 
 
-def sentence_piece_vocabulary(sentencepiece_model_file: str, extra_ids: int | None = None) -> Vocabulary:
-    return Vocabulary(sentencepiece_model_file, extra_ids or 0)
+def sentence_piece_vocabulary(sentencepiece_model_file: str, extra_ids: int | None = None) -> VocabularyFile:
+    return VocabularyFile(sentencepiece_model_file, extra_ids or 0)
 
 
-def byte_vocabulary(extra_ids: int = 0) -> Vocabulary:
-    return Vocabulary(None, extra_ids)
+def byte_vocabulary(extra_ids: int = 0) -> VocabularyFile:
+    return VocabularyFile(None, extra_ids)

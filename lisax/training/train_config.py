@@ -48,7 +48,7 @@ class TrainConfig:
     With an `adapter`, the backbone of the initial checkpoint stays as it is, and the adapter is trained and saved.
     Evaluation adds the tasks' own metrics of `infer_data`, decoded by `decoding` and limited by `evaluator`.
     `use_hardware_rng` draws dropout by XLA's generator, fast on a TPU; a resumed run repeats it on the same devices.
-    `vocabulary` (`data.Vocabulary` or seqio's) must be that of the task; None: any.
+    `vocabulary` (`data.VocabularyFile` or seqio's) must be that of the task; None: any.
     `evaluate(parameters, step)` adds metrics of the caller's to those of `dev_data`; it must not keep the
     parameters. `card` is written into `model.json`; `files` (name -> bytes) next to it.
     """

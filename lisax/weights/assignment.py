@@ -23,26 +23,25 @@ TARGET, SLOTS = "target/", "state/param_states/"
 
 
 def assigned(
-    checkpoint: Checkpoint, restore: RestoreCheckpointConfig, draw: Callable[[], TrainState], *, fresh: bool
+    checkpoint: Checkpoint,
+    restore: RestoreCheckpointConfig,
+    expected: Callable[[], TrainState],
+    draw: Callable[[], TrainState] | None = None,
 ) -> tuple[Checkpoint, list[str]]:
     """The checkpoint as the model's, and the names of the parameters that begin fresh.
 
-    `draw()` is the model's initial state, with a name for each layer. A pattern of `assignment_map` that matches a whole name
-    of the model's takes the array of the checkpoint that the replacement names; None leaves the array out. Other names
-    stay. Names that the model does not have are left out unless `strict`. With `fallback_to_scratch` the missing ones
-    are drawn, if they may be `fresh`. Raises for a pattern without a match and for an array that the checkpoint does not
-    have."""
+    `expected()` has the names of the model's state, one for each layer. A pattern of `assignment_map` that matches a
+    whole name of the model's takes the array of the checkpoint that the replacement names; None leaves the array out.
+    Other names stay. Names that the model does not have are left out unless `strict`. With `fallback_to_scratch` the
+    missing ones are those of `draw()`, a fresh state. Raises for a pattern without a match, for an array that the
+    checkpoint does not have, and where nothing may be drawn."""
     if not (restore.assignment_map or restore.fallback_to_scratch or not restore.strict):
         return checkpoint, []
-    if restore.fallback_to_scratch and not fresh:
+    if restore.fallback_to_scratch and draw is None:
         raise LisaxError(
             "RestoreCheckpointConfig.fallback_to_scratch is for training: fresh parameters predict nothing"
         )
-    expected = jax.eval_shape(draw)
-    wanted = {
-        **{TARGET + name: leaf.shape for name, leaf in flatten(expected.parameters).items()},
-        **{SLOTS + name: leaf.shape for name, leaf in flatten(expected.slots or {}).items()},
-    }
+    wanted = _named(expected())
     found = _arrays(TARGET, checkpoint.parameters) | _arrays(SLOTS, checkpoint.slots)
     kept = _mapped(found, wanted, restore, checkpoint)
     if not restore.strict:
@@ -53,9 +52,7 @@ def assigned(
         # Slots that the checkpoint has for no parameter are all made with the optimizer, later.
         some = any(name.startswith(SLOTS) for name in kept)
         missing = [name for name in missing if some or name.startswith(TARGET)]
-        state = draw()
-        drawn = {TARGET + name: leaf for name, leaf in flatten(state.parameters).items()}
-        drawn |= {SLOTS + name: leaf for name, leaf in flatten(state.slots or {}).items()}
+        drawn = _named(draw())
         pieces |= {name: _fresh(name, drawn[name]) for name in missing}
     else:
         missing = []
@@ -95,6 +92,12 @@ def _mapped(
     taken = set(mapped.values())
     own = {name: name for name in found if name not in left_out and (name in wanted or name not in taken)}
     return own | mapped
+
+
+def _named(state: TrainState) -> dict[str, Any]:
+    """T5X's names of a state's leaves."""
+    parts = ((TARGET, state.parameters), (SLOTS, state.slots or {}))
+    return {prefix + name: leaf for prefix, tree in parts for name, leaf in flatten(tree).items()}
 
 
 def _arrays(prefix: str, pieces: tuple[Piece, ...]) -> dict[str, tuple[Piece, str]]:

@@ -22,8 +22,10 @@ from lisax.errors import LisaxError
 from lisax.files.places import absolute
 from lisax.models.architectures import BACKBONE_PARTS, Model
 from lisax.models.stacking import stack, unstack
+from lisax.weights.assignment import assigned, rounded
 from lisax.weights.checkpoints import (
     STATE_NAME,
+    RestoreCheckpointConfig,
     checkpoint_folder,
     complete_steps,
     flatten,
@@ -59,10 +61,14 @@ def load_model(model: ModelFolder, kind: type[AnyModel]) -> tuple[AnyModel, dict
     return checkpoint.architecture, nested(dict(checkpoint.read(checkpoint.parameters)))
 
 
-def load_parameters(model: ModelFolder) -> dict[str, Any]:
-    """Float32 numpy parameters of a checkpoint of any kind, nested dicts in T5X's layout, read one array at a time."""
-    checkpoint = open_checkpoint(model)
-    return nested(dict(checkpoint.read(checkpoint.parameters)))
+def load_parameters(
+    model: ModelFolder, restore: RestoreCheckpointConfig = RestoreCheckpointConfig(), expected: Any = None
+) -> dict[str, Any]:
+    """Float32 numpy parameters of a checkpoint of any kind, nested dicts in T5X's layout, read one array at a time.
+
+    `restore` maps and rounds them, to the names of the tree `expected`."""
+    checkpoint, _ = assigned(open_checkpoint(model), restore, lambda: TrainState(np.int32(0), expected, None))
+    return rounded(nested(dict(checkpoint.read(checkpoint.parameters))), restore.dtype)
 
 
 def restore_own(

@@ -9,7 +9,7 @@ from typing import Any
 from lisax.errors import LisaxError
 from lisax.weights.checkpoints import flatten
 
-# Fields of a T5 that change the names of parameters, and the names that it has with them.
+# Fields of a backbone that change the names of parameters, and a pattern of the names with them.
 _FIELDS = {
     "relative_bias_per_layer": re.compile(r"(?:^|/)(encoder|decoder)/(?:layers_\d+|\1)/relpos_bias/"),
     "scan_layers": re.compile(r"(?:^|/)(encoder|decoder)/\1/"),
@@ -20,13 +20,15 @@ def check_parameters(expected: Any, found: Any, folder: str | os.PathLike) -> No
     """Raises where the parameters of `folder` are not, name for name and shape for shape, those expected."""
     names = flatten(expected), flatten(found)
     wanted, there = ({field: any(map(has.search, tree)) for field, has in _FIELDS.items()} for tree in names)
-    fields = [f"T5Config.{field} = {there[field]}" for field in _FIELDS if there[field] != wanted[field]]
+    fields = [f"{field} = {there[field]}" for field in _FIELDS if there[field] != wanted[field]]
     check_same(
         expected,
         found,
         folder,
         "parameters",
-        f"set {' and '.join(fields)}" if fields else "check that the model's gin file is that of the checkpoint",
+        f"set the backbone's {' and '.join(fields)}"
+        if fields
+        else "check that the model's gin file is that of the checkpoint",
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import gin
 
-from lisax.training.gin_files import DEFAULTS, GIN_CONFIGS, WITHOUT_EFFECT, register_configurables
+from lisax.training.gin_files import DEFAULTS, GIN_CONFIGS, register_configurables
 from lisax.training.t5x_names import ANY, NO_EFFECT, REFUSED, SAME
 
 PAGE = Path(__file__).parents[2] / "docs/gin.md"
@@ -23,8 +23,6 @@ def macros() -> list[str]:
             found.setdefault(name, {})[f"{path.parent.name}/{path.name}"] = value.strip()
     for name, value in re.findall(r"(\w+) = (.*)", DEFAULTS):
         found.setdefault(name, {})["else"] = value
-    for name, why in WITHOUT_EFFECT.items():
-        found[name] = {"T5X's; it changes nothing here": why}
     rows = []
     for name, places in sorted(found.items()):
         values = {value: [place for place in places if places[place] == value] for value in places.values()}

@@ -18,7 +18,7 @@ from lisax.errors import LisaxError
 from lisax.training.data import (
     DatasetConfig,
     Prefetched,
-    Vocabulary,
+    VocabularyFile,
     eval_batches,
     import_task_module,
     longest,
@@ -231,12 +231,12 @@ def test_names_of_t5x_work(capsys):
     vocabulary = _config(
         "VOCABULARY = @seqio.SentencePieceVocabulary()", "SentencePieceVocabulary.sentencepiece_model_file = 'a'"
     ).vocabulary
-    assert vocabulary == Vocabulary("a")
+    assert vocabulary == VocabularyFile("a")
     assert capsys.readouterr().err == ""
     _config("EVALUATOR_USE_MEMORY_CACHE = False", "SaveCheckpointConfig.save_dataset = True")
-    told = capsys.readouterr().err
-    assert "note: EVALUATOR_USE_MEMORY_CACHE changes nothing: " in told
-    assert "note: of T5X's names these change nothing here: SaveCheckpointConfig.save_dataset. docs/gin.md" in told
+    notes = capsys.readouterr().err
+    assert "note: EVALUATOR_USE_MEMORY_CACHE changes nothing: " in notes
+    assert "note: of T5X's names these change nothing here: SaveCheckpointConfig.save_dataset. docs/gin.md" in notes
 
 
 @pytest.mark.parametrize(

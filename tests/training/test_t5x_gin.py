@@ -14,7 +14,7 @@ from lisax.errors import LisaxError
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.architectures import T5Config
 from lisax.models.decoding import Decoding
-from lisax.training.data import DatasetConfig, Vocabulary, check_vocabulary
+from lisax.training.data import DatasetConfig, VocabularyFile, check_vocabulary
 from lisax.training.gin_files import STRING, configured
 from lisax.training.losses import Loss
 from lisax.training.optimizers import Adafactor, AdamW
@@ -145,7 +145,7 @@ def test_a_run_is_the_one_that_the_files_describe(files, capsys):
     assert isinstance(run.model, T5Config) and (run.model.emb_dim, run.model.dropout_rate) == (16, 0.0)
     assert run.loss == Loss(0.01, 0.0, "AVERAGE_PER_SEQUENCE") and run.optimizer == Adafactor()
     assert (run.total_steps, run.log_period, run.eval_period, run.random_seed) == (6, 2, 3, None)
-    assert run.vocabulary == Vocabulary(None) and run.use_hardware_rng and run.decoding == Decoding()
+    assert run.vocabulary == VocabularyFile(None) and run.use_hardware_rng and run.decoding == Decoding()
     assert (run.evaluator, run.infer_data.split, run.dev_data.split) == (Evaluator(5, 2), "dev", "dev")
     assert (run.checkpoint.save.period, run.checkpoint.save.keep, run.checkpoint.restore.path) == (3, None, None)
     assert run.partitioner.num_partitions == 1 and run.trainer.num_microbatches == 0
@@ -289,14 +289,14 @@ def test_a_models_vocabulary_is_that_of_the_task(task, tmp_path):
     copied, other = tmp_path / "copied.model", tmp_path / "other.model"
     copied.write_bytes(path.read_bytes())
     train_vocabulary([f"quite another {i} text" for i in range(50)], other, 60)
-    for wanted in (None, Vocabulary(str(path), 10), Vocabulary(str(copied), 10)):
+    for wanted in (None, VocabularyFile(str(path), 10), VocabularyFile(str(copied), 10)):
         check_vocabulary(dataset, wanted)
     assert sentencepiece.SentencePieceProcessor(model_file=str(other)).get_piece_size() == 60
-    for wanted in (Vocabulary(str(other), 10), Vocabulary(None), Vocabulary(str(copied), 5)):
+    for wanted in (VocabularyFile(str(other), 10), VocabularyFile(None), VocabularyFile(str(copied), 5)):
         with pytest.raises(LisaxError, match="'pieces_of_its_own' has '.*spiece.model': they must be the same"):
             check_vocabulary(dataset, wanted)
     with pytest.raises(LisaxError, match=r"nowhere.model' cannot be read: .*VOCABULARY=None takes the task's"):
-        check_vocabulary(dataset, Vocabulary(str(tmp_path / "nowhere.model")))
+        check_vocabulary(dataset, VocabularyFile(str(tmp_path / "nowhere.model")))
 
 
 def test_longer_features_are_an_error_where_they_are_not_cut():

@@ -17,7 +17,6 @@ from lisax.weights.checkpoints import CheckpointConfig, RestoreCheckpointConfig,
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
-# The last step of a run is that of its initial checkpoint: what it saves is what it began with, but for one update.
 DEEPER = dataclasses.replace(MODEL, num_encoder_layers=2)
 
 

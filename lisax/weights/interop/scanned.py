@@ -197,7 +197,7 @@ def _slots_of_layers(
 
 
 def _product(row_means: np.ndarray, column_means: np.ndarray, axes: tuple[int, int]) -> np.ndarray:
-    """The second moments that their means over columns and over rows stand for (Adafactor, equation 4)."""
+    """The second moments from their means over columns and over rows (Adafactor, equation 4)."""
     row, column = axes
     mean = row_means.mean(axis=row - (column < row), keepdims=True)
     row_means = np.divide(row_means, mean, out=row_means.copy(), where=mean > 0)
