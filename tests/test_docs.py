@@ -9,7 +9,7 @@ import yaml
 
 import lisax
 from lisax.weights.pretrained import MODELS
-from tests.shown import PAGES, ROOT, shown, timeless, with_examples
+from tests.shown import PAGES, ROOT, Shown, shown, timeless, with_examples
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -20,6 +20,17 @@ def test_commands_print_what_stands_below_them(page, tmp_path):
     assert found
     for one in found:
         assert timeless(one.run(folder)) == timeless(one.output), one.words
+
+
+def test_the_api_answers_what_the_readme_shows(tmp_path):
+    """Which leaves some of the answer out; the API's is that of `check --json`, whatever the spaces."""
+    if not MODELS["minilm"].is_there:
+        pytest.skip("needs MiniLM's weights: lisax models get minilm")
+    answer = re.search(r"```\n({\"claim\".*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+    claim = re.search(r"'{\"claim\": \"(.*?)\"}'", (ROOT / "README.md").read_text(encoding="utf-8"))[1]
+    words = ("-m", "lisax", "check", claim, "--corpus", "examples/pages", "--json")
+    printed = "".join(Shown(words, "", 0).run(with_examples(tmp_path)).split())
+    assert re.match(".*".join(map(re.escape, "".join(answer.split()).split("…"))), printed)
 
 
 def test_the_api_page_has_every_public_name():
