@@ -17,10 +17,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lisax import __version__
 from lisax.serve.guard import client_of
+from lisax.serve.problems import ID
 from lisax.serve.worker import Worker
 
 LOG = logging.getLogger("lisax.serve")
-ID = "x-request-id"
 _ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 _CURRENT: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
 SECONDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)

@@ -21,6 +21,7 @@ from lisax.shipped import LIGHT
 if TYPE_CHECKING:
     from lisax.serve.answering import Engine
     from lisax.serve.app import Page
+    from lisax.serve.guard import Network
     from lisax.serve.library import Library
     from lisax.serve.limits import Limits
     from lisax.serve.models import Models
@@ -43,6 +44,9 @@ class ServeSettings:
     temporal: bool = True
     min_confidence: float | None = None
     rate_limit: float | None = None  # calls of the API a second from one address
+    limits: Sequence[str] = ()  # NAME=N
+    proxies: Sequence[Network] = ()
+    origins: Sequence[str] = ()  # of pages elsewhere that may call the API
     log_json: bool = False
     tier: str = LIGHT  # of the shipped labeller
     examples: Sequence[tuple[str, str, str]] = ()  # (kind, corpus, text); none: made of the indexes' content
@@ -64,7 +68,7 @@ def serve(settings: ServeSettings) -> None:
     from lisax.serve.store import private_folder
 
     host = settings.host
-    token, is_printed = _token(host)
+    token, is_printed = _token(host, bool(settings.proxies))
     private_folder(settings.state)
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     with contextlib.closing(listener):
@@ -74,7 +78,7 @@ def serve(settings: ServeSettings) -> None:
         except (OSError, OverflowError) as error:
             raise LisaxError(f"cannot listen on {host}, port {settings.port}: {error}") from None
         port = listener.getsockname()[1]
-        page = open_page(settings, port, token)
+        page = open_page(settings, token)
         page.worker.when_idle(warming(page.engine, page.library))
         listener.listen()  # early visitors of the printed address wait instead of being refused
         shown = f"[{host}]" if ":" in host else host
@@ -86,13 +90,18 @@ def serve(settings: ServeSettings) -> None:
                 "ask, load tables and train. Without HTTPS before it, it can be read on the way.",
                 flush=True,
             )
+        elif settings.proxies:
+            print(
+                "Anyone who reaches the proxy may ask, load tables and train: set LISAX_TOKEN to ask for a token.",
+                flush=True,
+            )
         log_config = None
         if settings.log_json:
             from lisax.serve.observing import JSON_LOGS as log_config
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which uvicorn raises again when it has ended
         with contextlib.suppress(KeyboardInterrupt):  # the normal way to stop
-            server(create(page), page.limits, log_config).run(sockets=[listener])
+            server(create(page), page.limits, log_config, settings.proxies).run(sockets=[listener])
 
 
 def serve_assistant(settings: ServeSettings) -> None:
@@ -115,14 +124,15 @@ def serve_assistant(settings: ServeSettings) -> None:
         worker.close()
 
 
-def _token(host: str) -> tuple[str | None, bool]:
+def _token(host: str, is_behind_proxy: bool = False) -> tuple[str | None, bool]:
     """The access token (None if everyone who can connect may ask), and whether it may be printed because we generated
     it."""
     from lisax.serve.guard import is_loopback
 
-    if is_loopback(host):
+    given = os.environ.get("LISAX_TOKEN")
+    if is_loopback(host) and not (is_behind_proxy and given):
         return None, False
-    if not (given := os.environ.get("LISAX_TOKEN")):
+    if not given:
         return secrets.token_urlsafe(24), True
     if not re.fullmatch("[!-~]+", given):
         raise LisaxError(
@@ -132,15 +142,16 @@ def _token(host: str) -> tuple[str | None, bool]:
     return given, False
 
 
-def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
+def open_page(settings: ServeSettings, token: str | None) -> Page:
     """Opens everything behind the page. Errors in bundles and indexes are raised before anything is served."""
     from lisax.serve.app import Page
     from lisax.serve.guard import Rules
-    from lisax.serve.limits import LIMITS
+    from lisax.serve.limits import LIMITS, changed
     from lisax.serve.store import Store
     from lisax.serve.training import Training
 
-    limits = dataclasses.replace(LIMITS, calls_per_second=settings.rate_limit)
+    limits = changed(LIMITS, settings.limits)
+    limits = dataclasses.replace(limits, calls_per_second=settings.rate_limit or limits.calls_per_second)
     engine, library = open_models(settings, settings.state / "corpora", limits)
     limits = dataclasses.replace(limits, together=together(limits))
     return Page(
@@ -148,7 +159,14 @@ def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
         library,
         Store(settings.state, limits.answers_kept),
         Training(settings.state / "training"),
-        Rules(_secret(settings.state), port, token, frozenset(name.lower() for name in settings.names), limits),
+        Rules(
+            _secret(settings.state),
+            token,
+            frozenset(name.lower() for name in settings.names),
+            limits,
+            tuple(settings.proxies),
+            frozenset(settings.origins),
+        ),
         list(settings.examples),
         settings.tried,
     )

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from fastapi.testclient import TestClient
 from pydantic import TypeAdapter
-from small_page import Browser, open_page
+from small_page import Browser, open_page, shown, words
 
 from lisax import Index
 from lisax.cli import main
@@ -90,6 +90,20 @@ def test_the_document_is_made_of_what_checks_the_input(client):
         assert body["schema"]["oneOf"] == declared["oneOf"]
         for name, schema_of in declared["$defs"].items():
             assert document["components"]["schemas"][name] == without_none(schema_of)
+
+
+def test_the_page_of_the_api_shows_each_call_with_its_examples_and_each_object(client):
+    document, found = client.get("/openapi.json").json(), shown(client.get("/docs"))
+    ids = {attributes.get("id") for _, attributes in found.elements}
+    links = {attributes["href"] for tag, attributes in found.elements if tag == "a"}
+    assert {*document["components"]["schemas"]} | {link[1:] for link in links if link.startswith("#")} <= ids
+    read = words(found)
+    for path, calls in document["paths"].items():
+        assert all(f"{method.upper()} {path}" in read for method in calls)
+    commands = "".join(found.text)
+    for call in CALLS:
+        for example in call.examples.values():
+            assert f"/v1/{call.name} -H 'content-type: application/json' -d '{json.dumps(example)}'" in commands
 
 
 def without_none(schema_of):
