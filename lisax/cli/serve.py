@@ -111,6 +111,14 @@ def serve(
         tuple[str, ...],
         Option("Another limit than the default: `connections_per_client=100`; docs/deploying.md lists them.", "NAME=N"),
     ] = (),
+    shared_limits: Annotated[
+        str | None,
+        Option(
+            "Count the requests of each address for several servers together, in a Redis (extra `redis`); without it each "
+            "server counts its own.",
+            "redis://HOST:6379/0",
+        ),
+    ] = None,
     proxy: Annotated[
         tuple[Network, ...],
         Option(
@@ -161,6 +169,7 @@ def serve(
         limit,
         proxy,
         allow_origin,
+        shared_limits,
         log_json,
         tier=tier,
     )

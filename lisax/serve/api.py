@@ -215,7 +215,9 @@ def _add_operations(made: APIRouter, service: Service, metrics: Metrics) -> None
     def ready(request: Request) -> Response:
         if not service.worker.is_alive or service.worker.is_full:
             return problem(request.scope, 503, "too many wait already", headers={"retry-after": "5"})
-        return JSONResponse({"status": "ready", "version": __version__})
+        # Without their names: this is shown to everyone.
+        indexes = [corpus.version for corpus in service.library if not corpus.uploaded]
+        return JSONResponse({"status": "ready", "version": __version__, "indexes": indexes})
 
     @made.get("/metrics", include_in_schema=False)
     def measured() -> Response:

@@ -133,7 +133,7 @@ class Page:
     def close(self) -> None:
         self.worker.close()
         self.loader.close()
-        self.training.stop()
+        self.training.close()
         self.store.close()
 
 
@@ -162,7 +162,7 @@ def create(page: Page) -> FastAPI:
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.page = page
-    metrics = Metrics(page.worker)
+    metrics = Metrics(page.worker, page.library)
     app.add_middleware(Guard, rules=page.rules)  # inside of the following
     if page.rules.origins:
         app.add_middleware(api_origins, origins=page.rules.origins)

@@ -28,6 +28,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -39,6 +40,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lisax.serve.limits import Limits
 from lisax.serve.problems import ID, PROBES, is_api, problem
+
+if TYPE_CHECKING:
+    from limits.aio.storage import Storage
+
+    from lisax.serve.shared_limits import SharedRate
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 HEADERS = {
@@ -88,7 +94,8 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 @dataclasses.dataclass(frozen=True)
 class Rules:
     """`token`: None if everyone who can connect may ask. `names`: further names of the page in the network. `proxies`:
-    networks whose X-Forwarded headers are believed. `origins`: pages elsewhere that may call the API."""
+    networks whose X-Forwarded headers are believed. `origins`: pages elsewhere that may call the API. `storage`: counts
+    requests for several servers; None: this one counts its own."""
 
     secret: bytes
     token: str | None = None
@@ -96,6 +103,7 @@ class Rules:
     limits: Limits = Limits()
     proxies: tuple[Network, ...] = ()
     origins: frozenset[str] = frozenset()
+    storage: Storage | None = None
 
     def knows(self, host: str) -> bool:
         """Whether a Host header may be ours. An IP address cannot be rebound."""
@@ -125,21 +133,31 @@ class Rate:
         self._burst, self._per_second, self._clock = burst, per_second, clock
         self._clients: collections.OrderedDict[str, tuple[float, float]] = collections.OrderedDict()
 
-    def wait(self, client: str) -> float:
+    async def wait(self, client: str) -> float:
         """Takes one request and returns 0, or returns the seconds until one is available."""
+        return self.take(client)
+
+    async def peek(self, client: str) -> float:
+        """The same, and takes none."""
+        return self.left(client)
+
+    def left(self, client: str) -> float:
+        left, _ = self._refilled(client)
+        return 0.0 if left >= 1 else (1 - left) / self._per_second
+
+    def _refilled(self, client: str) -> tuple[float, float]:
         now = self._clock()
-        left, since = self._clients.pop(client, (float(self._burst), now))
-        left = min(self._burst, left + (now - since) * self._per_second)
+        left, since = self._clients.get(client, (float(self._burst), now))
+        return min(self._burst, left + (now - since) * self._per_second), now
+
+    def take(self, client: str) -> float:
+        left, now = self._refilled(client)
+        self._clients.pop(client, None)
         granted = left >= 1
         self._clients[client] = (left - granted, now)
         while len(self._clients) > CLIENTS_KEPT:
             self._clients.popitem(last=False)
         return 0.0 if granted else (1 - left) / self._per_second
-
-    def give_back(self, client: str) -> None:
-        """Undoes a `wait` that took one."""
-        left, since = self._clients[client]
-        self._clients[client] = (left + 1, since)
 
 
 class Guard:
@@ -151,11 +169,19 @@ class Guard:
         # folder, which may take turns behind a proxy, have the same.
         self._id = rules.sealed("cookies", "")[:8]
         limits = rules.limits
-        self._requests = Rate(limits.requests_burst, limits.requests_per_second)
-        self._changes = Rate(limits.changes_burst, limits.changes_per_second)
-        self._tokens = Rate(limits.requests_burst, limits.requests_per_second)
+
+        def shared(name: str, burst: int, per_second: float) -> Rate | SharedRate:
+            if rules.storage is None:
+                return Rate(burst, per_second)
+            from lisax.serve.shared_limits import SharedRate
+
+            return SharedRate(name, rules.storage, burst, per_second)
+
+        self._requests = shared("requests", limits.requests_burst, limits.requests_per_second)
+        self._changes = shared("changes", limits.changes_burst, limits.changes_per_second)
+        self._tokens = shared("tokens", limits.requests_burst, limits.requests_per_second)
         rate = limits.calls_per_second
-        self._calls = None if rate is None else Rate(max(1, round(rate * CALLS_BURST_SECONDS)), rate)
+        self._calls = None if rate is None else shared("calls", max(1, round(rate * CALLS_BURST_SECONDS)), rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -182,13 +208,13 @@ class Guard:
                     given.append("set-cookie", self._set_cookie(scope, "session", session))
             await send(message)
 
-        refusal = self._refusal(scope, headers, cookies)
+        refusal = await self._refusal(scope, headers, cookies)
         if refusal is not None:
             await refusal(scope, receive, send_guarded)
         else:
             await self.app(scope, self._limited(scope, headers, receive), send_guarded)
 
-    def _refusal(self, scope: Scope, headers: Headers, cookies: dict[str, str]) -> Response | None:
+    async def _refusal(self, scope: Scope, headers: Headers, cookies: dict[str, str]) -> Response | None:
         rules, changes = self.rules, scope["method"] not in SAFE_METHODS
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not rules.knows(hosts[0]):
@@ -199,13 +225,12 @@ class Guard:
                 "`lisax serve` printed, or start it with --name.",
             )
         client = client_of((scope.get("client") or ("",))[0])
-        if seconds := self._wait(scope, client, changes):
+        if seconds := await self._wait(scope, client, changes):
             return _too_much(scope, seconds)
-        if rules.token is not None and (seconds := self._tokens.wait(client)):
+        if rules.token is not None and (seconds := await self._tokens.peek(client)):
             return _too_much(scope, seconds)  # tokens that come faster than these are not looked at: they are guesses
-        if rules.token is not None and self._is_let_in(headers, cookies):
-            self._tokens.give_back(client)
-        elif rules.token is not None:
+        if rules.token is not None and not self._is_let_in(headers, cookies):
+            await self._tokens.wait(client)
             if is_api(scope["path"]):
                 told = "This needs the token of `lisax serve`, as the header Authorization: Bearer TOKEN."
                 return _sentence(scope, 401, told, {"www-authenticate": "Bearer"})
@@ -226,11 +251,11 @@ class Guard:
             return _sentence(scope, 403, "That came from another page than this one, and was not done.")
         return None
 
-    def _wait(self, scope: Scope, client: str, changes: bool) -> float:
+    async def _wait(self, scope: Scope, client: str, changes: bool) -> float:
         """Seconds until the client may ask this; the page and the API have rates of their own."""
         if is_api(scope["path"]):
-            return 0.0 if self._calls is None else self._calls.wait(client)
-        return self._requests.wait(client) or (self._changes.wait(client) if changes else 0.0)
+            return 0.0 if self._calls is None else await self._calls.wait(client)
+        return await self._requests.wait(client) or (await self._changes.wait(client) if changes else 0.0)
 
     def _is_let_in(self, headers: Headers, cookies: dict[str, str]) -> bool:
         scheme, _, bearer = headers.get("authorization", "").partition(" ")

@@ -47,6 +47,7 @@ class ServeSettings:
     limits: Sequence[str] = ()  # NAME=N
     proxies: Sequence[Network] = ()
     origins: Sequence[str] = ()  # of pages elsewhere that may call the API
+    shared_limits: str | None = None  # the URL of a Redis
     log_json: bool = False
     tier: str = LIGHT  # of the shipped labeller
     examples: Sequence[tuple[str, str, str]] = ()  # (kind, corpus, text); none: made of the indexes' content
@@ -147,6 +148,7 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
     from lisax.serve.app import Page
     from lisax.serve.guard import Rules
     from lisax.serve.limits import LIMITS, changed
+    from lisax.serve.shared_limits import open_storage
     from lisax.serve.store import Store
     from lisax.serve.training import Training
 
@@ -166,6 +168,7 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
             limits,
             tuple(settings.proxies),
             frozenset(settings.origins),
+            None if settings.shared_limits is None else open_storage(settings.shared_limits),
         ),
         list(settings.examples),
         settings.tried,
@@ -192,7 +195,6 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
     if models.missing:
         say(f"search only, without verdicts and answers: {models.missing}")
     library.add_vectors = _vectors(models)
-    followed: list[Followed] = []
     engine = Engine(
         models,
         Depths(pool=settings.pool, keep=settings.keep),
@@ -200,6 +202,7 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
         settings.temporal,
         settings.min_confidence,
     )
+    followed: list[Followed] = []
     for folder in settings.folders:
         say(f"reads {folder}")
         followed.append(Followed(folder, library, engine.forget))
@@ -225,9 +228,12 @@ def _vectors(models: Models) -> Callable[[Path], object] | None:
 
 def _secret(folder: Path) -> bytes:
     """The key that signs forms and cookies; stored, so that open pages survive a restart."""
+    from lisax.serve.store import alone_in
+
     path = folder / "secret"
-    if not path.is_file():
-        with atomic_write(path, "wb") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.write(secrets.token_bytes(32))
+    with alone_in(folder):
+        if not path.is_file():
+            with atomic_write(path, "wb") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(secrets.token_bytes(32))
     return path.read_bytes()

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import datetime
 import json
 import logging
 import threading
@@ -273,7 +274,10 @@ def test_another_method(client):
 def test_calls_that_no_model_answers(tmp_path, index, made):
     page = open_page(tmp_path, index, Models({PARTS: made[PARTS]}))
     client = TestClient(create(page), base_url="http://localhost")
-    assert client.get("/v1/indexes").json() == {"indexes": [{"id": "index", "name": "index", "calls": ["ask", "rank"]}]}
+    (corpus,) = page.library
+    when = datetime.datetime.fromtimestamp(int(corpus.made), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    open_one = {"id": "index", "name": "index", "version": corpus.version, "made": when, "calls": ["ask", "rank"]}
+    assert client.get("/v1/indexes").json() == {"indexes": [open_one]}
     for body, field in (({"claim": "a"}, "index"), ({"claim": "a", "index": "index"}, "index")):
         answer = post(client, "check", body)
         assert answer.status_code == 404 and answer.json()["error"]["field"] == field

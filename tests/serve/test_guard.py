@@ -188,18 +188,18 @@ def test_a_client_never_gets_more_than_its_rate(waits):
     rate, granted = Rate(5, 2.0, lambda: now), 0
     for wait in waits:
         now += wait
-        granted += rate.wait("client") == 0
+        granted += rate.take("client") == 0
         assert granted <= 5 + 2 * now + 1e-6
-    assert Rate(5, 2.0, lambda: now).wait("other") == 0
+    assert Rate(5, 2.0, lambda: now).take("other") == 0
 
 
 def test_the_wait_that_is_told_suffices():
     now = 0.0
     rate = Rate(1, 0.5, lambda: now)
-    assert rate.wait("a") == 0 and rate.wait("b") == 0
-    wait = rate.wait("a")
+    assert rate.take("a") == 0 and rate.take("b") == 0
+    wait = rate.left("a")
     now += wait
-    assert wait == 2 and rate.wait("a") == 0
+    assert wait == 2 and rate.left("a") == rate.take("a") == 0
 
 
 def asgi(messages, seconds=5.0, **scope):
