@@ -186,7 +186,7 @@ def together(limits: Limits) -> int:
 def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple[Engine, Library]:
     """The models and the corpora: the given indexes, and the uploads in the folder `uploads`."""
     from lisax.serve.answering import Depths, Engine
-    from lisax.serve.following import Followed
+    from lisax.serve.following import Followed, Renewal, later
     from lisax.serve.library import Library
     from lisax.serve.models import Models
 
@@ -203,13 +203,19 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
         settings.min_confidence,
     )
     followed: list[Followed] = []
+    forget = later(engine.forget, limits.answer_seconds)
     for folder in settings.folders:
         say(f"reads {folder}")
-        followed.append(Followed(folder, library, engine.forget))
+        followed.append(Followed(folder, library, forget))
         say(f"{folder}: {followed[-1].corpus.account}")
     engine.check(library)
+    for corpus in library:
+        if not corpus.uploaded:
+            engine.open(corpus)
+    library.opening = engine.open
     for one in followed:
         one.start()
+    Renewal(library, forget).start()
     return engine, library
 
 
