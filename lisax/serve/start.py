@@ -148,7 +148,7 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
     from lisax.serve.app import Page
     from lisax.serve.guard import Rules
     from lisax.serve.limits import LIMITS, changed
-    from lisax.serve.shared_limits import open_storage
+    from lisax.serve.rates import open_storage
     from lisax.serve.store import Store
     from lisax.serve.training import Training
 

@@ -77,7 +77,7 @@ def test_servers_that_start_together_have_one_secret(tmp_path):
 def storage(tmp_path):
     """`storage()`: a connection to a Redis, as each server has its own."""
     pytest.importorskip("limits", reason="no limits: make peers")
-    from lisax.serve.shared_limits import open_storage
+    from lisax.serve.rates import open_storage
 
     with redis(tmp_path / "redis") as url:
         yield lambda: open_storage(url)
@@ -116,7 +116,7 @@ def test_tokens_are_guessed_at_two_servers_no_faster_than_at_one(two, storage):
 
 def test_without_redis_each_server_counts_on_its_own(tmp_path, two, caplog):
     pytest.importorskip("limits", reason="no limits: make peers")
-    from lisax.serve.shared_limits import open_storage
+    from lisax.serve.rates import open_storage
 
     limits = Limits(requests_burst=3, requests_per_second=0.01)
     with redis(tmp_path / "redis") as url:
