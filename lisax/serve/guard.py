@@ -18,7 +18,6 @@ not listed, RequestBodyLimitMiddleware has one size and no timeout, and there is
 from __future__ import annotations
 
 import asyncio
-import collections
 import dataclasses
 import hashlib
 import hmac
@@ -27,7 +26,7 @@ import re
 import secrets
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -40,6 +39,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lisax.serve.limits import Limits
 from lisax.serve.problems import ID, PROBES, is_api, problem
+from lisax.serve.rates import Rate
 
 if TYPE_CHECKING:
     from limits.aio.storage import Storage
@@ -58,7 +58,6 @@ HEADERS = {
 }
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 UPLOADS = frozenset({"/corpora", "/corpora/preview"})
-CLIENTS_KEPT = 10_000
 CALLS_BURST_SECONDS = 5  # calls of the API that a client may make at once, in seconds of its rate
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?", re.ASCII)
 
@@ -124,40 +123,6 @@ class Rules:
 
     def sealed(self, purpose: str, value: str) -> str:
         return hmac.new(self.secret, f"{purpose}:{value}".encode(), hashlib.sha256).hexdigest()
-
-
-class Rate:
-    """A bucket of requests per client, refilled over time."""
-
-    def __init__(self, burst: int, per_second: float, clock: Callable[[], float] = time.monotonic):
-        self._burst, self._per_second, self._clock = burst, per_second, clock
-        self._clients: collections.OrderedDict[str, tuple[float, float]] = collections.OrderedDict()
-
-    async def wait(self, client: str) -> float:
-        """Takes one request and returns 0, or returns the seconds until one is available."""
-        return self.take(client)
-
-    async def peek(self, client: str) -> float:
-        """The same, and takes none."""
-        return self.left(client)
-
-    def left(self, client: str) -> float:
-        left, _ = self._refilled(client)
-        return 0.0 if left >= 1 else (1 - left) / self._per_second
-
-    def _refilled(self, client: str) -> tuple[float, float]:
-        now = self._clock()
-        left, since = self._clients.get(client, (float(self._burst), now))
-        return min(self._burst, left + (now - since) * self._per_second), now
-
-    def take(self, client: str) -> float:
-        left, now = self._refilled(client)
-        self._clients.pop(client, None)
-        granted = left >= 1
-        self._clients[client] = (left - granted, now)
-        while len(self._clients) > CLIENTS_KEPT:
-            self._clients.popitem(last=False)
-        return 0.0 if granted else (1 - left) / self._per_second
 
 
 class Guard:

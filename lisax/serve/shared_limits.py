@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lisax.errors import LisaxError
-from lisax.serve.guard import Rate
+from lisax.serve.rates import Rate
 
 if TYPE_CHECKING:
     from limits.aio.storage import Storage
@@ -34,7 +34,7 @@ def open_storage(url: str) -> Storage:
 
 
 class SharedRate:
-    """A `guard.Rate` over all servers that use a storage: `burst` requests in the time that a bucket takes to refill."""
+    """A `Rate` over all servers that use a storage: `burst` requests in the time that a bucket takes to refill."""
 
     def __init__(
         self,

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from small_page import Browser, build_index, last_answers, models, open_page
 
 from lisax.errors import LisaxError
-from lisax.serve.guard import Guard, Rate, Rules, client_of, is_loopback
+from lisax.serve.guard import Guard, Rules, client_of, is_loopback
 from lisax.serve.limits import Limits, changed
+from lisax.serve.rates import Rate
 
 
 @pytest.fixture(scope="module")
