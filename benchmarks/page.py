@@ -64,10 +64,17 @@ class Visitor:
     def check_all(self, claims: Sequence[str]) -> None:
         self._post({"claims": claims})
 
+    def check_lines(self, claims: Sequence[str]) -> Iterator[bytes]:
+        """The verdicts as JSON lines, as they come."""
+        with self._opener.open(self._request({"claims": claims}, accept="application/x-ndjson")) as lines:
+            yield from lines
+
     def _post(self, row: dict) -> None:
-        body, headers = json.dumps(row).encode(), {"content-type": "application/json"}
-        request = urllib.request.Request(urllib.parse.urljoin(self.address, "/v1/check"), body, headers)
-        self._opener.open(request).read()
+        self._opener.open(self._request(row)).read()
+
+    def _request(self, row: dict, **headers: str) -> urllib.request.Request:
+        body, address = json.dumps(row).encode(), urllib.parse.urljoin(self.address, "/v1/check")
+        return urllib.request.Request(address, body, {"content-type": "application/json"} | headers)
 
     def metric(self, name: str) -> float:
         return float(re.search(rf"^{name} (\S+)$", self.get("/metrics"), re.MULTILINE)[1])

@@ -97,6 +97,7 @@ class Library:
 
     add_vectors: Callable[[Path], Any] | None = None
     opening: Callable[[ServedCorpus], Any] | None = None  # called with a corpus before it takes another's place
+    dropped: Callable[[ServedCorpus], Any] | None = None  # called with an upload that is gone
 
     def __init__(self, indexes: Iterable[Path], folder: Path, limits: Limits):
         self.folder, self.limits, self._lock = folder, limits, threading.Lock()
@@ -128,11 +129,12 @@ class Library:
         there = {card.parent.name for card in self.folder.glob(f"[!.]*/{CARD}")}
         with self._changing:
             known = {corpus.id for corpus in self._corpora.values() if corpus.uploaded}
-            for name in known - there:
-                del self._corpora[name]
+            gone = [self._corpora.pop(name) for name in known - there]
             for name in sorted(there - known):
                 with contextlib.suppress(DataError):  # removed meanwhile
                     self._corpora[name] = _uploaded(self.folder / name)
+        for corpus in gone if self.dropped is not None else ():
+            self.dropped(corpus)
         # Within the resolution of a file system's clock the folder may change again and look the same.
         self._listed = changed if time.time_ns() - changed > 10**9 else None
 

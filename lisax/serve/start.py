@@ -212,7 +212,7 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
     for corpus in library:
         if not corpus.uploaded:
             engine.open(corpus)
-    library.opening = engine.open
+    library.opening, library.dropped = engine.open, forget
     for one in followed:
         one.start()
     Renewal(library, forget).start()

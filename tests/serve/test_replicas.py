@@ -30,6 +30,8 @@ def two(tmp_path, index, made):
 
 def test_uploads_and_removals_are_seen_by_the_other_server(two):
     first, second = two()
+    dropped = []
+    first.library.dropped = dropped.append
     browsers = [Browser(page) for page in (first, second)]
     for here, there in (browsers, browsers[::-1]):
         sent = here.fill("/corpora", name="Towns", files={"files": ("towns.txt", b"Tarn is a town.")})
@@ -39,6 +41,7 @@ def test_uploads_and_removals_are_seen_by_the_other_server(two):
         assert there.ask("Tarn", "search", upload.id).status_code == 200
         assert there.fill(f"/corpora/{upload.id}/remove").status_code == 200
         assert "Towns" not in here.get("/corpora").text and not list(first.library.folder.glob("towns*"))
+        assert dropped.pop().id == upload.id
 
 
 def test_a_server_that_starts_leaves_the_indexes_of_anothers_folders(tmp_path, two, index, made):
