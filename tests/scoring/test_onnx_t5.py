@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from small_bundles import bundle
 
+from lisax.devices.batching import padded
 from lisax.formats.examples import Example, Passage
 from lisax.models.architectures import T5Config
 from lisax.predict.model import Model
 from lisax.scoring.answers import AnswerScorer
-from lisax.scoring.backends import JAX, ONNX, VARIABLE, backend_for
+from lisax.scoring.backends import JAX, ONNX, VARIABLE, backend_for, softmax
 from lisax.scoring.labels import LabelScorer
 from lisax.scoring.onnx import t5 as onnx_t5
 from lisax.scoring.onnx.scoring import OnnxAnswers, OnnxLabels
@@ -21,7 +22,7 @@ from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.architecture import T5_FIELDS, parameter_shapes, shapes_of_model
 from tests.references import recorded
 
-pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+InferenceSession = pytest.importorskip("onnxruntime", reason="needs onnxruntime").InferenceSession
 
 # The recorded families, and activations that none of them has.
 CONFIGS = recorded.ARCHITECTURES | {
@@ -59,6 +60,23 @@ def test_whole_answers_have_the_log_likelihoods_that_jax_gives_them(name):
     ours = AnswerScorer(config, recorded.drawn(config), recorded.ANSWERS, max_tokens=200)
     found = OnnxAnswers(config, arrays(config), recorded.ANSWERS, max_tokens=200)
     np.testing.assert_allclose(found.log_likelihoods(inputs(config)), ours.log_likelihoods(inputs(config)), atol=2e-4)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_encoder_and_decoder_apart_score_an_answer_as_one_graph_does(name):
+    config, parameters, rows = CONFIGS[name], arrays(CONFIGS[name]), inputs(CONFIGS[name], 4)
+    tokens = padded(rows, len(rows), max(map(len, rows))).astype(np.int64)
+    encoder, decoder = (
+        InferenceSession(half(config, parameters).proto({}), providers=["CPUExecutionProvider"])
+        for half in (onnx_t5.EncoderHalf, onnx_t5.DecoderHalf)
+    )
+    mask = (tokens > 0).astype(np.int64)
+    (states,) = encoder.run(None, {"input_ids": tokens, "attention_mask": mask})
+    given = {"encoder_hidden_states": states, "encoder_attention_mask": mask}
+    (logits,) = decoder.run(None, {"input_ids": np.array([[0, 5, 9]] * len(rows)), **given})
+    found = np.log(softmax(logits))[:, range(3), [5, 9, 1]].sum(axis=1)
+    wanted = OnnxAnswers(config, parameters, [[5, 9]], max_tokens=200).log_likelihoods(rows)
+    np.testing.assert_allclose(found, wanted[:, 0], atol=1e-4)
 
 
 def test_eight_bits_are_near_whatever_stands_in_the_batch():
