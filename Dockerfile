@@ -12,7 +12,7 @@ COPY requirements.txt pyproject.toml README.md LICENSE ./
 COPY tasks tasks
 COPY gin_configs gin_configs
 COPY lisax lisax
-RUN python -m venv /opt/lisax && /opt/lisax/bin/pip install --no-cache-dir --constraint requirements.txt ".[opensearch]"
+RUN python -m venv /opt/lisax && /opt/lisax/bin/pip install --no-cache-dir --constraint requirements.txt ".[opensearch,redis]"
 ENV LISAX_CACHE=/opt/lisax/cache
 RUN /opt/lisax/bin/lisax models get minilm
 

@@ -20,7 +20,7 @@ EXTRAS = dict.fromkeys(
         "tensorstore",
     ),
     "train",
-) | {"mcp": "mcp"}
+) | {"mcp": "mcp", "limits": "redis", "redis": "redis"}
 
 
 def not_installed(error: ImportError) -> LisaxError | None:

@@ -5,8 +5,10 @@ lisax cache tasks list5_rank --data OUT --out CACHE
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,8 +16,12 @@ from lisax.cli.verbs import Argument, Count, Local, Option, SkipBad
 from lisax.errors import LisaxError
 
 Index = Annotated[Local, Option("An index of `lisax index documents`.", "INDEX")]
-Runner = Annotated[str, Option("Beam runner; FnApiRunner runs in this process.", "RUNNER")]
+Runner = Annotated[
+    str, Option("Beam runner: dask, dataflow, flink, spark, or a class; FnApiRunner runs in this process.", "RUNNER")
+]
 PipelineOptions = Annotated[str, Option("Further Beam options.", "--A=B,--C=D")]
+
+DASK = "apache_beam.runners.dask.dask_runner.DaskRunner"  # which Beam knows by no shorter name
 
 
 def tasks(
@@ -40,7 +46,10 @@ def tasks(
         os.environ["LISAX_DATA"] = str(data.resolve())
     from lisax.training.caching import cache_tasks
 
-    folders = cache_tasks(list(names), module, out, min_shards=min_shards, overwrite=overwrite, options=options)
+    with _running(runner):
+        folders = cache_tasks(
+            list(names), module, out.absolute(), min_shards=min_shards, overwrite=overwrite, options=options
+        )
     for name, folder in folders.items():
         print(f"{name}: {folder}")
 
@@ -62,7 +71,8 @@ def candidates(
     _must_exist(run, index)
     from lisax.papers.list5.beam_examples import expand_candidates
 
-    expand_candidates(run, index, out, limit=limit, options=options)
+    with _running(runner):
+        expand_candidates(run.absolute(), index.absolute(), out.absolute(), limit=limit, options=options)
     print(out)
 
 
@@ -97,18 +107,20 @@ def examples(
     from lisax.sampling.examples import told
     from lisax.sampling.files import VARIANTS
 
-    skipped = build_examples(
-        list(open_folder(data, skip_bad=skip_bad).claims(split)),
-        candidates,
-        reranked,
-        index,
-        out,
-        split,
-        variants=variant or VARIANTS,
-        seed=seed,
-        training=split == "train",
-        options=options,
-    )
+    claims = list(open_folder(data, skip_bad=skip_bad).claims(split))
+    with _running(runner):
+        skipped = build_examples(
+            claims,
+            candidates.absolute(),
+            reranked and reranked.absolute(),
+            index.absolute(),
+            out.absolute(),
+            split,
+            variants=variant or VARIANTS,
+            seed=seed,
+            training=split == "train",
+            options=options,
+        )
     for line in told(dict(sorted(skipped.items()))):
         print(line)
     print(out)
@@ -120,7 +132,26 @@ def _beam_options(runner: str, more: str) -> list[str]:
             "`lisax cache` needs Apache Beam, which is not installed: run `make beam`, or "
             "`pip install --no-deps -r requirements-beam.txt`"
         )
-    return [f"--runner={runner}", *(option for option in more.split(",") if option)]
+    from apache_beam.runners.runner import create_runner
+
+    name = DASK if runner.lower() in ("dask", "daskrunner") else runner
+    try:
+        create_runner(name)
+    except (ValueError, ImportError, AttributeError) as error:
+        raise LisaxError(f"the Beam runner '{runner}' cannot be used: {error}") from None
+    return [f"--runner={name}", *(option for option in more.split(",") if option)]
+
+
+@contextlib.contextmanager
+def _running(runner: str) -> Iterator[None]:
+    """An error of the runner becomes a LisaxError with its name."""
+    try:
+        yield
+    except (LisaxError, ModuleNotFoundError):
+        raise
+    except Exception as error:  # of the runner, of its cluster, or of a function on a worker
+        message = (str(error).strip() or "no message").splitlines()[-1]
+        raise LisaxError(f"the Beam runner '{runner}' stopped: {type(error).__name__}: {message}") from error
 
 
 def _must_exist(*paths: Path) -> None:

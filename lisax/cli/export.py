@@ -17,7 +17,8 @@ def export(
         tuple[Literal["bundle", "stablehlo", "savedmodel", "onnx"], ...],
         Option(
             "bundle is always written; stablehlo adds scorer.jax_export, to be read by jax.export.deserialize; "
-            "savedmodel adds saved_model/, for TensorFlow; onnx adds scorer.onnx and its data, for onnxruntime.",
+            "savedmodel adds saved_model/, for TensorFlow; onnx adds scorer.onnx, for onnxruntime, and of a T5 its "
+            "encoder and decoder.",
             "FORMAT",
         ),
     ] = ("bundle",),

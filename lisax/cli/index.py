@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, Local, Option
+from lisax.cli.verbs import Argument, Count, Local, Option
 
 Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
 Out = Annotated[Local, Option("Folder of the index.", "INDEX")]
@@ -283,11 +283,18 @@ def cluster(
     k1: Annotated[float | None, Option("BM25's k1.", default="0.6, of tables 1.2")] = None,
     b: Annotated[float | None, Option("BM25's b.", default="0.5, of tables 0.75")] = None,
     add: Annotated[bool, Option("Add to the existing index.")] = False,
+    replace: Annotated[
+        bool, Option("Fill a new index, and make the name an alias of it when it is complete; the old one goes.")
+    ] = False,
+    shards: Annotated[Count | None, Option("Shards of a new index.", default="the cluster's")] = None,
+    replicas: Annotated[
+        int | None, click.IntRange(min=0), Option("Copies of each shard.", default="the cluster's")
+    ] = None,
 ) -> None:
     """Fill an index of an Elasticsearch or OpenSearch cluster, for BM25.
 
-    Credentials come from the environment: LISAX_CLUSTER_USER, LISAX_CLUSTER_PASSWORD, LISAX_CLUSTER_API_KEY and
-    LISAX_CLUSTER_CA. An interrupted command resumes.
+    Credentials come from the environment: LISAX_CLUSTER_USER, LISAX_CLUSTER_PASSWORD, LISAX_CLUSTER_API_KEY,
+    LISAX_CLUSTER_CA and LISAX_CLUSTER_AWS. An interrupted command resumes.
 
         lisax index cluster http://localhost:9200/wiki --corpus pages/
     """
@@ -295,7 +302,13 @@ def cluster(
     from lisax.retrieval.cluster import fill_cluster
 
     _bm25_settings(k1, b, add)
-    fill_cluster(corpus, of, cluster, corpus_print=fingerprint(corpus), k1=k1, b=b, add=add)
+    given = {"number_of_shards": shards, "number_of_replicas": replicas}
+    settings = {name: value for name, value in given.items() if value is not None}
+    if add and (replace or settings):
+        raise click.UsageError("--add keeps the index as it is: leave --replace, --shards and --replicas out")
+    fill_cluster(
+        corpus, of, cluster, corpus_print=fingerprint(corpus), k1=k1, b=b, add=add, replace=replace, **settings
+    )
     print(f"{cluster}: filled")
 
 

@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 
 from lisax.cli.check import Aggregate, Tier
 from lisax.cli.verbs import Count, Local, Option, Port, Probability, Rate
 
+
+class NetworkAt(click.ParamType):
+    """An IP address, or a network of them."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            from lisax.serve.guard import network
+
+            return network(value)
+        except ValueError:
+            self.fail(f"expected an address (10.0.0.1) or a network (10.0.0.0/8), found {value!r}", param, ctx)
+
+
+class OriginOf(click.ParamType):
+    """The origin of pages, as browsers name it: without a path."""
+
+    name = "origin"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value != "*" and not re.fullmatch(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", value):
+            self.fail(f"expected an origin such as https://app.example, without a path, found {value!r}", param, ctx)
+        return value
+
+
+Network, Origin = Annotated[Any, NetworkAt()], Annotated[str, OriginOf()]
 Indexes = Annotated[
     tuple[Local, ...],
     Option(
@@ -79,6 +107,30 @@ def serve(
             default="none",
         ),
     ] = None,
+    limit: Annotated[
+        tuple[str, ...],
+        Option("Another limit than the default: `connections_per_client=100`; docs/deploying.md lists them.", "NAME=N"),
+    ] = (),
+    shared_limits: Annotated[
+        str | None,
+        Option(
+            "Count the requests of each address for several servers together, in a Redis (extra `redis`); without it each "
+            "server counts its own.",
+            "redis://HOST:6379/0",
+        ),
+    ] = None,
+    proxy: Annotated[
+        tuple[Network, ...],
+        Option(
+            "Address or network of a proxy before the server, which is trusted to name its clients (X-Forwarded-For, "
+            "X-Forwarded-Proto); without it all people behind the proxy count as one.",
+            "ADDRESS",
+        ),
+    ] = (),
+    allow_origin: Annotated[
+        tuple[Origin, ...],
+        Option("Origin of pages elsewhere that may call the API, such as https://app.example; `*` for any.", "ORIGIN"),
+    ] = (),
     log_json: Annotated[bool, Option("Log each request and each error as a line of JSON on standard error.")] = False,
     mcp: Annotated[
         bool,
@@ -90,8 +142,8 @@ def serve(
 ) -> None:
     """Serve a web page and an HTTP API that answer questions over tables and check claims.
 
-    The API: POST /v1/check, /v1/ask, /v1/rank and /v1/verify; GET /v1/indexes, /healthz, /readyz, /metrics and
-    /openapi.json, which describes the calls.
+    The API: POST /v1/check, /v1/ask, /v1/rank and /v1/verify; GET /v1/indexes, /healthz, /readyz, /metrics,
+    /openapi.json, which describes the calls, and /docs, which shows them.
 
     lisax serve --corpus my_documents/
     lisax serve --index INDEX --mcp
@@ -114,6 +166,10 @@ def serve(
         temporal,
         min_confidence,
         rate_limit,
+        limit,
+        proxy,
+        allow_origin,
+        shared_limits,
         log_json,
         tier=tier,
     )

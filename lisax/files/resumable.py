@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, BinaryIO
 
 from lisax.errors import LisaxError
 from lisax.files.places import is_remote, listing, telling, uploading
-from lisax.files.writing import naming
+from lisax.files.writing import naming, write_json
 
 
 def partial(path: Path) -> Path:
@@ -131,8 +132,46 @@ def fingerprint(path: Path, besides: Path | None = None) -> list:
     """
     if is_remote(path):
         return [[name, *entry] for name, entry in listing(path).items()]
+    return sorted((str(file.relative_to(path)), *_size_and_time(file)) for file in _files(path, besides))
+
+
+def content_print(path: Path, known: Path, besides: Path | None = None) -> list:
+    """Names, sizes and digests (SHA-256) of a file or of a folder's files, which a copy has too.
+
+    `known` is a JSON file of digests. A file that has the size and time in it is not read again, as in git. It is
+    written if its folder is there. `besides`: see `fingerprint`.
+    """
+    if is_remote(path):
+        return fingerprint(path)
+    before, after = _known_digests(known), {}
+    for file in _files(path, besides):
+        state = list(_size_and_time(file))
+        entry = before.get(str(file))
+        if not isinstance(entry, list) or entry[:2] != state:
+            with file.open("rb") as content:
+                entry = [*state, hashlib.file_digest(content, "sha256").hexdigest()]
+        after[str(file)] = entry
+    if not before.items() >= after.items() and known.parent.is_dir():
+        write_json(known, before | after)
+    return sorted([str(Path(file).relative_to(path)), size, digest] for file, (size, _, digest) in after.items())
+
+
+def _known_digests(known: Path) -> dict[str, list]:
+    try:
+        found = json.loads(known.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _size_and_time(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def _files(path: Path, besides: Path | None) -> list[Path]:
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     if besides is not None and path.resolve() in besides.resolve().parents:
         own = besides.resolve(), partial(besides.resolve())
         files = [file for file in files if not any(map(file.resolve().is_relative_to, own))]
-    return sorted((str(file.relative_to(path)), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+    return files

@@ -15,7 +15,7 @@ from typing import Any
 
 from lisax.corpora import Dataset
 from lisax.errors import LisaxError
-from lisax.files.resumable import fingerprint
+from lisax.files.resumable import content_print
 from lisax.papers.settings import View, fact, value_of
 from lisax.papers.stages import Stage, StageRunner
 
@@ -120,8 +120,11 @@ class Staged(ABC):
 
     @fact
     def data_files(self) -> list:
-        """Names, sizes and modification times of the data's files."""
-        return fingerprint(self._data.folder, besides=self.out)
+        return self.files_of(self._data)
+
+    def files_of(self, data: Dataset) -> list:
+        """Names, sizes and digests of the data's files."""
+        return content_print(data.folder, self.out / "stages" / ".digests.json", besides=self.out)
 
     @property
     def data(self) -> Dataset:

@@ -179,6 +179,9 @@ class Bm25Index:
                     postings = int(pointers[term]), int(pointers[term + 1])
                     of_shard[shard.indices.rows(*postings)] += shard.data.rows(*postings)
         found = np.flatnonzero(sums)
+        if len(found) > k:  # of which all that score as the k-th or better are sorted
+            scores = sums[found]
+            found = found[scores >= np.partition(scores, -k)[-k]]
         best = found[np.argsort(-sums[found], kind="stable")[:k]]
         return [(self._names.get(number) or self._name_of(number), float(sums[number])) for number in best.tolist()]
 

@@ -26,22 +26,27 @@ def fill_cluster(
     k1: float | None = None,
     b: float | None = None,
     add: bool = False,
+    replace: bool = False,
+    **settings: int,
 ) -> None:
     """Fills an index of the cluster with a corpus's pages or whole tables, each as one text (`of`: DOCUMENTS or
-    TABLES). An interrupted call resumes if `corpus_print`, the fingerprint of the corpus's files, is the same."""
+    TABLES). An interrupted call resumes if `corpus_print`, the fingerprint of the corpus's files, is the same.
+    `settings`: those of `elastic.settings`."""
     client, name = _connected(cluster)
     if add:
         elastic.ElasticIndex(client, name).add(_texts(corpus, of))
         return
     usual_k1, usual_b = (table_text.K1, table_text.B) if of == TABLES else (K1, B)
-    made_from = json.dumps([of, corpus_print])
-    elastic.ElasticIndex.build(
+    made_from = json.dumps([of, corpus_print, *sorted(settings.items())])
+    fill = elastic.ElasticIndex.replace if replace else elastic.ElasticIndex.build
+    fill(
         client,
         name,
         _texts(corpus, of),
         k1=usual_k1 if k1 is None else k1,
         b=usual_b if b is None else b,
         made_from=hashlib.sha256(made_from.encode()).hexdigest(),
+        **settings,
     )
 
 

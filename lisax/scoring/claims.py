@@ -32,6 +32,7 @@ class ClaimScorer(ABC):
 
     architecture: ClassVar[type[Model]]
     text_name: ClassVar[str]  # the name of a claim's texts
+    results: ClassVar[Any]  # the named tuple of `outputs`
 
     def __init__(
         self,

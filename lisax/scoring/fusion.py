@@ -22,7 +22,7 @@ class Scores(NamedTuple):
 class FusionScorer(ClaimScorer):
     """Scores claims, each given as one text for each of its tables."""
 
-    architecture, text_name = FusionConfig, "tables"
+    architecture, text_name, results = FusionConfig, "tables", Scores
 
     @staticmethod
     def outputs(

@@ -23,7 +23,7 @@ class Pointing(NamedTuple):
 class PointerScorer(ClaimScorer):
     """Points for claims, each given as one text for each of its candidates."""
 
-    architecture, text_name = PointerConfig, "candidates"
+    architecture, text_name, results = PointerConfig, "candidates", Pointing
 
     def __init__(self, model: PointerConfig, parameters: Any, **options: Any):
         super().__init__(model, parameters, **options)

@@ -91,7 +91,7 @@ class Engine:
         self.models, self.depths, self.aggregate = models, depths, aggregate
         self._ranks: tuple[object, Ranker] | None = None  # a model, and the ranker of it
         self.temporal, self.min_confidence = temporal, min_confidence
-        self._opened: dict[tuple[str, str], Any] = {}
+        self._opened: dict[tuple[str, str], Any] = {}  # by its name and the edition of the corpus
 
     def check(self, corpora: Iterable[ServedCorpus]) -> None:
         """Opens the indexes of passages. Raises `LisaxError` if they do not fit the models."""
@@ -166,10 +166,10 @@ class Engine:
 
     def use(self, path: Path) -> None:
         self.models.replace(path)
-        self._keep(lambda what, corpus: what not in (PARTS, "examples"))
+        self._keep(lambda what, edition: what not in (PARTS, "examples"))
 
     def forget(self, corpus: ServedCorpus) -> None:
-        self._keep(lambda what, other: other != corpus.id)
+        self._keep(lambda what, edition: edition != corpus.edition)
 
     def _keep(self, wanted: Callable[[str, str], bool]) -> None:
         # Iterates over a copy, into which no other thread opens anything.
@@ -472,6 +472,25 @@ class Engine:
 
     # --- Open indexes ---------------------------------------------------------------------------
 
+    def open(self, corpus: ServedCorpus) -> None:
+        """Opens all that is read from a corpus's folder, so that answers stay of one edition when it is built again."""
+        parts: list[tuple[Any, str]] = []  # (index, a part that its first use opens)
+        if corpus.has_pages:
+            found = self.sentences(corpus)
+            parts += [(found, "dense"), *((found.index, name) for name in ("bm25", "titles", "pages"))]
+        if corpus.has_passages:
+            parts.append((self.evidence(corpus), "dense"))
+        if corpus.has_cells or corpus.has_table_texts:
+            self.tables(corpus)
+        if corpus.has_cells:
+            parts.append((self.table_index(corpus), "cells"))
+        if corpus.has_cells and corpus.has_table_texts:
+            parts.append((self.table_index(corpus), "search_texts"))
+        if self._scores_cells(corpus):
+            self.answerer(corpus)
+        for index, name in parts:
+            getattr(index, name)
+
     def digest(self, corpus: ServedCorpus, source: str, unit: str) -> str | None:
         """Digest of a unit's text: a short SHA-256 prefix. None if the corpus does not have the unit."""
         try:
@@ -526,8 +545,8 @@ class Engine:
         return self.once("evidence", corpus, lambda: PassageIndex(self.search(corpus).index))
 
     def once(self, what: str, corpus: ServedCorpus, opened: Callable[[], Any]) -> Any:
-        key = (what, corpus.id)
+        """The result of `opened`, kept for this edition of the corpus."""
         # Read once: another thread may drop it from the mapping meanwhile.
-        if (found := self._opened.get(key)) is None:
-            found = self._opened[key] = opened()
+        if (found := self._opened.get((what, corpus.edition))) is None:
+            found = self._opened[what, corpus.edition] = opened()
         return found

@@ -23,6 +23,7 @@ from lisax.serve.service import Batch, Service
 from lisax.serve.worker import Busy
 
 JSON_LINES = "application/x-ndjson"
+UNBUFFERED = {"x-accel-buffering": "no"}  # nginx would hold the lines back
 LEFT = 499  # for metrics and logs: the client has closed the connection
 PROBLEMS = {
     400: "The body is not JSON, or the models cannot do this.",
@@ -157,7 +158,7 @@ def _add(made: APIRouter, call: Call, service: Service, metrics: Metrics) -> Non
         rows = _counted(service.rows(call.batch(service, given)), metrics, call.name)
         if JSON_LINES in request.headers.get("accept", ""):
             first = await anext(rows)  # so that an immediate error has its status
-            return StreamingResponse(as_lines(request, rows, first), media_type=JSON_LINES)
+            return StreamingResponse(as_lines(request, rows, first), media_type=JSON_LINES, headers=UNBUFFERED)
         found = []
         async with contextlib.aclosing(rows):
             async for row in rows:
@@ -214,7 +215,9 @@ def _add_operations(made: APIRouter, service: Service, metrics: Metrics) -> None
     def ready(request: Request) -> Response:
         if not service.worker.is_alive or service.worker.is_full:
             return problem(request.scope, 503, "too many wait already", headers={"retry-after": "5"})
-        return JSONResponse({"status": "ready", "version": __version__})
+        # Without their names: this is shown to everyone.
+        indexes = [corpus.version for corpus in service.library if not corpus.uploaded]
+        return JSONResponse({"status": "ready", "version": __version__, "indexes": indexes})
 
     @made.get("/metrics", include_in_schema=False)
     def measured() -> Response:

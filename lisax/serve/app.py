@@ -24,15 +24,30 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from lisax.errors import LisaxError
 from lisax.report import heatmap
 from lisax.report.render import TEMPLATES as REPORT_TEMPLATES
-from lisax.serve import api, asking, cards, contents, export, forms, problems, saving, sources, training, uploads, views
+from lisax.serve import (
+    api,
+    asking,
+    cards,
+    contents,
+    export,
+    forms,
+    problems,
+    reference,
+    saving,
+    sources,
+    training,
+    uploads,
+    views,
+)
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, SEARCH, Engine
-from lisax.serve.guard import HEADERS, Guard, Rules
+from lisax.serve.guard import HEADERS, Guard, Rules, api_origins, spellings
 from lisax.serve.library import Library, ServedCorpus
-from lisax.serve.observing import ID, Metrics, Observer
+from lisax.serve.observing import Metrics, Observer
 from lisax.serve.service import NotHere, Service
 from lisax.serve.store import Store, StoredAnswer
 from lisax.serve.training import Training
@@ -118,7 +133,7 @@ class Page:
     def close(self) -> None:
         self.worker.close()
         self.loader.close()
-        self.training.stop()
+        self.training.close()
         self.store.close()
 
 
@@ -147,15 +162,31 @@ def create(page: Page) -> FastAPI:
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.page = page
-    metrics = Metrics(page.worker)
-    app.add_middleware(Guard, rules=page.rules)
-    app.add_middleware(Observer, metrics=metrics)  # around the guard
-    app.include_router(api.router(page.service, metrics))
+    metrics = Metrics(page.worker, page.library)
+    app.add_middleware(Guard, rules=page.rules)  # inside of the following
+    if page.rules.origins:
+        app.add_middleware(api_origins, origins=page.rules.origins)
+    app.add_middleware(Observer, metrics=metrics)
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=spellings(page.rules.proxies))
+    calls = api.router(page.service, metrics)
+    app.include_router(calls)
     _add_errors(app, page)
     _add_asking(app, page)
     _add_feedback(app, page)
     _add_corpora(app, page)
     _add_training(app, page)
+
+    @app.get("/docs")
+    def documented(request: Request) -> Response:
+        document = api.openapi(calls)
+        return page.render(
+            request,
+            "docs.html",
+            calls=reference.calls(document, str(request.base_url)),
+            objects=reference.objects(document),
+            errors=api.PROBLEMS,
+            token=page.rules.token,
+        )
 
     @app.get("/static/{name}")
     def static(name: str) -> Response:
@@ -208,7 +239,7 @@ def _add_errors(app: FastAPI, page: Page) -> None:
             request,
             500,
             problems.broken(request.url.path),
-            HEADERS | {ID: problems.request_id(request.scope)},
+            HEADERS | {problems.ID: problems.request_id(request.scope)},
         )  # this response bypasses the guard and the observer
 
 
@@ -240,7 +271,7 @@ def _add_asking(app: FastAPI, page: Page) -> None:
     async def ask_in_steps(request: Request, form: Form) -> Response:
         steps = asking.steps(page, asking.asked(page, form))
         events = api.as_events(api.as_lines(request, steps))
-        return EventSourceResponse(events, headers={"x-accel-buffering": "no"})  # nginx would hold them back
+        return EventSourceResponse(events, headers=api.UNBUFFERED)
 
     @app.get("/answers/{answer_id}")
     def shown(request: Request, answer_id: str) -> Response:

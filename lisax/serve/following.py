@@ -1,7 +1,8 @@
-"""Serves folders of documents as they are now: added, changed and removed files count within seconds.
+"""Serves folders of documents, and indexes, as they are now: changes count within seconds.
 
-A folder is indexed when the server starts, and again after changes, in a thread of its own; answers come from the old
-index until the new one is complete. Files that did not change are not read again.
+A folder is indexed when the server starts, and again after changes, in a thread of its own. Files that did not change
+are not read again. An index that was built again is opened next to the old one. In both cases answers come from the old
+index until the new one is complete, and questions that were asked before are answered from the old one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +21,9 @@ from lisax.serve.uploads import Upload, content_of
 
 log = logging.getLogger(__name__)
 QUIET_MS = 1_000  # without a change, before a folder is read again
+POLL_SECONDS = 1.0  # between looks at an index
+QUIET_SECONDS = 1.0  # without a change, before an index is opened: its components may be built one after the other
+LACKING_SECONDS = 60.0  # the same for an index without a component that it had, such as its vectors
 
 
 @dataclasses.dataclass
@@ -61,3 +66,61 @@ class Followed:
             return
         self.forget(before)
         log.warning("%s: %s", self.folder, found.account)
+
+
+def later(forget: Callable[[ServedCorpus], None], seconds: float) -> Callable[[ServedCorpus], None]:
+    """`forget`, called after these seconds: questions that were asked before may need the old index until then."""
+
+    def wait(corpus: ServedCorpus) -> None:
+        timer = threading.Timer(seconds, forget, [corpus])
+        timer.daemon = True
+        timer.start()
+
+    return wait
+
+
+@dataclasses.dataclass
+class Renewal:
+    """Opens given indexes again after they were built again. `forget` is called with each old edition."""
+
+    library: Library
+    forget: Callable[[ServedCorpus], None]
+
+    def __post_init__(self):
+        self._problems: dict[str, str] = {}  # of the last look, by the id of a corpus
+        self._stop = threading.Event()
+
+    def start(self) -> None:
+        """Looks for changes until `close`."""
+        threading.Thread(target=self._watch, name="renews indexes", daemon=True).start()
+
+    def close(self) -> None:
+        self._stop.set()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(POLL_SECONDS):
+            self.update()
+
+    def update(self) -> None:
+        """Looks at each index once."""
+        for corpus in self.library:
+            try:
+                problem = self._update(corpus)
+            except (LisaxError, OSError) as error:  # it is being replaced, or damaged
+                problem = str(error)
+            if problem and problem != self._problems.get(corpus.id):
+                log.warning("%s is served as it was: %s", corpus.index, problem)
+            self._problems[corpus.id] = problem
+
+    def _update(self, corpus: ServedCorpus) -> str:
+        """Replaces a corpus that was built again. Returns why it waits, or an empty text."""
+        found = self.library.renewed(corpus)
+        if found is None:
+            return ""
+        lacking = corpus.components - found.components
+        if time.time() - found.made < (LACKING_SECONDS if lacking else QUIET_SECONDS):
+            return f"it was built again without {', '.join(sorted(lacking))}" if lacking else ""
+        self.library.replace(found)
+        self.forget(corpus)
+        log.warning("%s: version %s is open, built after %s", corpus.index, found.version, corpus.version)
+        return ""

@@ -3,8 +3,11 @@
 - The Host header must be an address, localhost or a given name: a foreign name that points here (DNS rebinding) is
   refused.
 - Beyond loopback a token is required, first in the address or as a Bearer header, then as a cookie.
-- Requests that change something must come from one of our own forms: same origin, and the session's hidden field.
+- Requests that change something must come from one of our own forms: same origin, and the session's hidden field. The
+  API also answers pages of the origins that are allowed (`api_origins`).
 - Bodies are limited in size and time, clients in requests per second.
+
+Behind a trusted proxy (`Rules.proxies`) the client is the address that the proxy names.
 
 The reason of a refusal is a sentence, or JSON from the API, whose probes (`/healthz`, `/readyz`) are open.
 
@@ -15,7 +18,6 @@ not listed, RequestBodyLimitMiddleware has one size and no timeout, and there is
 from __future__ import annotations
 
 import asyncio
-import collections
 import dataclasses
 import hashlib
 import hmac
@@ -24,17 +26,23 @@ import re
 import secrets
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lisax.serve.limits import Limits
-from lisax.serve.problems import PROBES, is_api, problem
+from lisax.serve.problems import ID, PROBES, is_api, problem
+from lisax.serve.rates import Rate, SharedRate
+
+if TYPE_CHECKING:
+    from limits.aio.storage import Storage
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 HEADERS = {
@@ -46,8 +54,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 UPLOADS = frozenset({"/corpora", "/corpora/preview"})
-CLIENTS_KEPT = 10_000
 CALLS_BURST_SECONDS = 5  # calls of the API that a client may make at once, in seconds of its rate
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?", re.ASCII)
 
@@ -62,24 +70,37 @@ def is_loopback(host: str) -> bool:
 def client_of(address: str) -> str:
     """The client that an address counts for: the address itself, or for IPv6 its /64 network, all of which one machine
     may have."""
-    try:
-        found = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
+    if (found := _address(address)) is None:
         return address
-    if found.version == 6 and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
     return str(found if found.version == 4 else ipaddress.ip_network((found, 64), strict=False))
+
+
+def is_within(address: str, networks: Iterable[Network]) -> bool:
+    return (found := _address(address)) is not None and any(found in one for one in networks)
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """None if it is not one. A socket for both versions of IP gives an address of IPv4 as one of IPv6."""
+    try:
+        found = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return (found.version == 6 and found.ipv4_mapped) or found
 
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """`token`: None if everyone who can connect may ask. `names`: further names of the page in the network."""
+    """`token`: None if everyone who can connect may ask. `names`: further names of the page in the network. `proxies`:
+    networks whose X-Forwarded headers are believed. `origins`: pages elsewhere that may call the API. `storage`: counts
+    requests for several servers; None: this one counts its own."""
 
     secret: bytes
-    port: int
     token: str | None = None
     names: frozenset[str] = frozenset()
     limits: Limits = Limits()
+    proxies: tuple[Network, ...] = ()
+    origins: frozenset[str] = frozenset()
+    storage: Storage | None = None
 
     def knows(self, host: str) -> bool:
         """Whether a Host header may be ours. An IP address cannot be rebound."""
@@ -94,32 +115,12 @@ class Rules:
             own = {"localhost", *self.names} | ({socket.gethostname().lower()} if self.token else set())
             return name in own
 
+    def allows(self, origin: str | None) -> bool:
+        """Whether the API may be called from pages of an origin, as its header gives it."""
+        return origin is not None and not self.origins.isdisjoint({origin, "*"})
+
     def sealed(self, purpose: str, value: str) -> str:
         return hmac.new(self.secret, f"{purpose}:{value}".encode(), hashlib.sha256).hexdigest()
-
-
-class Rate:
-    """A bucket of requests per client, refilled over time."""
-
-    def __init__(self, burst: int, per_second: float, clock: Callable[[], float] = time.monotonic):
-        self._burst, self._per_second, self._clock = burst, per_second, clock
-        self._clients: collections.OrderedDict[str, tuple[float, float]] = collections.OrderedDict()
-
-    def wait(self, client: str) -> float:
-        """Takes one request and returns 0, or returns the seconds until one is available."""
-        now = self._clock()
-        left, since = self._clients.pop(client, (float(self._burst), now))
-        left = min(self._burst, left + (now - since) * self._per_second)
-        granted = left >= 1
-        self._clients[client] = (left - granted, now)
-        while len(self._clients) > CLIENTS_KEPT:
-            self._clients.popitem(last=False)
-        return 0.0 if granted else (1 - left) / self._per_second
-
-    def give_back(self, client: str) -> None:
-        """Undoes a `wait` that took one."""
-        left, since = self._clients[client]
-        self._clients[client] = (left + 1, since)
 
 
 class Guard:
@@ -127,12 +128,21 @@ class Guard:
 
     def __init__(self, app: ASGIApp, rules: Rules):
         self.app, self.rules = app, rules
+        # Ports of a host share their cookies: another server there has names of its own, and servers on one state
+        # folder, which may take turns behind a proxy, have the same.
+        self._id = rules.sealed("cookies", "")[:8]
         limits = rules.limits
-        self._requests = Rate(limits.requests_burst, limits.requests_per_second)
-        self._changes = Rate(limits.changes_burst, limits.changes_per_second)
-        self._tokens = Rate(limits.requests_burst, limits.requests_per_second)
+
+        def shared(name: str, burst: int, per_second: float) -> Rate | SharedRate:
+            if rules.storage is None:
+                return Rate(burst, per_second)
+            return SharedRate(name, rules.storage, burst, per_second)
+
+        self._requests = shared("requests", limits.requests_burst, limits.requests_per_second)
+        self._changes = shared("changes", limits.changes_burst, limits.changes_per_second)
+        self._tokens = shared("tokens", limits.requests_burst, limits.requests_per_second)
         rate = limits.calls_per_second
-        self._calls = None if rate is None else Rate(max(1, round(rate * CALLS_BURST_SECONDS)), rate)
+        self._calls = None if rate is None else shared("calls", max(1, round(rate * CALLS_BURST_SECONDS)), rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -156,16 +166,16 @@ class Guard:
                 for name, value in HEADERS.items():
                     given.setdefault(name, value)
                 if is_new and not is_api(scope["path"]):
-                    given.append("set-cookie", self._set_cookie("session", session))
+                    given.append("set-cookie", self._set_cookie(scope, "session", session))
             await send(message)
 
-        refusal = self._refusal(scope, headers, cookies)
+        refusal = await self._refusal(scope, headers, cookies)
         if refusal is not None:
             await refusal(scope, receive, send_guarded)
         else:
             await self.app(scope, self._limited(scope, headers, receive), send_guarded)
 
-    def _refusal(self, scope: Scope, headers: Headers, cookies: dict[str, str]) -> Response | None:
+    async def _refusal(self, scope: Scope, headers: Headers, cookies: dict[str, str]) -> Response | None:
         rules, changes = self.rules, scope["method"] not in SAFE_METHODS
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not rules.knows(hosts[0]):
@@ -176,13 +186,12 @@ class Guard:
                 "`lisax serve` printed, or start it with --name.",
             )
         client = client_of((scope.get("client") or ("",))[0])
-        if seconds := self._wait(scope, client, changes):
+        if seconds := await self._wait(scope, client, changes):
             return _too_much(scope, seconds)
-        if rules.token is not None and (seconds := self._tokens.wait(client)):
+        if rules.token is not None and (seconds := await self._tokens.peek(client)):
             return _too_much(scope, seconds)  # tokens that come faster than these are not looked at: they are guesses
-        if rules.token is not None and self._is_let_in(headers, cookies):
-            self._tokens.give_back(client)
-        elif rules.token is not None:
+        if rules.token is not None and not self._is_let_in(headers, cookies):
+            await self._tokens.wait(client)
             if is_api(scope["path"]):
                 told = "This needs the token of `lisax serve`, as the header Authorization: Bearer TOKEN."
                 return _sentence(scope, 401, told, {"www-authenticate": "Bearer"})
@@ -196,17 +205,18 @@ class Guard:
                 )
             rest = urlencode([pair for pair in query if pair[0] != "token"])
             response = RedirectResponse("/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else ""), 303)
-            response.headers.append("set-cookie", self._set_cookie("token", rules.sealed("token", rules.token)))
+            response.headers.append("set-cookie", self._set_cookie(scope, "token", rules.sealed("token", rules.token)))
             return response
-        if changes and not _is_own(headers, hosts[0]):
+        is_allowed = is_api(scope["path"]) and rules.allows(headers.get("origin"))
+        if changes and not is_allowed and not _is_own(headers, hosts[0]):
             return _sentence(scope, 403, "That came from another page than this one, and was not done.")
         return None
 
-    def _wait(self, scope: Scope, client: str, changes: bool) -> float:
+    async def _wait(self, scope: Scope, client: str, changes: bool) -> float:
         """Seconds until the client may ask this; the page and the API have rates of their own."""
         if is_api(scope["path"]):
-            return 0.0 if self._calls is None else self._calls.wait(client)
-        return self._requests.wait(client) or (self._changes.wait(client) if changes else 0.0)
+            return 0.0 if self._calls is None else await self._calls.wait(client)
+        return await self._requests.wait(client) or (await self._changes.wait(client) if changes else 0.0)
 
     def _is_let_in(self, headers: Headers, cookies: dict[str, str]) -> bool:
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
@@ -246,10 +256,39 @@ class Guard:
         return receive_limited
 
     def _cookie(self, name: str) -> str:
-        return f"lisax_{name}_{self.rules.port}"  # cookies are shared between the ports of a host
+        return f"lisax_{name}_{self._id}"
 
-    def _set_cookie(self, name: str, value: str) -> str:
-        return f"{self._cookie(name)}={value}; Path=/; HttpOnly; SameSite=Lax"
+    def _set_cookie(self, scope: Scope, name: str, value: str) -> str:
+        secure = "; Secure" if scope.get("scheme") == "https" else ""
+        return f"{self._cookie(name)}={value}; Path=/; HttpOnly; SameSite=Lax{secure}"
+
+
+def network(text: str) -> Network:
+    """The network of an address (`10.0.0.1`) or of a range (`10.0.0.0/8`). Raises ValueError for other text."""
+    return ipaddress.ip_network(text, strict=False)
+
+
+def spellings(proxies: Iterable[Network]) -> list[str]:
+    """The networks as text; those of IPv4 also as a socket for both versions gives them, `::ffff:10.0.0.1`."""
+    mapped = (f"::ffff:{one.network_address}/{96 + one.prefixlen}" for one in proxies if one.version == 4)
+    return [*map(str, proxies), *mapped]
+
+
+def api_origins(app: ASGIApp, origins: Iterable[str]) -> ASGIApp:
+    """Starlette's CORS middleware for the paths of the API; the page's forms are for its own origin."""
+    shared = CORSMiddleware(
+        app,
+        allow_origins=sorted(origins),
+        allow_methods=["GET", "POST"],
+        allow_headers=["authorization", "content-type", ID],
+        expose_headers=["retry-after", ID],
+    )
+
+    async def choose(scope: Scope, receive: Receive, send: Send) -> None:
+        is_shared = scope["type"] == "http" and is_api(scope["path"])
+        await (shared if is_shared else app)(scope, receive, send)
+
+    return choose
 
 
 def _is_own(headers: Headers, host: str) -> bool:

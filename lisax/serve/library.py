@@ -1,6 +1,7 @@
 """The corpora of the page: the index folders given at the start, and uploaded files.
 
-An upload is read by `uploads`, indexed in a scratch folder, and moved into place as a whole.
+An upload is read by `uploads`, indexed in a scratch folder, and moved into place as a whole. Several servers may use one
+folder of uploads: each sees the uploads and removals of the others.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import hashlib
 import json
 import re
@@ -15,6 +17,7 @@ import secrets
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,32 +26,35 @@ from lisax.corpora.files import Account
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import write_json
 from lisax.predict.building import account_of
-from lisax.retrieval.folder import META, read_components
+from lisax.retrieval.folder import META, open_component, read_components, unchanged
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.passages import Source
 from lisax.serve import uploads
 from lisax.serve.limits import Limits
-from lisax.serve.store import private_folder
+from lisax.serve.store import alone_in, private_folder
 from lisax.serve.uploads import Upload
 from lisax.text import titles
 
 CARD = "corpus.json"
 GIVEN = "indexes.json"  # maps ids of given corpora to their indexes; in addition to the folder of uploads
 REMOVED, UPLOAD, LOCK = ".removed-", ".upload-", "lock"
-FOLDERS = "folders"  # next to the folder of uploads: indexes of followed folders, made again at each start
+FOLDERS = "folders"  # next to the folder of uploads: indexes of followed folders, of each server its own
 INDEX, PASSAGES = "index", "passages"  # folders of an upload: of its tables, and of all as passages
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ServedCorpus:
-    """A corpus of the page. `id` names it in addresses and files; `components` are those of its indexes; `notes` are
-    warnings about an upload, and `digest` is that of the upload. `passages`: the index of passages of an upload, which
-    is a folder of its own."""
+    """A corpus of the page, as its indexes were when it was opened. `id` names it in addresses and files, `version` is
+    another one for each build, `made` is the time of the build in seconds since 1970; `components` are those of its
+    indexes; `notes` are warnings about an upload, and `digest` is that of the upload. `passages`: the index of passages
+    of an upload, which is a folder of its own."""
 
     id: str
     name: str
     index: Path
     components: frozenset[str]
+    version: str
+    made: float
     uploaded: bool = False
     notes: tuple[str, ...] = ()
     digest: str | None = None
@@ -56,9 +62,9 @@ class ServedCorpus:
     account: Account | None = None  # the files of a folder, or of an index of files
 
     @property
-    def made(self) -> float:
-        """When it was indexed, in seconds since 1970."""
-        return (self.index / META).stat().st_mtime
+    def edition(self) -> str:
+        """The corpus and its version."""
+        return f"{self.id}@{self.version}"
 
     @property
     def passage_index(self) -> Path:
@@ -90,38 +96,48 @@ class Library:
     vectors of an index of uploaded tables, where the model of questions finds tables by them."""
 
     add_vectors: Callable[[Path], Any] | None = None
+    opening: Callable[[ServedCorpus], Any] | None = None  # called with a corpus before it takes another's place
 
     def __init__(self, indexes: Iterable[Path], folder: Path, limits: Limits):
         self.folder, self.limits, self._lock = folder, limits, threading.Lock()
-        private_folder(folder)
         self._corpora: dict[str, ServedCorpus] = {}
-        known = _read_given(folder.with_name(GIVEN))
+        self._changing = threading.Lock()  # of `_corpora`
+        self._listed: int | None = None  # the change of the folder of uploads whose content is in `_corpora`
+        self._own = contextlib.ExitStack()  # the folder of followed folders' indexes
+        with alone_in(folder.parent):
+            private_folder(folder)
+            self._open_given(indexes, folder.with_name(GIVEN))
+            _remove_unfinished(folder)
+        for gone in folder.glob(f"{REMOVED}*"):  # the server ended before its files were deleted
+            shutil.rmtree(gone, ignore_errors=True)
+        for card in sorted(folder.glob(f"[!.]*/{CARD}")):
+            self._set(_uploaded(card.parent))
+
+    def _open_given(self, indexes: Iterable[Path], record: Path) -> None:
+        known = _read_given(record)
         for path in indexes:
-            manifests = read_components(path)
-            account = account_of(path)
-            corpus = ServedCorpus(
-                self._given_id(path, manifests, known),
-                path.resolve().name,
-                path,
-                frozenset(manifests),
-                notes=tuple(account.lines()) if account else (),
-                account=account,
-            )
-            if not (corpus.has_table_texts or corpus.has_cells or corpus.has_pages or corpus.has_passages):
-                raise DataError(
-                    "no index of pages (`lisax index documents`), of tables (`lisax index tables`), of "
-                    "cells (`lisax index cells`) or of passages (`lisax index mixed`)",
-                    path=path,
-                )
+            corpus = _given(path, self._given_id(path, read_components(path), known))
             self._corpora[corpus.id] = corpus
-        write_json(folder.with_name(GIVEN), known)
-        shutil.rmtree(folder.with_name(FOLDERS), ignore_errors=True)
-        _remove_unfinished(folder)
-        for card in sorted(folder.glob(f"*/{CARD}")):
-            if card.parent.name.startswith(REMOVED):  # the server ended before its files were deleted
-                shutil.rmtree(card.parent, ignore_errors=True)
-                continue
-            corpus = _uploaded(card.parent)
+        write_json(record, known)
+
+    def _list_uploads(self) -> None:
+        """Adds and drops uploads as another server has changed the folder."""
+        changed = self.folder.stat().st_mtime_ns
+        if changed == self._listed:
+            return
+        there = {card.parent.name for card in self.folder.glob(f"[!.]*/{CARD}")}
+        with self._changing:
+            known = {corpus.id for corpus in self._corpora.values() if corpus.uploaded}
+            for name in known - there:
+                del self._corpora[name]
+            for name in sorted(there - known):
+                with contextlib.suppress(DataError):  # removed meanwhile
+                    self._corpora[name] = _uploaded(self.folder / name)
+        # Within the resolution of a file system's clock the folder may change again and look the same.
+        self._listed = changed if time.time_ns() - changed > 10**9 else None
+
+    def _set(self, corpus: ServedCorpus) -> None:
+        with self._changing:
             self._corpora[corpus.id] = corpus
 
     def _given_id(self, path: Path, manifests: dict[str, dict], known: dict[str, dict]) -> str:
@@ -140,9 +156,12 @@ class Library:
         return found
 
     def __iter__(self) -> Iterator[ServedCorpus]:
-        return iter(list(self._corpora.values()))
+        self._list_uploads()
+        with self._changing:
+            return iter(list(self._corpora.values()))
 
     def get(self, corpus_id: str) -> ServedCorpus | None:
+        self._list_uploads()
         return self._corpora.get(corpus_id)
 
     def add(self, name: str, files: Sequence[tuple[str, bytes]]) -> ServedCorpus:
@@ -165,15 +184,13 @@ class Library:
             corpus_id = _free_id(f"{_slug(name)}-{secrets.token_hex(3)}", self._corpora)
             made.rename(self.folder / corpus_id)
             corpus = _uploaded(self.folder / corpus_id)
-            self._corpora[corpus.id] = corpus
+            self._set(corpus)
         return corpus
 
     def put(self, name: str, found: Upload, replaces: ServedCorpus | None = None) -> ServedCorpus:
         """Adds a corpus of a folder's pages and tables, or replaces its index; the page cannot remove it. The old
         index's files are deleted, which open readers of it do not notice."""
-        folder = self.folder.with_name(FOLDERS)
-        private_folder(folder)
-        with self._lock, _scratch(folder) as scratch:
+        with self._lock, _scratch(folder := self._followed) as scratch:
             made = scratch / "corpus"
             made.mkdir()
             self._index(found, made)
@@ -182,11 +199,35 @@ class Library:
             write_json(made / CARD, {"name": name, "notes": found.notes})
             made.rename(home)
             corpus = dataclasses.replace(_uploaded(home), id=corpus_id, uploaded=False, account=found.account)
-            self._corpora[corpus_id] = corpus
+            self.replace(corpus)
         if replaces is not None:
             with contextlib.suppress(OSError):
                 shutil.rmtree(replaces.index.parent)
         return corpus
+
+    @functools.cached_property
+    def _followed(self) -> Path:
+        """The folder of this server's indexes of followed folders, removed when it ends, or by the next one."""
+        folder = self.folder.with_name(FOLDERS)
+        with alone_in(folder.parent):
+            private_folder(folder)
+            _remove_unfinished(folder)
+            return self._own.enter_context(_scratch(folder))
+
+    def renewed(self, corpus: ServedCorpus) -> ServedCorpus | None:
+        """A given corpus as its folder is now; None if it was not built again. Raises DataError if it is not whole."""
+        if corpus.uploaded or (corpus.index / META).stat().st_mtime == corpus.made:
+            return None
+        found = _given(corpus.index, corpus.id)
+        for name in found.components:
+            open_component(corpus.index, name)
+        return None if found.version == corpus.version else dataclasses.replace(found, name=corpus.name)
+
+    def replace(self, corpus: ServedCorpus) -> None:
+        """Puts a corpus in the place of that with the same id."""
+        if self.opening is not None:
+            self.opening(corpus)
+        self._set(corpus)
 
     def preview(self, files: Sequence[tuple[str, bytes]]) -> Upload:
         """The content of files, without adding it."""
@@ -213,15 +254,16 @@ class Library:
     def remove(self, corpus_id: str) -> None:
         """Removes an uploaded corpus and deletes its files; a given one stays."""
         with self._lock:
-            corpus = self._corpora.get(corpus_id)
+            corpus = self.get(corpus_id)
             if corpus is None or not corpus.uploaded:
                 raise LisaxError("Only an uploaded corpus can be removed.")
-            del self._corpora[corpus_id]
             # Hidden at once; files that a question still reads are deleted when it is done.
             gone = self.folder / f"{REMOVED}{corpus_id}"
-            (self.folder / corpus_id).rename(gone)
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # another server removes it as well
+                (self.folder / corpus_id).rename(gone)
                 shutil.rmtree(gone)
+            self._listed = None
+            self._list_uploads()
 
 
 @contextlib.contextmanager
@@ -257,6 +299,38 @@ def _read_given(path: Path) -> dict[str, dict]:
     return known
 
 
+def _given(path: Path, corpus_id: str) -> ServedCorpus:
+    """The corpus of an index folder, all of one build. Raises DataError if nothing can be asked of it."""
+
+    def opened() -> ServedCorpus:
+        account = account_of(path)
+        return ServedCorpus(
+            corpus_id,
+            path.resolve().name,
+            path,
+            frozenset(read_components(path)),
+            *_version([path]),
+            notes=tuple(account.lines()) if account else (),
+            account=account,
+        )
+
+    corpus = unchanged(path, opened)
+    if not (corpus.has_table_texts or corpus.has_cells or corpus.has_pages or corpus.has_passages):
+        raise DataError(
+            "no index of pages (`lisax index documents`), of tables (`lisax index tables`), of "
+            "cells (`lisax index cells`) or of passages (`lisax index mixed`)",
+            path=path,
+        )
+    return corpus
+
+
+def _version(indexes: Iterable[Path]) -> tuple[str, float]:
+    """The version of a corpus, and when it was built; a build gives its parts names of their own."""
+    found = [path / META for path in indexes]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in found))
+    return digest.hexdigest()[:12], found[0].stat().st_mtime
+
+
 def _uploaded(folder: Path) -> ServedCorpus:
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
@@ -268,6 +342,7 @@ def _uploaded(folder: Path) -> ServedCorpus:
             str(card["name"]),
             own[0],
             components,
+            *_version(own),
             uploaded=True,
             notes=tuple(map(str, card["notes"])),
             digest=card.get("digest"),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Iterable
 
 from lisax.documents.grid import TableLimits
+from lisax.errors import LisaxError
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Limits:
     body_grace_seconds: float = 5.0  # after which it must have come at this many bytes per second
     body_bytes_per_second: int = 2 << 10
     connections: int = 512
+    connections_refused: int = 256  # further connections that wait for their 503; the oldest is reset
     connections_per_client: int = 32
     answers_kept: int = 10_000  # answers with feedback are kept beyond this
     requests_burst: int = 200  # per client, and how many it regains per second
@@ -50,3 +54,23 @@ class Limits:
 
 
 LIMITS = Limits()
+# The description of the API names these.
+FIXED = ("text_characters", "call_items", "candidates", "evidence_characters", "upload_cells", "table")
+NAMES = tuple(field.name for field in dataclasses.fields(Limits) if field.name not in FIXED)
+
+
+def changed(limits: Limits, given: Iterable[str]) -> Limits:
+    """The limits with some replaced, each given as NAME=N. Raises LisaxError for an unknown name or a wrong number."""
+    values = {}
+    for one in given:
+        name, _, text = one.partition("=")
+        if name not in NAMES:
+            raise LisaxError(f"--limit {one}: there is no such limit; there are {', '.join(NAMES)}")
+        kind = int if isinstance(getattr(limits, name), int) else float
+        try:
+            values[name] = kind(text)
+        except ValueError:
+            values[name] = math.nan
+        if not 0 < values[name] < math.inf:
+            raise LisaxError(f"--limit {one}: expected a {'whole ' * (kind is int)}number above 0")
+    return dataclasses.replace(limits, **values)

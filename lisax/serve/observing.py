@@ -9,18 +9,24 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lisax import __version__
 from lisax.serve.guard import client_of
+from lisax.serve.problems import ID
 from lisax.serve.worker import Worker
 
+if TYPE_CHECKING:
+    from lisax.serve.library import ServedCorpus
+
 LOG = logging.getLogger("lisax.serve")
-ID = "x-request-id"
 _ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 _CURRENT: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
 SECONDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
@@ -30,13 +36,14 @@ SIZES = (1, 2, 4, 8, 16, 32)
 class Metrics:
     """The metrics of one server; `text` is Prometheus's format."""
 
-    def __init__(self, worker: Worker):
+    def __init__(self, worker: Worker, corpora: Iterable[ServedCorpus] = ()):
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         own = {"registry": self._registry}
         Gauge("lisax_info", "The version of LisaX.", ["version"], **own).labels(__version__).set(1)
         waiting = Gauge("lisax_waiting", "Claims and questions that wait for the models.", **own)
         waiting.set_function(lambda: worker.waiting)
+        self._registry.register(Indexes(corpora))
         self.requests = Counter("lisax_requests", "Requests answered.", ["method", "route", "status"], **own)
         self.seconds = Histogram(
             "lisax_request_seconds", "From a request's head to its answer's end.", ["route"], buckets=SECONDS, **own
@@ -52,6 +59,20 @@ class Metrics:
 
     def text(self) -> bytes:
         return generate_latest(self._registry)
+
+
+class Indexes(Collector):
+    """The version of each open index, and when it was built."""
+
+    def __init__(self, corpora: Iterable[ServedCorpus]):
+        self._corpora = corpora
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        made = "When the open index was built, in seconds since 1970."
+        family = GaugeMetricFamily("lisax_index_made_seconds", made, labels=["index", "version"])
+        for corpus in self._corpora:
+            family.add_metric([corpus.id, corpus.version], corpus.made)
+        yield family
 
 
 class Observer:

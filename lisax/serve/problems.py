@@ -12,6 +12,7 @@ from starlette.types import Scope
 from lisax.errors import printable
 from lisax.serve.schema import MANY, ONE, field_of
 
+ID = "x-request-id"
 PROBES = frozenset({"/healthz", "/readyz"})  # asked by machines without a token; they show nothing of the content
 API = frozenset({"/openapi.json", "/metrics", *PROBES})
 PREFIX = "/v1/"

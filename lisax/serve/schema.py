@@ -247,6 +247,8 @@ class Index(Model):
 
     id: str
     name: str
+    version: str = Field(description="Of the open index: another one for each build.")
+    made: str = Field(description="When the open index was built, in UTC.")
     calls: list[Literal["check", "ask", "rank"]]
     files: Files | None = Field(default=None, description="Of an index of documents: the files.")
 

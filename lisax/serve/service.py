@@ -7,6 +7,7 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import time
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -98,7 +99,7 @@ class Service:
             try:
                 for source, item in zip(sources, items):
                     work = functools.partial(step, corpus, source, **options)
-                    key = (step.__name__, corpus.id, source, *options.values())
+                    key = (step.__name__, corpus.edition, source, *options.values())
                     futures.append(self.worker.submit_item(key, work, item))
                 return [await self.worker.result(future, self.limits.answer_seconds) for future in futures]
             finally:
@@ -113,7 +114,7 @@ class Service:
     def forget(self, corpus: ServedCorpus) -> None:
         """Drops the cached results of a removed corpus."""
         self.engine.forget(corpus)
-        self.worker.forget(lambda key: corpus.id in key)
+        self.worker.forget(lambda key: corpus.edition in key)
 
     # --- Calls ----------------------------------------------------------------------------------
 
@@ -148,7 +149,7 @@ class Service:
             return list(zip(*found, strict=True))
 
         return Batch(
-            ("check", corpus.id, sources, tier),
+            ("check", corpus.edition, sources, tier),
             claims,
             work,
             lambda checked: join([one.verdict for one in checked]).to_dict(),
@@ -165,7 +166,7 @@ class Service:
             found = self.engine.answer_many(corpus, texts, request.answers)
             return [(one, answers, searched) for one, answers in zip(asked, found, strict=True)]
 
-        return Batch(("ask", corpus.id, request.answers), questions, work, _answers_row)
+        return Batch(("ask", corpus.edition, request.answers), questions, work, _answers_row)
 
     def rank(self, request: schema.RankOne | schema.RankMany) -> Batch:
         given = [request] if isinstance(request, schema.RankOne) else request.claims
@@ -181,7 +182,9 @@ class Service:
             ranked = iter(self.engine.rank_many([one.claim for one in given], candidates) if given else ())
             return [(one, next(found if one.candidates is None else ranked)) for one in asked]
 
-        return Batch(("rank", corpus and corpus.id), claims, work, lambda ranked: _ranking_row(*ranked, most=request.k))
+        return Batch(
+            ("rank", corpus and corpus.edition), claims, work, lambda ranked: _ranking_row(*ranked, most=request.k)
+        )
 
     def verify(self, request: schema.VerifyOne | schema.VerifyMany) -> Batch:
         given = [request] if isinstance(request, schema.VerifyOne) else request.claims
@@ -210,7 +213,15 @@ class Service:
 
         return {
             "indexes": [
-                {"id": one.id, "name": one.name, "calls": self._calls(one)} | files(one) for one in self.library
+                {
+                    "id": one.id,
+                    "name": one.name,
+                    "version": one.version,
+                    "made": _time(one.made),
+                    "calls": self._calls(one),
+                }
+                | files(one)
+                for one in self.library
             ]
         }
 
@@ -235,6 +246,10 @@ class Service:
         if found is None:
             raise NotHere(f"no model that is loaded {does} from an index that is given", "index")
         return found
+
+
+def _time(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def _cancel(futures: Iterable[Future]) -> None:

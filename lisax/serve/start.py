@@ -21,6 +21,7 @@ from lisax.shipped import LIGHT
 if TYPE_CHECKING:
     from lisax.serve.answering import Engine
     from lisax.serve.app import Page
+    from lisax.serve.guard import Network
     from lisax.serve.library import Library
     from lisax.serve.limits import Limits
     from lisax.serve.models import Models
@@ -43,6 +44,10 @@ class ServeSettings:
     temporal: bool = True
     min_confidence: float | None = None
     rate_limit: float | None = None  # calls of the API a second from one address
+    limits: Sequence[str] = ()  # NAME=N
+    proxies: Sequence[Network] = ()
+    origins: Sequence[str] = ()  # of pages elsewhere that may call the API
+    shared_limits: str | None = None  # the URL of a Redis
     log_json: bool = False
     tier: str = LIGHT  # of the shipped labeller
     examples: Sequence[tuple[str, str, str]] = ()  # (kind, corpus, text); none: made of the indexes' content
@@ -64,7 +69,7 @@ def serve(settings: ServeSettings) -> None:
     from lisax.serve.store import private_folder
 
     host = settings.host
-    token, is_printed = _token(host)
+    token, is_printed = _token(host, bool(settings.proxies))
     private_folder(settings.state)
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     with contextlib.closing(listener):
@@ -74,7 +79,7 @@ def serve(settings: ServeSettings) -> None:
         except (OSError, OverflowError) as error:
             raise LisaxError(f"cannot listen on {host}, port {settings.port}: {error}") from None
         port = listener.getsockname()[1]
-        page = open_page(settings, port, token)
+        page = open_page(settings, token)
         page.worker.when_idle(warming(page.engine, page.library))
         listener.listen()  # early visitors of the printed address wait instead of being refused
         shown = f"[{host}]" if ":" in host else host
@@ -86,13 +91,18 @@ def serve(settings: ServeSettings) -> None:
                 "ask, load tables and train. Without HTTPS before it, it can be read on the way.",
                 flush=True,
             )
+        elif settings.proxies:
+            print(
+                "Anyone who reaches the proxy may ask, load tables and train: set LISAX_TOKEN to ask for a token.",
+                flush=True,
+            )
         log_config = None
         if settings.log_json:
             from lisax.serve.observing import JSON_LOGS as log_config
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which uvicorn raises again when it has ended
         with contextlib.suppress(KeyboardInterrupt):  # the normal way to stop
-            server(create(page), page.limits, log_config).run(sockets=[listener])
+            server(create(page), page.limits, log_config, settings.proxies).run(sockets=[listener])
 
 
 def serve_assistant(settings: ServeSettings) -> None:
@@ -115,14 +125,15 @@ def serve_assistant(settings: ServeSettings) -> None:
         worker.close()
 
 
-def _token(host: str) -> tuple[str | None, bool]:
+def _token(host: str, is_behind_proxy: bool = False) -> tuple[str | None, bool]:
     """The access token (None if everyone who can connect may ask), and whether it may be printed because we generated
     it."""
     from lisax.serve.guard import is_loopback
 
-    if is_loopback(host):
+    given = os.environ.get("LISAX_TOKEN")
+    if is_loopback(host) and not (is_behind_proxy and given):
         return None, False
-    if not (given := os.environ.get("LISAX_TOKEN")):
+    if not given:
         return secrets.token_urlsafe(24), True
     if not re.fullmatch("[!-~]+", given):
         raise LisaxError(
@@ -132,15 +143,17 @@ def _token(host: str) -> tuple[str | None, bool]:
     return given, False
 
 
-def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
+def open_page(settings: ServeSettings, token: str | None) -> Page:
     """Opens everything behind the page. Errors in bundles and indexes are raised before anything is served."""
     from lisax.serve.app import Page
     from lisax.serve.guard import Rules
-    from lisax.serve.limits import LIMITS
+    from lisax.serve.limits import LIMITS, changed
+    from lisax.serve.rates import open_storage
     from lisax.serve.store import Store
     from lisax.serve.training import Training
 
-    limits = dataclasses.replace(LIMITS, calls_per_second=settings.rate_limit)
+    limits = changed(LIMITS, settings.limits)
+    limits = dataclasses.replace(limits, calls_per_second=settings.rate_limit or limits.calls_per_second)
     engine, library = open_models(settings, settings.state / "corpora", limits)
     limits = dataclasses.replace(limits, together=together(limits))
     return Page(
@@ -148,7 +161,15 @@ def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
         library,
         Store(settings.state, limits.answers_kept),
         Training(settings.state / "training"),
-        Rules(_secret(settings.state), port, token, frozenset(name.lower() for name in settings.names), limits),
+        Rules(
+            _secret(settings.state),
+            token,
+            frozenset(name.lower() for name in settings.names),
+            limits,
+            tuple(settings.proxies),
+            frozenset(settings.origins),
+            None if settings.shared_limits is None else open_storage(settings.shared_limits),
+        ),
         list(settings.examples),
         settings.tried,
     )
@@ -165,7 +186,7 @@ def together(limits: Limits) -> int:
 def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple[Engine, Library]:
     """The models and the corpora: the given indexes, and the uploads in the folder `uploads`."""
     from lisax.serve.answering import Depths, Engine
-    from lisax.serve.following import Followed
+    from lisax.serve.following import Followed, Renewal, later
     from lisax.serve.library import Library
     from lisax.serve.models import Models
 
@@ -174,7 +195,6 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
     if models.missing:
         say(f"search only, without verdicts and answers: {models.missing}")
     library.add_vectors = _vectors(models)
-    followed: list[Followed] = []
     engine = Engine(
         models,
         Depths(pool=settings.pool, keep=settings.keep),
@@ -182,13 +202,20 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
         settings.temporal,
         settings.min_confidence,
     )
+    followed: list[Followed] = []
+    forget = later(engine.forget, limits.answer_seconds)
     for folder in settings.folders:
         say(f"reads {folder}")
-        followed.append(Followed(folder, library, engine.forget))
+        followed.append(Followed(folder, library, forget))
         say(f"{folder}: {followed[-1].corpus.account}")
     engine.check(library)
+    for corpus in library:
+        if not corpus.uploaded:
+            engine.open(corpus)
+    library.opening = engine.open
     for one in followed:
         one.start()
+    Renewal(library, forget).start()
     return engine, library
 
 
@@ -207,9 +234,12 @@ def _vectors(models: Models) -> Callable[[Path], object] | None:
 
 def _secret(folder: Path) -> bytes:
     """The key that signs forms and cookies; stored, so that open pages survive a restart."""
+    from lisax.serve.store import alone_in
+
     path = folder / "secret"
-    if not path.is_file():
-        with atomic_write(path, "wb") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.write(secrets.token_bytes(32))
+    with alone_in(folder):
+        if not path.is_file():
+            with atomic_write(path, "wb") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(secrets.token_bytes(32))
     return path.read_bytes()

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import fcntl
 import json
 import os
 import secrets
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from lisax.errors import LisaxError
 
-NAME = "feedback.sqlite"
+NAME, LOCK = "feedback.sqlite", "lock"
 FORMAT = 1
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -55,6 +58,15 @@ class Feedback:
 def private_folder(folder: Path) -> None:
     """Creates a folder that only its owner may open; an existing one keeps its permissions."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Waits until no other server is starting on a state folder: they share its secret and its ids of indexes."""
+    private_folder(folder)
+    with (folder / LOCK).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class Store:

@@ -5,11 +5,17 @@ Each training has a folder: `data/` (see `export`), `held_out/` (the share of it
 that the command can be repeated by hand), `model/`, `log.txt`, and at the end `bundle/` and `held_out.json`, with the
 number of held-out entries that the model got right before and after. Its state is in `training.json`, so that a reload
 or a restart loses nothing.
+
+Several servers may use one folder. The training server holds a lock, which the system releases when its process ends: a
+training that is marked as running without the lock has been interrupted. Any server can stop a training, by a file that
+the training server looks for.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import fcntl
 import json
 import os
 import shlex
@@ -21,7 +27,7 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from lisax.errors import LisaxError
 from lisax.files.writing import atomic_write, write_json
@@ -39,7 +45,7 @@ from lisax.weights.checkpoints import MODEL_JSON, resolve_checkpoint, write_fitt
 from lisax.weights.interop.kinds import VOCABULARY_NAME
 from lisax.weights.model_card import ModelCard
 
-CARD = "training.json"
+CARD, LOCK, STOP = "training.json", "lock", "stop"
 NAME, DATASET = "feedback", "dataset.json"
 STEPS, MOST_STEPS = 200, 100_000
 # -P: a `token.py` in the page's working folder must not shadow Python's.
@@ -64,7 +70,7 @@ NEEDS = {
     LABELLER: Need("claims", "claims over text", "sentences"),
     TABLE_VERIFIER: Need("table_claims", "claims over tables", "tables"),
 }
-STOP_SECONDS = 30.0
+STOP_SECONDS, POLL_SECONDS = 30.0, 0.5
 # Exit codes of a command that Ctrl-C or SIGTERM ended, after saving or at once.
 INTERRUPTED = (130, 143, -signal.SIGINT, -signal.SIGTERM)
 
@@ -97,18 +103,22 @@ class Training:
         self.folder, self._lock = folder.resolve(), threading.Lock()  # `run.gin` must work from any folder
         self._process: subprocess.Popen | None = None
         self._thread: threading.Thread | None = None
-        self._stopping = False
         private_folder(folder)
-        for run in self.runs():
-            if run.state == RUNNING:  # its server was killed
-                self._note(run, STOPPED, "The page was ended while this ran.")
+        self.runs()  # notes an interrupted one
 
     # --- Status ---------------------------------------------------------------------------------
 
     def runs(self) -> list[Run]:
         """All trainings, newest first."""
         numbers = sorted((int(path.parent.name) for path in self.folder.glob(f"*/{CARD}")), reverse=True)
-        return [self._read(number) for number in numbers]
+        found = [self._read(number) for number in numbers]
+        if any(run.state == RUNNING for run in found) and (lock := self._locked()) is not None:
+            with lock:  # no server trains
+                for run in map(self._read, numbers):
+                    if run.state == RUNNING:
+                        self._note(run, STOPPED, "The page was ended while this ran.")
+            return [self._read(number) for number in numbers]
+        return found
 
     def get(self, number: int) -> Run | None:
         return self._read(number) if (self.folder / str(number) / CARD).is_file() else None
@@ -128,7 +138,22 @@ class Training:
 
     @property
     def is_running(self) -> bool:
+        """Whether a server on this folder trains."""
+        return self._is_own or any(run.state == RUNNING for run in self.runs())
+
+    @property
+    def _is_own(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
+
+    def _locked(self) -> IO | None:
+        """The lock of the server that trains, held until it is closed; None if another one has it."""
+        lock = (self.folder / LOCK).open("a")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            return None
+        return lock
 
     def _read(self, number: int) -> Run:
         run = Run(**json.loads((self.folder / str(number) / CARD).read_text(encoding="utf-8")))
@@ -159,9 +184,10 @@ class Training:
             raise LisaxError(f"There are no {need.words} in the feedback yet: the {role} has nothing to learn from.")
         if not 1 <= steps <= MOST_STEPS:
             raise LisaxError(f"A training takes from 1 to {MOST_STEPS:,} steps, not {steps:,}.")
-        with self._lock:
-            if self.is_running:
+        with self._lock, contextlib.ExitStack() as stack:
+            if (lock := self._locked()) is None:
                 raise LisaxError("A model is being trained already; one at a time.")
+            stack.enter_context(lock)
             checkpoint = resolve_checkpoint(checkpoint).resolve()
             number = max((int(path.name) for path in self.folder.iterdir() if path.name.isdigit()), default=0) + 1
             folder = self.folder / str(number)
@@ -179,47 +205,53 @@ class Training:
                 shutil.rmtree(folder)
                 raise
             run = Run(number, role, steps, examples, str(checkpoint), time.time())
-            self._note(run, RUNNING)
-            self._begin(run)
+            self._begin(run, stack.pop_all())
         return run
 
     def go_on(self, number: int) -> Run:
         """Resumes a training that was stopped or failed, from its last checkpoint."""
-        with self._lock:
+        with self._lock, contextlib.ExitStack() as stack:
+            lock = self._locked()
+            if lock is not None:
+                stack.enter_context(lock)
             run = self.get(number)
-            if run is None or run.state not in (STOPPED, FAILED) or self.is_running:
+            if lock is None or run is None or run.state not in (STOPPED, FAILED):
                 raise LisaxError("That training cannot be resumed.")
-            self._note(run, RUNNING)
-            self._begin(run)
+            self._begin(run, stack.pop_all())
         return run
 
-    def _begin(self, run: Run) -> None:
-        self._stopping = False
-        self._thread = threading.Thread(target=self._follow, args=(run,), name="training", daemon=True)
+    def _begin(self, run: Run, lock: contextlib.ExitStack) -> None:
+        (self.folder / str(run.number) / STOP).unlink(missing_ok=True)
+        self._note(run, RUNNING)
+        self._thread = threading.Thread(target=self._follow, args=(run, lock), name="training", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stops the running training, after it has saved."""
-        self._stopping = True
-        process, thread = self._process, self._thread
-        if process is not None and process.poll() is None:
-            # Ctrl-C in a terminal has already sent SIGINT, and a second one would prevent saving.
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-        if thread is not None:
-            thread.join(STOP_SECONDS)
+        """Stops the running training, whichever server runs it, after it has saved."""
+        until = time.monotonic() + STOP_SECONDS + 2 * POLL_SECONDS
+        for run in self.runs():
+            if run.state == RUNNING:
+                (self.folder / str(run.number) / STOP).touch()
+        while self.is_running and time.monotonic() < until:
+            time.sleep(POLL_SECONDS / 5)
 
-    def _follow(self, run: Run) -> None:
+    def close(self) -> None:
+        """Stops the training of this server; that of another one continues."""
+        if self._is_own:
+            self.stop()
+
+    def _follow(self, run: Run, lock: contextlib.ExitStack) -> None:
+        with lock:
+            self._work(run)
+
+    def _work(self, run: Run) -> None:
         folder = self.folder / str(run.number)
         try:
             for command in self._commands(run, folder):
                 if command[len(COMMAND)] == "export":
                     _keep_fitted(Path(run.base), folder / "model")
                 code = self._call(folder, command)
-                if self._stopping or code in INTERRUPTED:
+                if (folder / STOP).exists() or code in INTERRUPTED:
                     self._note(run, STOPPED, "It was stopped; it can resume from its last checkpoint.")
                     return
                 if code:
@@ -247,7 +279,7 @@ class Training:
         # Low priority, since users keep asking; a killed page makes the training save and end.
         wrappers = [*_tool("nice", "-n", "10"), *_tool("setpriv", "--pdeathsig", "TERM")]
         with (folder / "log.txt").open("ab") as log:
-            self._process = subprocess.Popen(
+            process = self._process = subprocess.Popen(
                 [*wrappers, *command],
                 stdout=log,
                 stderr=log,
@@ -257,9 +289,18 @@ class Training:
                     "LISAX_TASKS": str(folder / DATASET),
                 },
             )
-            if self._stopping:
-                self._process.terminate()
-            return self._process.wait()
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    return process.wait(POLL_SECONDS)
+                if (folder / STOP).exists():
+                    break
+            # Ctrl-C in a terminal has already sent SIGINT, and a second one would prevent saving.
+            process.terminate()
+            try:
+                return process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return process.wait()
 
 
 def _tool(*command: str) -> list[str]:

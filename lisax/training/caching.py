@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lisax.errors import LisaxError
 from lisax.training.data import DatasetConfig, import_seqio, provider_of, task_modules
+
+# Where the tasks' files are.
+PLACES = ("LISAX_DATA", "LISAX_VOCABULARY")
 
 
 def cache_tasks(
@@ -51,5 +56,20 @@ def cache_tasks(
             f"--pipeline_options={','.join(options)}",
         ]
     )
-    script.main([])
-    return {name: Path(out) / seqio.get_task_dir_from_name(name) for name in tasks}
+    # Workers on other machines do not have this process' environment.
+    places = {name: os.environ[name] for name in PLACES if name in os.environ}
+    preprocess = script.beam_utils.PreprocessTask
+    script.beam_utils.PreprocessTask = functools.partial(preprocess, setup_fn=functools.partial(_set, places))
+    try:
+        script.main([])
+    finally:
+        script.beam_utils.PreprocessTask = preprocess
+    folders = {name: Path(out) / seqio.get_task_dir_from_name(name) for name in tasks}
+    for folder in folders.values():
+        for left in folder.glob("beam-temp-*"):  # by runners that write a file more than once, such as Dask's
+            shutil.rmtree(left, ignore_errors=True)
+    return folders
+
+
+def _set(places: Mapping[str, str]) -> None:
+    os.environ.update(places)

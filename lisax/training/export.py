@@ -1,40 +1,46 @@
 """Writes a checkpoint as a bundle for inference: `model.safetensors`, `model.json` and the vocabulary, parameters under
-T5X's names. A bundle is data. Programs are written next to it on request, for other people's runtimes."""
+T5X's names. A bundle is data. Programs are written next to it on request, for other people's runtimes, and the meaning of
+their inputs and outputs to `scorer.json`."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import fetched, place
 from lisax.files.writing import write_json
+from lisax.formats.catalogue import FORMATS as TEXT_FORMATS
+from lisax.formats.labelling import LABEL_LISTWISE
+from lisax.formats.template import template
 from lisax.formats.vocabulary import Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
-from lisax.models.architectures import Model
+from lisax.models.architectures import Model, PairConfig, T5Config
 from lisax.scoring.onnx import encoder as onnx_encoder
 from lisax.scoring.onnx import t5 as onnx_t5
+from lisax.scoring.onnx.file import Place
 from lisax.scoring.onnx.graph import ModelGraph
-from lisax.training.model_inference import Inference
 from lisax.training.model_kinds import kind_of
 from lisax.weights import safetensors_file
 from lisax.weights.checkpoints import MODEL_JSON
 from lisax.weights.interop.adapters import lora_of
 from lisax.weights.interop.convert import card_of, new_folder, opened
-from lisax.weights.interop.kinds import SAFETENSORS, VOCABULARY_NAME, vocabulary_in, vocabulary_name
+from lisax.weights.interop.kinds import SAFETENSORS, VOCABULARY_NAME, vocabulary_name
 from lisax.weights.interop.opening import open_checkpoint
-from lisax.weights.interop.pieces import shapes_of
+from lisax.weights.interop.pieces import Checkpoint, shapes_of
 from lisax.weights.interop.safetensors_files import write_arrays
+from lisax.weights.model_card import ModelCard
 from lisax.weights.model_folder import ModelFolder
 
 SAVED_MODEL_NAME = "saved_model"
-EXPORTED_NAME, ONNX_NAME = "scorer.jax_export", "scorer.onnx"
+EXPORTED_NAME, SCORER_NAME = "scorer.jax_export", "scorer.json"
 FORMATS = ("bundle", "stablehlo", "savedmodel", "onnx")
 
 
@@ -57,7 +63,7 @@ def export(model: ModelFolder, out: str | os.PathLike, formats: Sequence[str] = 
 
     `formats` besides "bundle", which is always written: "stablehlo" adds `scorer.jax_export`, which
     `jax.export.deserialize` reads; "savedmodel" adds the folder `saved_model` for TensorFlow; "onnx" adds `scorer.onnx`
-    and its weights `scorer.onnx.data` for onnxruntime."""
+    for onnxruntime, and of a T5 `encoder_model.onnx` and `decoder_model.onnx`. Each adds `scorer.json`."""
     if unknown := set(formats) - set(FORMATS):
         raise LisaxError(f"no export format is named '{min(unknown)}'; there are {', '.join(FORMATS)}")
     source, architecture = opened(model)
@@ -68,14 +74,7 @@ def export(model: ModelFolder, out: str | os.PathLike, formats: Sequence[str] = 
             path=source.folder / VOCABULARY_NAME,
         )
     card = card_of(source, architecture)
-    text = card.get("text") or {}
-    inference = kind_of(architecture).inference
-    if inference.needs is not None and inference.needs not in text and set(formats) != {"bundle"}:
-        raise DataError(
-            "`text` with the label words, or the number of tables or candidates, is missing: without it "
-            "there is nothing to score, and only --format bundle can be written",
-            path=source.folder / MODEL_JSON,
-        )
+    programs = _Programs(source, architecture.for_inference(), card, formats)
     with new_folder(out) as folder:
         write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
         (folder / SAFETENSORS).chmod(0o644)  # safetensors lets only its owner read it
@@ -84,7 +83,7 @@ def export(model: ModelFolder, out: str | os.PathLike, formats: Sequence[str] = 
             {vocabulary_name(source.vocabulary): source.vocabulary} | _own_files(card, source.folder)
         ).items():
             shutil.copyfile(fetched(path), folder / name)
-        _write_programs(folder, inference, architecture.for_inference(), text, formats)
+        programs.write(folder)
     return place(out)
 
 
@@ -100,36 +99,84 @@ def _own_files(card: dict[str, Any], folder: Path) -> dict[str, Path]:
     return {name: folder / name for name in names}
 
 
-def _write_programs(
-    folder: Path, inference: Inference, model: Model, text: dict[str, Any], formats: Sequence[str]
-) -> None:
-    """Writes the scorer of a bundle in formats of other runtimes."""
-    if set(formats) <= {"bundle"}:
-        return
-    parameters = safetensors_file.read(folder / SAFETENSORS)
-    vocabulary = open_vocabulary(vocabulary_in(folder))
-    if "onnx" in formats:
-        _onnx_graph(model, parameters, text, vocabulary).write(folder / ONNX_NAME)
-    if not set(formats) & {"stablehlo", "savedmodel"}:
-        return
-    exported = inference.exported(model, parameters, text, vocabulary)
-    if "stablehlo" in formats:
-        (folder / EXPORTED_NAME).write_bytes(exported.serialize())
-    if "savedmodel" in formats:
-        from lisax.training.saved_model import save
+class _Programs:
+    """The scorer of a bundle in formats of other runtimes. Raises LisaxError, before anything is written, where the model
+    has none in one of `formats`."""
 
-        save(exported, parameters, folder / SAVED_MODEL_NAME)
+    def __init__(self, source: Checkpoint, model: Model, card: Mapping[str, Any], formats: Sequence[str]):
+        self._card, self._formats = ModelCard(source.folder, card), set(formats) - {"bundle"}
+        if not self._formats:
+            return
+        self._vocabulary, inference = open_vocabulary(fetched(source.vocabulary)), kind_of(model).inference
+        self._model, self._exported, self._outputs = model, None, inference.outputs
+        if self._formats & {"stablehlo", "savedmodel"}:
+            if inference.needs is not None and inference.needs not in self._card.text:
+                raise self._card.error(
+                    "text",
+                    "the label words, or the number of tables or candidates, are missing: without them there is "
+                    "nothing to score, and no StableHLO program and no SavedModel",
+                )
+            shapes = {
+                name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in shapes_of(source.parameters).items()
+            }
+            self._exported = inference.exported(model, shapes, self._card.text, self._vocabulary)
+        if "onnx" in self._formats:
+            # Activations of training may have been bfloat16, which saves time there and costs digits.
+            self._model = model.replaced(dtype="float32")
+            if not (onnx_encoder.fits(self._model) or onnx_t5.fits(self._model)):
+                on = "" if model.backbone is model else f" on {model.backbone.title}"
+                raise LisaxError(
+                    "only T5s, and pair scorers and dual encoders of the BERT family, are exported as ONNX; found "
+                    f"{model.title}{on}"
+                )
+
+    def write(self, folder: Path) -> None:
+        """Adds the programs to the bundle in `folder`."""
+        if not self._formats:
+            return
+        write_json(folder / SCORER_NAME, scoring(self._card, self._model, self._vocabulary))
+        parameters = safetensors_file.read(folder / SAFETENSORS)
+        if "stablehlo" in self._formats:
+            (folder / EXPORTED_NAME).write_bytes(self._exported.serialize())
+        if "savedmodel" in self._formats:
+            from lisax.training.saved_model import save
+
+            save(self._exported, self._outputs, parameters, folder / SAVED_MODEL_NAME)
+        if "onnx" in self._formats:
+            entries = safetensors_file.header_of(folder / SAFETENSORS)
+            # The graphs hold no parameters, only arrays that are computed from them.
+            places = {name: Place(SAFETENSORS, at.begin, at.end - at.begin) for name, at in entries.items()}
+            for name, graph in self._graphs(parameters):
+                (folder / f"{name}.onnx").write_bytes(graph.proto(places))
+
+    def _graphs(self, parameters: Mapping[str, np.ndarray]) -> Iterator[tuple[str, ModelGraph]]:
+        if type(self._model) is not T5Config:
+            padding = self._model.backbone.padding_id
+            yield "scorer", onnx_encoder.EncoderGraph(self._model, parameters, padding_id=padding)
+            return
+        if words := self._card.text.get("words"):
+            pieces = [[self._vocabulary.piece_id(word)] for word in words]
+            yield "scorer", onnx_t5.AnswersGraph(self._model, parameters, pieces, first_step=True)
+        yield "encoder_model", onnx_t5.EncoderHalf(self._model, parameters)
+        yield "decoder_model", onnx_t5.DecoderHalf(self._model, parameters)
 
 
-def _onnx_graph(
-    model: Model, parameters: Mapping[str, np.ndarray], text: Mapping[str, Any], vocabulary: Vocabulary
-) -> ModelGraph:
-    if onnx_encoder.fits(model):
-        return onnx_encoder.EncoderGraph(model, parameters)
-    if onnx_t5.fits(model):
-        pieces = [[vocabulary.piece_id(word)] for word in text["words"]]
-        return onnx_t5.T5Graph(model, parameters, pieces, first_step=True)
-    raise LisaxError(
-        "only a T5 that scores label words, and pair scorers and dual encoders of the BERT family, in float32, are "
-        "exported as ONNX"
-    )
+def scoring(card: ModelCard, model: Model, vocabulary: Vocabulary) -> dict[str, Any]:
+    """The content of `scorer.json`, for programs without LisaX: the vocabulary's file, padding's id, the most tokens of
+    an input, and, as far as the card has them, the wording of inputs (see `formats.template`), the names of
+    `probabilities` in their order, the temperature that calibrates them, and up to how many sentences a verdict's lists
+    have (see `predict.verifier.Labeller`)."""
+    found: dict[str, Any] = {"tokenizer": vocabulary_name(vocabulary.path), "padding_id": model.backbone.padding_id}
+    found |= {name: card.text[name] for name in ("max_tokens", "words") if name in card.text}
+    text_format = TEXT_FORMATS.get(card.text.get("family"))
+    if text_format is None or "preset" not in card.text:
+        return found
+    if (wording := template(text_format, card.preset, pairs=type(model) is PairConfig)) is not None:
+        found["inputs"] = wording
+    if labels := list(text_format.answer.classes.values()) or card.text.get("words"):
+        found["labels"] = labels
+    if (fitted := card.calibration) is not None and fitted.aggregate is None:
+        found["temperature"] = fitted.temperature
+    if text_format is LABEL_LISTWISE and "sentences" in card:
+        found["sentences"] = card["sentences"]
+    return found

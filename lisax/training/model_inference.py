@@ -55,10 +55,11 @@ class TaskRun:
 
 
 class Inference(Protocol):
-    """`needs`: the field of `text` in `model.json` that `exported` takes; None for kinds without a StableHLO program.
-    `scores_targets`: whether it gives the likelihood of target tokens."""
+    """`needs`: the field of `text` in `model.json` that `exported` takes; None: it takes none. `outputs`: the names of
+    the exported program's results. `scores_targets`: whether it gives the likelihood of target tokens."""
 
     needs: str | None
+    outputs: tuple[str, ...]
     scores_targets: bool
 
     def check(self) -> None:
@@ -87,6 +88,7 @@ class TextToTextInference:
     A prediction is the text; with beams also "hypotheses": [{"prediction", "score"}], best first."""
 
     needs: str | None = "words"
+    outputs = programs.OF_TEXTS
     scores_targets = True
 
     def check(self) -> None:
@@ -192,6 +194,10 @@ class ClaimInference:
     def needs(self) -> str:
         return self.scorer.text_name
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.scorer.results._fields
+
     def check(self) -> None:
         pass
 
@@ -229,6 +235,7 @@ class QuestionInference:
     """The inference of dual encoders and readers, which answer no task: they are used over an index."""
 
     needs: str | None = None
+    outputs = ()
     scores_targets = False
 
     def check(self) -> None:
@@ -247,7 +254,10 @@ class QuestionInference:
         raise LisaxError("of dual encoders and readers only training is planned: plan --program=train")
 
     def exported(self, *_: Any) -> export.Exported:
-        raise LisaxError("a dual encoder is exported as ONNX only, and a reader as no program")
+        raise LisaxError(
+            "there is no StableHLO program and no SavedModel of dual encoders, readers and encoders without a head: a "
+            "dual encoder has --format onnx, the others --format bundle"
+        )
 
 
 class EncoderInference(QuestionInference):
@@ -264,6 +274,7 @@ class PairInference:
     """A pair scorer's. A prediction is the list of its probabilities, one of each class."""
 
     needs: str | None = None
+    outputs = programs.OF_TEXTS
     scores_targets = False
 
     def check(self) -> None:
@@ -286,5 +297,7 @@ class PairInference:
         tokens = jax.ShapeDtypeStruct((rows, lengths["inputs"]), jnp.int32, sharding=partitioner.batch)
         return compiled_pairs(model, partitioner).lower(parameters, tokens).compile()
 
-    def exported(self, *_: Any) -> export.Exported:
-        raise LisaxError("a pair scorer is exported as ONNX only")
+    def exported(
+        self, model: Model, parameters: Mapping[str, Any], text: Mapping[str, Any], vocabulary: Vocabulary
+    ) -> export.Exported:
+        return programs.export_pairs(model, parameters)

@@ -1,5 +1,5 @@
-"""A scorer as a StableHLO program for other runtimes, for any batch and length: token ids -> logits of the label words,
-the result of table fusion for a claim's tables, or the pointers to its candidates.
+"""A scorer as a StableHLO program for other runtimes, for any batch and length: token ids -> probabilities of the label
+words or classes, the result of table fusion for a claim's tables, or the pointers to its candidates.
 
 It is lowered once for CPU, CUDA and TPU. Parameters are an input: as constants they would be stored a second time, and
 above 2 GiB not at all.
@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import export
 
-from lisax.models.architectures import RELATIVE_MAX_DISTANCE
+from lisax.models.architectures import RELATIVE_MAX_DISTANCE, PairConfig
 from lisax.models.attention import RelativePositionBias
 from lisax.models.t5 import Transformer
 from lisax.scoring.labels import first_step_logits
@@ -26,16 +26,35 @@ from lisax.weights.checkpoints import nested
 PLATFORMS = ("cpu", "cuda", "tpu")
 # batch and length; the program checks them when it runs.
 CONSTRAINTS = ("batch >= 1", "length >= 1")
+# The results of a program of texts.
+OF_TEXTS = ("probabilities", "logits")
 
 
 def export_scorer(config: Any, parameters: Mapping[str, Any], pieces: Sequence[int]) -> export.Exported:
-    """(parameters {name: float32 array}, tokens int32 [batch, length]) -> (logits float32 [batch, pieces],).
+    """(parameters {name: float32 array}, tokens int32 [batch, length]) -> `OF_TEXTS`, float32 [batch, pieces].
 
     `config` is a `T5Config`; `parameters` need shapes only. Names are paths, `encoder/layers_0/mlp/wo/kernel`."""
     model, pieces = Transformer(config), np.asarray(pieces, np.int32)
+    return _of_texts(lambda parameters, tokens: first_step_logits(model, parameters, tokens, pieces), parameters)
 
-    def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array]:
-        return (first_step_logits(model, nested(parameters), tokens, pieces),)
+
+def export_pairs(model: PairConfig, parameters: Mapping[str, Any]) -> export.Exported:
+    """A pair scorer's program, with the interface of `export_scorer`: results of its classes. Tokens have the ids of
+    the published vocabulary, padding's included."""
+    network, padding = model.network(), model.backbone.padding_id
+
+    def logits(parameters: Any, tokens: jax.Array) -> jax.Array:
+        if padding:
+            tokens = jnp.where(tokens == padding, 0, jnp.where(tokens == 0, padding, tokens))
+        return network.apply({"params": parameters}, tokens)
+
+    return _of_texts(logits, parameters)
+
+
+def _of_texts(logits: Callable[[Any, jax.Array], jax.Array], parameters: Mapping[str, Any]) -> export.Exported:
+    def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
+        found = logits(nested(parameters), tokens)
+        return jax.nn.softmax(found), found
 
     return _exported(score, parameters, ("batch", "length"))
 

@@ -12,10 +12,10 @@ from jax import export
 from lisax.training.data import import_seqio
 
 
-def save(exported: export.Exported, parameters: Mapping[str, np.ndarray], folder: Path) -> None:
-    """Writes the SavedModel with the signature `serving_default`: `tokens` int32 [batch, length], zero where padded
-    -> `probabilities` and `logits`, float32 [batch, words]; of table fusion `tokens` [batch, tables, length] ->
-    `probabilities` and `attention`, see `programs`. TensorFlow 2.21 or later runs it, without JAX."""
+def save(exported: export.Exported, outputs: Sequence[str], parameters: Mapping[str, np.ndarray], folder: Path) -> None:
+    """Writes the SavedModel with the signature `serving_default`: `tokens` int32 [batch, length], of table fusion and
+    pointers [batch, texts, length] -> float32 arrays by the names `outputs`, see `programs`. TensorFlow 2.21 or later
+    runs it, without JAX."""
     import_seqio()  # TensorFlow, kept quiet and off the accelerators
     import tensorflow as tf
     from tensorflow.compiler.tf2xla.python import xla  # the op that jax2tf writes, too
@@ -32,7 +32,7 @@ def save(exported: export.Exported, parameters: Mapping[str, np.ndarray], folder
     )
     def score(tokens: tf.Tensor) -> dict[str, tf.Tensor]:
         arguments = [*module.parameters, tokens]
-        first, *more = xla.call_module(
+        found = xla.call_module(
             [arguments[i] for i in exported.module_kept_var_idx],
             version=exported.calling_convention_version,
             module=exported.mlir_module_serialized,
@@ -40,9 +40,7 @@ def save(exported: export.Exported, parameters: Mapping[str, np.ndarray], folder
             Sout=[sizes(leaf.shape) for leaf in exported.out_avals],
             platforms=[platform.upper() for platform in exported.platforms],
         )
-        if more:
-            return {"probabilities": first, "attention": more[0]}
-        return {"probabilities": tf.nn.softmax(first), "logits": first}
+        return dict(zip(outputs, found, strict=True))
 
     module.score = score
     tf.saved_model.save(module, str(folder), signatures={"serving_default": score})

@@ -1,12 +1,13 @@
 """Files that grow group by group are the same however often they were interrupted."""
 
+import hashlib
 import os
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.files.resumable import partial, resumable_lines
+from lisax.files.resumable import content_print, partial, resumable_lines
 
 # What stands in runs and predictions, and what looks like the marks between groups but is none.
 LINES = st.one_of(
@@ -86,3 +87,33 @@ def test_lines_cut_at_any_byte_are_completed_to_the_same_file(tmp_path_factory, 
     again = resumed(folder / "cut", groups, written[: data.draw(st.integers(0, len(written)))])
     assert again == groups[len(groups) - len(again) :]
     assert (folder / "cut").read_bytes() == lines.encode()
+
+
+def test_a_copy_of_data_has_the_same_print_and_other_content_another(tmp_path):
+    data, known = tmp_path / "data", tmp_path / "digests.json"
+    data.mkdir()
+    (data / "a").write_text("one")
+    (data / "b").write_text("two")
+    first = content_print(data, known)
+    assert [name for name, *_ in first] == ["a", "b"]
+    os.utime(data / "a", (1, 1))  # as data that is fetched again
+    assert content_print(data, known) == first
+    (data / "a").write_text("ten")
+    assert content_print(data, known) != first
+
+
+@pytest.mark.parametrize("content", ["", "[", "[]", "7", '{"a": 7}'])
+def test_digests_that_cannot_be_read_are_computed(tmp_path, content):
+    (tmp_path / "a").write_text("one")
+    (tmp_path / "digests.json").write_text(content)
+    (found,) = content_print(tmp_path / "a", tmp_path / "digests.json")
+    assert found[1:] == [3, hashlib.sha256(b"one").hexdigest()]
+
+
+def test_a_file_with_its_known_size_and_time_is_not_read_again(tmp_path):
+    path, known = tmp_path / "a", tmp_path / "digests.json"
+    path.write_text("one")
+    first, then = content_print(path, known), path.stat()
+    path.write_text("two")
+    os.utime(path, ns=(then.st_atime_ns, then.st_mtime_ns))
+    assert content_print(path, known) == first

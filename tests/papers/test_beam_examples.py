@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -20,6 +21,9 @@ from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples, files
 
 needs_beam = pytest.mark.skipif(importlib.util.find_spec("apache_beam") is None, reason="Apache Beam is not installed")
+needs_dask = pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, ("apache_beam", "distributed"))), reason="Beam or Dask is not installed"
+)
 OPTIONS = "--pipeline-options=--direct_num_workers=2,--direct_running_mode=multi_threading"
 
 
@@ -50,6 +54,15 @@ def folder(tmp_path_factory):
     return out
 
 
+@pytest.fixture(scope="module")
+def dask():
+    """Beam's options for a scheduler with three workers, processes of their own that do not know LISAX_DATA."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield "--runner=dask", f"--pipeline-options=--dask_client_address={cluster.scheduler_address}"
+
+
 def lisax(*arguments):
     assert cli.main(["cache", *map(str, arguments)]) == 0
 
@@ -68,9 +81,24 @@ def test_candidates(folder, tmp_path):
     assert os.listdir(tmp_path) == ["run.trec"]
 
 
-@needs_beam
+@needs_dask
+def test_candidates_on_dask(folder, tmp_path, dask, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # workers have another folder, and paths may be relative
+    shutil.copy(folder / "documents.trec", "documents.trec")
+    lisax("candidates", "--run=documents.trec", f"--index={folder}/index", "--limit=60", "--out=run.trec", *dask)
+    assert (tmp_path / "run.trec").read_bytes() == (folder / "candidates.trec").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["documents.trec", "run.trec"]
+
+
+@pytest.mark.parametrize(
+    "runner",
+    [
+        pytest.param(None, marks=needs_beam),
+        pytest.param("dask", marks=[needs_dask, pytest.mark.slow]),
+    ],
+)
 @pytest.mark.parametrize("split", ["train", "dev"])
-def test_examples(folder, tmp_path, split, monkeypatch, capsys):
+def test_examples(folder, tmp_path, split, runner, request, monkeypatch, capsys):
     from lisax.papers.list5 import beam_examples
 
     monkeypatch.setattr(beam_examples, "CLAIMS_PER_PART", 7)
@@ -83,7 +111,7 @@ def test_examples(folder, tmp_path, split, monkeypatch, capsys):
         f"--index={folder}/index",
         "--seed=5",
         f"--out={tmp_path}/beam",
-        OPTIONS,
+        *(request.getfixturevalue(runner) if runner else [OPTIONS]),
     )
     candidates, reranked = (
         examples.ranked_ids(read_run(folder / f"{name}.trec")) for name in ("candidates", "reranked")
@@ -112,8 +140,9 @@ def test_examples(folder, tmp_path, split, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-@needs_beam
-def test_tasks_are_cached_and_read_back(tmp_path):
+@pytest.mark.parametrize("runner", [pytest.param(None, marks=needs_beam), pytest.param("dask", marks=needs_dask)])
+def test_tasks_are_cached_and_read_back(tmp_path, runner, request):
+    options = request.getfixturevalue(runner) if runner else []
     made = [
         examples.Example(str(i), f"claim {i}", (examples.Passage(f"p_{i}", "Title", f"text {i}"),), label=bool(i % 2))
         for i in range(30)
@@ -125,9 +154,11 @@ def test_tasks_are_cached_and_read_back(tmp_path):
     environment = os.environ | {"LISAX_DATA": str(tmp_path)}
     cache = tmp_path / "cache"
     command = [sys.executable, "-P", "-m", "lisax", "cache", "tasks", "list5_rank", f"--out={cache}", "--min-shards=2"]
+    command += options
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.strip() == f"list5_rank: {cache / 'list5_rank'}"
+    assert not list(cache.rglob("beam-temp-*"))
     assert len(list((cache / "list5_rank").glob("train.tfrecord-*-of-00002"))) == 2
     assert json.loads((cache / "list5_rank" / "stats.train.json").read_text())["examples"] == 30
     read = (
@@ -138,6 +169,32 @@ def test_tasks_are_cached_and_read_back(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", read, cache], env=environment, capture_output=True, text=True)
     assert done.stdout.strip() == "True", done.stderr[-2000:]
+
+
+@needs_beam
+@pytest.mark.parametrize(
+    ("runner", "expected"),
+    [
+        ("dsk", "the Beam runner 'dsk' cannot be used: Unexpected pipeline runner: dsk."),
+        ("dataflow", "the Beam runner 'dataflow' stopped: "),
+    ],
+)
+def test_a_runner_that_cannot_be_used_is_named(folder, tmp_path, runner, expected, capsys):
+    run, index, out = folder / "documents.trec", folder / "index", tmp_path / "run.trec"
+    words = ["cache", "candidates", f"--run={run}", f"--index={index}", f"--out={out}", f"--runner={runner}"]
+    assert cli.main(words) == 1
+    error = capsys.readouterr().err
+    assert expected in error and "Traceback" not in error
+    assert not os.listdir(tmp_path)
+
+
+@needs_dask
+def test_a_cluster_out_of_reach_is_an_error(folder, tmp_path, capsys):
+    options = "--pipeline-options=--dask_client_address=tcp://127.0.0.1:9,--dask_connection_timeout=1"
+    run, index, out = folder / "documents.trec", folder / "index", tmp_path / "run.trec"
+    words = ["cache", "candidates", f"--run={run}", f"--index={index}", f"--out={out}", "--runner=dask", options]
+    assert cli.main(words) == 1
+    assert "the Beam runner 'dask' stopped: OSError: Timed out" in capsys.readouterr().err
 
 
 def test_without_beam_it_says_what_to_install(monkeypatch, capsys):

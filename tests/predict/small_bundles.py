@@ -33,6 +33,18 @@ T5 = T5Config(
 ENCODER = EncoderConfig(
     vocab_size=256, emb_dim=16, num_heads=2, num_encoder_layers=1, mlp_dim=16, max_positions=128, separator_id=3
 )
+RELATIVE = EncoderConfig(  # as MPNet's: its padding is 1
+    vocab_size=400,
+    emb_dim=16,
+    num_heads=2,
+    num_encoder_layers=1,
+    mlp_dim=16,
+    max_positions=128,
+    position_offset=2,
+    relative_bias=True,
+    token_types=0,
+    padding_id=1,
+)
 POINTER = PointerConfig(T5, steps=2, hidden=8, hops=1, beam_size=2)
 MAX_TOKENS = 96
 TABLES = [
@@ -76,6 +88,7 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "pair ranker": (PairConfig(ENCODER, 2), RANK_ENTITIES.pair_card(PAPER, MAX_TOKENS)["text"]),
     "pair pointwise": (PairConfig(ENCODER), LABEL_POINTWISE.pair_card(PAPER, MAX_TOKENS)["text"]),
     "pair listwise": (PairConfig(ENCODER), LABEL_LISTWISE.pair_card(PAPER, MAX_TOKENS)["text"]),
+    "pair relative": (PairConfig(RELATIVE), LABEL_POINTWISE.pair_card(PAPER, MAX_TOKENS)["text"]),
     "reader": (SpanReaderConfig(T5, 3), {"family": "point", "max_tokens": 128, "passages": 3}),
 }
 
@@ -90,7 +103,8 @@ def bundle(folder: Path, kind: str, **more: Any) -> Path:
         "query: document: entity: relevant: true false weak question: title: context: row: column: table: caption"
     ]
     if isinstance(model, PairConfig):
-        small_tokenizers.wordpiece(folder / TOKENIZER_NAME)
+        made = small_tokenizers.bpe if model.backbone.padding_id else small_tokenizers.wordpiece
+        made(folder / TOKENIZER_NAME)
     else:
         train_vocabulary(texts, folder / VOCABULARY_NAME, 300)
     arrays = flatten(initialize(model))

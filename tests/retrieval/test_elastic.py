@@ -1,6 +1,7 @@
 """The client against a stand-in cluster: over HTTP with the official clients, where they are installed."""
 
 import json
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -15,10 +16,12 @@ from lisax.retrieval.elastic import ElasticIndex
 
 
 class Cluster:
-    """As much of a cluster as the client speaks to: documents score by the number of shared words."""
+    """As much of a cluster as the client speaks to: documents score by the number of shared words. It refuses, as a
+    server of Elasticsearch does, clients of a newer version and of the one before the last."""
 
     def __init__(self):
-        self.indices, self.meta, self.requests = {}, {}, []
+        self.version = 8
+        self.indices, self.meta, self.settings, self.aliases, self.requests = {}, {}, {}, {}, []
         self.busy = 0  # tries of 'd' that are rejected
         self.parts = []  # what comes instead of whole answers to queries
         self.failures = []  # (action, status, whether the request is done all the same); status 0: no answer
@@ -35,15 +38,31 @@ class Cluster:
         return failure[1], {"error": {"reason": "failing", "root_cause": []}, "status": failure[1]}
 
     def answered(self, method, name, action, lines):
+        if name == "_alias":
+            index = self.aliases.get(action)
+            return (200, {index: {"aliases": {action: {}}}}) if index else (404, {"error": "alias missing"})
+        if name == "_aliases":
+            for act in lines[0]["actions"]:
+                for verb, given in act.items():
+                    if verb == "add":
+                        self.aliases[given["alias"]] = given["index"]
+                    else:
+                        del self.indices[given["index"]]
+            return 200, {"acknowledged": True}
+        name = self.aliases.get(name, name)
         if method == "HEAD":
             return (200 if name in self.indices else 404), {}
         if method == "PUT" and not action:
             self.indices[name], self.meta[name] = {}, lines[0]["mappings"]["_meta"]
+            self.settings[name] = lines[0]["settings"]
             return 200, {"acknowledged": True, "index": name}
         if method == "DELETE":
             del self.indices[name]
             return 200, {"acknowledged": True}
         documents = self.indices.get(name)
+        if documents is not None and action == "_settings":
+            self.settings[name] |= lines[0]["index"]
+            return 200, {"acknowledged": True}
         if documents is None:
             return 404, {"error": {"reason": "no such index", "root_cause": []}, "status": 404}
         if action == "_mapping" and method == "GET":
@@ -59,6 +78,7 @@ class Cluster:
             items = []
             for head, body in zip(lines[::2], lines[1::2]):
                 id = head["create"]["_id"]
+                assert len(id.encode()) <= 512, "id is too long"
                 if id == "d" and self.busy:
                     self.busy -= 1
                     items.append({"create": {"_id": id, "status": 429, "error": {"type": "rejected"}}})
@@ -81,8 +101,8 @@ class Cluster:
         words = body["query"]["match"]["text"].split()
         if "boom" in words:
             return {"error": {"reason": "boom"}, "status": 400}
-        scores = sorted((-sum(map(row["text"].split().count, words)), id) for id, row in documents.items())
-        hits = [{"_id": id, "_score": -score} for score, id in scores if score]
+        scores = sorted((-sum(map(row["text"].split().count, words)), row["id"], id) for id, row in documents.items())
+        hits = [{"_id": key, "_score": -score, "fields": {"id": [id]}} for score, id, key in scores if score]
         return {"hits": {"hits": hits[: body["size"]]}, "status": 200}
 
 
@@ -108,13 +128,17 @@ def stand_in(cluster):
             create=lambda index, body: call("PUT", index, [body]),
             delete=lambda index: call("DELETE", index),
             get_mapping=lambda index: call("GET", f"{index}/_mapping"),
+            put_settings=lambda index, body: call("PUT", f"{index}/_settings", [body]),
+            exists_alias=lambda name: cluster.handle("HEAD", f"_alias/{name}", None)[0] == 200,
+            get_alias=lambda name: call("GET", f"_alias/{name}"),
+            update_aliases=lambda body: call("POST", "_aliases", [body]),
             put_mapping=lambda index, body: call("PUT", f"{index}/_mapping", [body]),
             refresh=lambda index: call("POST", f"{index}/_refresh"),
         ),
         count=lambda index: call("GET", f"{index}/_count"),
         mget=lambda index, body: call("POST", f"{index}/_mget", [body]),
         bulk=lambda index, body: call("POST", f"{index}/_bulk", body),
-        msearch=lambda index, body: call("POST", f"{index}/_msearch", body),
+        msearch=lambda index, body, search_type: call("POST", f"{index}/_msearch", body),
     )
 
 
@@ -129,9 +153,15 @@ def served():
         def respond(self):
             cluster.authorization = self.headers.get("Authorization")
             content = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-            status, answer = cluster.handle(
-                self.command, urlparse(self.path).path, [json.loads(line) for line in content.splitlines()]
-            )
+            speaks = re.search(r"compatible-with=(\d+)", self.headers.get("Accept", ""))
+            if speaks and int(speaks[1]) not in (cluster.version, cluster.version - 1):
+                reason = f"A compatible version is required, given {speaks[1]}"
+                error = {"type": "media_type_header_exception", "reason": reason}
+                status, answer = 400, {"error": error, "status": 400}
+            else:
+                status, answer = cluster.handle(
+                    self.command, urlparse(self.path).path, [json.loads(line) for line in content.splitlines()]
+                )
             if status == 0:
                 self.close_connection = True
                 return
@@ -161,6 +191,7 @@ CLIENTS = ["stand-in client", "elasticsearch", "opensearchpy"]
 @pytest.fixture(params=CLIENTS)
 def client_and_cluster(request, monkeypatch):
     monkeypatch.setattr(elastic, "FIRST_WAIT", 0)
+    monkeypatch.setattr(elastic, "WRITERS", 1)  # failures come in order
     if request.param == CLIENTS[0]:
         cluster = Cluster()
         return stand_in(cluster), cluster
@@ -186,6 +217,95 @@ def test_build_add_search(client_and_cluster, monkeypatch):
     assert index.search(["red", "blue", "none"], 2) == [[("b", 2.0), ("a", 1.0)], [("c", 1.0)], []]
     index.add([("e", "blue blue")])
     assert index.search(["blue"], 5) == [[("e", 2.0), ("c", 1.0)]]
+    assert cluster.settings["pages"]["refresh_interval"] is None  # the cluster's own again
+
+
+def test_several_batches_are_sent_at_a_time_and_a_broken_build_misses_none(client_and_cluster, monkeypatch):
+    client, cluster = client_and_cluster
+    monkeypatch.setattr(elastic, "BULK_DOCUMENTS", 2)
+    monkeypatch.setattr(elastic, "WRITERS", 3)
+    texts = [(str(i), f"text {i}") for i in range(40)]
+
+    def breaking():
+        for i, text in enumerate(texts):
+            if i == 20:
+                cluster.failures = [("_bulk", 0, False)] * elastic.TRIES * elastic.WRITERS
+            yield text
+
+    with pytest.raises(LisaxError, match="resumes"):
+        ElasticIndex.build(client, "pages", breaking(), made_from="here")
+    assert 10 <= len(cluster.indices["pages"]) < 40
+    cluster.failures = []
+    ElasticIndex.build(client, "pages", texts, made_from="here")
+    assert {key: (row["number"], row["text"]) for key, row in cluster.indices["pages"].items()} == {
+        id: (number, text) for number, (id, text) in enumerate(texts)
+    }
+
+
+def test_ids_of_any_length(client_and_cluster):
+    client, _ = client_and_cluster
+    long = "Ä" * 400
+    index = ElasticIndex.build(client, "pages", [*DOCUMENTS, (long, "green")])
+    assert index.search(["green"], 1) == [[(long, 1.0)]]
+    with pytest.raises(LisaxError, match=f"'{long}' occurs twice"):
+        index.add([(long, "yellow")])
+
+
+def test_a_new_index_takes_the_name_of_the_old_one(client_and_cluster):
+    client, cluster = client_and_cluster
+    build = {"made_from": "1" * 64, "number_of_shards": 3}
+    index = ElasticIndex.replace(client, "pages", DOCUMENTS, **build)
+    assert list(cluster.indices) == ["pages-111111111111"] and index.search(["blue"], 1) == [[("c", 1.0)]]
+    assert cluster.settings["pages-111111111111"]["number_of_shards"] == 3
+    cluster.failures = [("_bulk", 0, False)] * elastic.TRIES
+    with pytest.raises(LisaxError, match="resumes"):
+        ElasticIndex.replace(client, "pages", [("z", "blue")], made_from="2" * 64)
+    cluster.failures = []
+    assert ElasticIndex(client, "pages").search(["blue"], 1) == [[("c", 1.0)]]
+    for _ in range(2):  # the second changes nothing
+        index = ElasticIndex.replace(client, "pages", [("z", "blue")], made_from="2" * 64)
+        assert list(cluster.indices) == ["pages-222222222222"] and index.search(["blue"], 1) == [[("z", 1.0)]]
+    ElasticIndex.build(client, "own", DOCUMENTS)
+    with pytest.raises(LisaxError, match="'own' already, which no alias can replace"):
+        ElasticIndex.replace(client, "own", DOCUMENTS, **build)
+
+
+@pytest.mark.parametrize("version", [8, 9])
+def test_one_client_serves_two_versions_of_elasticsearch(served, version):
+    pytest.importorskip("elasticsearch")
+    cluster, url = served
+    cluster.version = version
+    index = ElasticIndex.build(elastic.connect(url, {}), "pages", DOCUMENTS)
+    assert index.search(["blue"], 1) == [[("c", 1.0)]]
+
+
+def test_a_server_of_another_version_is_named(served):
+    pytest.importorskip("elasticsearch")
+    cluster, url = served
+    cluster.version = 7
+    with pytest.raises(LisaxError, match="install the client of the server's major version"):
+        ElasticIndex.build(elastic.connect(url, {}), "pages", DOCUMENTS)
+
+
+@pytest.mark.parametrize("package", CLIENTS[1:])
+def test_a_server_without_tls_is_told_as_such_at_once(served, package):
+    pytest.importorskip(package)
+    _, url = served
+    url = ("opensearch+" if package == "opensearchpy" else "") + url.replace("http:", "https:")
+    with pytest.raises(LisaxError, match="no trusted TLS connection.*LISAX_CLUSTER_CA"):
+        ElasticIndex.build(elastic.connect(url, {}), "pages", DOCUMENTS)
+
+
+def test_requests_are_signed_for_aws(served, monkeypatch):
+    pytest.importorskip("opensearchpy")
+    pytest.importorskip("boto3")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "me")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    cluster, url = served
+    client = elastic.connect(f"opensearch+{url}", {"LISAX_CLUSTER_AWS": "eu-west-1/aoss"})
+    ElasticIndex.build(client, "pages", DOCUMENTS)
+    assert cluster.authorization.startswith("AWS4-HMAC-SHA256 Credential=me/")
+    assert "/eu-west-1/aoss/aws4_request" in cluster.authorization
 
 
 def test_errors_are_sentences_and_a_failed_build_leaves_nothing(client_and_cluster):
@@ -231,7 +351,8 @@ def test_a_build_goes_on_where_the_connection_broke(client_and_cluster, monkeypa
 
     with pytest.raises(LisaxError, match="cannot be reached.*resumes"):
         ElasticIndex.build(client, "pages", documents(), made_from="here")
-    assert len(cluster.indices["pages"]) == 3
+    stored = set(cluster.indices["pages"])
+    assert stored in ({"b", "a"}, {"b", "a", "c"})  # the third is on its way when the connection breaks
     with pytest.raises(LisaxError, match="not filled to its end"):
         ElasticIndex(client, "pages").search(["red"], 1)
     for other in ({"made_from": "there"}, {"made_from": "here", "k1": 2.0}):
@@ -240,7 +361,7 @@ def test_a_build_goes_on_where_the_connection_broke(client_and_cluster, monkeypa
     cluster.failures, cluster.requests = [], []
     index = ElasticIndex.build(client, "pages", DOCUMENTS, made_from="here")
     sent = [lines[0]["create"]["_id"] for _, path, lines in cluster.requests if path.endswith("_bulk")]
-    assert sent == ["c", "d"] and index.search(["red"], 1) == [[("b", 2.0)]]
+    assert sent == [id for id, _ in DOCUMENTS][len(stored) - 1 :] and index.search(["red"], 1) == [[("b", 2.0)]]
     with pytest.raises(LisaxError, match="already"):
         ElasticIndex.build(client, "pages", DOCUMENTS, made_from="here")
 

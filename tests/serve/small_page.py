@@ -87,7 +87,7 @@ def open_page(folder: Path, index: Path, made: Models, limits: Limits = Limits()
         Library([index], folder / "corpora", limits),
         Store(folder),
         Training(folder / "training"),
-        Rules(b"secret", 8000, limits=limits, **rules),
+        Rules(b"secret", limits=limits, **rules),
     )
 
 

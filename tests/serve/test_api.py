@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import datetime
 import json
 import logging
 import threading
@@ -10,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from fastapi.testclient import TestClient
 from pydantic import TypeAdapter
-from small_page import Browser, open_page
+from small_page import Browser, open_page, shown, words
 
 from lisax import Index
 from lisax.cli import main
@@ -90,6 +91,20 @@ def test_the_document_is_made_of_what_checks_the_input(client):
         assert body["schema"]["oneOf"] == declared["oneOf"]
         for name, schema_of in declared["$defs"].items():
             assert document["components"]["schemas"][name] == without_none(schema_of)
+
+
+def test_the_page_of_the_api_shows_each_call_with_its_examples_and_each_object(client):
+    document, found = client.get("/openapi.json").json(), shown(client.get("/docs"))
+    ids = {attributes.get("id") for _, attributes in found.elements}
+    links = {attributes["href"] for tag, attributes in found.elements if tag == "a"}
+    assert {*document["components"]["schemas"]} | {link[1:] for link in links if link.startswith("#")} <= ids
+    read = words(found)
+    for path, calls in document["paths"].items():
+        assert all(f"{method.upper()} {path}" in read for method in calls)
+    commands = "".join(found.text)
+    for call in CALLS:
+        for example in call.examples.values():
+            assert f"/v1/{call.name} -H 'content-type: application/json' -d '{json.dumps(example)}'" in commands
 
 
 def without_none(schema_of):
@@ -259,7 +274,10 @@ def test_another_method(client):
 def test_calls_that_no_model_answers(tmp_path, index, made):
     page = open_page(tmp_path, index, Models({PARTS: made[PARTS]}))
     client = TestClient(create(page), base_url="http://localhost")
-    assert client.get("/v1/indexes").json() == {"indexes": [{"id": "index", "name": "index", "calls": ["ask", "rank"]}]}
+    (corpus,) = page.library
+    when = datetime.datetime.fromtimestamp(int(corpus.made), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    open_one = {"id": "index", "name": "index", "version": corpus.version, "made": when, "calls": ["ask", "rank"]}
+    assert client.get("/v1/indexes").json() == {"indexes": [open_one]}
     for body, field in (({"claim": "a"}, "index"), ({"claim": "a", "index": "index"}, "index")):
         answer = post(client, "check", body)
         assert answer.status_code == 404 and answer.json()["error"]["field"] == field

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_page import Browser, build_index, last_answers, models, open_page
 
-from lisax.serve.guard import Guard, Rate, Rules, client_of, is_loopback
-from lisax.serve.limits import Limits
+from lisax.errors import LisaxError
+from lisax.serve.guard import Guard, Rules, client_of, is_loopback
+from lisax.serve.limits import Limits, changed
+from lisax.serve.rates import Rate
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +96,7 @@ def test_a_token_lets_in_once_it_was_shown(opened):
         ("/answers/x", {}),
         ("/", {"authorization": "Bearer wrong"}),
         ("/", {"authorization": "Basic right-token"}),
-        ("/", {"cookie": "lisax_token_8000=right-token"}),
+        ("/", {"cookie": "lisax_token_00000000=right-token"}),
     ):
         response = browser.get(address, headers=headers)
         assert response.status_code == 401 and "right-token" not in response.text
@@ -187,18 +189,18 @@ def test_a_client_never_gets_more_than_its_rate(waits):
     rate, granted = Rate(5, 2.0, lambda: now), 0
     for wait in waits:
         now += wait
-        granted += rate.wait("client") == 0
+        granted += rate.take("client") == 0
         assert granted <= 5 + 2 * now + 1e-6
-    assert Rate(5, 2.0, lambda: now).wait("other") == 0
+    assert Rate(5, 2.0, lambda: now).take("other") == 0
 
 
 def test_the_wait_that_is_told_suffices():
     now = 0.0
     rate = Rate(1, 0.5, lambda: now)
-    assert rate.wait("a") == 0 and rate.wait("b") == 0
-    wait = rate.wait("a")
+    assert rate.take("a") == 0 and rate.take("b") == 0
+    wait = rate.left("a")
     now += wait
-    assert wait == 2 and rate.wait("a") == 0
+    assert wait == 2 and rate.left("a") == rate.take("a") == 0
 
 
 def asgi(messages, seconds=5.0, **scope):
@@ -223,7 +225,7 @@ def asgi(messages, seconds=5.0, **scope):
             sent.append(message)
 
         try:
-            await Guard(application, Rules(b"s", 8000, limits=Limits(form_bytes=10, body_seconds=seconds)))(
+            await Guard(application, Rules(b"s", limits=Limits(form_bytes=10, body_seconds=seconds)))(
                 {
                     "type": "http",
                     "method": "POST",
@@ -254,3 +256,41 @@ def test_bodies_are_counted_as_they_come():
     headers = [(b"host", b"127.0.0.1"), (b"content-length", b"11")]
     assert asgi([part(1, False)], headers=headers) == 413
     assert asgi([part(1, False)], headers=[(b"host", b"a"), (b"host", b"127.0.0.1")]) == 421
+
+
+def test_pages_of_an_allowed_origin_may_call_the_api_and_nothing_else(opened):
+    there = {"origin": "https://app.example", "sec-fetch-site": "cross-site"}
+    asks = there | {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization,content-type",
+    }
+    browser = Browser(opened(origins=frozenset({"https://app.example"}), token="right"))
+    asked = browser.options("/v1/verify", headers=asks)
+    assert asked.status_code == 200 and asked.headers["access-control-allow-origin"] == "https://app.example"
+    body = {"claim": "Mara Velin lived in Tarn .", "evidence": ["Mara Velin"]}
+    answer = browser.post("/v1/verify", json=body, headers=there | {"authorization": "Bearer right"})
+    assert answer.status_code == 200 and answer.headers["access-control-allow-origin"] == "https://app.example"
+    assert "access-control-allow-credentials" not in answer.headers
+    refused = browser.post("/v1/verify", json=body, headers=there)
+    assert refused.status_code == 401 and refused.headers["access-control-allow-origin"] == "https://app.example"
+    other = {"origin": "https://evil.example", "sec-fetch-site": "cross-site", "authorization": "Bearer right"}
+    assert browser.post("/v1/verify", json=body, headers=other).status_code == 403
+    assert browser.options("/v1/verify", headers=asks | {"origin": "https://evil.example"}).status_code == 400
+    form = browser.post("/ask", headers=there | {"authorization": "Bearer right"})
+    assert form.status_code == 403 and "access-control-allow-origin" not in form.headers
+    anywhere = Browser(opened(origins=frozenset({"*"})))
+    assert anywhere.post("/v1/verify", json=body, headers=other).status_code == 200
+
+
+def test_cookies_are_those_of_a_state_folder_on_any_port():
+    one, same, other = (Guard(None, Rules(secret))._cookie("session") for secret in (b"a", b"a", b"b"))
+    assert one == same != other
+
+
+def test_limits_are_changed_by_their_names():
+    made = changed(Limits(), ["connections_per_client=100", "requests_per_second=0.5", "calls_per_second=20"])
+    assert made == Limits(connections_per_client=100, requests_per_second=0.5, calls_per_second=20.0)
+    for wrong in ("connexions=1", "connections", "connections=", "connections=-1", "connections=1.5", "table=1",
+                  "answer_seconds=nan", "answer_seconds=inf", "call_items=9"):  # fmt: skip
+        with pytest.raises(LisaxError, match="--limit"):
+            changed(Limits(), [wrong])

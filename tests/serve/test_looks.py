@@ -115,6 +115,7 @@ def visits(tab):
     yield "feedback", lambda: tab.get_by_role("button", name="Right cell").first.click()
     yield "all feedback", lambda: tab.goto("/feedback")
     yield "training", lambda: tab.goto("/training")
+    yield "API", lambda: tab.goto("/docs")
 
 
 @pytest.mark.parametrize(("size", "scheme"), VARIANTS)

@@ -415,6 +415,27 @@ def test_a_training_that_another_ends_by_sigterm_is_stopped_and_nothing_is_expor
     assert (stand_in / "calls").read_text().split() == ["train"]
 
 
+def test_of_servers_on_one_folder_one_trains_and_any_can_stop_it(stand_in, checkpoint):
+    first = Training(stand_in / "training")
+    first.start(PARTS, checkpoint, asked(), 10)
+    until((stand_in / "ready").exists)
+    second = Training(stand_in / "training")
+    assert second.is_running and second.get(1).state == first.get(1).state == RUNNING
+    for begins in (lambda: second.start(PARTS, checkpoint, asked(), 10), lambda: second.go_on(1)):
+        with pytest.raises(LisaxError, match="one at a time|cannot be resumed"):
+            begins()
+    second.close()
+    assert first.is_running
+    second.stop()
+    until(lambda: not first.is_running)
+    assert first.get(1).state == second.get(1).state == STOPPED
+    assert [path.name for path in (stand_in / "training").iterdir() if path.is_dir()] == ["1"]
+    (stand_in / "go").write_text("0")
+    second.go_on(1)
+    until(lambda: not second.is_running)
+    assert first.get(1).state == DONE
+
+
 @pytest.mark.parametrize("is_stopped", [True, False])
 def test_ctrl_c_in_the_terminal_reaches_the_training_too_which_saves_all_the_same(stand_in, checkpoint, is_stopped):
     trainings = Training(stand_in / "training")

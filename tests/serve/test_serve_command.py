@@ -39,6 +39,7 @@ def made(tmp_path_factory):
         (["--model", "{bundle}", "--index", "{none}"], "no index here"),
         (["--model", "{bundle}", "--model", "{bundle}"], "one labeller too many"),
         (["--model", "{bundle}", "--host", "no.such.host.invalid"], "cannot listen"),
+        (["--model", "{bundle}", "--limit", "connexions=9"], "there is no such limit; there are paragraph_characters,"),
     ],
 )
 def test_what_cannot_be_served(made, tmp_path, capsys, options, complaint):
@@ -108,6 +109,22 @@ def test_a_token_of_ones_own_is_not_printed(starts, monkeypatch, capsys):
     assert starts() == 0
     address = urllib.parse.urlsplit(capsys.readouterr().out.split()[0])
     assert len(urllib.parse.parse_qs(address.query)["token"][0]) >= 20
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--proxy", "nginx"], ["--proxy", "10.0.0.0/33"], ["--allow-origin", "https://app.example/path"]]
+)
+def test_a_proxy_is_an_address_and_an_origin_has_no_path(wrong, capsys):
+    assert main(["serve", *wrong]) == 2
+    assert "expected an " in capsys.readouterr().err
+
+
+def test_behind_a_proxy_a_token_is_asked_for_if_it_is_set(monkeypatch):
+    monkeypatch.setenv("LISAX_TOKEN", "right")
+    assert command._token("127.0.0.1") == (None, False)
+    assert command._token("127.0.0.1", is_behind_proxy=True) == ("right", False)
+    monkeypatch.delenv("LISAX_TOKEN")
+    assert command._token("127.0.0.1", is_behind_proxy=True) == (None, False)
 
 
 @pytest.mark.parametrize("token", ["geheim-é", "two words", "tab\t", "\u212a"])

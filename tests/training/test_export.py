@@ -3,10 +3,13 @@
 All is float32 of the same mathematics; products are summed in another order at most, hence 1e-5 on probabilities.
 """
 
+import ast
 import dataclasses
 import functools
+import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +20,7 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from small_bundles import bundle
 
 import lisax
 from lisax import cli
@@ -29,12 +33,15 @@ from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.architectures import FusionConfig, T5Config, describe
 from lisax.models.t5 import Transformer, initialize
 from lisax.predict.model import Model
-from lisax.records import Table
+from lisax.records import LABELS
+from lisax.scoring.backends import JAX
 from lisax.scoring.fusion import FusionScorer
 from lisax.training import export
 from lisax.weights import safetensors_file
 from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig, nested
-from lisax.weights.interop.kinds import SAFETENSORS
+from lisax.weights.interop.convert import export_checkpoint
+from lisax.weights.interop.kinds import SAFETENSORS, Kind
+from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.train_state import TrainState
 
@@ -42,8 +49,6 @@ MODEL = T5Config(
     vocab_size=384, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8, mlp_dim=32
 )
 TEXTS = [f"Mara Velin wrote {n} books in Tarn, true or false." for n in ("two", "three", "ten")]
-QUERY, SENTENCES = "Who wrote in Tarn?", ["Mara Velin wrote three books.", "Tarn lies far away and is old and small."]
-TABLE = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
 ATOL = 1e-5
 
 
@@ -62,62 +67,43 @@ def vocabulary(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory, vocabulary):
-    return save_checkpoint(tmp_path_factory.mktemp("checkpoint"), vocabulary)
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory, checkpoint):
-    out = tmp_path_factory.mktemp("export") / "bundle"
-    assert (
-        cli.main(
-            [
-                "export",
-                "--model",
-                str(checkpoint),
-                "--out",
-                str(out),
-                "--format",
-                "stablehlo",
-                "--format",
-                "savedmodel",
-                "--format",
-                "onnx",
-            ]
-        )
-        == 0
-    )
+def exported(tmp_path_factory):
+    """The bundle `verifier` with every program, beside the Hugging Face folder `hf`."""
+    out = tmp_path_factory.mktemp("export") / "verifier"
+    formats = [word for name in export.FORMATS for word in ("--format", name)]
+    assert cli.main(["export", "--model", str(lisax.example_model()), "--out", str(out), *formats]) == 0
+    export_checkpoint(ModelFolder.find(lisax.example_model()), out.parent / "hf", Kind.HUGGINGFACE)
     return out
 
 
-def examples() -> list[Example]:
-    return [Example(str(i), QUERY, (Passage(str(i), "", text),)) for i, text in enumerate(SENTENCES)]
+def blocks() -> dict[str, str]:
+    """The code that the page shows, by what it does."""
+    page = (Path(__file__).parents[2] / "docs/checkpoints.md").read_text(encoding="utf-8")
+    section = page.partition("## A bundle in other programs\n")[2].partition("\n## ")[0]
+    names = "tokens", "onnxruntime", "writing", "jax", "tensorflow", "transformers", "pairs"
+    return dict(zip(names, re.findall(r"```python\n(.*?)```", section, re.DOTALL), strict=True))
 
 
-def relevance(path) -> list[float]:
-    """The relevance of each sentence, in order."""
-    return Model.open(path).probabilities(examples())[:, 0].tolist()
+def examples(tokens: str) -> list[Example]:
+    """The claims of a block of the page with their sentences."""
+    claims = ast.literal_eval(re.search(r"claims = (\[.*?\n\])", tokens, re.DOTALL)[1])
+    return [Example("", claim, (Passage("", title, sentence),)) for claim, title, sentence in claims]
 
 
-@pytest.fixture(scope="module")
-def expected(checkpoint):
-    """Relevance of each sentence by the checkpoint itself, in order."""
-    return relevance(checkpoint)
+def elsewhere(folder: Path, *names: str) -> tuple[list[str], np.ndarray]:
+    """(The lines that the page's blocks print, their `probabilities`), in a process without LisaX, and but for JAX's
+    block without JAX."""
+    absent = ["lisax"] if "jax" in names else ["lisax", "jax"]
+    code = [f"import sys\nsys.modules.update(dict.fromkeys({absent}))", *(blocks()[name] for name in names)]
+    code.append("print(json.dumps(np.asarray(globals().get('probabilities', [])).tolist()))")
+    *lines, probabilities = fresh_process("\n".join(code), cwd=folder).splitlines()
+    return lines, np.array(json.loads(probabilities))
 
 
-def tokens_of(checkpoint) -> np.ndarray:
-    """The inputs as the format makes them, int32 [2, length]."""
-    model = Model.open(checkpoint)
-    given = []
-    model._scorer.probabilities = lambda tokens, progress: given.extend(tokens) or np.zeros((len(tokens), 2))
-    model.probabilities(examples())
-    width = max(map(len, given))
-    return np.array([[*ids, *[0] * (width - len(ids))] for ids in given], np.int32)
-
-
-def fresh_process(code: str, *arguments) -> str:
+def fresh_process(code: str, *arguments, cwd: Path | None = None) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=cwd,
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
@@ -138,81 +124,51 @@ def test_no_file_names_a_place_of_the_machine_that_exported(exported):
             assert not [place for place in places if place in content], file
 
 
-def test_stablehlo_is_read_by_jax_export(exported, expected, checkpoint, tmp_path):
-    np.save(tmp_path / "tokens.npy", tokens_of(checkpoint))
-    logits = json.loads(
-        fresh_process(
-            """
-import sys, json, numpy as np
-from jax import export
-from safetensors.numpy import load_file
-
-folder, tokens = sys.argv[1], np.load(sys.argv[2])
-scorer = export.deserialize(open(f"{folder}/scorer.jax_export", "rb").read())
-assert scorer.platforms == ("cpu", "cuda", "tpu"), scorer.platforms
-print(json.dumps(scorer.call(load_file(f"{folder}/model.safetensors"), tokens)[0].tolist()))
-""",
-            exported,
-            tmp_path / "tokens.npy",
-        )
-    )
-    odds = np.exp(logits)
-    np.testing.assert_allclose((odds / odds.sum(1, keepdims=True))[:, 0], expected, atol=ATOL)
+@pytest.mark.parametrize("tool", ["onnxruntime", "jax", "tensorflow", "transformers"])
+def test_the_pages_code_labels_claims_as_lisax_does(tool, exported):
+    for needed in (tool, "torch") if tool == "transformers" else (tool,):
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"needs {needed}")
+    lines, found = elsewhere(exported.parent, "tokens", tool)
+    wanted = Model.open(lisax.example_model(), backend=JAX).probabilities(examples(blocks()["tokens"]))
+    np.testing.assert_allclose(found, wanted, atol=ATOL)
+    labels = [LABELS[i] for i in wanted.argmax(axis=1)]
+    assert lines[-1] == str(list(map(str, labels))) and len(set(labels)) > 1
 
 
-def test_tensorflow_runs_the_saved_model_without_jax(exported, expected, checkpoint, tmp_path):
-    np.save(tmp_path / "tokens.npy", tokens_of(checkpoint))
-    found = json.loads(
-        fresh_process(
-            """
-import sys, json, numpy as np
-sys.modules["jax"] = None  # importing it would fail
-import tensorflow as tf
-
-score = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
-tokens = np.load(sys.argv[2])
-every = [score(tokens=tf.constant(tokens))["probabilities"].numpy().tolist()]
-every.append([score(tokens=tf.constant(row[None]))["probabilities"].numpy()[0].tolist() for row in tokens])
-print(json.dumps(every))
-""",
-            exported / export.SAVED_MODEL_NAME,
-            tmp_path / "tokens.npy",
-        ).splitlines()[-1]
-    )
-    for probabilities in found:
-        np.testing.assert_allclose(np.array(probabilities)[:, 0], expected, atol=ATOL)
+def test_onnxruntime_writes_the_label_word(exported):
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+    words, _ = elsewhere(exported.parent, "tokens", "writing")
+    wanted = Model.open(lisax.example_model(), backend=JAX).probabilities(examples(blocks()["tokens"]))
+    assert words == [presets.PAPER.label_words[i] for i in wanted.argmax(axis=1)]
 
 
-def test_onnxruntime_runs_the_exported_graph(exported, expected, checkpoint, tmp_path):
-    np.save(tmp_path / "tokens.npy", tokens_of(checkpoint))
-    logits = json.loads(
-        fresh_process(
-            """
-import sys, json, numpy as np
-import onnxruntime
-
-session = onnxruntime.InferenceSession(f"{sys.argv[1]}/scorer.onnx", providers=["CPUExecutionProvider"])
-print(json.dumps(session.run(None, {"tokens": np.load(sys.argv[2])})[0].tolist()))
-""",
-            exported,
-            tmp_path / "tokens.npy",
-        )
-    )
-    odds = np.exp(logits)
-    np.testing.assert_allclose((odds / odds.sum(1, keepdims=True))[:, 0], expected, atol=ATOL)
+@pytest.mark.parametrize("kind", ["pair pointwise", "pair relative"])
+def test_the_pages_code_scores_pairs_as_lisax_does(kind, tmp_path):
+    """The second kind fills with another id than 0."""
+    source, out = bundle(tmp_path / "model", kind), tmp_path / "verifier"
+    export.export(ModelFolder.find(source), out, ["onnx", "stablehlo"])
+    wanted = Model.open(source, backend=JAX).probabilities(examples(blocks()["pairs"]))
+    assert np.ptp(wanted, axis=0).max() > 10 * ATOL
+    for tool in ("onnxruntime", "jax"):
+        lines, found = elsewhere(tmp_path, "pairs", tool)
+        np.testing.assert_allclose(found, wanted, atol=ATOL)
+        assert lines[-1] == str([str(LABELS[i]) for i in wanted.argmax(axis=1)])
 
 
 def test_the_program_is_the_model_at_any_length(exported):
     """Beyond the farthest distance that has a bias of its own, and with one token."""
     scorer = jax.export.deserialize((exported / export.EXPORTED_NAME).read_bytes())
+    assert scorer.platforms == ("cpu", "cuda", "tpu")
     parameters = safetensors_file.read(exported / SAFETENSORS)
-    pieces = [Model.open(exported).vocabulary.piece_id(word) for word in RANK.words(presets.PAPER)]
+    config = open_checkpoint(ModelFolder.find(exported)).architecture
+    pieces = [Model.open(exported).vocabulary.piece_id(word) for word in presets.PAPER.label_words]
     score, rng = jax.jit(scorer.call), np.random.default_rng(0)
-    model = jax.jit(functools.partial(Transformer(MODEL).apply, method="first_step_logits"))
+    model = jax.jit(functools.partial(Transformer(config).apply, method="first_step_logits"))
     for shape in ((1, 1), (3, 40), (2, 300)):
         tokens = rng.integers(2, 380, shape).astype(np.int32)
         wanted = model({"params": nested(parameters)}, tokens, jnp.array(pieces))
-        np.testing.assert_allclose(score(parameters, tokens)[0], wanted, atol=ATOL)
+        np.testing.assert_allclose(score(parameters, tokens)[1], wanted, atol=10 * ATOL)
 
 
 @pytest.mark.parametrize("objective, heads", [("joint", 2), pytest.param("ternary", 0, marks=pytest.mark.slow)])
@@ -259,16 +215,36 @@ def test_what_does_not_belong_together_is_told(exported, vocabulary, tmp_path):
     (folder / SAFETENSORS).write_bytes(whole)
 
 
-def test_without_a_text_format_there_is_no_program(vocabulary, tmp_path, capsys):
+def test_without_a_text_format_there_is_nothing_to_score(vocabulary, tmp_path, capsys):
     checkpoint = save_checkpoint(tmp_path / "model", vocabulary, text={})
     out = ["export", "--model", str(checkpoint), "--out"]
     assert cli.main([*out, str(tmp_path / "a"), "--format", "stablehlo"]) == 1
     assert "label words" in capsys.readouterr().err and not (tmp_path / "a").exists()
     assert cli.main([*out, str(tmp_path / "b")]) == 0
-    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [
-        "model.json",
-        "model.safetensors",
-        "spiece.model",
-    ]
+    files = {"model.json", "model.safetensors", "spiece.model"}
+    assert {path.name for path in (tmp_path / "b").iterdir()} == files
+    assert cli.main([*out, str(tmp_path / "b")]) == 1 and "is there already" in capsys.readouterr().err
     with pytest.raises(LisaxError, match="no export format is named 'tflite'"):
         export.export(ModelFolder.find(checkpoint), tmp_path / "c", ["tflite"])
+    assert cli.main([*out, str(tmp_path / "c"), "--format", "onnx"]) == 0  # it may write
+    graphs = {"encoder_model.onnx", "decoder_model.onnx"}
+    assert {path.name for path in (tmp_path / "c").iterdir()} == files | graphs | {export.SCORER_NAME}
+
+
+@pytest.mark.parametrize(
+    "kind, form, told",
+    [
+        ("fusion", "onnx", "are exported as ONNX; found table fusion on T5"),
+        ("pointer", "onnx", "are exported as ONNX; found evidence pointer on T5"),
+        (
+            "reader",
+            "stablehlo",
+            "there is no StableHLO program and no SavedModel of dual encoders, readers and encoders",
+        ),
+    ],
+)
+def test_a_model_without_a_program_is_told_before_anything_is_written(kind, form, told, tmp_path, capsys):
+    source = bundle(tmp_path / "model", kind)
+    assert cli.main(["export", "--model", str(source), "--out", str(tmp_path / "out"), "--format", form]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert told in line and not (tmp_path / "out").exists()

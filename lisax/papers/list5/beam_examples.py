@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import apache_beam as beam
-from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from lisax.files.writing import atomic_write
@@ -27,7 +26,7 @@ from lisax.retrieval.runs import read_run, run_line
 from lisax.sampling import examples, files
 
 CLAIMS_PER_PART = 1000
-SKIPPED = "skipped"
+SKIPPED = "skipped"  # the name of parts with the counts of skipped examples: not every runner has metrics
 
 Numbered = tuple[str, tuple[int, str]]  # (file name, (number of the claim, its lines))
 
@@ -134,8 +133,8 @@ class Examples(WithSentences):
                     skipped=skipped,
                 )
                 text = "".join(json.dumps(example.row(), ensure_ascii=False) + "\n" for example in made)
-                for reason, count in skipped.items():
-                    Metrics.counter(SKIPPED, reason).inc(count)
+                if skipped:
+                    yield SKIPPED, (number, json.dumps(skipped) + "\n")
                 yield files.file_name(variant, self.split), (number, text)
 
 
@@ -162,17 +161,16 @@ def _write_files(
             | beam.GroupByKey()
             | beam.Map(_write_part, str(parts))
         )
-        result = pipeline.run()
-        result.wait_until_finish()
+        pipeline.run().wait_until_finish()
         for name in names:
             with atomic_write(folder / name) as file:
                 for part in sorted(parts.glob(f"{name}-*")):
                     with part.open(encoding="utf-8", newline="\n") as lines:
                         shutil.copyfileobj(lines, file)
+        counts = (line for part in parts.glob(f"{SKIPPED}-*") for line in part.read_text(encoding="utf-8").splitlines())
+        return sum((Counter(json.loads(line)) for line in counts), Counter())
     finally:
         shutil.rmtree(parts, ignore_errors=True)
-    counters = result.metrics().query(MetricsFilter().with_namespace(SKIPPED))["counters"]
-    return Counter({counter.key.metric.name: counter.result for counter in counters})
 
 
 def _write_part(part: tuple[tuple[str, int], Iterable[tuple[int, str]]], folder: str) -> None:

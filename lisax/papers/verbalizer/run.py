@@ -18,7 +18,6 @@ from lisax.corpora import Dataset
 from lisax.errors import LisaxError
 from lisax.faithful.overlap import Overlap
 from lisax.files.reading import read_json_lines
-from lisax.files.resumable import fingerprint
 from lisax.files.writing import atomic_write, write_json, write_json_lines
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
@@ -179,7 +178,7 @@ class VerbalizerTraining(Staged):
 
     @fact
     def other_files(self) -> list | None:
-        return fingerprint(self._other.folder, besides=self.out) if self._other else None
+        return self.files_of(self._other) if self._other else None
 
     @property
     def other(self) -> Dataset | None:

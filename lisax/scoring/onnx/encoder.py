@@ -8,7 +8,7 @@ import numpy as np
 
 from lisax.models.architectures import DualEncoderConfig, Model, PairConfig
 from lisax.scoring.onnx.file import FLOAT32, INT32
-from lisax.scoring.onnx.graph import LEAST_LENGTH, MASKED, TOKENS, ModelGraph, Parameters
+from lisax.scoring.onnx.graph import LEAST_LENGTH, LOGITS, MASKED, PROBABILITIES, VECTORS, ModelGraph, Parameters
 from lisax.weights.interop.architecture import is_listed
 
 
@@ -19,23 +19,35 @@ def fits(model: Model) -> bool:
 
 
 class EncoderGraph(ModelGraph):
-    """The graph of a model that `fits`: a pair scorer's probabilities, or a dual encoder's vectors."""
+    """The graph of a model that `fits`: tokens -> a pair scorer's `probabilities` and `logits`, or a dual encoder's
+    `vectors`. `padding_id`: see `ModelGraph._read_tokens`."""
 
-    def __init__(self, model: PairConfig | DualEncoderConfig, parameters: Parameters, *, int8: bool = False):
+    def __init__(
+        self,
+        model: PairConfig | DualEncoderConfig,
+        parameters: Parameters,
+        *,
+        int8: bool = False,
+        padding_id: int = 0,
+    ):
         super().__init__(parameters, int8=int8)
         self._config = model.backbone
+        self._read_tokens(padding_id)
         states = self._encoded()
         if type(model) is PairConfig:
-            self._finish(self._probabilities(model, states), model.labels)
+            logits, shape = self._logits(model, states), ("texts", model.labels)
+            self._output(PROBABILITIES, self._node("Softmax", logits, axis=-1), shape)
+            self._output(LOGITS, logits, shape)
         else:
-            self._finish(self._vectors(model, states), model.backbone.emb_dim)
+            self._output(VECTORS, self._vectors(model, states), ("texts", model.backbone.emb_dim))
 
     # --- The encoder --------------------------------------------------------------------------
 
     def _encoded(self) -> str:
         """Hidden states [texts, length, emb]."""
         config, x = self._config, self._embedded()
-        self._relative_bias = self._bias("encoder", self._distances()) if config.relative_bias else ""
+        distances = self._distances(self._length(self._tokens)) if config.relative_bias else ""
+        self._relative_bias = self._bias("encoder", distances) if config.relative_bias else ""
         if config.embedding_dim is not None:
             x = self._node("Add", self._product(x, "encoder/projection"), self._weight("encoder/projection/bias"))
         for i in range(config.num_encoder_layers):
@@ -46,22 +58,24 @@ class EncoderGraph(ModelGraph):
 
     def _embedded(self) -> str:
         config, start = self._config, self._config.position_offset
-        positions = self._parameters["token_embedder/positions"][start:]  # a text's first token has the first row
-        tables = self._weight("token_embedder/embedding"), self._graph.weight("positions", positions)
+        name = "token_embedder/positions"
+        # A text's first token has the first row.
+        rows = self._graph.weight("positions", self._parameters[name][start:]) if start else self._weight(name)
+        tables = self._weight("token_embedder/embedding"), rows
         norm = self._weight("token_embedder/norm/scale"), self._weight("token_embedder/norm/bias")
         types, of_types = "", ""
         if config.token_types:
             types = self._node("Sub", self._mask, self._mask) if config.separator_id is None else self._types()
             of_types = self._weight("token_embedder/token_types")
         embedded, _ = self._fused(
-            "EmbedLayerNormalization", TOKENS, types, *tables, of_types, *norm, outputs=2, epsilon=self._epsilon
+            "EmbedLayerNormalization", self._tokens, types, *tables, of_types, *norm, outputs=2, epsilon=self._epsilon
         )
         return embedded
 
     def _types(self) -> str:
         """1 after the first separator, else 0."""
         separator = self._graph.constant(self._config.separator_id, "int32")
-        found = self._node("Cast", self._node("Equal", TOKENS, separator), to=INT32)
+        found = self._node("Cast", self._node("Equal", self._tokens, separator), to=INT32)
         before = self._node("CumSum", found, self._graph.constant(1, "int64"), exclusive=1)
         return self._node("Min", before, self._one)
 
@@ -101,11 +115,11 @@ class EncoderGraph(ModelGraph):
 
     # --- Heads --------------------------------------------------------------------------------
 
-    def _probabilities(self, model: PairConfig, states: str) -> str:
+    def _logits(self, model: PairConfig, states: str) -> str:
         query = self._parameters.get("pair/pooling") if model.pooling == "attention" else None
         vectors = self._first(states) if model.pooling == "first" else self._pooled(states, query)
         head = self._weight("pair/classes/kernel"), self._weight("pair/classes/bias")
-        return self._node("Softmax", self._node("Gemm", vectors, *head), axis=-1)
+        return self._node("Gemm", vectors, *head)
 
     def _vectors(self, model: DualEncoderConfig, states: str) -> str:
         vectors = self._first(states) if model.pooling == "first" else self._pooled(states, None)

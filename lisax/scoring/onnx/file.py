@@ -1,7 +1,7 @@
 """Graphs in ONNX's format, written as bytes: the few fields of its protobuf that a graph of tensors needs.
 
-Weights are not in the bytes. The graph names them, with their shapes. The runtime takes the arrays as they lie in
-memory, or from the `Place` in a file that the graph gives.
+A model's parameters are not in the bytes. The graph names them, with their shapes. The runtime takes the arrays as they
+lie in memory, or from the `Place` in a file that the graph gives.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TYPES = {
     np.dtype(name): number for name, number in (("float32", 1), ("uint8", 2), ("int8", 3), ("int32", 6), ("int64", 7))
 }
 _FLOAT, _INT, _INTS, _EXTERNAL = 1, 2, 7, 1  # kinds of attributes; a tensor whose data is elsewhere
-FLOAT32, INT32 = (_TYPES[np.dtype(name)] for name in ("float32", "int32"))
+FLOAT32, INT32, INT64 = (_TYPES[np.dtype(name)] for name in ("float32", "int32", "int64"))
 
 Shape = Sequence[int | str]  # a name stands for a dimension that may have any size
 
@@ -41,7 +41,7 @@ class Graph:
     _constants: dict[str, bytes] = dataclasses.field(default_factory=dict)
 
     def weight(self, name: str, array: np.ndarray) -> str:
-        """Adds an array that is given to the runtime separately from the graph."""
+        """Adds an array that is given to the runtime separately from the graph, or is in it: see `model`."""
         self.weights[name] = np.ascontiguousarray(array)
         return name
 
@@ -49,7 +49,7 @@ class Graph:
         """Adds a small array that is part of the graph, as shapes and axes have to be."""
         array = np.array(value, dtype)
         name = f"{dtype}_{value}"
-        self._constants[name] = _described(name, array) + _bytes(9, array.tobytes())
+        self._constants[name] = _whole(name, array)
         return name
 
     def node(
@@ -73,11 +73,12 @@ class Graph:
         self,
         inputs: dict[str, tuple[int, Shape]],
         outputs: dict[str, tuple[int, Shape]],
-        places: Mapping[str, Place],
+        places: Mapping[str, Place] | None = None,
     ) -> bytes:
-        """The ModelProto; `inputs` and `outputs`: type and shape of each; `places`: of weights that are in a file."""
+        """The ModelProto; `inputs` and `outputs`: type and shape of each. `places`: of weights that are in a file; the
+        others are in the proto then. None: all weights stay in memory."""
         graph = [_bytes(1, node) for node in self._nodes] + [_text(2, "lisax")]
-        graph += [_bytes(5, _external(name, array, places.get(name))) for name, array in self.weights.items()]
+        graph += [_bytes(5, _weight(name, array, places)) for name, array in self.weights.items()]
         graph += [_bytes(5, constant) for constant in self._constants.values()]
         for field, values in ((11, inputs), (12, outputs)):
             graph += [_bytes(field, _value(name, *value)) for name, value in values.items()]
@@ -122,11 +123,19 @@ def _described(name: str, array: np.ndarray) -> bytes:
     return b"".join(_int(1, size) for size in array.shape) + _int(2, _TYPES[array.dtype]) + _text(8, name)
 
 
-def _external(name: str, array: np.ndarray, place: Place | None) -> bytes:
-    """A TensorProto whose data is in a file, or without a place in memory: the runtime gets it by name."""
-    entries = {"location": "memory"}
-    if place is not None:
-        entries = {"location": place.file, "offset": str(place.offset), "length": str(place.length)}
+def _whole(name: str, array: np.ndarray) -> bytes:
+    return _described(name, array) + _bytes(9, array.tobytes())
+
+
+def _weight(name: str, array: np.ndarray, places: Mapping[str, Place] | None) -> bytes:
+    """A TensorProto whose data is in a file, in the proto, or in memory, where the runtime finds it by name."""
+    if places is None:
+        entries = {"location": "memory"}
+    elif name in places:
+        file, offset, length = places[name]
+        entries = {"location": file, "offset": str(offset), "length": str(length)}
+    else:
+        return _whole(name, array)
     given = b"".join(_bytes(13, _text(1, key) + _text(2, value)) for key, value in entries.items())
     return _described(name, array) + given + _int(14, _EXTERNAL)
 

@@ -16,8 +16,8 @@ from lisax.devices.finite import check_finite
 from lisax.errors import LisaxError
 from lisax.models.architectures import DualEncoderConfig, Model, PairConfig, T5Config
 from lisax.scoring.onnx.encoder import EncoderGraph
-from lisax.scoring.onnx.graph import RESULT, TOKENS, ModelGraph, Parameters
-from lisax.scoring.onnx.t5 import T5Graph
+from lisax.scoring.onnx.graph import TOKENS, ModelGraph, Parameters
+from lisax.scoring.onnx.t5 import AnswersGraph
 from lisax.weights.checkpoints import nested
 from lisax.weights.interop.architecture import shapes_of_model
 from lisax.weights.interop.pieces import Checkpoint
@@ -52,15 +52,16 @@ class OnnxTexts:
         # The arrays are used in place, and have to stay as long as the session.
         self._weights = [ort.OrtValue.ortvalue_from_numpy(array) for array in graph.weights.values()]
         options.add_external_initializers(list(graph.weights), self._weights)
-        self._session = ort.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
+        self._session = ort.InferenceSession(graph.proto(), options, providers=["CPUExecutionProvider"])
 
     def results(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
         """float32 [texts, outputs] of the token ids of texts with their special tokens."""
-        (width,) = self._session.get_outputs()[0].shape[1:]
+        result = self._session.get_outputs()[0]
+        (width,) = result.shape[1:]
         found = np.zeros((len(texts), width), np.float32)
         for rows, _, _ in by_tokens([len(text) for text in texts], self._max_tokens, self._tokens_per_batch, 1):
             some = [texts[row] for row in rows]
-            (found[rows],) = self._session.run([RESULT], {TOKENS: padded(some, len(some), max(map(len, some)))})
+            (found[rows],) = self._session.run([result.name], {TOKENS: padded(some, len(some), max(map(len, some)))})
             if progress is not None:
                 progress(len(rows))
         check_finite([found], nested(self._parameters), self._source)
@@ -132,7 +133,7 @@ class OnnxLabels(OnnxTexts):
     def __init__(
         self, config: T5Config, parameters: Parameters, pieces: Sequence[int], *, int8: bool = False, **options: Any
     ):
-        graph = T5Graph(config, parameters, [[piece] for piece in pieces], first_step=True, int8=int8)
+        graph = AnswersGraph(config, parameters, [[piece] for piece in pieces], first_step=True, int8=int8)
         super().__init__(graph, parameters, **options)
 
     def logits(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
@@ -145,7 +146,7 @@ class OnnxAnswers(OnnxTexts):
     def __init__(
         self, config: T5Config, parameters: Parameters, answers: Sequence[Tokens], *, int8: bool = False, **options: Any
     ):
-        graph = T5Graph(config, parameters, [[*ids, EOS_ID] for ids in answers], first_step=False, int8=int8)
+        graph = AnswersGraph(config, parameters, [[*ids, EOS_ID] for ids in answers], first_step=False, int8=int8)
         super().__init__(graph, parameters, **options)
 
     def log_likelihoods(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:

@@ -1,24 +1,24 @@
-"""T5s that score answers, as graphs for onnxruntime: the network of `models/t5.py`, with the same parameters, for any
-number and length of texts.
+"""T5s as graphs for onnxruntime: the network of `models/t5.py`, with the same parameters, for any number and length of
+texts. One graph scores answers that are known beforehand; two, encoder and decoder, are for other programs' decoding.
 
-The decoder only runs over answers that are known beforehand, a few tokens. So its queries are brought to the encoder's
-space rather than the encoder's states to theirs: the products with keys and values, a fifth of all elsewhere, are not
-made.
+A decoder runs over a few tokens. So its queries are brought to the encoder's space rather than the encoder's states to
+theirs: the products with keys and values, a fifth of all elsewhere, are not made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from lisax.models.architectures import Model, T5Config
-from lisax.scoring.onnx.file import FLOAT32
-from lisax.scoring.onnx.graph import MASKED, TOKENS, ModelGraph, Parameters
+from lisax.scoring.onnx.file import FLOAT32, INT32, INT64
+from lisax.scoring.onnx.graph import BY_TOKEN, LOGITS, MASKED, PROBABILITIES, ModelGraph, Parameters
 from lisax.weights.interop.architecture import is_listed
 
 EPSILON = 1e-6  # of T5's norms
 START_ID = 0  # that a decoder begins with
+# Inputs and outputs of encoder and decoder, as optimum names them.
+IDS, MASK, STATES = "input_ids", "attention_mask", "last_hidden_state"
+READ, READ_MASK = "encoder_hidden_states", "encoder_attention_mask"
 
 
 def fits(model: Model) -> bool:
@@ -27,31 +27,11 @@ def fits(model: Model) -> bool:
 
 
 class T5Graph(ModelGraph):
-    """The graph of a T5 that `fits`, whose results are scores of answers."""
+    """The layers of a T5 that `fits`."""
 
-    def __init__(
-        self,
-        model: T5Config,
-        parameters: Parameters,
-        answers: Sequence[Sequence[int]],
-        *,
-        first_step: bool,
-        int8: bool = False,
-    ):
-        """`first_step`: an answer is one piece, and its score the logit at the first decoder step. Otherwise it is all
-        its pieces, with EOS, and its score their log-probability."""
+    def __init__(self, model: T5Config, parameters: Parameters, *, int8: bool = False):
         super().__init__(parameters, int8=int8)
-        self._config, self._answers = model, answers
-        self._states = self._encoded()
-        self._columns = self._node("Transpose", self._states, perm=[0, 2, 1])  # [texts, emb, length]
-        absent = self._node("Sub", self._one, self._mask)
-        masked = self._node("Cast", self._node("Unsqueeze", absent, self._axis(1)), to=FLOAT32)
-        self._masked = self._node("Mul", masked, self._graph.constant(MASKED, "float32"))  # [texts, 1, length]
-        if first_step:
-            result = self._pieces([piece for (piece,) in answers])
-        else:
-            result = self._node("Concat", *map(self._log_probability, answers), axis=-1)
-        self._finish(result, len(answers))
+        self._config = model
 
     # --- Layers -------------------------------------------------------------------------------
 
@@ -99,9 +79,9 @@ class T5Graph(ModelGraph):
     def _encoded(self) -> str:
         """Hidden states [texts, length, emb]."""
         config = self._config
-        x = self._node("Gather", self._weight("token_embedder/embedding"), TOKENS, axis=0)
+        x = self._embedded(self._tokens)
         normed = self._normalised(x, "encoder/layers_0/pre_attention_layer_norm")
-        distances, stack = self._distances(), "encoder"
+        distances, stack = self._distances(self._length(self._tokens)), "encoder"
         bias = None if config.relative_bias_per_layer else self._bias(stack, distances)
         for i in range(config.num_encoder_layers):
             layer = f"{stack}/layers_{i}"
@@ -115,9 +95,101 @@ class T5Graph(ModelGraph):
 
     # --- The decoder --------------------------------------------------------------------------
 
+    def _read_encoder(self, states: str) -> None:
+        """Has the decoder read these states [texts, length, emb], as far as `_mask` is 1."""
+        self._states = states
+        self._columns = self._node("Transpose", states, perm=[0, 2, 1])  # [texts, emb, length]
+        absent = self._node("Sub", self._one, self._mask)
+        masked = self._node("Cast", self._node("Unsqueeze", absent, self._axis(1)), to=FLOAT32)
+        self._masked = self._node("Mul", masked, self._graph.constant(MASKED, "float32"))  # [texts, 1, length]
+
+    def _decoded(self, inputs: str) -> str:
+        """Hidden states [texts, steps, emb], ready for the product with the vocabulary, of a decoder that is given the
+        tokens `inputs` [texts or 1, steps]."""
+        config, stack = self._config, "decoder"
+        x, steps = self._embedded(inputs), self._length(inputs)
+        distances = self._distances(steps)
+        bias = None if config.relative_bias_per_layer else self._bias(stack, distances, bidirectional=False)
+        for i in range(config.num_decoder_layers):
+            layer = f"{stack}/layers_{i}"
+            own = self._bias(layer, distances, bidirectional=False) if bias is None else bias
+            normed = self._normalised(x, f"{layer}/pre_self_attention_layer_norm")
+            x = self._node("Add", x, self._heads(normed, f"{layer}/self_attention", own))
+            normed = self._normalised(x, f"{layer}/pre_cross_attention_layer_norm")
+            x = self._node("Add", x, self._read(normed, f"{layer}/encoder_decoder_attention", steps))
+            normed = self._normalised(x, f"{layer}/pre_mlp_layer_norm")
+            x = self._node("Add", x, self._mlp(normed, f"{layer}/mlp"))
+        x = self._normalised(x, "decoder/decoder_norm")
+        if not config.logits_via_embedding:
+            return x
+        return self._node("Mul", x, self._graph.constant(config.emb_dim**-0.5, "float32"))
+
+    def _read(self, x: str, name: str, steps: str) -> str:
+        """Attention of `steps` queries to the encoder's states: (q K) e in the place of q (K e)."""
+        heads, head_dim, emb = self._config.num_heads, self._config.head_dim, self._config.emb_dim
+        steps = self._node("Unsqueeze", steps, self._axis(0))
+        both = self._node("Mul", steps, self._axis(heads))
+
+        def shaped(x: str, *shape: int | str) -> str:
+            sizes = (size if isinstance(size, str) else self._axis(size) for size in shape)
+            return self._node("Reshape", x, self._node("Concat", *sizes, axis=0))
+
+        def by_head(x: str, width: int, matrix: str) -> str:
+            """x as [heads, …, width], times a matrix of each head, as [texts * steps, heads, …]."""
+            split = self._node("Transpose", shaped(x, -1, heads, width), perm=[1, 0, 2])
+            return self._node("Transpose", self._node("MatMul", split, matrix), perm=[1, 0, 2])
+
+        def matrices(part: str, order: Sequence[int]) -> str:
+            """A kernel as a matrix of each head: the axes emb, heads and head_dim in this order."""
+            kernel = shaped(self._weight(f"{name}/{part}/kernel"), emb, heads, head_dim)
+            return self._node("Transpose", kernel, perm=list(order))
+
+        query = by_head(self._product(x, f"{name}/query"), head_dim, matrices("key", (1, 2, 0)))
+        logits = self._node("MatMul", shaped(query, -1, both, emb), self._columns)
+        weights = self._node("Softmax", self._node("Add", logits, self._masked), axis=-1)
+        mixed = by_head(self._node("MatMul", weights, self._states), emb, matrices("value", (1, 0, 2)))
+        return self._product(shaped(mixed, -1, steps, heads * head_dim), f"{name}/out")
+
+    def _every_logit(self, hidden: str) -> str:
+        """[texts, steps, vocabulary]"""
+        if self._config.logits_via_embedding:
+            table = self._node("Transpose", self._weight("token_embedder/embedding"), perm=[1, 0])
+        else:
+            table = self._weight("decoder/logits_dense/kernel")
+        return self._node("MatMul", hidden, table)
+
+    def _embedded(self, tokens: str) -> str:
+        return self._node("Gather", self._weight("token_embedder/embedding"), tokens, axis=0)
+
+
+class AnswersGraph(T5Graph):
+    """Tokens -> scores of answers, `logits`."""
+
+    def __init__(
+        self,
+        model: T5Config,
+        parameters: Parameters,
+        answers: Sequence[Sequence[int]],
+        *,
+        first_step: bool,
+        int8: bool = False,
+    ):
+        """`first_step`: an answer is one piece, and its score the logit at the first decoder step, of which there are
+        `probabilities` too. Otherwise it is all its pieces, with EOS, and its score their log-probability."""
+        super().__init__(model, parameters, int8=int8)
+        self._read_tokens()
+        self._read_encoder(self._encoded())
+        shape = "texts", len(answers)
+        if first_step:
+            logits = self._pieces([piece for (piece,) in answers])
+            self._output(LOGITS, logits, shape)
+            self._output(PROBABILITIES, self._node("Softmax", logits, axis=-1), shape)
+        else:
+            self._output(LOGITS, self._node("Concat", *map(self._log_probability, answers), axis=-1), shape)
+
     def _pieces(self, pieces: Sequence[int]) -> str:
         """Logits [texts, pieces] of the first step."""
-        hidden = self._node("Squeeze", self._decoded([START_ID]), self._axis(1))
+        hidden = self._node("Squeeze", self._given([START_ID]), self._axis(1))
         if self._config.logits_via_embedding:
             columns = self._parameters["token_embedder/embedding"][list(pieces)].T
         else:
@@ -126,59 +198,35 @@ class T5Graph(ModelGraph):
 
     def _log_probability(self, answer: Sequence[int]) -> str:
         """[texts, 1] of an answer with its EOS."""
-        hidden = self._decoded([START_ID, *answer[:-1]])
-        if self._config.logits_via_embedding:
-            table = self._node("Transpose", self._weight("token_embedder/embedding"), perm=[1, 0])
-        else:
-            table = self._weight("decoder/logits_dense/kernel")
-        log = self._node("LogSoftmax", self._node("MatMul", hidden, table), axis=-1)
+        log = self._node("LogSoftmax", self._every_logit(self._given([START_ID, *answer[:-1]])), axis=-1)
         every = self._node("Reshape", log, self._graph.constant([-1, len(answer) * self._config.vocab_size], "int64"))
         chosen = [step * self._config.vocab_size + piece for step, piece in enumerate(answer)]
         picked = self._node("Gather", every, self._graph.constant(chosen, "int64"), axis=1)
         return self._node("ReduceSum", picked, self._axis(1), keepdims=1)
 
-    def _decoded(self, inputs: Sequence[int]) -> str:
-        """Hidden states [texts, inputs, emb] of a decoder that is given these, ready for the product with the
-        vocabulary. As far as these do not depend on texts they are those of one."""
-        config, stack = self._config, "decoder"
-        x = self._graph.weight(f"inputs {inputs}", self._parameters["token_embedder/embedding"][None, list(inputs)])
-        for i in range(config.num_decoder_layers):
-            layer = f"{stack}/layers_{i}"
-            bias = self._past(layer if config.relative_bias_per_layer else stack, len(inputs))
-            normed = self._normalised(x, f"{layer}/pre_self_attention_layer_norm")
-            x = self._node("Add", x, self._heads(normed, f"{layer}/self_attention", bias))
-            normed = self._normalised(x, f"{layer}/pre_cross_attention_layer_norm")
-            x = self._node("Add", x, self._read(normed, f"{layer}/encoder_decoder_attention", len(inputs)))
-            normed = self._normalised(x, f"{layer}/pre_mlp_layer_norm")
-            x = self._node("Add", x, self._mlp(normed, f"{layer}/mlp"))
-        x = self._normalised(x, "decoder/decoder_norm")
-        if not config.logits_via_embedding:
-            return x
-        return self._node("Mul", x, self._graph.constant(config.emb_dim**-0.5, "float32"))
+    def _given(self, inputs: Sequence[int]) -> str:
+        """`_decoded` of the same inputs for all texts: the part that does not depend on texts is computed once, when the
+        graph is read."""
+        return self._decoded(self._graph.constant([inputs], "int32"))
 
-    def _past(self, name: str, steps: int) -> str:
-        """The decoder's relative position bias [1, heads, steps, steps], by which no step sees later ones."""
-        relative = np.arange(steps)[None, :] - np.arange(steps)[:, None]
-        bias = np.where(relative > 0, np.float32(MASKED), self._relative(name, relative, bidirectional=False))
-        return self._graph.weight(f"{name}/past {steps}", bias[None])
 
-    def _read(self, x: str, name: str, steps: int) -> str:
-        """Attention of `steps` queries to the encoder's states: (q K) e in the place of q (K e)."""
-        heads, head_dim, emb = self._config.num_heads, self._config.head_dim, self._config.emb_dim
-        keys, values = (self._parameters[f"{name}/{part}/kernel"].reshape(emb, heads, -1) for part in ("key", "value"))
+class EncoderHalf(T5Graph):
+    """`input_ids` and `attention_mask` int64 [texts, length] -> `last_hidden_state` [texts, length, emb]."""
 
-        def by_head(x: str, shape: Sequence[int], matrix: str) -> str:
-            """x as [heads, …, width], times a matrix of each head, as [texts * steps, heads, …]."""
-            split = self._node("Reshape", x, self._graph.constant([-1, heads, shape[-1]], "int64"))
-            product = self._node("MatMul", self._node("Transpose", split, perm=[1, 0, 2]), matrix)
-            return self._node("Transpose", product, perm=[1, 0, 2])
+    def __init__(self, model: T5Config, parameters: Parameters):
+        super().__init__(model, parameters)
+        self._tokens = self._input(IDS, INT64, BY_TOKEN)
+        self._mask = self._node("Cast", self._input(MASK, INT64, BY_TOKEN), to=INT32)
+        self._output(STATES, self._encoded(), (*BY_TOKEN, model.emb_dim))
 
-        def shaped(x: str, *shape: int) -> str:
-            return self._node("Reshape", x, self._graph.constant(list(shape), "int64"))
 
-        into = self._graph.weight(f"{name}/keys", keys.transpose(1, 2, 0))
-        out = self._graph.weight(f"{name}/values", values.transpose(1, 0, 2))
-        queries = shaped(by_head(self._product(x, f"{name}/query"), [head_dim], into), -1, steps * heads, emb)
-        logits = self._node("Add", self._node("MatMul", queries, self._columns), self._masked)
-        mixed = self._node("MatMul", self._node("Softmax", logits, axis=-1), self._states)
-        return self._product(shaped(by_head(mixed, [emb], out), -1, steps, heads * head_dim), f"{name}/out")
+class DecoderHalf(T5Graph):
+    """`input_ids` int64 [texts, steps], which begin with `START_ID`, and the encoder's output with its mask ->
+    `logits` [texts, steps, vocabulary] of each next token."""
+
+    def __init__(self, model: T5Config, parameters: Parameters):
+        super().__init__(model, parameters)
+        inputs = self._input(IDS, INT64, ("texts", "steps"))
+        self._mask = self._node("Cast", self._input(READ_MASK, INT64, BY_TOKEN), to=INT32)
+        self._read_encoder(self._input(READ, FLOAT32, (*BY_TOKEN, model.emb_dim)))
+        self._output(LOGITS, self._every_logit(self._decoded(inputs)), ("texts", "steps", model.vocab_size))
