@@ -1,9 +1,9 @@
 """Generation with a key/value cache: greedy, beam search and sampling, all inside one compiled loop.
 
-Beam search follows Hugging Face transformers: 2 * beams candidates per step, hypotheses ranked by log-likelihood
-divided by length**length_penalty (EOS counts), and its three ways of stopping early. A row's result does not depend on
-other rows. Beams of a row share the keys and values of its encoded input; those of its past stay in their places, and a
-beam knows its ancestor of each step.
+Beam search follows Hugging Face transformers, or T5X: 2 * beams candidates per step, and hypotheses ranked by
+log-likelihood divided by a power of their length (EOS counts). A row's result does not depend on other rows. Beams of a
+row share the keys and values of its encoded input; those of its past stay in their places, and a beam knows its ancestor
+of each step.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from lisax.models.architectures import Model
 from lisax.models.attention import ENCODED, PAST
 
 EOS_ID = 1
+SEARCHES = ("transformers", "t5x")
 # Stands for minus infinity in scores; finite as in the reference, where scores of such beams are still compared.
 IMPOSSIBLE = -1e9
 
@@ -29,13 +30,18 @@ IMPOSSIBLE = -1e9
 class Decoding:
     """How targets are generated: `beam_size` hypotheses, or one sampled where `temperature` is above 0.
 
-    `early_stopping`: False ends a row when its best open beam, were it to end now, would not beat its worst
-    hypothesis; True as soon as there are `beam_size` hypotheses; "never" when no open beam can beat them any more.
-    `top_k` 0 and `top_p` 1.0 restrict nothing. Samples depend only on `seed` and an example's number. `without`: ids of
-    tokens that are never generated.
+    `search` "transformers" ranks hypotheses by log-likelihood / length**length_penalty, and cuts them at the longest
+    length; with one beam each token is the likeliest. "t5x" ranks hypotheses that end with EOS by log-likelihood / ((5 +
+    length) / 6)**length_penalty, and if none ends, cut hypotheses by log-likelihood; one beam is a search too, which may
+    end when another token is likelier than EOS.
+    `early_stopping` belongs to "transformers": False ends a row when its best open beam, were it to end now, would not
+    beat its worst hypothesis; True as soon as there are `beam_size` hypotheses; "never" when no open beam can beat them
+    any more. `top_k` 0 and `top_p` 1.0 restrict nothing. Samples depend only on `seed` and an example's number.
+    `without`: ids of tokens that are never generated.
     """
 
     beam_size: int = 1
+    search: str = "transformers"
     length_penalty: float = 1.0
     early_stopping: bool | str = False
     temperature: float = 0.0
@@ -47,6 +53,10 @@ class Decoding:
     def __post_init__(self):
         if self.beam_size < 1:
             raise LisaxError(f"BEAM_SIZE must be at least 1, found {self.beam_size}")
+        if self.search not in SEARCHES:
+            raise LisaxError(f"decoding.Decoding.search must be 'transformers' or 't5x', found {self.search!r}")
+        if self.search == "t5x" and self.early_stopping is not False:
+            raise LisaxError("early_stopping is of the search 'transformers': 't5x' always stops as T5X does")
         if self.early_stopping not in (True, False, "never"):
             raise LisaxError(f"early_stopping must be True, False or 'never', found {self.early_stopping!r}")
         if self.temperature < 0:
@@ -64,8 +74,8 @@ class Decoding:
 class Generated(NamedTuple):
     """Hypotheses of each row, best first."""
 
-    tokens: Array  # int32 [rows, beams, length], 0 after EOS
-    scores: Array  # float32 [rows, beams]: log-likelihood / length**length_penalty
+    tokens: Array  # int32 [rows, beams, length], 0 after EOS; zeros for hypotheses that T5X's search lacks
+    scores: Array  # float32 [rows, beams]: the rank; IMPOSSIBLE for missing hypotheses
 
 
 def generate(
@@ -76,7 +86,7 @@ def generate(
     `numbers` int32 [rows] are the examples' own numbers, for sampling.
     """
     next_logits, past = _begin(model, parameters, inputs, length, decoding)
-    if decoding.beam_size > 1:
+    if decoding.beam_size > 1 or (decoding.search == "t5x" and not decoding.temperature):
         return _beam_search(next_logits, past, inputs, length, decoding)
     return _one_by_one(next_logits, past, inputs, numbers, length, decoding)
 
@@ -200,7 +210,7 @@ class _Beams(NamedTuple):
 
 
 def _beam_search(next_logits: NextLogits, past: Any, inputs: Array, length: int, decoding: Decoding) -> Generated:
-    rows, beams = inputs.shape[0], decoding.beam_size
+    rows, beams, is_t5x = inputs.shape[0], decoding.beam_size, decoding.search == "t5x"
 
     def extend(state: _Beams) -> _Beams:
         last = jnp.where(state.position == 0, 0, state.tokens[:, :, state.position - 1])  # [rows, beams]
@@ -212,11 +222,13 @@ def _beam_search(next_logits: NextLogits, past: Any, inputs: Array, length: int,
         origins, chosen = flat // logits.shape[-1], (flat % logits.shape[-1]).astype(jnp.int32)
         tokens = _take(state.tokens, origins).at[:, :, state.position].set(chosen)
         generated = state.position + 1
-        ends = (chosen == EOS_ID) | (generated == length)  # [rows, 2 * beams]
+        ends = chosen == EOS_ID  # [rows, 2 * beams]
+        if not is_t5x:
+            ends |= generated == length
 
         open_scores, kept = jax.lax.top_k(scores + ends * IMPOSSIBLE, beams)  # [rows, beams]
-        # Only the likeliest `beams` candidates may become hypotheses.
-        ends &= (jnp.arange(2 * beams) < beams) & state.active[:, None]
+        # In transformers only the likeliest `beams` candidates may become hypotheses.
+        ends &= state.active[:, None] & (is_t5x or jnp.arange(2 * beams) < beams)
         penalised = jnp.where(ends, scores / _length_factor(generated, decoding), IMPOSSIBLE)
         ended_scores, best = jax.lax.top_k(jnp.concatenate([state.ended_scores, penalised], 1), beams)
         has_ended = _take(jnp.concatenate([state.has_ended, ends], 1), best)
@@ -247,7 +259,12 @@ def _beam_search(next_logits: NextLogits, past: Any, inputs: Array, length: int,
         past,
     )
     end = jax.lax.while_loop(lambda state: (state.position < length) & jnp.any(state.active), extend, start)
-    return Generated(end.ended_tokens, end.ended_scores)
+    if not is_t5x:
+        return Generated(end.ended_tokens, end.ended_scores)
+    none = ~jnp.any(end.has_ended, axis=1, keepdims=True) & ~_unused(inputs)[:, None]  # [rows, 1]
+    return Generated(
+        jnp.where(none[..., None], end.tokens, end.ended_tokens), jnp.where(none, end.scores, end.ended_scores)
+    )
 
 
 def _may_improve(
@@ -257,13 +274,16 @@ def _may_improve(
     full = jnp.all(has_ended, axis=-1)  # [rows]
     if decoding.early_stopping is True:
         return ~full
+    if decoding.search == "t5x":  # whose longest hypothesis is one token longer than it can be
+        return ~full | (open_scores[:, 0] / _length_factor(length + 1, decoding) >= ended_scores[:, -1])
     longest = decoding.early_stopping == "never" and decoding.length_penalty > 0
     reachable = open_scores[:, 0] / _length_factor(length if longest else generated, decoding)  # [rows]
     return ~full | (reachable > ended_scores[:, -1])
 
 
 def _length_factor(generated: Array | int, decoding: Decoding) -> Array:
-    return jnp.asarray(generated, jnp.float32) ** decoding.length_penalty
+    length = jnp.asarray(generated, jnp.float32)
+    return ((5 + length) / 6 if decoding.search == "t5x" else length) ** decoding.length_penalty
 
 
 def _take(array: Array, beams: Array) -> Array:

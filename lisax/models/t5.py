@@ -241,8 +241,9 @@ class Decoder(nn.Module):
         else:
             self.layers = [DecoderLayer(config) for _ in range(config.num_decoder_layers)]
         self.decoder_norm = LayerNorm(config.dtype)
-        self.input_dropout = nn.Dropout(config.dropout_rate, broadcast_dims=config.dropout_broadcast_dims)
-        self.output_dropout = nn.Dropout(config.dropout_rate, broadcast_dims=config.dropout_broadcast_dims)
+        # Of the input and the output. Masks are drawn by a module's name: these are T5X's.
+        self.Dropout_0 = nn.Dropout(config.dropout_rate, broadcast_dims=config.dropout_broadcast_dims)
+        self.Dropout_1 = nn.Dropout(config.dropout_rate, broadcast_dims=config.dropout_broadcast_dims)
         if not config.logits_via_embedding:
             # Logits in float32 even where activations are not: the loss needs their precision.
             self.logits_dense = Dense(config.vocab_size, "float32", fan_in, ("embed", "vocab"))
@@ -265,7 +266,7 @@ class Decoder(nn.Module):
         bias = None
         if not config.relative_bias_per_layer:
             bias = _decoder_bias(self.relpos_bias, x, self_mask, position)  # [1, heads, length, keys]
-        x = self.input_dropout(x.astype(config.dtype), deterministic=not dropout)  # [batch, length, emb]
+        x = self.Dropout_0(x.astype(config.dtype), deterministic=not dropout)  # [batch, length, emb]
         layers = self.decoder if config.scan_layers else self.layers
         x = run_layers(
             config,
@@ -279,7 +280,7 @@ class Decoder(nn.Module):
             position,
             dropout=dropout,
         )
-        return constrain(self.output_dropout(self.decoder_norm(x), deterministic=not dropout), *HIDDEN)
+        return constrain(self.Dropout_1(self.decoder_norm(x), deterministic=not dropout), *HIDDEN)
 
     def logits(self, hidden: Array, embedding: Array, pieces: Array | None) -> Array:
         """Logits [batch, length, vocab], or [batch, length, pieces] of those vocabulary ids only."""

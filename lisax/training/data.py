@@ -13,6 +13,7 @@ import functools
 import importlib
 import importlib.machinery
 import importlib.util
+import itertools
 import os
 import queue
 import sys
@@ -321,22 +322,25 @@ def _length(tokens: Any) -> Any:
     return tf.cast(tf.reduce_max(tf.where(tokens != 0)) + 1, tf.int32)
 
 
-def eval_batches(config: DatasetConfig) -> Iterator[HostBatch]:
-    """One pass over a split (each task of a mixture in turn), not packed; the last batch is filled with zeros."""
+def eval_sets(config: DatasetConfig) -> Iterator[tuple[str, Iterator[HostBatch]]]:
+    """Each task of a mixture that has the split, with one pass over it, not packed; its last batch is filled with zeros."""
     import_seqio()
     config = dataclasses.replace(config, pack=False, shuffle=False, seed=config.seed or 0)
     lengths = config.task_feature_lengths or longest(config)
-    rows: list[HostBatch] = []
     for task in import_seqio().get_subtasks(provider_of(config)):
-        if config.split not in task.splits:
-            continue
-        for row in _read(task, functools.partial(_dataset, task, config, lengths, 1)):
-            rows.append(row)
-            if len(rows) == config.batch_size:
-                yield stack_rows(rows, config.batch_size)
-                rows = []
-    if rows:
-        yield stack_rows(rows, config.batch_size)
+        if config.split in task.splits:
+            rows = _read(task, functools.partial(_dataset, task, config, lengths, 1))
+            yield task.name, _stacked(rows, config.batch_size)
+
+
+def eval_batches(config: DatasetConfig) -> Iterator[HostBatch]:
+    """The batches of all `eval_sets`."""
+    return itertools.chain.from_iterable(batches for _, batches in eval_sets(config))
+
+
+def _stacked(rows: Iterator[HostBatch], batch_size: int) -> Iterator[HostBatch]:
+    while group := list(itertools.islice(rows, batch_size)):
+        yield stack_rows(group, batch_size)
 
 
 def stack_rows(rows: list[HostBatch], batch_size: int) -> HostBatch:

@@ -425,6 +425,8 @@ def register(module: str, name: str, cls: Callable) -> None:
     def build(**given: Any) -> Any:
         try:
             fields, called, idle = t5x_names.as_ours(name, given)
+            if name == "T5Config" and _bindings(gin)["Transformer"]:
+                fields = t5x_names.network_fields(fields)
             if name == "EncoderDecoderModel":
                 fields = t5x_names.encoder_decoder_model(**fields)
             if name in ("train", "eval", "infer"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -30,7 +31,7 @@ from lisax.training.model_inference import Inference, Numbered, TaskRun
 from lisax.training.model_kinds import kind_of
 from lisax.training.step import make_eval_step
 from lisax.training.task_metrics import Evaluator, readable, task_metrics
-from lisax.training.train import evaluate_batches
+from lisax.training.train import evaluate_sets
 from lisax.weights.checkpoints import RestoreCheckpointConfig
 from lisax.weights.interop.architecture import parameter_shapes
 from lisax.weights.model_folder import ModelFolder
@@ -161,24 +162,29 @@ def infer(config: InferConfig) -> Path:
 
 
 def evaluate(config: EvalConfig) -> dict[str, float]:
-    """Loss and accuracies of the split, and the task's own metrics on greedy outputs and on scores.
+    """Loss and accuracies of the split, and the task's own metrics on generated outputs and on scores.
 
-    In a mixture the metrics of a task are named `{task}/{metric}`."""
+    In a mixture the metrics of a task are named `{task}/{metric}`, and loss and accuracies are those of all tasks too."""
     loaded = _Loaded.of(config)
     eval_step = make_eval_step(loaded.run.model, config.loss, loaded.run.loop.partitioner)
-    batches = data.eval_batches(loaded.dataset)
-    first = next(batches, None)
-    if first is None:
-        raise LisaxError(f"'{config.dataset.mixture_or_task_name}' has no examples in '{config.dataset.split}'")
-    metrics = evaluate_batches(
+    metrics = evaluate_sets(
         eval_step,
         loaded.run.loop.parameters,
-        itertools.chain([first], batches),
+        data.eval_sets(loaded.dataset),
         loaded.run.loop.partitioner,
         kind_of(loaded.run.model).objective.metrics,
     )
+    if not metrics:
+        raise LisaxError(f"'{config.dataset.mixture_or_task_name}' has no examples in '{config.dataset.split}'")
+    step = re.fullmatch(r"checkpoint_(\d+)", loaded.model.folder.name)
     metrics |= task_metrics(
-        loaded.run, loaded.dataset, config.decoding, config.evaluator, place(config.output_dir), config.dataset.split
+        loaded.run,
+        loaded.dataset,
+        config.decoding,
+        config.evaluator,
+        place(config.output_dir),
+        f"{{task}}-{config.dataset.split}.jsonl",
+        int(step[1]) if step else None,
     )
     name = f"{config.dataset.mixture_or_task_name}-{config.dataset.split}.json"
     path = place(config.output_dir) / name.replace("/", "_")

@@ -20,7 +20,7 @@ from lisax.devices.partitioning import Partitioner
 from lisax.errors import LisaxError
 from lisax.formats.vocabulary import Vocabulary
 from lisax.models.architectures import Model
-from lisax.models.decoding import EOS_ID, Decoding
+from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding
 from lisax.scoring.claims import ClaimScorer
 from lisax.scoring.generating import make_predictor
 from lisax.scoring.labels import compiled_scorer
@@ -107,7 +107,11 @@ class TextToTextInference:
         def readable(generated: Any) -> Iterator[dict]:
             for tokens, scores in zip(*map(np.asarray, generated)):
                 texts = [run.vocabulary.decode([int(token) for token in row if token > EOS_ID]) for row in tokens]
-                several = [{"prediction": text, "score": float(score)} for text, score in zip(texts, scores)]
+                several = [
+                    {"prediction": text, "score": float(score)}
+                    for text, score in zip(texts, scores)
+                    if score > IMPOSSIBLE
+                ]
                 yield {"prediction": texts[0]} | ({"hypotheses": several} if len(texts) > 1 else {})
 
         return run.loop.windows(

@@ -66,7 +66,10 @@ def make_train_step(
 
     def train_step(state: TrainState, batch: Batch, kept: Any = None) -> tuple[TrainState, dict[str, Array]]:
         draws = model.backbone.dropout_rate or getattr(model, "reward_weight", 0)
-        key = jax.random.fold_in(jax.random.key(seed, impl=generator), state.step) if draws else None
+        # T5X's key: the first half of the seed's draws its initial parameters.
+        key = (
+            jax.random.fold_in(jax.random.split(jax.random.key(seed, impl=generator))[1], state.step) if draws else None
+        )
         normalizer = None if normalize_each else normalizer_of(batch)
         with partitioner.constraints():
             if microbatches == 1:
@@ -80,6 +83,7 @@ def make_train_step(
                     key,
                     microbatches,
                     partitioner,
+                    same_masks=normalize_each,
                 )
         rate, before = learning_rate(state.step), state.parameters
         state, norm = updated(optimizer, gradients, state, rate, state.step - slots_first_step)
@@ -104,8 +108,9 @@ def updated(
     return TrainState(state.step + 1, parameters, slots), norm
 
 
-def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbatches, partitioner):
-    """Sums of gradients and metrics over `microbatches` slices of consecutive rows, as T5X has them."""
+def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbatches, partitioner, same_masks):
+    """Sums of gradients and metrics over `microbatches` slices of consecutive rows, as T5X has them, which also draws the
+    `same_masks` of dropout for each."""
     slices = {
         name: jax.lax.with_sharding_constraint(
             array.reshape(microbatches, -1, *array.shape[1:]), partitioner.microbatches
@@ -115,7 +120,9 @@ def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbat
 
     def body(total, indexed):
         i, part = indexed
-        part_key = None if key is None else jax.random.fold_in(key, i)
+        part_key = key
+        if key is not None:
+            part_key = jax.random.split(key)[1] if same_masks else jax.random.fold_in(key, i)
         return jax.tree.map(jnp.add, total, gradients_and_sums(parameters, part, normalizer, part_key)), None
 
     shapes = jax.eval_shape(

@@ -43,6 +43,15 @@ SAME: Mapping[str, Mapping[str, str]] = {
     "infer": {"dataset_cfg": "dataset", "restore_checkpoint_cfg": "restore"},
     "T5Config": {"remat_policy": "remat"},
 }
+# T5X's values of fields that a file leaves open; the network of `scalable_t5` is scanned too.
+NETWORK: Mapping[str, Any] = {
+    "num_heads": 8,
+    "num_encoder_layers": 6,
+    "num_decoder_layers": 6,
+    "mlp_dim": 2048,
+    "mlp_activations": ("relu",),
+    "dropout_rate": 0.1,
+}
 # T5X's field or macro -> the values that change nothing here, and why. Others are an error.
 NO_EFFECT: Mapping[str, tuple[tuple[Any, ...], str]] = {
     "train.summarize_config_fn": ((ANY,), "the gin of a run is always in MODEL_DIR/config.gin"),
@@ -196,6 +205,11 @@ def as_ours(name: str, fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[
     return ours, called, idle
 
 
+def network_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the `T5Config` of T5X's `Transformer`."""
+    return {**NETWORK, "scan_layers": fields.get("relative_bias_per_layer", False), **fields}
+
+
 def fields_of(name: str) -> list[str]:
     """T5X's further fields of a configurable."""
     return [*SAME.get(name, {}), *(key.rpartition(".")[2] for key in NO_EFFECT if key.rpartition(".")[0] == name)]
@@ -239,10 +253,8 @@ class EncoderDecoderModel:
         return self.input_vocabulary
 
     @property
-    def decoding(self) -> Decoding | None:
-        """None if the file leaves T5X's own, the likeliest target."""
-        if self.decode_fn is None and self.num_decodes == 1:
-            return None
+    def decoding(self) -> Decoding:
+        """T5X's own is a beam search, also of one beam."""
         return dataclasses.replace(self.decode_fn or beam_search(), beam_size=self.num_decodes)
 
 
@@ -263,14 +275,19 @@ def unpacked(fields: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, A
     fields = {name: value for name, value in fields.items() if (name, value) != ("loss", None)}
     if not isinstance(model, EncoderDecoderModel):
         return fields
-    if model.decoding is not None and fields.get("decoding", Decoding()) not in (Decoding(), model.decoding):
-        raise LisaxError("EncoderDecoderModel.decode_fn and decoding.Decoding (BEAM_SIZE) differ: set one of the two")
+    decoding = fields.get("decoding", model.decoding)
+    if model.decoding != beam_search():
+        if decoding not in (beam_search(), Decoding(), model.decoding):
+            raise LisaxError(
+                "EncoderDecoderModel.decode_fn and decoding.Decoding (BEAM_SIZE) differ: set one of the two"
+            )
+        decoding = model.decoding
     given = {"optimizer": model.optimizer_def, "loss": model.loss, "vocabulary": model.vocabulary}
     return (
         {name: value for name, value in given.items() if name in known}
         | {name: value for name, value in fields.items() if value is not None or name not in given}
         | {"model": model.module}
-        | ({"decoding": model.decoding} if model.decoding is not None and "decoding" in known else {})
+        | ({"decoding": decoding} if "decoding" in known else {})
     )
 
 
@@ -283,8 +300,7 @@ def predict_batch_with_aux(num_decodes: int = 1) -> int:
 
 
 def beam_search(alpha: float = 0.6) -> Decoding:
-    """T5X ranks by log-likelihood / ((5 + length) / 6)**alpha, LisaX by log-likelihood / length**alpha."""
-    return Decoding(length_penalty=alpha)
+    return Decoding(search="t5x", length_penalty=alpha)
 
 
 def temperature_sample(temperature: float = 1.0, topk: int = 1, topp: float = 0.0) -> Decoding:

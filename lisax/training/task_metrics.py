@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import json
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from lisax.models.decoding import EOS_ID, Decoding
 from lisax.training import data
 from lisax.training.model_inference import TaskRun
 from lisax.training.model_kinds import kind_of
+
+INFERENCE_EVAL = "inference_eval"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,12 +38,19 @@ class Evaluator:
 
 
 def task_metrics(
-    run: TaskRun, dataset: data.DatasetConfig, decoding: Decoding, evaluator: Evaluator, folder: Path, suffix: str
+    run: TaskRun,
+    dataset: data.DatasetConfig,
+    decoding: Decoding,
+    evaluator: Evaluator,
+    folder: Path,
+    results: str,
+    step: int | None,
 ) -> dict[str, float]:
     """The metrics of the tasks of a mixture on a split, those of one among several as `{task}/{metric}`.
 
-    `dataset` has its lengths. Results are written to `folder/{task}-{suffix}.jsonl`: {"inputs": …, "target": …,
-    "prediction": …, "score": …}, those of these that the task has metrics of."""
+    `dataset` has its lengths. Metrics are added to T5X's `folder/inference_eval/{task}-metrics.jsonl`, {"step": …, metric:
+    value}, if the `step` is known. Results are written to the file of `folder` that `results` names, `{task}-dev.jsonl`:
+    {"inputs": …, "target": …, "prediction": …, "score": …}, those of these that the task has metrics of."""
     tasks = data.import_seqio().get_subtasks(data.provider_of(dataset))
     metrics: dict[str, float] = {}
     for task in tasks:
@@ -49,11 +59,25 @@ def task_metrics(
                 task, run, dataclasses.replace(dataset, mixture_or_task_name=task.name), decoding, evaluator
             )
             metrics |= {(name if len(tasks) == 1 else f"{task.name}/{name}"): value for name, value in own.items()}
+            name = task.name.replace("/", "_")
+            if own and step is not None:
+                _add_line(folder / INFERENCE_EVAL / f"{name}-metrics.jsonl", step, own)
             if written := lines[: evaluator.write_n_results]:
-                folder.mkdir(parents=True, exist_ok=True)
-                with atomic_write(folder / f"{task.name.replace('/', '_')}-{suffix}.jsonl") as file:
-                    file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in written)
+                _write_lines(folder / results.format(task=name), written)
     return metrics
+
+
+def _add_line(path: Path, step: int, metrics: Mapping[str, float]) -> None:
+    """Adds the metrics of a step to a file, from which later steps go: a run that was interrupted comes to them again."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    earlier = [line for line in map(json.loads, lines) if line["step"] < step]
+    _write_lines(path, [*earlier, {"step": step, **metrics}])
+
+
+def _write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as file:
+        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
 def _of_task(

@@ -28,7 +28,7 @@ from lisax.training.model_kinds import kind_of
 from lisax.training.preemption import TERMINATED, Stopped, Stopper
 from lisax.training.start import Start, begin, side_files
 from lisax.training.step import HARDWARE_RNG, make_eval_step, make_train_step
-from lisax.training.task_metrics import task_metrics
+from lisax.training.task_metrics import INFERENCE_EVAL, task_metrics
 from lisax.training.train_config import TrainConfig, Trainer, check, check_batch
 from lisax.training.train_log import Meter, Progress, TrainLog, means
 from lisax.weights.checkpoints import (
@@ -45,7 +45,7 @@ from lisax.weights.model_card import ModelCard
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.train_state import TrainState
 
-__all__ = ["TrainConfig", "TrainResult", "Trainer", "evaluate_batches", "train"]
+__all__ = ["TrainConfig", "TrainResult", "Trainer", "evaluate_sets", "train"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +123,10 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
     if config.gin is not None and hosts.is_first():
         with atomic_write(model_dir / GIN_NAME) as file:
             file.write(config.gin)
-    log, meter = TrainLog(model_dir, first_step), Meter(kind_of(config.model).objective.metrics)
+    log, meter = (
+        TrainLog(model_dir, first_step, _name_of(config.dev_data)),
+        Meter(kind_of(config.model).objective.metrics),
+    )
     save = config.checkpoint.save
     step, metrics, saved = first_step, {}, first_step
     compiled: dict[tuple[int, ...], Callable] = {}  # the step, by the shape of the inputs
@@ -231,6 +234,11 @@ def _evaluates(config: TrainConfig, step: int, total: int) -> bool:
     return wanted and (step % config.eval_period == 0 or step == total)
 
 
+def _name_of(dev_data: Any) -> str:
+    """The name of the task or mixture that is evaluated."""
+    return dev_data.mixture_or_task_name if isinstance(dev_data, data.DatasetConfig) else ""
+
+
 class _Patience:
     """Detects that training has not become better for too long (early stopping)."""
 
@@ -266,17 +274,17 @@ class _Evaluator:
     def __init__(self, config: TrainConfig, partitioner: Partitioner):
         self._config, self._partitioner = config, partitioner
         self._step = make_eval_step(config.model, config.loss, partitioner)
-        self._batches: list[data.HostBatch] | None = None
+        self._sets: dict[str, list[data.HostBatch]] = {}
         self._infer_data: data.DatasetConfig | None = None  # with its lengths, once they are known
         self.kept: KeptVectors | None = None
 
     def __call__(self, parameters: Any, step: int, stopper: Stopper) -> dict[str, float]:
         config, metrics = self._config, {}
         if config.dev_data is not None:
-            metrics = evaluate_batches(
+            metrics = evaluate_sets(
                 self._step,
                 parameters,
-                self._read() if self._batches is None else self._batches,
+                self._sets.items() if self._sets else self._read(),
                 self._partitioner,
                 kind_of(config.model).objective.metrics,
                 stopper.check,
@@ -306,19 +314,25 @@ class _Evaluator:
         loop = DeviceLoop(parameters, source=f"step {step}", partitioner=self._partitioner)
         vocabulary = data.provider_of(dataset).output_features["targets"].vocabulary
         run = TaskRun(config.model.for_inference(), loop, dataset.task_feature_lengths, dataset.batch_size, vocabulary)
-        folder = place(config.model_dir) / "inference_eval"
-        return task_metrics(run, dataset, config.decoding, config.evaluator, folder, f"{step:06}")
+        results = f"{INFERENCE_EVAL}/{{task}}-{step:06}.jsonl"
+        return task_metrics(run, dataset, config.decoding, config.evaluator, place(config.model_dir), results, step)
 
-    def _read(self) -> Iterator[data.HostBatch]:
-        """The batches, which are kept once all of them were read."""
-        config, kept = self._config, []
-        batches = config.dev_data() if callable(config.dev_data) else data.eval_batches(config.dev_data)
-        for batch in _with_vectors(itertools.islice(batches, config.eval_steps), config, self.kept):
-            kept.append(batch)
-            yield batch
-        if not kept:
+    def _read(self) -> Iterator[tuple[str, Iterator[data.HostBatch]]]:
+        """The sets with their batches, which are kept once all of them were read."""
+        config, kept = self._config, {}
+        sets = [("", config.dev_data())] if callable(config.dev_data) else data.eval_sets(config.dev_data)
+        for name, batches in sets:
+            kept[name] = []
+
+            def keeping(batches: Iterable[data.HostBatch], name: str = name) -> Iterator[data.HostBatch]:
+                for batch in _with_vectors(itertools.islice(batches, config.eval_steps), config, self.kept):
+                    kept[name].append(batch)
+                    yield batch
+
+            yield name, keeping(batches)
+        if not any(kept.values()):
             raise LisaxError("the dev data is empty")
-        self._batches = kept
+        self._sets = kept
 
 
 def _with_vectors(
@@ -331,24 +345,34 @@ def _with_vectors(
     return ({**batch, VECTORS: kept.of(objective.texts(batch))} for batch in batches)
 
 
-def evaluate_batches(
+def evaluate_sets(
     eval_step: Callable,
     parameters: Any,
-    batches: Iterable[data.HostBatch],
+    sets: Iterable[tuple[str, Iterable[data.HostBatch]]],
     partitioner: Partitioner,
     ratios: Mapping[str, tuple[str, str]],
     between: Callable[[], None] = lambda: None,
 ) -> dict[str, float]:
-    """The metrics of an objective, `ratios` of its sums, over all batches. `between` is called before each batch, and
-    no more than two run ahead of it: it may end the evaluation by an exception."""
-    pending = []
-    for batch in batches:
-        between()
-        pending.append(eval_step(parameters, partitioner.place_batch(batch)))
-        if len(pending) > 2:
-            jax.block_until_ready(pending[-3])
-    fetched = jax.device_get(pending)
-    return means({name: float(sum(part[name] for part in fetched)) for name in fetched[0]}, ratios)
+    """The metrics of an objective, `ratios` of its sums, over all sets, and those of one among several as
+    `{set}/{metric}`. `between` is called before each batch, and no more than two run ahead of it: it may end the
+    evaluation by an exception."""
+    sums: dict[str, dict[str, float]] = {}
+    for of_set, batches in sets:
+        pending = []
+        for batch in batches:
+            between()
+            pending.append(eval_step(parameters, partitioner.place_batch(batch)))
+            if len(pending) > 2:
+                jax.block_until_ready(pending[-3])
+        if fetched := jax.device_get(pending):
+            sums[of_set] = {name: float(sum(part[name] for part in fetched)) for name in fetched[0]}
+    if not sums:
+        return {}
+    names = next(iter(sums.values()))
+    metrics = means({name: sum(part[name] for part in sums.values()) for name in names}, ratios)
+    for of_set, part in sums.items() if len(sums) > 1 else ():
+        metrics |= {f"{of_set}/{name}": value for name, value in means(part, ratios).items()}
+    return metrics
 
 
 def _result(

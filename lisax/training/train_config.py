@@ -27,14 +27,15 @@ from lisax.weights.model_folder import ModelFolder
 
 @dataclasses.dataclass(frozen=True)
 class Trainer:
-    """How a step is taken. `num_microbatches` slices of a batch have their gradients summed.
+    """How a step is taken. `num_microbatches` slices of a batch, of consecutive rows, have their gradients summed.
 
-    The sum is the gradient of the whole batch. With `normalize_each_microbatch` it is T5X's: each slice's loss is
-    divided by its own LOSS_NORMALIZING_FACTOR, that of its own target tokens for NUM_REAL_TARGET_TOKENS, so that slices
-    with few tokens weigh more and the sum is a sum of means."""
+    The sum is T5X's: each slice's loss is divided by its own LOSS_NORMALIZING_FACTOR, that of its own target tokens for
+    NUM_REAL_TARGET_TOKENS, so that slices with few tokens weigh more and the sum is a sum of means; and all slices have
+    the same masks of dropout. Without `normalize_each_microbatch` the sum is the gradient of the whole batch, and each
+    slice has masks of its own."""
 
     num_microbatches: int | None = None
-    normalize_each_microbatch: bool = False
+    normalize_each_microbatch: bool = True
     learning_rate_fn: Callable = Schedule(factors="constant", base_learning_rate=1e-3)
 
 

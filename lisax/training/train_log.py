@@ -8,6 +8,7 @@ import math
 import os
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -52,13 +53,15 @@ class EventFile:
 
 
 class TrainLog:
-    """Scalars of a run in MODEL_DIR: `train_log.jsonl` and event files in `train/` and `training_eval/`.
+    """Scalars of a run in MODEL_DIR: `train_log.jsonl` and event files in `train/` and, as T5X has them, one for each task
+    in `training_eval/{task}/`. `evaluated` is the task or mixture that metrics without a task's name are of.
 
     A line: {"step", "kind": "train" | "dev", then scalars}. Lines after `step` are of a run that was
     interrupted before it saved, and are dropped: the resumed run writes them again. In a bucket nothing can be added to
     an object: files are sent as wholes, each time at most once in `SENDING_SECONDS`, and before every save."""
 
-    def __init__(self, model_dir: Path, step: int):
+    def __init__(self, model_dir: Path, step: int, evaluated: str = ""):
+        self._model_dir, self._evaluated = model_dir, evaluated
         self.path = model_dir / LOG_NAME
         self._silent = not hosts.is_first()
         if self._silent:
@@ -68,7 +71,7 @@ class TrainLog:
             with atomic_write(self.path) as file:
                 file.writelines(json.dumps(row) + "\n" for row in kept)
         self._log, self._sent = GrowingFile(self.path, "a"), time.monotonic()
-        self._events = {"train": EventFile(model_dir / "train"), "dev": EventFile(model_dir / "training_eval")}
+        self._events: dict[str, EventFile] = {}
 
     def write(self, step: int, kind: str, scalars: Mapping[str, float]) -> None:
         if self._silent:
@@ -77,8 +80,16 @@ class TrainLog:
             writing = self.path
             self._log.file.write(json.dumps({"step": step, "kind": kind, **scalars}) + "\n")
             self._log.file.flush()
-            writing = self._events[kind].path
-            self._events[kind].write(step, scalars)
+            of_folder: dict[str, dict[str, float]] = defaultdict(dict)
+            for name, value in scalars.items():
+                task, _, metric = name.rpartition("/") if kind == "dev" else ("", "", name)
+                folder = "train" if kind == "train" else f"training_eval/{task or self._evaluated}".rstrip("/")
+                of_folder[folder][metric] = value
+            for folder, values in of_folder.items():
+                if folder not in self._events:
+                    self._events[folder] = EventFile(self._model_dir / folder)
+                writing = self._events[folder].path
+                self._events[folder].write(step, values)
         except OSError as error:
             raise LisaxError(
                 f"{writing} could not be written: {error.strerror}. Check that the disk has room; "

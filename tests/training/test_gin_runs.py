@@ -423,7 +423,7 @@ def test_infer_with_beams_and_samples(trained, tmp_path):
 
     for row in rows("beams", BEAM_SIZE=3):
         scores = [hypothesis["score"] for hypothesis in row["hypotheses"]]
-        assert len(scores) == 3 and scores == sorted(scores, reverse=True)
+        assert 1 <= len(scores) <= 3 and scores == sorted(scores, reverse=True)  # those that end
         assert row["prediction"] == row["hypotheses"][0]["prediction"]
     sampling = {"decoding.Decoding.temperature": 2.0, "decoding.Decoding.seed": 7}
     first = rows("first", **sampling)
