@@ -14,10 +14,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lisax.errors import LisaxError
-<<<<<<<< HEAD:lisax/serve/rates.py
-========
-from lisax.serve.rates import Rate
->>>>>>>> pp:lisax/serve/shared_limits.py
 
 if TYPE_CHECKING:
     from limits.aio.storage import Storage
