@@ -59,7 +59,7 @@ def test_texts_that_say_different_things(one, other):
 
 @given(st.text(max_size=30))
 def test_every_text_says_something_and_the_same_with_blanks_around(text):
-    assert value_of(text)[0] in ("number", "date", "text")
+    assert value_of(text)[0] in ("number", "measure", "date", "text")
     assert value_of(f"  {text}\n") == value_of(text)
 
 

@@ -226,7 +226,7 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(folder, out, tmp_path, cap
 
 def test_the_stages_are_those_that_run(folder, out):
     run = List5(open_folder(folder / "world"), out, Recipe.read([folder / "recipe.gin"]))
-    assert sorted(run.stage_names) == sorted(path.stem for path in (out / "stages").glob("*.json"))
+    assert sorted(run.stage_names) == sorted(path.stem for path in (out / "stages").glob("[!.]*.json"))
 
 
 def test_the_second_hop_widens_retrieval_and_selection(folder, tmp_path):

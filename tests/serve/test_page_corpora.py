@@ -91,9 +91,9 @@ def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made
     again.close()
     call = {"claim": "The Ode is long.", "index": corpus.id}
     assert browser.post("/v1/check", json=call).status_code == 200
-    assert any(corpus.id in key for key in page.worker._pace)
+    assert any(corpus.edition in key for key in page.worker._pace)
     assert corpus.name not in words(shown(browser.fill(f"/corpora/{corpus.id}/remove")))
-    assert not any(corpus.id in key for key in page.worker._pace)
+    assert not any(corpus.edition in key for key in page.worker._pace)
     assert page.library.get(corpus.id) is None and not list(page.library.folder.glob("*/files"))
     assert browser.fill("/corpora/index/remove").status_code == 400
 

@@ -317,7 +317,7 @@ def test_rows_of_a_mixed_index_are_not_read_as_whole_tables_and_the_api_says_how
 def test_from_the_command_line(bundles, index, tmp_path, capsys):
     """Bundles tell what they are for; complaints come before anything is served."""
     given = ["--model", str(bundles[0]), "--model", str(bundles[1]), "--state", str(tmp_path), "--keep", "2"]
-    page = start.open_page(start.ServeSettings(bundles[:2], [index], tmp_path, keep=2), 8000, None)
+    page = start.open_page(start.ServeSettings(bundles[:2], [index], tmp_path, keep=2), None)
     answered = Browser(page).ask(QUESTION)
     assert answered.status_code == 200 and shown(answered).count()["mark"] == 2
     page.close()

@@ -143,7 +143,7 @@ def test_without_the_encoder_it_searches_and_says_why(tmp_path, monkeypatch):
 
     monkeypatch.setattr("lisax.serve.models._open", cannot)
     Index.build(PAGES, tmp_path / "index")
-    page = start.open_page(start.ServeSettings((), (tmp_path / "index",), tmp_path / "state"), 8000, None)
+    page = start.open_page(start.ServeSettings((), (tmp_path / "index",), tmp_path / "state"), None)
     browser = Browser(page)
     home = words(shown(browser.get("/")))
     assert (
@@ -153,7 +153,7 @@ def test_without_the_encoder_it_searches_and_says_why(tmp_path, monkeypatch):
     page.close()
     asked_for = start.ServeSettings((), (tmp_path / "index",), tmp_path / "state", tier="accurate")
     with pytest.raises(LisaxError, match="cannot be fetched"):
-        start.open_page(asked_for, 8000, None)
+        start.open_page(asked_for, None)
 
 
 @pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")

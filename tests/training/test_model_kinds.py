@@ -38,7 +38,6 @@ def test_what_a_kind_does_not_do_is_told():
     for told in (
         lambda: pair.scores(None, []),
         lambda: pair.compiled(None, "generate", {}, 1, None, None),
-        pair.exported,
     ):
         with pytest.raises(LisaxError, match="a pair scorer"):
             told()

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from memory_task import MODEL, config
-from test_export import relevance
 
 from lisax import cli
 from lisax.formats import presets
@@ -27,6 +26,7 @@ from lisax.models.architectures import (
 )
 from lisax.models.stacking import unstack
 from lisax.models.t5 import initialize
+from lisax.predict.model import Model
 from lisax.training.optimizers import Adafactor
 from lisax.training.train import train
 from lisax.training.train_log import read_train_log
@@ -137,6 +137,12 @@ def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
                 == 0
             )
             assert "with its optimizer state" in capsys.readouterr().err
+
+
+def relevance(path) -> list[float]:
+    texts = ("red fish", "blue", "a green fish in a red house")
+    given = [Example(str(i), "red", (Passage(str(i), "", text),)) for i, text in enumerate(texts)]
+    return Model.open(path).probabilities(given)[:, 0].tolist()
 
 
 def test_the_bundle_scores_the_same(run, tmp_path):
