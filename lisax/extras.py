@@ -20,7 +20,7 @@ EXTRAS = dict.fromkeys(
         "tensorstore",
     ),
     "train",
-) | {"mcp": "mcp", "limits": "redis", "redis": "redis"}
+) | {"mcp": "mcp", "redis": "redis"}
 
 
 def not_installed(error: ImportError) -> LisaxError | None:

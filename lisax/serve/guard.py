@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import functools
 import hashlib
 import hmac
 import ipaddress
@@ -27,9 +28,9 @@ import secrets
 import socket
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from limits.aio.storage import Storage
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -39,10 +40,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lisax.serve.limits import Limits
 from lisax.serve.problems import ID, PROBES, is_api, problem
-from lisax.serve.rates import Rate, SharedRate
-
-if TYPE_CHECKING:
-    from limits.aio.storage import Storage
+from lisax.serve.rates import Rate
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 HEADERS = {
@@ -133,16 +131,13 @@ class Guard:
         self._id = rules.sealed("cookies", "")[:8]
         limits = rules.limits
 
-        def shared(name: str, burst: int, per_second: float) -> Rate | SharedRate:
-            if rules.storage is None:
-                return Rate(burst, per_second)
-            return SharedRate(name, rules.storage, burst, per_second)
-
-        self._requests = shared("requests", limits.requests_burst, limits.requests_per_second)
-        self._changes = shared("changes", limits.changes_burst, limits.changes_per_second)
-        self._tokens = shared("tokens", limits.requests_burst, limits.requests_per_second)
-        rate = limits.calls_per_second
-        self._calls = None if rate is None else shared("calls", max(1, round(rate * CALLS_BURST_SECONDS)), rate)
+        rate = functools.partial(Rate, shared=rules.storage)
+        self._requests = rate("requests", limits.requests_burst, limits.requests_per_second)
+        self._changes = rate("changes", limits.changes_burst, limits.changes_per_second)
+        self._tokens = rate("tokens", limits.requests_burst, limits.requests_per_second)
+        self._calls = None
+        if (calls := limits.calls_per_second) is not None:
+            self._calls = rate("calls", max(1, round(calls * CALLS_BURST_SECONDS)), calls)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

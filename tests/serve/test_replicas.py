@@ -79,7 +79,7 @@ def test_servers_that_start_together_have_one_secret(tmp_path):
 @pytest.fixture
 def storage(tmp_path):
     """`storage()`: a connection to a Redis, as each server has its own."""
-    pytest.importorskip("limits", reason="no limits: make peers")
+    pytest.importorskip("redis", reason="no client of Redis: make peers")
     from lisax.serve.rates import open_storage
 
     with redis(tmp_path / "redis") as url:
@@ -118,7 +118,7 @@ def test_tokens_are_guessed_at_two_servers_no_faster_than_at_one(two, storage):
 
 
 def test_without_redis_each_server_counts_on_its_own(tmp_path, two, caplog):
-    pytest.importorskip("limits", reason="no limits: make peers")
+    pytest.importorskip("redis", reason="no client of Redis: make peers")
     from lisax.serve.rates import open_storage
 
     limits = Limits(requests_burst=3, requests_per_second=0.01)
@@ -133,7 +133,7 @@ def test_without_redis_each_server_counts_on_its_own(tmp_path, two, caplog):
 
 
 def test_other_storages_are_refused(tmp_path, index, capsys):
-    pytest.importorskip("limits", reason="no limits: make peers")
+    pytest.importorskip("redis", reason="no client of Redis: make peers")
     arguments = [
         "serve",
         f"--index={index}",
