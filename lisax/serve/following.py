@@ -88,17 +88,14 @@ class Renewal:
 
     def __post_init__(self):
         self._problems: dict[str, str] = {}  # of the last look, by the id of a corpus
-        self._stop = threading.Event()
 
     def start(self) -> None:
-        """Looks for changes until `close`."""
+        """Looks for changes until the server ends."""
         threading.Thread(target=self._watch, name="renews indexes", daemon=True).start()
 
-    def close(self) -> None:
-        self._stop.set()
-
     def _watch(self) -> None:
-        while not self._stop.wait(POLL_SECONDS):
+        while True:
+            time.sleep(POLL_SECONDS)
             self.update()
 
     def update(self) -> None:

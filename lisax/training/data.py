@@ -333,11 +333,6 @@ def eval_sets(config: DatasetConfig) -> Iterator[tuple[str, Iterator[HostBatch]]
             yield task.name, _stacked(rows, config.batch_size)
 
 
-def eval_batches(config: DatasetConfig) -> Iterator[HostBatch]:
-    """The batches of all `eval_sets`."""
-    return itertools.chain.from_iterable(batches for _, batches in eval_sets(config))
-
-
 def _stacked(rows: Iterator[HostBatch], batch_size: int) -> Iterator[HostBatch]:
     while group := list(itertools.islice(rows, batch_size)):
         yield stack_rows(group, batch_size)

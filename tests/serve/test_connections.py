@@ -67,8 +67,8 @@ def test_three_hundred_half_sent_requests_keep_nobody_else_out(tmp_path, parts):
         with opened(port, "127.0.0.3", WHOLE) as other:
             assert received(other).startswith(b"HTTP/1.1 200")
         assert time.monotonic() - began < 5
-        told = [received(connection) for connection in held[-50:]]
-        assert all(answer.startswith(b"HTTP/1.1 503") and b"retry-after: 5" in answer for answer in told)
+        refusals = [received(connection) for connection in held[-50:]]
+        assert all(answer.startswith(b"HTTP/1.1 503") and b"retry-after: 5" in answer for answer in refusals)
         assert time.monotonic() - began < limits.head_seconds
 
 

@@ -124,7 +124,9 @@ def test_order_depends_on_the_seed_alone():
 
 
 def test_lengths_that_hold_no_text_end_in_one_sentence(capfd):
-    from lisax.training.data import DatasetConfig, eval_batches, examples, train_source
+    from all_batches import eval_batches
+
+    from lisax.training.data import DatasetConfig, examples, train_source
 
     config = DatasetConfig("list5_rank", {"inputs": 5, "targets": 4}, batch_size=4)
     capfd.readouterr()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import seqio
+from all_batches import eval_batches
 
 import lisax.tasks.questions
 from lisax.devices.partitioning import Partitioner
@@ -16,7 +17,7 @@ from lisax.models import dual_encoder
 from lisax.models.architectures import SpanReaderConfig, T5Config
 from lisax.tasks.example_tasks import Options
 from lisax.tasks.vocabularies import SentencePieces
-from lisax.training.data import DatasetConfig, check_dataset, eval_batches, model_card
+from lisax.training.data import DatasetConfig, check_dataset, model_card
 from lisax.training.losses import Loss
 from lisax.training.train_config import TrainConfig, check
 

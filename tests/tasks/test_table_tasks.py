@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import seqio
 import small_tokenizers
+from all_batches import eval_batches
 from read_tasks import read
 
 import lisax.tasks.tables
@@ -19,7 +20,7 @@ from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.models.pair import FIRST
 from lisax.records import Label
-from lisax.training.data import DatasetConfig, check_dataset, eval_batches
+from lisax.training.data import DatasetConfig, check_dataset
 
 VIEWS = [
     TableView(f"t{i}", f"Table {i}", ("year", "goals"), tuple((str(1900 + r), str(r)) for r in range(3 * i)))

@@ -77,7 +77,7 @@ def exported(tmp_path_factory):
 
 
 def blocks() -> dict[str, str]:
-    """The code that the page shows, by what it does."""
+    """The page's blocks of code, by the names of their programs."""
     page = (Path(__file__).parents[2] / "docs/checkpoints.md").read_text(encoding="utf-8")
     section = page.partition("## A bundle in other programs\n")[2].partition("\n## ")[0]
     names = "tokens", "onnxruntime", "writing", "jax", "tensorflow", "transformers", "pairs"
@@ -232,7 +232,7 @@ def test_without_a_text_format_there_is_nothing_to_score(vocabulary, tmp_path, c
 
 
 @pytest.mark.parametrize(
-    "kind, form, told",
+    "kind, form, message",
     [
         ("fusion", "onnx", "are exported as ONNX; found table fusion on T5"),
         ("pointer", "onnx", "are exported as ONNX; found evidence pointer on T5"),
@@ -243,8 +243,8 @@ def test_without_a_text_format_there_is_nothing_to_score(vocabulary, tmp_path, c
         ),
     ],
 )
-def test_a_model_without_a_program_is_told_before_anything_is_written(kind, form, told, tmp_path, capsys):
+def test_a_model_without_a_program_is_refused_before_anything_is_written(kind, form, message, tmp_path, capsys):
     source = bundle(tmp_path / "model", kind)
     assert cli.main(["export", "--model", str(source), "--out", str(tmp_path / "out"), "--format", form]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert told in line and not (tmp_path / "out").exists()
+    assert message in line and not (tmp_path / "out").exists()

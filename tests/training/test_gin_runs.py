@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
+from all_batches import eval_batches
 
 from lisax.cli import invoke
 from lisax.errors import LisaxError
@@ -19,7 +20,6 @@ from lisax.training.data import (
     DatasetConfig,
     Prefetched,
     VocabularyFile,
-    eval_batches,
     import_task_module,
     longest,
     provider_of,
@@ -423,7 +423,7 @@ def test_infer_with_beams_and_samples(trained, tmp_path):
 
     for row in rows("beams", BEAM_SIZE=3):
         scores = [hypothesis["score"] for hypothesis in row["hypotheses"]]
-        assert 1 <= len(scores) <= 3 and scores == sorted(scores, reverse=True)  # those that end
+        assert 1 <= len(scores) <= 3 and scores == sorted(scores, reverse=True)  # only hypotheses with EOS have a score
         assert row["prediction"] == row["hypotheses"][0]["prediction"]
     sampling = {"decoding.Decoding.temperature": 2.0, "decoding.Decoding.seed": 7}
     first = rows("first", **sampling)
