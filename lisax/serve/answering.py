@@ -9,11 +9,9 @@ and `lisax verify`. A search finds evidence without any trained model.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
-import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,27 +21,24 @@ from lisax.records import Claim, Label
 from lisax.retrieval.entities import default_spotter
 from lisax.serve.library import ServedCorpus
 from lisax.serve.models import COLUMNS, LABELLER, PARTS, RANKER, READER, RETRIEVER, TABLE_VERIFIER, Models
+from lisax.serve.opened import PASSAGES, TABLES, TEXT, OpenIndexes
 
 if TYPE_CHECKING:
     from lisax.predict.answerer import Answerer
     from lisax.predict.checker import Checker
     from lisax.predict.page_index import PageIndex
     from lisax.predict.passage_index import PassageIndex
-    from lisax.predict.passage_search import PassageSearch
     from lisax.predict.ranker import Ranker
     from lisax.predict.reader import Answer
     from lisax.predict.sentence_answers import SentenceAnswerer
     from lisax.predict.table_answers import TableAnswerer
-    from lisax.predict.table_index import TableIndex
     from lisax.predict.verdicts import Evidence, Verdict
     from lisax.predict.verifier import Verifier
-    from lisax.retrieval.table_store import TableStore
 
 QUESTION, CLAIM, SEARCH = "question", "claim", "search"
 KINDS = (QUESTION, CLAIM, SEARCH)
 PARAGRAPH = "paragraph"  # a claim of several sentences: an answer that names those of its sentences
 FOUND = 20  # units that a search shows
-TEXT, TABLES, PASSAGES = "text", "tables", "passages"
 UNLEARNED = (
     "The model was not trained to say 'not enough info'; its confidence that a table decides is below the threshold "
     "chosen on held-out claims."
@@ -76,7 +71,7 @@ class Checked:
     tier: str | None = None
 
 
-class Engine:
+class Engine(OpenIndexes):
     """Answers questions and checks claims. `ask(corpus, kind, text)` is heavy and runs in one thread only; looking up
     tables and sentences is thread-safe."""
 
@@ -88,10 +83,10 @@ class Engine:
         temporal: bool = True,
         min_confidence: float | None = None,
     ):
-        self.models, self.depths, self.aggregate = models, depths, aggregate
+        super().__init__(models, depths.columns)
+        self.depths, self.aggregate = depths, aggregate
         self._ranks: tuple[object, Ranker] | None = None  # a model, and the ranker of it
         self.temporal, self.min_confidence = temporal, min_confidence
-        self._opened: dict[tuple[str, str], Any] = {}  # by its name and the edition of the corpus
 
     def check(self, corpora: Iterable[ServedCorpus]) -> None:
         """Opens the indexes of passages. Raises `LisaxError` if they do not fit the models."""
@@ -167,13 +162,6 @@ class Engine:
     def use(self, path: Path) -> None:
         self.models.replace(path)
         self._keep(lambda what, edition: what not in (PARTS, "examples"))
-
-    def forget(self, corpus: ServedCorpus) -> None:
-        self._keep(lambda what, edition: edition != corpus.edition)
-
-    def _keep(self, wanted: Callable[[str, str], bool]) -> None:
-        # Iterates over a copy, into which no other thread opens anything.
-        self._opened = {key: opened for key, opened in self._opened.copy().items() if wanted(*key)}
 
     # --- Questions ------------------------------------------------------------------------------
 
@@ -470,8 +458,6 @@ class Engine:
                 made[i].append(verdict)
         return [join(verdicts) for verdicts in made]
 
-    # --- Open indexes ---------------------------------------------------------------------------
-
     def open(self, corpus: ServedCorpus) -> None:
         """Opens all that is read from a corpus's folder, so that answers stay of one edition when it is built again."""
         parts: list[tuple[Any, str]] = []  # (index, a part that its first use opens)
@@ -490,63 +476,3 @@ class Engine:
             self.answerer(corpus)
         for index, name in parts:
             getattr(index, name)
-
-    def digest(self, corpus: ServedCorpus, source: str, unit: str) -> str | None:
-        """Digest of a unit's text: a short SHA-256 prefix. None if the corpus does not have the unit."""
-        try:
-            if source == TABLES:
-                found = self.tables(corpus).get(unit)
-                said = found and (found.title, found.caption, found.header, found.rows)
-            else:
-                found = (self.evidence if source == PASSAGES else self.sentences)(corpus).lookup(unit)
-                said = found and (found.title, found.text)
-        except LisaxError:  # the index no longer has it
-            return None
-        return None if found is None else hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
-
-    def is_as_it_was(self, corpus: ServedCorpus, source: str, unit: str, result: Mapping[str, Any]) -> bool:
-        """Whether a unit of an answer's verdict, or a table of `result["tables"]`, still has the same text: its index
-        may have been rebuilt. Answers stored without digests count as unchanged."""
-        digests = {row["id"]: row["digest"] for row in result.get("tables", ()) if "digest" in row}
-        digests |= zip(result.get("evidence", ()), result.get("digests", ()))
-        return unit not in digests or digests[unit] == self.digest(corpus, source, unit)
-
-    def tables(self, corpus: ServedCorpus) -> TableStore:
-        from lisax.retrieval.table_store import TableStore
-
-        return self.once("store", corpus, lambda: TableStore.open(corpus.index))
-
-    def table_index(self, corpus: ServedCorpus) -> TableIndex:
-        from lisax.predict.table_index import TableIndex
-
-        return self.once("cells", corpus, lambda: TableIndex(corpus.index, self.depths.columns))
-
-    def sentences(self, corpus: ServedCorpus) -> PageIndex:
-        from lisax.predict.page_index import PageIndex
-        from lisax.retrieval.documents import DocumentIndex
-
-        return self.once("sentences", corpus, lambda: PageIndex(DocumentIndex.open(corpus.index)))
-
-    def search(self, corpus: ServedCorpus) -> PassageSearch:
-        from lisax.predict.passage_search import PassageSearch
-
-        retriever = None if corpus.uploaded else self.models.get(RETRIEVER)  # uploads have no vectors of passages
-        return self.once(
-            "search",
-            corpus,
-            lambda: PassageSearch(
-                corpus.passage_index, method="bm25" if retriever is None else "fused", retriever=retriever
-            ),
-        )
-
-    def evidence(self, corpus: ServedCorpus) -> PassageIndex:
-        from lisax.predict.passage_index import PassageIndex
-
-        return self.once("evidence", corpus, lambda: PassageIndex(self.search(corpus).index))
-
-    def once(self, what: str, corpus: ServedCorpus, opened: Callable[[], Any]) -> Any:
-        """The result of `opened`, kept for this edition of the corpus."""
-        # Read once: another thread may drop it from the mapping meanwhile.
-        if (found := self._opened.get((what, corpus.edition))) is None:
-            found = self._opened[what, corpus.edition] = opened()
-        return found

@@ -38,10 +38,11 @@ from lisax.records import (
     split_sentence_id,
 )
 from lisax.serve import views
-from lisax.serve.answering import PASSAGES, TABLES, Engine
+from lisax.serve.answering import Engine
 from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.limits import LIMITS
 from lisax.serve.models import Models
+from lisax.serve.opened import PASSAGES, TABLES
 from lisax.serve.store import NAME, Feedback, Store, StoredAnswer
 
 HELD = 5  # one in this number of entries is held out of training

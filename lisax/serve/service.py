@@ -18,10 +18,11 @@ from lisax.predict.table_index import table_evidence
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, Table
 from lisax.serve import schema
-from lisax.serve.answering import PASSAGES, QUESTION, TABLES, TEXT, Checked, Engine
+from lisax.serve.answering import QUESTION, Checked, Engine
 from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.limits import Limits
 from lisax.serve.models import LABELLER, TABLE_VERIFIER
+from lisax.serve.opened import PASSAGES, TABLES, TEXT
 from lisax.serve.worker import Busy, Worker
 from lisax.text.titles import one_line
 

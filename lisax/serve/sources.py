@@ -9,8 +9,9 @@ from lisax.errors import DataError
 from lisax.records import Table, split_sentence_id
 from lisax.report import heatmap as heatmaps
 from lisax.retrieval.passages import Source
-from lisax.serve.answering import PASSAGES, TABLES, TEXT, Engine
+from lisax.serve.answering import Engine
 from lisax.serve.library import ServedCorpus
+from lisax.serve.opened import PASSAGES, TABLES, TEXT
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -22,9 +22,10 @@ from lisax.records import LABELS, Label, Table, split_cell_id, split_sentence_id
 from lisax.report import heatmap as heatmaps
 from lisax.report import render
 from lisax.retrieval.passages import Source
-from lisax.serve.answering import PASSAGES, TABLES, TEXT, Engine
+from lisax.serve.answering import Engine
 from lisax.serve.library import ServedCorpus
 from lisax.serve.matching import Matching, Rows
+from lisax.serve.opened import PASSAGES, TABLES, TEXT
 from lisax.serve.store import Feedback, StoredAnswer
 
 if TYPE_CHECKING:
