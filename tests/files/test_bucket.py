@@ -16,14 +16,16 @@ if not all(map(importlib.util.find_spec, ("gcp_storage_emulator", "gcsfs"))):
 
 from gcs_emulator import BUCKET, bucket
 from memory_task import config
-from test_export import QUERY, SENTENCES, TEXTS, relevance, save_checkpoint
+from test_export import TEXTS, save_checkpoint
 
 import lisax
 from lisax.cli import main
 from lisax.errors import LisaxError
 from lisax.files import places
 from lisax.files.places import COMMIT_NAME, exists, listing, place, remove_tree
+from lisax.formats.examples import Example, Passage
 from lisax.formats.vocabulary import train_vocabulary
+from lisax.predict.model import Model
 from lisax.training.train import train
 from lisax.training.train_log import read_train_log
 from lisax.weights.checkpoints import (
@@ -37,6 +39,7 @@ from lisax.weights.interop import convert
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
+QUERY, SENTENCES = "Who wrote in Tarn?", ["Mara Velin wrote three books.", "Tarn lies far away and is old and small."]
 HERE = Path(__file__).parents[1] / "training"
 ROOT = f"gs://{BUCKET}"
 SCRIPT = """
@@ -234,6 +237,11 @@ def test_checkpoints_and_bundles(trained, tmp_path, capsys):
         assert complete_steps(again) == [0 if kind == "huggingface" else 4]
         np.testing.assert_array_equal(load_parameters(ModelFolder.find(again))["token_embedder"]["embedding"], expected)
     assert not list(tmp_path.iterdir()) and not Path("gs:").exists()
+
+
+def relevance(path) -> list[float]:
+    given = [Example(str(i), QUERY, (Passage(str(i), "", text),)) for i, text in enumerate(SENTENCES)]
+    return Model.open(path).probabilities(given)[:, 0].tolist()
 
 
 def test_a_bundle_is_written_to_a_bucket_and_read_there(tmp_path, monkeypatch):
