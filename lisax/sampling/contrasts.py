@@ -24,7 +24,6 @@ import functools
 import random
 import re
 import tomllib
-import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -130,15 +129,14 @@ def fillings() -> Fillings:
     return Fillings({name: tuple(texts) for name, texts in tables.items()}, fields)
 
 
-def draw(count: int, seed: int = 0, turns: Mapping[str, int] = types.MappingProxyType({})) -> Iterator[Example]:
-    """At least `count` examples and at most five more, the capabilities in turn, deterministic for a seed. Of a round,
-    a capability of `turns` has that many turns, and any other has one.
+def draw(count: int, seed: int = 0) -> Iterator[Example]:
+    """At least `count` examples and at most five more, the capabilities in turn, deterministic for a seed.
 
     The examples of a frame follow each other: a claim with evidence that supports it, refutes it and leaves it open,
     and its counterclaim with the same evidence.
     """
     known = frames()
-    names, drawn, number = [name for name in known for _ in range(turns.get(name, 1))], 0, 0
+    names, drawn, number = tuple(known), 0, 0
     while drawn < count:
         capability = names[number % len(names)]
         rng = random.Random(f"lisax.contrasts:{seed}:{number}")

@@ -9,7 +9,7 @@ import json
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lisax.files.writing import atomic_write
@@ -41,7 +41,6 @@ class Draws:
     lists: int | None = None
     length: int = examples.LIST_LENGTH  # of lists
     contrasts: int = 0  # added to a labeller's training examples, see `with_contrasts`
-    contrast_turns: Mapping[str, int] = dataclasses.field(default_factory=dict)  # see `contrasts.draw`
 
 
 def build(
@@ -65,7 +64,7 @@ def build(
     if training and draws.contrasts and variant in LABELLERS:
         without = dataclasses.replace(draws, contrasts=0)
         made = build(variant, claims, candidates, reranked, lookup, draws=without, skipped=skipped)
-        return iter(with_contrasts(made, claims, lookup, draws.contrasts, draws.seed, draws.contrast_turns))
+        return iter(with_contrasts(made, claims, lookup, draws.contrasts, draws.seed))
     options = {"seed": draws.seed, "skipped": skipped}
     windowed = {**options, "window": draws.labelling_window, "sizes": draws.sizes}
     if variant == "rank":
@@ -84,18 +83,13 @@ def build(
 
 
 def with_contrasts(
-    made: Iterable[Example],
-    claims: Iterable[Claim],
-    lookup: Lookup,
-    count: int,
-    seed: int,
-    turns: Mapping[str, int],
+    made: Iterable[Example], claims: Iterable[Claim], lookup: Lookup, count: int, seed: int
 ) -> list[Example]:
     """The examples and `count` contrasts in random order: contrasts of the claims' own sentences, at most one in
     `OF_SENTENCES`, and for the rest those of templates. The claims must be of a training split."""
     own = corpus_contrasts.of_sentences(corpus_contrasts.supported(claims, lookup), seed)
     added = list(itertools.islice(own, count // OF_SENTENCES))
-    added += itertools.islice(contrasts.draw(count - len(added), seed, turns), count - len(added))
+    added += itertools.islice(contrasts.draw(count - len(added), seed), count - len(added))
     mixed = [*made, *added]
     random.Random(f"lisax.contrasts:{seed}").shuffle(mixed)
     return mixed

@@ -158,7 +158,3 @@ def test_settings_that_do_not_fit_are_refused():
         Recipe(train=train, k1_grid=(0.5,))
     with pytest.raises(LisaxError, match="contrasts must be 0 or more, found -1"):
         Recipe(train=train, contrasts=-1)
-    with pytest.raises(LisaxError, match="contrast_turns: the contrasts have no capability 'ordre'"):
-        Recipe(train=train, contrast_turns={"ordre": 2})
-    with pytest.raises(LisaxError, match=r"contrast_turns\['order'\] must be a whole number of at least 1, found 0"):
-        Recipe(train=train, contrast_turns={"order": 0})

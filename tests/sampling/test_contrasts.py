@@ -52,12 +52,6 @@ def test_the_capabilities_take_turns_and_each_has_equally_many_examples_of_each_
     assert list(contrasts.draw(0)) == []
 
 
-def test_a_capability_with_more_turns_has_more_examples():
-    drawn = contrasts.draw(12 * len(FRAMES), turns={"order": 4})
-    turns = list(dict.fromkeys(tuple(example.claim_id.split("-")[1:4]) for example in drawn))
-    assert Counter(name for name, *_ in turns[: len(FRAMES) + 3]) == Counter(dict.fromkeys(FRAMES, 1) | {"order": 4})
-
-
 def choices(text: str) -> int:
     """The number of texts that a wording makes: choices with the same number of options are chosen together."""
     return math.prod({len(options.split("|")) for options in re.findall(r"\[([^\[\]]+)\]", text)})

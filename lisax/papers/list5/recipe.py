@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from lisax.errors import LisaxError
@@ -11,7 +11,6 @@ from lisax.papers.attack_recipe import AttackRecipe
 from lisax.papers.recipe import MODEL, BackboneRecipe
 from lisax.retrieval.mediawiki import WIKIPEDIA
 from lisax.sampling import negatives
-from lisax.sampling.contrasts import frames
 from lisax.sampling.examples import LIST_LENGTH
 
 STARTS = ("pretrain", "base")  # models that others start from
@@ -82,8 +81,6 @@ class Recipe(BackboneRecipe, AttackRecipe):
     # Examples of contrasts that the labellers also learn from (`sampling.contrasts`; ours): claims that differ only in
     # the word that decides them.
     contrasts: int = 0
-    # How many examples of these capabilities there are for one of any other.
-    contrast_turns: Mapping[str, int] = dataclasses.field(default_factory=dict)
     # A labeller whose probabilities of each training example the labellers also learn (ours), by the share that
     # `losses.Loss.teacher` has: a checkpoint, or a name that `lisax check --model` takes, such as mpnet-text.
     teacher: str | None = dataclasses.field(default=None, metadata=MODEL)
@@ -123,13 +120,6 @@ class Recipe(BackboneRecipe, AttackRecipe):
         self.check_positive("reranked")
         if self.contrasts < 0:
             raise LisaxError(f"Recipe.contrasts must be 0 or more, found {self.contrasts}")
-        for name, turns in self.contrast_turns.items():
-            if name not in frames():
-                raise LisaxError(f"Recipe.contrast_turns: the contrasts have no capability '{name}'")
-            if not isinstance(turns, int) or turns < 1:
-                raise LisaxError(
-                    f"Recipe.contrast_turns['{name}'] must be a whole number of at least 1, found {turns!r}"
-                )
         if self.teacher is not None and self.backbone is None:
             raise LisaxError("Recipe.teacher teaches pair scorers: name a backbone")
         if self.backbone is not None:

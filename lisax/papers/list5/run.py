@@ -197,7 +197,6 @@ class List5(SelectionPipeline):
             lists=recipe.infused_lists,
             length=recipe.list_sentences,
             contrasts=recipe.contrasts,
-            contrast_turns=recipe.contrast_turns,
         )
         for role in (TRAIN, VALIDATION):
             ranked = self.selected(selector, role)
