@@ -306,6 +306,7 @@ def cluster(
 
         lisax index cluster http://localhost:9200/wiki --corpus pages/ --vectors minilm
     """
+    from lisax.corpora import open_folder
     from lisax.files.resumable import fingerprint
     from lisax.retrieval.cluster import TABLES, fill_cluster
 
@@ -322,7 +323,7 @@ def cluster(
 
         encoder = open_encoder(vectors)
     fill_cluster(
-        corpus,
+        open_folder(corpus),
         of,
         cluster,
         corpus_print=fingerprint(corpus),

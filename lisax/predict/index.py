@@ -145,8 +145,8 @@ class Index(Protocol):
 
 def open_index(folder: str | os.PathLike) -> Index:
     """See `Index.open`. A folder with both pages and cells opens as pages; `reading('tables')` returns the cells."""
-    if is_cluster(folder):
-        return of_cluster(cluster.open_records(os.fspath(folder)))
+    if (address := os.fspath(folder) if is_cluster(folder) else cluster.noted(Path(folder))) is not None:
+        return of_cluster(cluster.open_records(address))
     folder = Path(folder)
     components = set(read_components(folder))
     if has_passages(components):

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lisax.corpora import open_folder
+from lisax.corpora import Dataset
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import is_cluster
+from lisax.files.writing import write_json
 from lisax.progress import counted
 from lisax.retrieval import cluster_client, cluster_pages, cluster_passages, table_text
 from lisax.retrieval.bm25_builder import K1, B
@@ -26,14 +27,16 @@ from lisax.retrieval.cluster_vectors import BESIDE, encode_cluster
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import Encodes
 from lisax.retrieval.dense_texts import Text, text_of_passage
+from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.elastic import TEXT, TRIES, ElasticIndex, Fields, scored
 from lisax.retrieval.table_store import TABLES as STORED_TABLES
 
 DOCUMENTS, PASSAGES, TABLES = "documents", "passages", "tables"
+NOTE = "cluster.json"  # in a folder that stands for an index of a cluster
 
 
 def fill_cluster(
-    corpus: Path,
+    data: Dataset,
     of: str,
     cluster: str,
     *,
@@ -56,12 +59,12 @@ def fill_cluster(
             add_vectors(index, encoder, **settings)
 
     if add:
-        index.add(_records(corpus, of))
+        index.add(_records(data, of))
         encode(index)
         return
     usual_k1, usual_b = (table_text.K1, table_text.B) if of == TABLES else (K1, B)
     k1, b = usual_k1 if k1 is None else k1, usual_b if b is None else b
-    made_from = json.dumps([of, corpus_print, *sorted(settings.items())])
+    made_from = json.dumps([of, corpus_print, k1, b, *sorted(settings.items())])
     meta = {"k1": k1, "b": b, "of": of, "made_from": hashlib.sha256(made_from.encode()).hexdigest()}
     text_settings, text = scored(k1, b)
     more_settings, properties = _MAPPED[of]()
@@ -71,9 +74,9 @@ def fill_cluster(
         "settings": _merged(text_settings, more_settings) | settings,
     }
     if replace:
-        index.replace(_records(corpus, of), ready=encode, beside=[BESIDE], **options)
+        index.replace(_records(data, of), ready=encode, beside=[BESIDE], **options)
     else:
-        index.build(_records(corpus, of), **options)
+        index.build(_records(data, of), **options)
         encode(index)
 
 
@@ -88,8 +91,7 @@ _MAPPED: Mapping[str, Callable[[], tuple[dict, dict]]] = {
 }
 
 
-def _records(corpus: Path, of: str) -> Iterator[tuple[str, Fields]]:
-    data = open_folder(corpus)
+def _records(data: Dataset, of: str) -> Iterator[tuple[str, Fields]]:
     if of == TABLES:
         return (
             (table.id, ClusterRecords.fields(table, STORED_TABLES, table_text.indexed_text(table)))
@@ -113,6 +115,28 @@ def _texts(opened: ClusterDocuments | ClusterPassages) -> Iterable[tuple[str, Te
         return
     for page in map(opened.pages.page, opened.pages):
         yield from ((page.id, Text(page.source(one), one.text)) for one in page.sentences if one.text)
+
+
+def write_note(folder: Path, cluster: str) -> None:
+    """Makes a folder stand for a cluster's index, as it is now."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / NOTE, {"cluster": cluster, "content": open_cluster(cluster).digest})
+
+
+def noted(folder: Path) -> str | None:
+    """The address of the index that a folder stands for; None for an index folder."""
+    path = folder / NOTE
+    return str(json.loads(path.read_bytes())["cluster"]) if path.is_file() else None
+
+
+def open_documents(folder: Path) -> DocumentIndex | ClusterDocuments:
+    """The pages of an index folder, or of the cluster's index that it stands for."""
+    if (cluster := noted(folder)) is None:
+        return DocumentIndex.open(folder)
+    opened = open_records(cluster)
+    if not isinstance(opened, ClusterDocuments):
+        raise DataError(f"{cluster} holds passages, and not pages", path=folder / NOTE)
+    return opened
 
 
 def open_records(cluster: str, **options: Any) -> ClusterDocuments | ClusterPassages:

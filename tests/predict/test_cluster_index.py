@@ -73,7 +73,7 @@ def server(request, monkeypatch):
 def fill(corpus, of, model=None, name="wiki", **options):
     at = f"{HOST}/{name}"
     encoder = None if model is None else open_encoder(model)
-    fill_cluster(corpus, of, at, corpus_print=[1], encoder=encoder, **options)
+    fill_cluster(open_folder(corpus), of, at, corpus_print=[1], encoder=encoder, **options)
     return at
 
 
@@ -251,7 +251,7 @@ def test_a_replaced_index_has_its_vectors_before_it_has_the_name(server, corpus,
     at = fill(corpus, "documents", model, replace=True)
     (first,) = (name for name in server.indices if not name.endswith("-vectors"))
     assert set(server.indices) == {first, f"{first}-vectors"} and Index.open(at).dense is not None
-    fill_cluster(corpus, "documents", at, corpus_print=[2], replace=True, encoder=open_encoder(model))
+    fill_cluster(open_folder(corpus), "documents", at, corpus_print=[2], replace=True, encoder=open_encoder(model))
     (second,) = (name for name in server.indices if not name.endswith("-vectors"))
     assert set(server.indices) == {second, f"{second}-vectors"} and second != first
     assert Index.open(at).search(claims[0])
