@@ -139,6 +139,14 @@ def open_documents(folder: Path) -> DocumentIndex | ClusterDocuments:
     return opened
 
 
+def state_of(index: ElasticIndex) -> tuple[str, float]:
+    """(digest of what an index and its vectors record of their content, seconds since 1970 when it was filled)."""
+    vectors = index.named(index.behind + BESIDE)
+    described = vectors.described() if vectors.exists() else None
+    digest = hashlib.sha256(json.dumps([index.digest, described], sort_keys=True).encode()).hexdigest()
+    return digest, float((index.described() or {}).get("made", 0.0))
+
+
 def open_records(cluster: str, **options: Any) -> ClusterDocuments | ClusterPassages:
     """The pages or passages of a cluster's index; `options` as of `open_cluster`."""
     return records_of(open_cluster(cluster, **options))

@@ -47,7 +47,7 @@ class ClusterPassages:
         }
         return {source: store for source, store in every.items() if len(store)}
 
-    @property
+    @functools.cached_property
     def sources(self) -> dict[Source, dict]:
         """For each source {"form": "text" or "raw", "passages": number of passages}."""
         return {

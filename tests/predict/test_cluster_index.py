@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from small_encoder import write_encoder
+from random_encoder import write_encoder
 
 from lisax import cli, world
 from lisax.corpora import open_folder

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_encoder import write_encoder
+from random_encoder import write_encoder
 
 from lisax import cli
 from lisax.errors import DataError, LisaxError
