@@ -7,7 +7,7 @@ from typing import Annotated
 import click
 
 from lisax.cli.check import Documents
-from lisax.cli.verbs import Argument, Count, Local, Option, Probability
+from lisax.cli.verbs import Argument, Count, Indexed, Local, Option, Probability
 
 SHOWN = 0.0005  # a less probable answer, which would read 0.000, is shown as JSON or if it is the only one
 
@@ -26,8 +26,12 @@ def ask(
     ] = None,
     corpus: Documents = None,
     index: Annotated[
-        Local | None,
-        Option("Instead of --corpus: an index. Its tables are searched if it has vectors of `minilm`.", "INDEX"),
+        Indexed | None,
+        Option(
+            "Instead of --corpus: an index, or the address of one of `lisax index cluster`. Its tables are searched if it "
+            "has vectors of `minilm`.",
+            "INDEX",
+        ),
     ] = None,
     retriever: Annotated[
         Local | None,

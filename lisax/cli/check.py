@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, Count, Local, Option, Probability, SkipBad
+from lisax.cli.verbs import Argument, Count, Indexed, Local, Option, Probability, SkipBad
 
 STREAM = Path("-")  # standard input, standard output
 
@@ -81,7 +81,12 @@ def check(
     tier: Tier = "light",
     corpus: Documents = None,
     index: Annotated[
-        Local | None, Option("Instead of --corpus: an index of `lisax index documents`, `mixed` or `cells`.", "INDEX")
+        Indexed | None,
+        Option(
+            "Instead of --corpus: an index of `lisax index documents`, `mixed` or `cells`, or the address of one of "
+            "`lisax index cluster`, such as http://localhost:9200/wiki.",
+            "INDEX",
+        ),
     ] = None,
     wikipedia: Annotated[
         bool,
@@ -184,7 +189,7 @@ def check(
         user_agent()  # before a model is fetched for a check that cannot be made
     settings = Settings(
         corpus,
-        index if wiki is None else wiki,
+        index,
         model,
         ranker,
         aggregate,
@@ -204,6 +209,7 @@ def check(
         skip_bad=skip_bad,
         tier=tier,
         strict=strict,
+        wiki=wiki,
     )
     if claim is not None:
         verdict = check_one(settings, claim)

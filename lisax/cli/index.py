@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, Count, Local, Option
+from lisax.cli.verbs import Argument, Count, Indexed, Local, Option
+from lisax.files.places import is_cluster
 
 Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
 Out = Annotated[Local, Option("Folder of the index.", "INDEX")]
@@ -241,7 +242,7 @@ def remove(
 
 
 def vectors(
-    index: Existing,
+    index: Annotated[Indexed, Argument("Folder of an index, or the address of one of `lisax index cluster`.", "INDEX")],
     *,
     retriever: Annotated[
         Local,
@@ -263,10 +264,13 @@ def vectors(
     """Add a model's vectors to an index: of passages, of the sentences of pages, or of tables.
 
     lisax index vectors INDEX --retriever minilm
+    lisax index vectors http://localhost:9200/wiki --retriever minilm
     """
     from lisax.predict.retriever import open_encoder
     from lisax.retrieval import dense
 
+    if approximate is not None and is_cluster(index):
+        raise click.UsageError("a cluster makes its own graph of vectors: leave --approximate out")
     _encode(index, open_encoder(retriever))
     if approximate is not None:
         dense.approximate(index, approximate)
@@ -279,7 +283,10 @@ def cluster(
     ],
     *,
     corpus: Corpus,
-    of: Annotated[Literal["documents", "tables"], Option("Kind of records to index.")] = "documents",
+    of: Annotated[
+        Literal["documents", "passages", "tables"],
+        Option("Kind of records to index: pages of text, passages of text, tables and graphs, or whole tables."),
+    ] = "documents",
     k1: Annotated[float | None, Option("BM25's k1.", default="0.6, of tables 1.2")] = None,
     b: Annotated[float | None, Option("BM25's b.", default="0.5, of tables 0.75")] = None,
     add: Annotated[bool, Option("Add to the existing index.")] = False,
@@ -290,24 +297,42 @@ def cluster(
     replicas: Annotated[
         int | None, click.IntRange(min=0), Option("Copies of each shard.", default="the cluster's")
     ] = None,
+    vectors: Vectors = None,
 ) -> None:
-    """Fill an index of an Elasticsearch or OpenSearch cluster, for BM25.
+    """Fill an index of an Elasticsearch or OpenSearch cluster, which check, ask, serve and retrieve take by its address.
 
     Credentials come from the environment: LISAX_CLUSTER_USER, LISAX_CLUSTER_PASSWORD, LISAX_CLUSTER_API_KEY,
     LISAX_CLUSTER_CA and LISAX_CLUSTER_AWS. An interrupted command resumes.
 
-        lisax index cluster http://localhost:9200/wiki --corpus pages/
+        lisax index cluster http://localhost:9200/wiki --corpus pages/ --vectors minilm
     """
+    from lisax.corpora import open_folder
     from lisax.files.resumable import fingerprint
-    from lisax.retrieval.cluster import fill_cluster
+    from lisax.retrieval.cluster import TABLES, fill_cluster
 
     _bm25_settings(k1, b, add)
     given = {"number_of_shards": shards, "number_of_replicas": replicas}
     settings = {name: value for name, value in given.items() if value is not None}
     if add and (replace or settings):
         raise click.UsageError("--add keeps the index as it is: leave --replace, --shards and --replicas out")
+    if vectors is not None and of == TABLES:
+        raise click.UsageError("in a cluster vectors are of documents or passages: leave --vectors out")
+    encoder = None
+    if vectors is not None:
+        from lisax.predict.retriever import open_encoder
+
+        encoder = open_encoder(vectors)
     fill_cluster(
-        corpus, of, cluster, corpus_print=fingerprint(corpus), k1=k1, b=b, add=add, replace=replace, **settings
+        open_folder(corpus),
+        of,
+        cluster,
+        corpus_print=fingerprint(corpus),
+        k1=k1,
+        b=b,
+        add=add,
+        replace=replace,
+        encoder=encoder,
+        **settings,
     )
     print(f"{cluster}: filled")
 

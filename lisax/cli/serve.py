@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import click
 
 from lisax.cli.check import Aggregate, Tier
-from lisax.cli.verbs import Count, Local, Option, Port, Probability, Rate
+from lisax.cli.verbs import Count, Indexed, Local, Option, Port, Probability, Rate
 
 
 class NetworkAt(click.ParamType):
@@ -39,10 +39,10 @@ class OriginOf(click.ParamType):
 
 Network, Origin = Annotated[Any, NetworkAt()], Annotated[str, OriginOf()]
 Indexes = Annotated[
-    tuple[Local, ...],
+    tuple[Indexed, ...],
     Option(
         "An index of `lisax index tables` (questions), `cells` (claims over tables), `documents` (claims over text) or "
-        "`mixed` (both, over text, tables and graphs).",
+        "`mixed` (both, over text, tables and graphs), or the address of one of `lisax index cluster`.",
         "INDEX",
     ),
 ]

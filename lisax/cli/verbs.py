@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import click
 
-from lisax.files.places import fetched, local, place
+from lisax.files.places import fetched, index_at, local, place
 
 # The groups of `lisax --help` with their verbs. Each verb is the module of that name, imported when it is used.
 GROUPS = {
@@ -48,6 +48,7 @@ class PathAt(click.ParamType):
 
 
 Local = Annotated[Path, PathAt(local)]  # on this machine
+Indexed = Annotated[Any, PathAt(index_at)]  # a folder on this machine, or an address of a cluster
 Fetched = Annotated[Path, PathAt(fetched)]  # read; may be in a bucket
 Place = Annotated[Path, PathAt(place)]  # read and written; may be in a bucket
 Count = Annotated[int, click.IntRange(min=1)]

@@ -60,6 +60,16 @@ def local(path: str | os.PathLike) -> Path:
     return Path(path)
 
 
+def is_cluster(path: str | os.PathLike) -> bool:
+    """Whether this is the address of an index of a cluster, see `lisax.retrieval.cluster`."""
+    return isinstance(path, str) and re.match(r"(opensearch\+)?https?://", path) is not None
+
+
+def index_at(path: str) -> Path | str:
+    """The folder of an index on this machine, or the address of one of a cluster."""
+    return path if is_cluster(path) else local(path)
+
+
 def fetched(path: str | os.PathLike) -> Path:
     """A local path with the content of a file or folder: the path itself, or a copy that exists until this process
     ends. Copies have the bucket's modification times, so that `fingerprint` changes only with the content."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from lisax.predict.verifier import Verifier
 from lisax.progress import counting, say
 from lisax.records import Claim, Hit, Prediction, split_sentence_id
 from lisax.retrieval import documents as retrieval
+from lisax.retrieval.cluster import DOCUMENTS, NOTE, fill_cluster, open_documents, write_note
+from lisax.retrieval.cluster_pages import ClusterDocuments
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
 from lisax.sampling import examples as sampling
@@ -52,8 +55,8 @@ class PagePipeline(Pipeline):
         return self.out / "attacks" / f"claims.{role}.jsonl"
 
     @functools.cached_property
-    def index(self) -> DocumentIndex:
-        return DocumentIndex.open(self.index_folder)
+    def index(self) -> DocumentIndex | ClusterDocuments:
+        return open_documents(self.index_folder)
 
     @functools.cached_property
     def sentences(self) -> PageIndex:
@@ -113,8 +116,14 @@ class PagePipeline(Pipeline):
         return [index, attack]
 
     def _build_index(self) -> None:
-        k1, b = self.bm25_parameters
-        retrieval.build_index(self.data.documents(), self.index_folder, k1=k1, b=b)
+        (k1, b), cluster = self.bm25_parameters, self.recipe.cluster
+        if cluster is None:
+            (self.index_folder / NOTE).unlink(missing_ok=True)
+            retrieval.build_index(self.data.documents(), self.index_folder, k1=k1, b=b)
+            return
+        fill_cluster(self.data, DOCUMENTS, cluster, corpus_print=self.data_files, k1=k1, b=b, replace=True)
+        shutil.rmtree(self.index_folder, ignore_errors=True)  # an index of the run's own
+        write_note(self.index_folder, cluster)
 
     @property
     def bm25_parameters(self) -> tuple[float, float]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Protocol
 
 from lisax import shipped
 from lisax.errors import DataError, LisaxError
+from lisax.files.places import is_cluster
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
@@ -85,6 +86,8 @@ class Answerer(Protocol):
 
         Raises LisaxError if the model answers no questions, or does not fit the index or the other models."""
         check_confidence(min_confidence)
+        if is_cluster(index):
+            index = Index.open(index)
         folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
         if model is None and columns is None and aggregation is None:
             return shipped_answerer(
@@ -96,13 +99,15 @@ class Answerer(Protocol):
         if found in (READ, POINT):
             if columns is not None or aggregation is not None:
                 raise LisaxError(f"{model} reads passages: leave the models of columns and operations out")
-            answerer = PassageAnswerer.of(folder, Reader(named), retriever and open_encoder(retriever))
+            answerer = PassageAnswerer.of(
+                index if folder is None else folder, Reader(named), retriever and open_encoder(retriever)
+            )
             answerer.min_confidence = min_confidence
             return answerer
         if found is TABLE_PARTS:
             if retriever is not None:
                 raise LisaxError(f"{model} reads tables, which the index finds: leave the retriever out")
-            _check(folder, "table_text", "tables")
+            _check(index if folder is None else folder, "table_text", "tables")
             tables = TableAnswerer.open(folder, named, columns)
             aggregator = None if aggregation is None else Aggregator.open(aggregation)
             return CellAnswerer(tables, aggregator, min_confidence=min_confidence)
@@ -114,7 +119,7 @@ class Answerer(Protocol):
 def shipped_answerer(index: Index, min_confidence: float | None = None) -> Answerer:
     """The shipped answerers of an index's text and of its whole tables. Raises LisaxError if it has neither, or if only
     tables are there and they have no vectors."""
-    components, found = read_components(index.folder), []
+    components, found = index.components, []
     if table_text.NAME in components:
         try:
             tables = TableAnswerer.open(index.folder, shipped_parts())
@@ -143,9 +148,17 @@ def shipped_parts() -> Path:
     return shipped.parts()
 
 
-def _check(folder: Path, component: str, kind: str) -> None:
-    if component not in read_components(folder):
-        raise LisaxError(f"this model answers from an index of `lisax index {kind}`, and {folder} is none")
+def _check(index: Path | Index, component: str, kind: str) -> None:
+    if component not in _components(index):
+        raise LisaxError(f"this model answers from an index of `lisax index {kind}`, and {_named(index)} is none")
+
+
+def _components(index: Path | Index) -> Set[str]:
+    return read_components(index).keys() if isinstance(index, Path) else index.components
+
+
+def _named(index: Path | Index) -> Path | str:
+    return index if isinstance(index, Path) else "that of the cluster"
 
 
 class PassageAnswerer(Answerer):
@@ -159,17 +172,19 @@ class PassageAnswerer(Answerer):
     @classmethod
     def of(
         cls,
-        folder: Path,
+        index: Path | Index,
         reader: Reader,
         retriever: Encodes | None = None,
         method: str | None = None,
         exact: bool = True,
     ) -> PassageAnswerer:
-        """Opens the index in `folder`. `method` is bm25, dense or fused (the default with a retriever)."""
-        if not has_passages(read_components(folder)):
-            raise LisaxError(f"a reader answers from an index of `lisax index mixed`, and {folder} is none")
+        """Opens the index in a folder, or takes one of a cluster. `method` is bm25, dense or fused (the default with a
+        retriever)."""
+        if not has_passages(_components(index)):
+            raise LisaxError(f"a reader answers from an index of `lisax index mixed`, and {_named(index)} is none")
         method = method or ("bm25" if retriever is None else "fused")
-        return cls(PassageSearch(folder, method=method, retriever=retriever, exact=exact), reader)
+        opened = index if isinstance(index, Path) else index.index
+        return cls(PassageSearch(opened, method=method, retriever=retriever, exact=exact), reader)
 
     @property
     def searched(self) -> dict[str, int]:
@@ -178,6 +193,7 @@ class PassageAnswerer(Answerer):
     def find(self, questions: Mapping[str, str], k: int | None = None) -> dict[str, list[Passage]]:
         """The passages that the reader reads for each question, by question id, best first; `k` are retrieved."""
         found = self.search(questions, max(self.passages, self.reader.passages) if k is None else k)
+        self.search.index.prepare(hit for hits in found.values() for hit, _ in hits[: self.reader.passages])
         return {
             key: [self.search.index.passage(hit) for hit, _ in hits[: self.reader.passages]]
             for key, hits in found.items()

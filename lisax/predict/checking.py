@@ -17,6 +17,7 @@ from lisax.corpora import read_claims
 from lisax.corpora.reading import Watch, skipping
 from lisax.devices.batching import windows
 from lisax.errors import DataError, LisaxError
+from lisax.files.places import is_cluster
 from lisax.files.reading import get_field, parse_json_object
 from lisax.files.resumable import fingerprint, resumable_groups
 from lisax.formats.parts import TABLE_PARTS
@@ -31,6 +32,7 @@ from lisax.predict.verifier import AGGREGATE, Labeller, PromptVerifier, Verifier
 from lisax.predict.wiki_index import WikiIndex
 from lisax.progress import counting, say
 from lisax.records import Claim, is_text
+from lisax.retrieval.cluster import open_cluster
 from lisax.weights import pretrained
 from lisax.weights.public_models import given_use
 
@@ -45,7 +47,7 @@ class Settings:
     """The options of a check: `corpus` or `index`, model folders, and the arguments of `Checker`."""
 
     corpus: Path | None
-    index: Path | str | None  # a folder, or the URL of a live MediaWiki's api.php
+    index: Path | str | None  # a folder, or the address of a cluster's index
     model: Path | None = None  # None: the shipped one of the tier
     ranker: str | None = None
     aggregate: str = AGGREGATE
@@ -66,13 +68,14 @@ class Settings:
     skip_bad: bool = False  # skip bad lines of files of claims
     tier: str = shipped.LIGHT  # of the shipped labeller
     strict: bool = False  # a file of the corpus that cannot be read is an error
+    wiki: str | None = None  # instead of an index, the URL of a live MediaWiki's api.php
 
     def open(self) -> Checker:
         """Opens the checker. A corpus is indexed in the kind that the model reads; without a model, one of only tables
         in the kind that the shipped labeller of tables reads."""
         model, ranker, index = self.model, self.ranker, None
         if model is None:
-            index = open_index(self.corpus, self.index, strict=self.strict)
+            index = self._open_index()
             model, ranker = shipped_for(index, ranker, self.tier)
         verifier = Verifier.open(
             model,
@@ -83,7 +86,7 @@ class Settings:
         )
         if index is None:
             kind = "cells" if verifier.reads == "tables" else None
-            index = open_index(self.corpus, self.index, kind, strict=self.strict)
+            index = self._open_index(kind)
             if ranker is None and isinstance(verifier, (Labeller, PromptVerifier)):
                 ranker = default_ranker()
                 say(f"evidence is ordered by {BM25_ALONE if ranker == 'bm25' else SHIPPED_RANKER}")
@@ -106,6 +109,11 @@ class Settings:
             two_way=self.two_way,
         )
 
+    def _open_index(self, kind: str | None = None) -> Index:
+        if self.wiki is not None:
+            return WikiIndex.open(self.wiki)
+        return open_index(self.corpus, self.index, kind, strict=self.strict)
+
     def digest(self, claims: Path) -> str:
         """A digest of everything that determines the verdicts on a file of claims."""
         values = dataclasses.asdict(self) | {"ranks_by_encoder": pretrained.find(shipped.ENCODER).is_there}
@@ -121,10 +129,7 @@ def open_index(
     *,
     strict: bool = False,
 ) -> Index:
-    """Opens the given index (of a live wiki, its URL), or the index of a corpus, building it in the cache where
-    necessary."""
-    if isinstance(index, str):
-        return WikiIndex.open(index)
+    """Opens the given index, or the index of a corpus, building it in the cache where necessary."""
     if index is not None:
         return Index.open(index)
     built = build_index(corpus, kind=kind, vectors=vectors, strict=strict)
@@ -250,5 +255,7 @@ def _claim_of(line: str, where: dict[str, Any]) -> Claim:
 
 
 def _print_of(path: Any) -> Any:
-    """A fingerprint that changes with the file or folder. A word that is not a path (`bm25`) is its own fingerprint."""
+    """A fingerprint that changes with the file, folder or index of a cluster. A word that is not a path (`bm25`) is its own fingerprint."""
+    if is_cluster(path):
+        return [path, open_cluster(path).digest]
     return path if path is None else fingerprint(Path(path)) if Path(path).exists() else str(path)

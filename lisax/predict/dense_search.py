@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -11,9 +11,13 @@ from lisax.errors import LisaxError
 from lisax.predict.retriever import open_encoder
 from lisax.retrieval import bm25, table_text
 from lisax.retrieval.bm25 import Bm25Index
+from lisax.retrieval.cluster_pages import ClusterDocuments
+from lisax.retrieval.cluster_passages import ClusterPassages
+from lisax.retrieval.cluster_vectors import ClusterVectors
 from lisax.retrieval.dense import DenseIndex, Encodes, source_of_vectors, weight_of
+from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.fusion import WEIGHT, Judged, fused
-from lisax.retrieval.mixed import Hits
+from lisax.retrieval.mixed import Hits, MixedIndex
 
 DEPTH = 300  # records that BM25 and vectors each propose
 QUESTIONS_AT_A_TIME = 256
@@ -29,7 +33,13 @@ class DenseSearch:
     case."""
 
     def __init__(
-        self, vectors: DenseIndex, encoder: Encodes, words: Search, *, weight: float = WEIGHT, exact: bool = True
+        self,
+        vectors: DenseIndex | ClusterVectors,
+        encoder: Encodes,
+        words: Search,
+        *,
+        weight: float = WEIGHT,
+        exact: bool = True,
     ):
         if vectors.models != {encoder.digest}:
             raise LisaxError(
@@ -57,6 +67,21 @@ class DenseSearch:
         words = Bm25Index.open(folder, table_text.NAME if only == "tables" else bm25.NAME)
         weight = WEIGHT if weight is None else weight
         return cls(vectors, open_encoder(source), words.search, weight=weight, exact=not vectors.is_listed)
+
+    @classmethod
+    def over(
+        cls,
+        index: DocumentIndex | MixedIndex | ClusterDocuments | ClusterPassages,
+        weight: float | None = None,
+        only: str | None = None,
+    ) -> DenseSearch | None:
+        """`open` for an index that is open already, in a folder or in a cluster."""
+        if index.folder is not None:
+            return cls.open(index.folder, weight, only)
+        if weight == 0 or (vectors := index.vectors) is None:
+            return None
+        weight = WEIGHT if weight is None else weight
+        return cls(vectors, open_encoder(vectors.source), index.bm25.search, weight=weight, exact=False)
 
     @property
     def digest(self) -> str:
@@ -90,11 +115,8 @@ class DenseSearch:
             for question, by_words, by_vectors in zip(questions, lexical, near, strict=True):
                 scores = dict(by_words)
                 records = list(dict.fromkeys([*scores, *(record for record, _ in by_vectors)]))
-                known: Mapping[str, float] = dict(by_vectors) if self._exact else {}
-                cosines = [known[one] if one in known else self._best(question, one) for one in records]
+                known: dict[str, float] = dict(by_vectors) if self._exact else {}
+                unknown = [one for one in records if one not in known]
+                known |= zip(unknown, self.vectors.best(question, unknown))
+                cosines = [known[one] for one in records]
                 yield records, np.array([scores.get(one, 0.0) for one in records]), np.array(cosines)
-
-    def _best(self, question: np.ndarray, record: str) -> float:
-        """The cosine of a record's nearest text; 0 for a record without text."""
-        cosines = self.vectors.products(question, record)
-        return float(cosines.max()) if len(cosines) else 0.0

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from lisax.errors import DataError, LisaxError
+from lisax.files.places import is_cluster
 from lisax.predict.verdicts import Evidence
 from lisax.records import Hit
+from lisax.retrieval import cluster
+from lisax.retrieval.cluster_pages import ClusterDocuments
+from lisax.retrieval.cluster_passages import ClusterPassages
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.sampling.examples import Lookup, first_found
@@ -40,6 +44,11 @@ class Index(Protocol):
     lookup: Lookup | None = None  # unit id -> its sentence with the title, for the temporal rules
     folder: Path | None = None  # of the index; None if it is not one of ours
     weight: float | None = None  # of vectors beside BM25, set before the first search; None: the default, 0: only BM25
+
+    @property
+    def components(self) -> Set[str]:
+        """The names of its parts, see `lisax.retrieval.folder`."""
+        return set() if self.folder is None else set(read_components(self.folder))
 
     def search(self, query: str, k: int = 10) -> list[Evidence]:
         """Up to `k` units of evidence, in retrieval order: the sentences (rows, edges) of the best page or passage come
@@ -91,8 +100,9 @@ class Index(Protocol):
 
     @staticmethod
     def open(folder: str | os.PathLike) -> Index:
-        """Opens an index folder that `Index.build` or `lisax index documents|mixed|cells|tables` wrote. Raises
-        DataError for any other folder, and for a damaged index."""
+        """Opens an index folder that `Index.build` or `lisax index documents|mixed|cells|tables` wrote, or an index of a
+        cluster that `lisax index cluster` filled, by its address: http://HOST:9200/NAME, of OpenSearch
+        opensearch+http://HOST:9200/NAME. Raises DataError for any other folder, and for a damaged index."""
         return open_index(folder)
 
     @staticmethod
@@ -135,6 +145,8 @@ class Index(Protocol):
 
 def open_index(folder: str | os.PathLike) -> Index:
     """See `Index.open`. A folder with both pages and cells opens as pages; `reading('tables')` returns the cells."""
+    if (address := os.fspath(folder) if is_cluster(folder) else cluster.noted(Path(folder))) is not None:
+        return of_cluster(cluster.open_records(address))
     folder = Path(folder)
     components = set(read_components(folder))
     if has_passages(components):
@@ -156,3 +168,14 @@ def open_index(folder: str | os.PathLike) -> Index:
         f"build one with `lisax index documents --corpus DIR --out {folder}`",
         path=folder,
     )
+
+
+def of_cluster(opened: ClusterDocuments | ClusterPassages) -> Index:
+    """The index of a cluster's pages or passages."""
+    if isinstance(opened, ClusterDocuments):
+        from lisax.predict.page_index import PageIndex
+
+        return PageIndex(opened)
+    from lisax.predict.passage_index import PassageIndex
+
+    return PassageIndex(opened)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from lisax.predict.index import DOCUMENTS, TABLE_COMPONENTS, Index
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.records import Claim, Document, Hit, split_sentence_id
 from lisax.retrieval import few_texts
+from lisax.retrieval.cluster_pages import ClusterDocuments
 from lisax.retrieval.documents import DocumentIndex, retrieve
 from lisax.retrieval.fusion import fused
 from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.runs import by_query
-from lisax.retrieval.titles import TitleIndex
+from lisax.retrieval.titles import Titles
 
 PAGES_KEPT = 100_000
 
@@ -27,12 +28,12 @@ PAGES_KEPT = 100_000
 class PageIndex(Index):
     """Sentences of indexed pages. Pages are read from the page store; the last `PAGES_KEPT` stay in memory."""
 
-    def __init__(self, index: DocumentIndex):
+    def __init__(self, index: DocumentIndex | ClusterDocuments):
         self.index, self.folder = index, index.folder
         self.page = functools.lru_cache(maxsize=PAGES_KEPT)(self._page)
 
     @property
-    def titles(self) -> TitleIndex:
+    def titles(self) -> Titles:
         return self.index.titles
 
     def search_many(
@@ -48,6 +49,7 @@ class PageIndex(Index):
         if hops == 2:
             hits = second_pages(self.index, claims, by_query(hits), documents)
         run = by_query(hits)
+        self.index.pages.prepare(hit.id for found in run.values() for hit in found)
         if self.dense is None:
             return [self.evidence(self.candidates(claim.id, run.get(claim.id, ()), k)) for claim in claims]
         vectors = self.dense.encoder.questions(queries)
@@ -56,10 +58,14 @@ class PageIndex(Index):
             for claim, vector in zip(claims, vectors, strict=True)
         ]
 
+    @property
+    def components(self) -> Set[str]:
+        return super().components or self.index.components  # of a cluster
+
     @functools.cached_property
     def dense(self) -> DenseSearch | None:
         """The search with vectors; None if the index has none."""
-        return DenseSearch.open(self.folder, self.weight, "sentences")
+        return DenseSearch.over(self.index, self.weight, "sentences")
 
     def compared(self, claim: str, evidence: Sequence[Evidence]) -> list[Evidence]:
         if self.dense is None:
@@ -83,10 +89,11 @@ class PageIndex(Index):
 
     def _cosines(self, vector: np.ndarray, pages: Iterable[str]) -> dict[str, float]:
         """The cosine of each sentence of these pages, in their order."""
+        products = self.dense.vectors.products_of(vector, list(pages))
         return {
             unit: float(cosine)
-            for page in pages
-            for unit, cosine in zip(self.of_pages([Hit("", page, 1, 1.0)]), self.dense.vectors.products(vector, page))
+            for page, cosines in products.items()
+            for unit, cosine in zip(self.of_pages([Hit("", page, 1, 1.0)]), cosines)
         }
 
     def reading(self, reads):
@@ -132,6 +139,7 @@ class PageIndex(Index):
         A sentence id may also be a page id; the majority of a run's ids decides which of the two it holds.
         """
         ids = {hit.id for hits in run.values() for hit in hits}
+        self.index.pages.prepare(ids)
         of_pages = 2 * sum(unit in self.index.pages for unit in ids) >= len(ids)
         return {query: self.of_pages(hits) if of_pages else [hit.id for hit in hits] for query, hits in run.items()}
 

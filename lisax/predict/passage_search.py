@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from lisax.errors import LisaxError
 from lisax.predict.dense_search import DenseSearch
+from lisax.retrieval.cluster_passages import ClusterPassages
 from lisax.retrieval.dense import DenseIndex, Encodes, fused
 from lisax.retrieval.mixed import Hits, MixedIndex
 
@@ -18,22 +19,29 @@ class PassageSearch:
     cosines, otherwise by reciprocal rank, each contributing the same number of hits. `index` is the index itself."""
 
     def __init__(
-        self, folder: str | os.PathLike, *, method: str = "bm25", retriever: Encodes | None = None, exact: bool = True
+        self,
+        index: str | os.PathLike | ClusterPassages,
+        *,
+        method: str = "bm25",
+        retriever: Encodes | None = None,
+        exact: bool = True,
     ):
         if method not in METHODS:
             raise LisaxError(f"expected a method of {', '.join(METHODS)}; found '{method}'")
-        self._method, self._retriever, self._exact = method, retriever, exact
-        if method == "bm25":
-            self.index = MixedIndex.open(folder)
-            return
-        if retriever is None:
-            raise LisaxError(f"the method '{method}' needs a retriever")
-        self._vectors = DenseIndex.open(folder)
-        if self._vectors.models != {retriever.digest}:
-            raise LisaxError(
-                f"{folder} has vectors of another retriever: make them with this one by `lisax index vectors`"
-            )
-        self.index = MixedIndex.open(folder)
+        is_local = not isinstance(index, ClusterPassages)
+        self._method, self._retriever, self._exact = method, retriever, exact and is_local
+        if method != "bm25":
+            if retriever is None:
+                raise LisaxError(f"the method '{method}' needs a retriever")
+            self._vectors = DenseIndex.open(index) if is_local else index.vectors
+            if self._vectors is None:
+                raise LisaxError("the cluster's index has no vectors: make them by `lisax index vectors`")
+            if self._vectors.models != {retriever.digest}:
+                raise LisaxError(
+                    f"{index if is_local else index.bm25.name} has vectors of another retriever: make them with this one "
+                    "by `lisax index vectors`"
+                )
+        self.index = MixedIndex.open(index) if is_local else index
 
     def __call__(self, questions: Mapping[str, str], k: int) -> dict[str, Hits]:
         """Up to `k` (passage id, score) hits for each question {id: text}."""

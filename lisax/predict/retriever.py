@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lisax.files.places import is_cluster
 from lisax.files.resumable import fingerprint
 from lisax.formats import reading
 from lisax.formats.reading import RETRIEVE
 from lisax.models.architectures import from_description
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import counting
+from lisax.retrieval import cluster
 from lisax.retrieval.dense import Encodes, encode_index, to_encode
 from lisax.retrieval.dense_texts import Text
 from lisax.scoring.backends import VARIABLE, open_dual_encoder
@@ -85,6 +87,9 @@ def open_encoder(model: str | os.PathLike | ModelFolder) -> Encodes:
 
 
 def add_vectors(index: str | os.PathLike, encoder: Encodes) -> int:
-    """Encodes the texts of an index without vectors and prints progress; returns the number of vectors."""
+    """Encodes the texts of an index (a folder, or an address of a cluster) without vectors and prints progress; returns
+    the number of vectors."""
+    if is_cluster(index):
+        return cluster.add_vectors(cluster.open_cluster(os.fspath(index)), encoder)
     with counting(to_encode(index, encoder.digest), "texts") as advance:
         return encode_index(index, encoder, advance)

@@ -63,6 +63,7 @@ def retrieve(
                 if page is not None
             ]
             merged = alternate([page for page, _ in scored], alternate(by_title, by_phrase, 4 * k), 6 * k)
+            index.pages.prepare(merged)
             kept = (page for page in merged if not only_points_on(index.pages.title(page)))
             for rank, page in enumerate(itertools.islice(kept, k), start=1):
                 yield Hit(claim.id, page, rank, 1 / rank)

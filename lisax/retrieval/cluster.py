@@ -1,24 +1,42 @@
-"""BM25 in an Elasticsearch or OpenSearch cluster, whose index is named URL/NAME, like http://localhost:9200/wiki."""
+"""Corpora in an Elasticsearch or OpenSearch cluster, whose index is named URL/NAME, like http://localhost:9200/wiki.
+
+The documents hold whole records: pages with their titles and sentences, passages, or tables. So a cluster that was
+filled answers all that an index folder does, and no other index of the same corpus is needed.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lisax.corpora import open_folder
-from lisax.errors import LisaxError
+from lisax.corpora import Dataset
+from lisax.errors import DataError, LisaxError
+from lisax.files.places import is_cluster
+from lisax.files.writing import write_json
 from lisax.progress import counted
-from lisax.retrieval import documents, elastic, table_text
+from lisax.retrieval import cluster_client, cluster_pages, cluster_passages, table_text
 from lisax.retrieval.bm25_builder import K1, B
+from lisax.retrieval.cluster_client import TIMEOUT
+from lisax.retrieval.cluster_pages import ClusterDocuments
+from lisax.retrieval.cluster_passages import ClusterPassages
+from lisax.retrieval.cluster_records import ClusterRecords
+from lisax.retrieval.cluster_vectors import BESIDE, encode_cluster
+from lisax.retrieval.corpus_passages import passages_of
+from lisax.retrieval.dense import Encodes
+from lisax.retrieval.dense_texts import Text, text_of_passage
+from lisax.retrieval.documents import DocumentIndex
+from lisax.retrieval.elastic import TEXT, TRIES, ElasticIndex, Fields, scored
+from lisax.retrieval.table_store import TABLES as STORED_TABLES
 
-DOCUMENTS, TABLES = "documents", "tables"
+DOCUMENTS, PASSAGES, TABLES = "documents", "passages", "tables"
+NOTE = "cluster.json"  # in a folder that stands for an index of a cluster
 
 
 def fill_cluster(
-    corpus: Path,
+    data: Dataset,
     of: str,
     cluster: str,
     *,
@@ -27,46 +45,133 @@ def fill_cluster(
     b: float | None = None,
     add: bool = False,
     replace: bool = False,
+    encoder: Encodes | None = None,
     **settings: int,
 ) -> None:
-    """Fills an index of the cluster with a corpus's pages or whole tables, each as one text (`of`: DOCUMENTS or
-    TABLES). An interrupted call resumes if `corpus_print`, the fingerprint of the corpus's files, is the same.
-    `settings`: those of `elastic.settings`."""
-    client, name = _connected(cluster)
+    """Fills an index of the cluster with a corpus's pages, passages or whole tables (`of`: DOCUMENTS, PASSAGES or
+    TABLES), each with its text, and with vectors where an `encoder` is given. An interrupted call resumes if
+    `corpus_print`, the fingerprint of the corpus's files, is the same. `settings`: `number_of_shards` and
+    `number_of_replicas`."""
+    index = open_cluster(cluster)
+
+    def encode(index: ElasticIndex) -> None:
+        if encoder is not None:
+            add_vectors(index, encoder, **settings)
+
     if add:
-        elastic.ElasticIndex(client, name).add(_texts(corpus, of))
+        index.add(_records(data, of))
+        encode(index)
         return
     usual_k1, usual_b = (table_text.K1, table_text.B) if of == TABLES else (K1, B)
-    made_from = json.dumps([of, corpus_print, *sorted(settings.items())])
-    fill = elastic.ElasticIndex.replace if replace else elastic.ElasticIndex.build
-    fill(
-        client,
-        name,
-        _texts(corpus, of),
-        k1=usual_k1 if k1 is None else k1,
-        b=usual_b if b is None else b,
-        made_from=hashlib.sha256(made_from.encode()).hexdigest(),
-        **settings,
-    )
+    k1, b = usual_k1 if k1 is None else k1, usual_b if b is None else b
+    made_from = json.dumps([of, corpus_print, k1, b, *sorted(settings.items())])
+    meta = {"k1": k1, "b": b, "of": of, "made_from": hashlib.sha256(made_from.encode()).hexdigest()}
+    text_settings, text = scored(k1, b)
+    more_settings, properties = _MAPPED[of]()
+    options = {
+        "properties": {TEXT: text, **properties},
+        "meta": meta,
+        "settings": _merged(text_settings, more_settings) | settings,
+    }
+    if replace:
+        index.replace(_records(data, of), ready=encode, beside=[BESIDE], **options)
+    else:
+        index.build(_records(data, of), **options)
+        encode(index)
 
 
-def _texts(corpus: Path, of: str) -> Iterator[tuple[str, str]]:
-    data = open_folder(corpus)
+def _merged(one: Mapping[str, dict], other: Mapping[str, dict]) -> dict[str, Any]:
+    return {name: {**one.get(name, {}), **other.get(name, {})} for name in {**one, **other}}
+
+
+_MAPPED: Mapping[str, Callable[[], tuple[dict, dict]]] = {
+    DOCUMENTS: cluster_pages.mapped,
+    PASSAGES: lambda: ({}, cluster_passages.PROPERTIES),
+    TABLES: lambda: ({}, {}),
+}
+
+
+def _records(data: Dataset, of: str) -> Iterator[tuple[str, Fields]]:
     if of == TABLES:
-        return ((table.id, table_text.indexed_text(table)) for table in counted(data.tables(), "tables"))
-    return ((page.id, documents.indexed_text(page)) for page in counted(data.documents(), "documents"))
+        return (
+            (table.id, ClusterRecords.fields(table, STORED_TABLES, table_text.indexed_text(table)))
+            for table in counted(data.tables(), "tables")
+        )
+    if of == PASSAGES:
+        sources = passages_of(data).values()
+        return ((one.id, cluster_passages.fields_of(one)) for passages in sources for one in passages)
+    return ((page.id, cluster_pages.fields_of(page)) for page in counted(data.documents(), "documents"))
 
 
-def open_cluster(cluster: str) -> elastic.ElasticIndex:
-    return elastic.ElasticIndex(*_connected(cluster))
+def add_vectors(index: ElasticIndex, encoder: Encodes, **settings: int) -> int:
+    """Encodes the sentences of an index's pages, or its passages; returns the number of vectors."""
+    return encode_cluster(index, counted(_texts(records_of(index)), "texts"), encoder, **settings)
 
 
-def _connected(cluster: str) -> tuple[Any, str]:
-    """(client of the cluster, name of the index)."""
+def _texts(opened: ClusterDocuments | ClusterPassages) -> Iterable[tuple[str, Text]]:
+    """(record id, text) of all texts that are encoded, as `dense_texts` has them."""
+    if isinstance(opened, ClusterPassages):
+        yield from ((passage.id, text_of_passage(passage)) for passage in opened)
+        return
+    for page in map(opened.pages.page, opened.pages):
+        yield from ((page.id, Text(page.source(one), one.text)) for one in page.sentences if one.text)
+
+
+def write_note(folder: Path, cluster: str) -> None:
+    """Makes a folder stand for a cluster's index, as it is now."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / NOTE, {"cluster": cluster, "content": open_cluster(cluster).digest})
+
+
+def noted(folder: Path) -> str | None:
+    """The address of the index that a folder stands for; None for an index folder."""
+    path = folder / NOTE
+    return str(json.loads(path.read_bytes())["cluster"]) if path.is_file() else None
+
+
+def open_documents(folder: Path) -> DocumentIndex | ClusterDocuments:
+    """The pages of an index folder, or of the cluster's index that it stands for."""
+    if (cluster := noted(folder)) is None:
+        return DocumentIndex.open(folder)
+    opened = open_records(cluster)
+    if not isinstance(opened, ClusterDocuments):
+        raise DataError(f"{cluster} holds passages, and not pages", path=folder / NOTE)
+    return opened
+
+
+def state_of(index: ElasticIndex) -> tuple[str, float]:
+    """(digest of what an index and its vectors record of their content, seconds since 1970 when it was filled)."""
+    vectors = index.named(index.behind + BESIDE)
+    described = vectors.described() if vectors.exists() else None
+    digest = hashlib.sha256(json.dumps([index.digest, described], sort_keys=True).encode()).hexdigest()
+    return digest, float((index.described() or {}).get("made", 0.0))
+
+
+def open_records(cluster: str, **options: Any) -> ClusterDocuments | ClusterPassages:
+    """The pages or passages of a cluster's index; `options` as of `open_cluster`."""
+    return records_of(open_cluster(cluster, **options))
+
+
+def records_of(index: ElasticIndex) -> ClusterDocuments | ClusterPassages:
+    """The pages or passages of an index. Raises DataError for one that has neither, and an error for one that is not
+    filled to its end."""
+    index.check()
+    kinds = {DOCUMENTS: ClusterDocuments, PASSAGES: ClusterPassages}
+    if (kind := kinds.get((index.described() or {}).get("of"))) is None:
+        raise DataError(
+            "it holds no pages and no passages: fill one by `lisax index cluster URL/NAME --corpus DIR` with --of "
+            "documents or --of passages",
+            path=f"the cluster's index '{index.name}'",
+        )
+    return kind(index)
+
+
+def open_cluster(cluster: str, *, tries: int = TRIES, timeout: float = TIMEOUT) -> ElasticIndex:
+    """The index at an address. `tries`: of each request; `timeout`: seconds for an answer to begin."""
     url, _, name = cluster.rstrip("/").rpartition("/")
-    if "://" not in url or not name:
+    if not is_cluster(f"{url}/") or url.endswith("/") or not name:
         raise LisaxError(
             "--cluster: expected a URL that ends in the index's name, like http://localhost:9200/wiki; "
             f"found '{cluster}'"
         )
-    return elastic.connect(url), name
+    return ElasticIndex(cluster_client.connect(url, timeout=timeout), name, tries=tries, timeout=timeout)

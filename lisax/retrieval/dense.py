@@ -239,6 +239,15 @@ class DenseIndex:
             results.append(list(hits.items()))
         return results
 
+    def best(self, vector: np.ndarray, records: Sequence[str]) -> list[float]:
+        """The dot product of a query vector with each record's nearest text; 0 for a record without text."""
+        products = (self.products(vector, record) for record in records)
+        return [float(found.max()) if len(found) else 0.0 for found in products]
+
+    def products_of(self, vector: np.ndarray, records: Sequence[str]) -> dict[str, np.ndarray]:
+        """{record: float32 [texts]}: the dot products of a query vector with the texts of records, in their order."""
+        return {record: self.products(vector, record) for record in records}
+
     def products(self, vector: np.ndarray, record: str) -> np.ndarray:
         """float32 [texts]: the dot products of a query vector with the texts of one record, in their order."""
         for name, texts in self.texts.items():

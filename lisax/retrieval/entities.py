@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from lisax.retrieval.titles import TitleIndex, signed
+from lisax.retrieval.titles import Titles, signed
 from lisax.text.stop_words import COMMON_WORDS, DATE_WORDS
 from lisax.text.words import word_spans
 
@@ -40,7 +40,7 @@ class OfflineSpotter:
     a word a name, unless a longer title begins there (`The Who`).
     """
 
-    def __init__(self, titles: TitleIndex | None = None):
+    def __init__(self, titles: Titles | None = None):
         self._titles = titles
 
     def spot(self, claim: str) -> list[str]:
@@ -152,6 +152,6 @@ def _spacy_spotter() -> SpacySpotter | None:
     return SpacySpotter.load()
 
 
-def default_spotter(titles: TitleIndex | None = None) -> Spotter:
+def default_spotter(titles: Titles | None = None) -> Spotter:
     """spaCy where `en_core_web_sm` is installed, the offline spotter otherwise."""
     return _spacy_spotter() or OfflineSpotter(titles)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import requests
 
     from lisax.retrieval.documents import TitleSearch
-    from lisax.retrieval.titles import TitleIndex
+    from lisax.retrieval.titles import Titles
 
 WIKIPEDIA = "https://en.wikipedia.org/w/api.php"
 CONTACT = "LISAX_CONTACT"
@@ -264,7 +264,7 @@ def _query(text: str) -> str:
     return " ".join("".join(c if c.isalnum() or c in "'’." else " " for c in text).split())[:LONGEST_QUERY]
 
 
-def search_pages(titles: TitleIndex, cache: str | os.PathLike, url: str = WIKIPEDIA) -> TitleSearch:
+def search_pages(titles: Titles, cache: str | os.PathLike, url: str = WIKIPEDIA) -> TitleSearch:
     """A search of a live wiki for the entities of claims, each claim's in turn, that returns page ids of the index;
     pages missing from the index are left out."""
     wiki, spotter = MediaWiki(cache, url), default_spotter(titles)

@@ -12,11 +12,13 @@ Vectors of the same passages are further components, one per source: see `dense.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lisax.errors import DataError, LisaxError
+from lisax.records import split_sentence_id
 from lisax.retrieval import bm25
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import K1, B, Bm25Builder
@@ -130,6 +132,7 @@ class MixedIndex:
     def __init__(self, folder: Path):
         self.folder, self.bm25 = folder, Bm25Index.open(folder)
         manifests = read_components(folder)
+        self.components = frozenset(manifests)
         if "sources" not in manifests[bm25.NAME]:
             raise DataError(
                 "this is not an index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
@@ -155,6 +158,29 @@ class MixedIndex:
         """Up to `k` (passage id, BM25 score) per query; `passages.source_of(id)` is the source of a hit."""
         return self.bm25.search(queries, k, threads=threads)
 
+    def prepare(self, ids: Iterable[str] = (), units: Iterable[str] = ()) -> None:
+        """Is told which passages, and passages of which units, are read next; they are mapped, so there is nothing to
+        do."""
+
+    def of_unit(self, unit: str) -> list[Passage]:
+        """The passages that contain a unit and come from its source, in order: more than one where it was split."""
+        for source, owner in owners(unit):
+            found: list[Passage] = []
+            for number in itertools.count():
+                passage = self.passage(f"{source}:{owner}:{number}")
+                if passage is None or (found and unit not in passage.provenance):
+                    break
+                if unit in passage.provenance:
+                    found.append(passage)
+            if found:
+                return found
+        return []
+
+    def of_owner(self, source: Source, owner: str) -> Iterator[Passage]:
+        """The passages of a page, table or graph, in order."""
+        passages = (self.passage(f"{source}:{owner}:{number}") for number in itertools.count())
+        return itertools.takewhile(lambda passage: passage is not None, passages)
+
     def _passage(self, passage_id: str) -> Passage | None:
         """The passage with this id; None if the index has none."""
         try:
@@ -162,3 +188,14 @@ class MixedIndex:
         except ValueError:  # not a passage id
             return None
         return store and store.get(passage_id)
+
+
+def owners(unit: str) -> Iterator[tuple[Source, str]]:
+    """The tables, graphs and pages that a unit's id may belong to."""
+    for mark, source in (("#r", Source.TABLE), ("#e", Source.GRAPH)):
+        if mark in unit:
+            yield source, unit.rpartition(mark)[0]
+    try:
+        yield Source.TEXT, split_sentence_id(unit)[0]
+    except DataError:
+        return

@@ -39,6 +39,7 @@ def second_pages(
     for start in range(0, len(claims), CLAIMS_AT_A_TIME):
         batch = claims[start : start + CLAIMS_AT_A_TIME]
         first = [[hit.id for hit in run.get(claim.id, ())] for claim in batch]
+        index.pages.prepare(page for pages in first for page in pages[:FIRST_PAGES])
         named = [_named_by(index, claim, pages) for claim, pages in zip(batch, first)]
         queries = [f"{claim.text} {text}" for claim, found in zip(batch, named) for text in found]
         ranked = iter(index.bm25.search(queries, k, threads=threads) if queries else ())

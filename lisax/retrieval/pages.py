@@ -157,6 +157,9 @@ class PageStore:
             for number in range(len(part.ids)):
                 yield part.heads[part.starts[2 * number]]
 
+    def prepare(self, ids: Iterable[str]) -> None:
+        """Is told which pages are read next; they are mapped, so there is nothing to do."""
+
     def title(self, page_id: str) -> str:
         part, number = self._get(page_id)
         return part.heads[part.starts[2 * number]]

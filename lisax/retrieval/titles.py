@@ -16,7 +16,7 @@ import os
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lisax.errors import DataError
@@ -64,6 +64,24 @@ def signs(text: str) -> str:
     return "".join(character for character in text if character in SIGNS or (character == "." == text[0]))
 
 
+def keys_of(title: str, redirects: Iterable[str]) -> dict[str, int]:
+    """The folded texts by which a document is mentioned, with their kinds."""
+    keys: dict[str, int] = {}
+    for kind, texts in ((TITLE, [title]), (REDIRECT, redirects), (UNQUALIFIED, [unqualified(title)[0]])):
+        for text in texts:
+            if 0 < len(parts := words(text)) <= LONGEST_TITLE:
+                keys.setdefault(" ".join(parts), kind)
+    return keys
+
+
+def keys_in(text: str) -> Iterator[str]:
+    """Every sequence of words of a text that may be a key."""
+    folded = words(text)
+    for first in range(len(folded)):
+        for last in range(first + 1, min(first + LONGEST_TITLE, len(folded)) + 1):
+            yield " ".join(folded[first:last])
+
+
 class TitlesBuilder:
     """Takes documents one at a time; `finish` returns the manifests to commit."""
 
@@ -82,16 +100,7 @@ class TitlesBuilder:
             self._documents, self._kinds = array("I"), array("B")
         self._words.add(document.id, " ".join((document.title, *document.redirects)))
         self._titles.append(document.title)
-        keys: dict[str, int] = {}
-        for kind, texts in (
-            (TITLE, [document.title]),
-            (REDIRECT, document.redirects),
-            (UNQUALIFIED, [unqualified(document.title)[0]]),
-        ):
-            for text in texts:
-                if 0 < len(parts := words(text)) <= LONGEST_TITLE:
-                    keys.setdefault(" ".join(parts), kind)
-        for key, kind in keys.items():
+        for key, kind in keys_of(document.title, document.redirects).items():
             self._keys.append(key)
             self._documents.append(self._count)
             self._kinds.append(kind)
@@ -131,59 +140,36 @@ class Mention:
     key: str
 
 
-class _Part:
-    def __init__(self, folder: Path):
-        self.titles, self.keys = Strings(folder / "titles"), StringTable(folder / "keys")
-        self.documents, self.kinds = Numbers(folder / "documents", "I"), Numbers(folder / "kinds", "B")
-
-
-class TitleIndex:
-    """`search(claim)` returns document ids; `mentions(text)` returns the spans that are titles."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        manifest = open_component(folder, NAME)
-        self._words = Bm25Index.open(folder, WORDS_NAME)
-        self.digest = self._words.digest
-        try:
-            self._parts = [_Part(folder / part) for part in manifest["parts"]]
-        except (OSError, TypeError) as error:
-            raise DataError(f"the title index is damaged ({error}); {ADVICE}", path=folder) from None
-        self._is_key: dict[str, bool] = {}
-        self._starts = [0]
-        for part in self._parts:
-            self._starts.append(self._starts[-1] + len(part.titles))
-
-    @classmethod
-    def build(cls, documents: Iterable[Document], out: str | os.PathLike) -> TitleIndex:
-        with writing(out) as state:
-            builder = TitlesBuilder(state)
-            for document in documents:
-                builder.add(document)
-            state.commit(builder.finish())
-        return cls(Path(out))
-
-    @classmethod
-    def open(cls, folder: str | os.PathLike) -> TitleIndex:
-        return cls(Path(folder))
-
-    def __len__(self) -> int:
-        return self._starts[-1]
+class Titles:
+    """`search(claim)` returns document ids; `mentions(text)` returns the spans that are titles. Documents have numbers
+    here."""
 
     def title(self, number: int) -> str:
-        part = bisect_right(self._starts, number) - 1
-        return self._parts[part].titles[number - self._starts[part]]
+        raise NotImplementedError
+
+    def document_id(self, number: int) -> str:
+        raise NotImplementedError
 
     def _lookup(self, key: str) -> list[tuple[int, int]]:
-        """(kind, document index) of the documents with a key, exact titles first."""
-        return sorted((part.kinds[at], part.documents[at]) for part in self._parts for at in part.keys.find_all(key))
+        """(kind, document's number) of the documents with a key, exact titles first."""
+        raise NotImplementedError
+
+    def _is_key(self, key: str) -> bool:
+        return bool(self._lookup(key))
+
+    def _by_words(self, claims: Sequence[str], k: int, threads: int | None) -> list[list[tuple[str, float]]]:
+        """BM25 over titles and redirects."""
+        raise NotImplementedError
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Is told of texts before their words are looked up, to look them up together."""
 
     def page_with_title(self, title: str) -> str | None:
         """Id of the first document with this title (or else redirect), ignoring case and accents."""
         found = [number for kind, number in self._lookup(" ".join(words(title))) if kind != UNQUALIFIED]
         # Titles may differ only in case and punctuation: an exact match wins.
         same = [number for number in found if self.title(number) == title]
-        return self._words.document_id((same or found)[0]) if found else None
+        return self.document_id((same or found)[0]) if found else None
 
     def is_title(self, text: str) -> bool:
         """Whether a document's title is `text` as written, possibly followed by a closing bracket."""
@@ -197,14 +183,14 @@ class TitleIndex:
         """Every span of an NFC text that is a title, a redirect or a title without qualifier; by start, then longest
         first. Spans of only stop words count only if every word is capitalised, and a single first word only if it is
         quoted or all of the text."""
+        self.prepare([text])
         spans = word_spans(text)
         folded = [word for word, _, _ in spans]
         found = []
         for first in range(len(spans)):
             for last in range(min(first + LONGEST_TITLE, len(spans)), first, -1):
                 key = " ".join(folded[first:last])
-                if (is_key := self._is_key.get(key)) is None:
-                    is_key = self._look_for(key)
+                is_key = self._is_key(key)
                 if is_key and INDEX_STOP_WORDS.issuperset(folded[first:last]):
                     lower = any(text[start].islower() for _, start, _ in spans[first:last])
                     is_key = not lower and (
@@ -213,12 +199,6 @@ class TitleIndex:
                 if is_key:
                     found.append(Mention(first, last, spans[first][1], spans[last - 1][2], key))
         return found
-
-    def _look_for(self, key: str) -> bool:
-        # Claims share most of their word sequences (`was born in`), and a dictionary is faster than the table.
-        if len(self._is_key) >= CACHED_KEYS:
-            self._is_key.clear()
-        return self._is_key.setdefault(key, any(part.keys.find(key) is not None for part in self._parts))
 
     def mentioned(self, claim: str, *, capitals: bool = False) -> list[str]:
         """Ids of the documents that a claim mentions. Spans inside no other span come first, then longer, capitalised
@@ -250,22 +230,84 @@ class TitleIndex:
                 )
             ranked.update(dict.fromkeys(number for *_, number in found[:MENTIONED_BY_ONE_SPAN]))
         first = next(iter(words(claim.partition(" ")[0])), "")
-        if first in INDEX_STOP_WORDS and claim[0].isupper() and self._look_for(first):
+        if first in INDEX_STOP_WORDS and claim[0].isupper() and self._is_key(first):
             for _, number in self._lookup(first):
                 if claim_words.intersection(words(unqualified(self.title(number))[1])):
                     ranked.setdefault(number)
-        return [self._words.document_id(number) for number in ranked]
+        return [self.document_id(number) for number in ranked]
 
     def search(self, claim: str, k: int = 100) -> list[str]:
         """Up to `k` document ids, best first: mentioned titles, then titles that share words with the claim."""
         return self.search_all([claim], k)[0]
 
     def search_all(self, claims: Sequence[str], k: int = 100, *, threads: int | None = None) -> list[list[str]]:
-        partial = self._words.search(claims, k, threads=threads)
+        self.prepare(claims)
+        partial = self._by_words(claims, k, threads)
         return [
             list(dict.fromkeys([*self.mentioned(claim), *(document for document, _ in hits)]))[:k]
             for claim, hits in zip(claims, partial)
         ]
+
+
+class _Part:
+    def __init__(self, folder: Path):
+        self.titles, self.keys = Strings(folder / "titles"), StringTable(folder / "keys")
+        self.documents, self.kinds = Numbers(folder / "documents", "I"), Numbers(folder / "kinds", "B")
+
+
+class TitleIndex(Titles):
+    """The titles of an index folder."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        manifest = open_component(folder, NAME)
+        self._words = Bm25Index.open(folder, WORDS_NAME)
+        self.digest = self._words.digest
+        try:
+            self._parts = [_Part(folder / part) for part in manifest["parts"]]
+        except (OSError, TypeError) as error:
+            raise DataError(f"the title index is damaged ({error}); {ADVICE}", path=folder) from None
+        self._known: dict[str, bool] = {}
+        self._starts = [0]
+        for part in self._parts:
+            self._starts.append(self._starts[-1] + len(part.titles))
+
+    @classmethod
+    def build(cls, documents: Iterable[Document], out: str | os.PathLike) -> TitleIndex:
+        with writing(out) as state:
+            builder = TitlesBuilder(state)
+            for document in documents:
+                builder.add(document)
+            state.commit(builder.finish())
+        return cls(Path(out))
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike) -> TitleIndex:
+        return cls(Path(folder))
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def title(self, number: int) -> str:
+        part = bisect_right(self._starts, number) - 1
+        return self._parts[part].titles[number - self._starts[part]]
+
+    def _lookup(self, key: str) -> list[tuple[int, int]]:
+        return sorted((part.kinds[at], part.documents[at]) for part in self._parts for at in part.keys.find_all(key))
+
+    def document_id(self, number: int) -> str:
+        return self._words.document_id(number)
+
+    def _by_words(self, claims: Sequence[str], k: int, threads: int | None) -> list[list[tuple[str, float]]]:
+        return self._words.search(claims, k, threads=threads)
+
+    def _is_key(self, key: str) -> bool:
+        # Claims share most of their word sequences (`was born in`), and a dictionary is faster than the table.
+        if (known := self._known.get(key)) is not None:
+            return known
+        if len(self._known) >= CACHED_KEYS:
+            self._known.clear()
+        return self._known.setdefault(key, any(part.keys.find(key) is not None for part in self._parts))
 
 
 def _is_quoted(text: str, start: int, end: int) -> bool:

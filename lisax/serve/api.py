@@ -16,9 +16,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 
 from lisax import __version__
 from lisax.errors import LisaxError
+from lisax.retrieval.cluster_client import Unreachable
 from lisax.serve import schema
 from lisax.serve.observing import LOG, Metrics
-from lisax.serve.problems import PREFIX, Unusable, broken, described, problem
+from lisax.serve.problems import AWAY, PREFIX, Unusable, broken, described, problem
 from lisax.serve.service import Batch, Service
 from lisax.serve.worker import Busy
 
@@ -38,7 +39,7 @@ PROBLEMS = {
     422: "A field is missing or wrong: `field` names it.",
     429: "Too many requests from this address: see Retry-After.",
     500: "Something went wrong: the server's log has the reason.",
-    503: "Too many wait already, or it took too long: see Retry-After.",
+    503: "Too many wait already, it took too long, or a cluster cannot be reached: see Retry-After.",
 }
 
 
@@ -185,6 +186,8 @@ async def as_lines(
         try:
             async for row in rows:
                 yield json.dumps(row, ensure_ascii=False) + "\n"
+        except Unreachable:
+            yield _error_line(request, 503, AWAY)
         except (Busy, LisaxError) as error:
             status = 503 if isinstance(error, Busy) else 400
             yield _error_line(request, status, str(error))
@@ -215,6 +218,9 @@ def _add_operations(made: APIRouter, service: Service, metrics: Metrics) -> None
     def ready(request: Request) -> Response:
         if not service.worker.is_alive or service.worker.is_full:
             return problem(request.scope, 503, "too many wait already", headers={"retry-after": "5"})
+        if service.library.away:
+            message = "the cluster of an index cannot be reached"
+            return problem(request.scope, 503, message, headers={"retry-after": "5"})
         # Without their names: this is shown to everyone.
         indexes = [corpus.version for corpus in service.library if not corpus.uploaded]
         return JSONResponse({"status": "ready", "version": __version__, "indexes": indexes})

@@ -29,6 +29,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from lisax.errors import LisaxError
 from lisax.report import heatmap
 from lisax.report.render import TEMPLATES as REPORT_TEMPLATES
+from lisax.retrieval.cluster_client import Unreachable
 from lisax.serve import (
     api,
     asking,
@@ -48,7 +49,7 @@ from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, SEARCH, Eng
 from lisax.serve.guard import HEADERS, Guard, Rules, api_origins, spellings
 from lisax.serve.in_use import InUse
 from lisax.serve.library import Library, ServedCorpus
-from lisax.serve.observing import Metrics, Observer
+from lisax.serve.observing import LOG, Metrics, Observer
 from lisax.serve.service import NotHere, Service
 from lisax.serve.store import Store, StoredAnswer
 from lisax.serve.training import Training
@@ -233,6 +234,11 @@ def _add_errors(app: FastAPI, page: Page) -> None:
     @app.exception_handler(Busy)
     async def busy(request: Request, error: Busy) -> Response:
         return told(request, 503, f"No answer now: {error}. Try again in a few seconds.", {"retry-after": "5"})
+
+    @app.exception_handler(Unreachable)
+    async def away(request: Request, error: Unreachable) -> Response:
+        LOG.warning("%s", error)
+        return told(request, 503, problems.AWAY, {"retry-after": "5"})
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:

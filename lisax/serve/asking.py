@@ -49,6 +49,7 @@ def asked(page: Page, form: FormData) -> Asked:
     able = [other for other, kinds in page.askable() if kind in kinds]
     if corpus not in able and len(able) == 1:
         corpus = able[0]  # the chosen corpus is for another kind
+    page.service.check_reached(corpus)
     if kind not in page.engine.kinds(corpus):
         raise LisaxError(f"The models that are loaded can use '{corpus.name}' for no {kind}.")
     if kind != CLAIM:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from lisax.retrieval.cluster_client import Unreachable
 from lisax.serve.answering import CLAIM, QUESTION, SEARCH, Engine
 from lisax.serve.library import ServedCorpus
 
@@ -56,13 +58,17 @@ def contents(engine: Engine, corpus: ServedCorpus) -> list[tuple[int, str]]:
                     found[OWNERS[source]] = len({passage.id.rpartition(":")[0] for passage in store})
         return sorted(((count, what) for what, count in found.items()), key=lambda one: ORDER.find(one[1]))
 
-    return engine.once("contents", corpus, counted)
+    with contextlib.suppress(Unreachable):  # a cluster that is away now is counted when it answers
+        return engine.once("contents", corpus, counted)
+    return []
 
 
 def examples(engine: Engine, corpus: ServedCorpus) -> list[tuple[str, str]]:
     """(kind, text) of a few questions and claims to begin with, made of a corpus's content: the claims are
     sentences of it."""
-    return engine.once("examples", corpus, lambda: list(_examples(engine, corpus)))
+    with contextlib.suppress(Unreachable):
+        return engine.once("examples", corpus, lambda: list(_examples(engine, corpus)))
+    return []
 
 
 def _examples(engine: Engine, corpus: ServedCorpus) -> Iterator[tuple[str, str]]:

@@ -16,12 +16,14 @@ from pathlib import Path
 
 from lisax.corpora.files import FileFolder
 from lisax.errors import DataError, LisaxError
+from lisax.retrieval.cluster_client import Unreachable
 from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.uploads import Upload, content_of
 
 log = logging.getLogger(__name__)
 QUIET_MS = 1_000  # without a change, before a folder is read again
 POLL_SECONDS = 1.0  # between looks at an index
+CLUSTER_POLLS = 5  # between looks at one in a cluster
 QUIET_SECONDS = 1.0  # without a change, before an index is opened: its components may be built one after the other
 LACKING_SECONDS = 60.0  # the same for an index without a component that it had, such as its vectors
 
@@ -88,6 +90,7 @@ class Renewal:
 
     def __post_init__(self):
         self._problems: dict[str, str] = {}  # of the last look, by the id of a corpus
+        self._looks = 0
 
     def start(self) -> None:
         """Looks for changes until the server ends."""
@@ -99,15 +102,23 @@ class Renewal:
             self.update()
 
     def update(self) -> None:
-        """Looks at each index once."""
+        """Looks at each index once; at those in clusters at each `CLUSTER_POLLS`th call."""
         for corpus in self.library:
+            if corpus.is_remote and self._looks % CLUSTER_POLLS:
+                continue
+            away = self.library.away - {corpus.id}
             try:
                 problem = self._update(corpus)
+            except Unreachable as error:
+                problem, away = str(error), away | {corpus.id}
             except (LisaxError, OSError) as error:  # it is being replaced, or damaged
                 problem = str(error)
             if problem and problem != self._problems.get(corpus.id):
                 log.warning("%s is served as it was: %s", corpus.index, problem)
-            self._problems[corpus.id] = problem
+            if not problem and corpus.id in self.library.away:
+                log.warning("%s answers again", corpus.index)
+            self._problems[corpus.id], self.library.away = problem, away
+        self._looks += 1
 
     def _update(self, corpus: ServedCorpus) -> str:
         """Replaces a corpus that was built again. Returns why it waits, or an empty text."""

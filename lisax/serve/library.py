@@ -24,8 +24,12 @@ from typing import Any
 
 from lisax.corpora.files import Account
 from lisax.errors import DataError, LisaxError
+from lisax.files.places import is_cluster
 from lisax.files.writing import write_json
 from lisax.predict.building import account_of
+from lisax.retrieval.cluster import noted, open_records, state_of
+from lisax.retrieval.cluster_pages import ClusterDocuments
+from lisax.retrieval.cluster_passages import ClusterPassages
 from lisax.retrieval.folder import META, open_component, read_components, unchanged
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.passages import Source
@@ -39,6 +43,7 @@ CARD = "corpus.json"
 GIVEN = "indexes.json"  # maps ids of given corpora to their indexes; in addition to the folder of uploads
 REMOVED, UPLOAD, LOCK = ".removed-", ".upload-", "lock"
 FOLDERS = "folders"  # next to the folder of uploads: indexes of followed folders, of each server its own
+CLUSTER_TRIES, CLUSTER_SECONDS = 2, 10.0  # of a request to a cluster
 INDEX, PASSAGES = "index", "passages"  # folders of an upload: of its tables, and of all as passages
 
 
@@ -51,7 +56,7 @@ class ServedCorpus:
 
     id: str
     name: str
-    index: Path
+    index: Path | str  # a folder, or the address of an index of a cluster
     components: frozenset[str]
     version: str
     made: float
@@ -67,7 +72,12 @@ class ServedCorpus:
         return f"{self.id}@{self.version}"
 
     @property
-    def passage_index(self) -> Path:
+    def is_remote(self) -> bool:
+        """Whether it is in a cluster."""
+        return isinstance(self.index, str)
+
+    @property
+    def passage_index(self) -> Path | str:
         return self.passages or self.index
 
     @property
@@ -99,10 +109,13 @@ class Library:
     opening: Callable[[ServedCorpus], Any] | None = None  # called with a corpus before it takes another's place
     dropped: Callable[[ServedCorpus], Any] | None = None  # called with an upload that is gone
 
-    def __init__(self, indexes: Iterable[Path], folder: Path, limits: Limits):
+    def __init__(self, indexes: Iterable[Path | str], folder: Path, limits: Limits):
         self.folder, self.limits, self._lock = folder, limits, threading.Lock()
         self._corpora: dict[str, ServedCorpus] = {}
         self._changing = threading.Lock()  # of `_corpora`
+        self.away: frozenset[str] = (
+            frozenset()
+        )  # ids of corpora whose cluster did not answer when it was last looked at
         self._listed: int | None = None  # the change of the folder of uploads whose content is in `_corpora`
         self._own = contextlib.ExitStack()  # the folder of followed folders' indexes
         with alone_in(folder.parent):
@@ -114,10 +127,17 @@ class Library:
         for card in sorted(folder.glob(f"[!.]*/{CARD}")):
             self._set(_uploaded(card.parent))
 
-    def _open_given(self, indexes: Iterable[Path], record: Path) -> None:
+    def _open_given(self, indexes: Iterable[Path | str], record: Path) -> None:
         known = _read_given(record)
         for path in indexes:
-            corpus = _given(path, self._given_id(path, read_components(path), known))
+            if (address := path if is_cluster(path) else noted(path)) is not None:
+                found = _of_cluster(address)
+                own = {"path": address, "content": {"cluster": found.version}}
+                corpus = dataclasses.replace(found, id=self._given_id(found.name, own, known))
+            else:
+                content = {name: made["digest"] for name, made in read_components(path).items()}
+                own = {"path": str(path.resolve()), "content": content}
+                corpus = _given(path, self._given_id(path.resolve().name, own, known))
             self._corpora[corpus.id] = corpus
         write_json(record, known)
 
@@ -142,18 +162,17 @@ class Library:
         with self._changing:
             self._corpora[corpus.id] = corpus
 
-    def _given_id(self, path: Path, manifests: dict[str, dict], known: dict[str, dict]) -> str:
+    def _given_id(self, name: str, own: dict[str, Any], known: dict[str, dict]) -> str:
         """The id under which answers and feedback refer to an index, whatever other indexes are given: that of its
-        folder or, if the folder was moved, of its content. An index that is not `known` gets a new id, which is added.
-        """
-        own = {"path": str(path.resolve()), "content": {name: made["digest"] for name, made in manifests.items()}}
+        folder or, if the folder was moved, of its content. An index that is not `known` gets a new id, made of its
+        `name`, which is added."""
         same = (
             name
             for part in own
             for name, other in known.items()
             if other[part] == own[part] and name not in self._corpora
         )
-        found = next(same, None) or _free_id(_slug(path.resolve().name), known)
+        found = next(same, None) or _free_id(_slug(name), known)
         known[found] = own
         return found
 
@@ -217,7 +236,11 @@ class Library:
             return self._own.enter_context(_scratch(folder))
 
     def renewed(self, corpus: ServedCorpus) -> ServedCorpus | None:
-        """A given corpus as its folder is now; None if it was not built again. Raises DataError if it is not whole."""
+        """A given corpus as its folder or cluster is now; None if it was not built again. Raises DataError if it is not
+        whole, and Unreachable if its cluster does not answer."""
+        if corpus.is_remote:
+            found = _of_cluster(corpus.index)
+            return None if found.version == corpus.version else dataclasses.replace(found, id=corpus.id)
         if corpus.uploaded or (corpus.index / META).stat().st_mtime == corpus.made:
             return None
         found = _given(corpus.index, corpus.id)
@@ -324,6 +347,18 @@ def _given(path: Path, corpus_id: str) -> ServedCorpus:
             path=path,
         )
     return corpus
+
+
+def open_served(address: str) -> ClusterDocuments | ClusterPassages:
+    """An index of a cluster, which people do not wait long for."""
+    return open_records(address, tries=CLUSTER_TRIES, timeout=CLUSTER_SECONDS)
+
+
+def _of_cluster(address: str) -> ServedCorpus:
+    """The corpus of an index of a cluster, without its id."""
+    opened = open_served(address)
+    digest, made = state_of(opened.bm25)
+    return ServedCorpus("", opened.bm25.name, address, opened.components, digest[:12], made)
 
 
 def _version(indexes: Iterable[Path]) -> tuple[str, float]:

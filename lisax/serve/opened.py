@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lisax.errors import LisaxError
-from lisax.serve.library import ServedCorpus
+from lisax.retrieval.cluster_client import Unreachable
+from lisax.serve.library import ServedCorpus, open_served
 from lisax.serve.models import RETRIEVER, Models
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ class OpenIndexes:
             else:
                 found = (self.evidence if source == PASSAGES else self.sentences)(corpus).lookup(unit)
                 said = found and (found.title, found.text)
+        except Unreachable:
+            raise
         except LisaxError:  # the index no longer has it
             return None
         return None if found is None else hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
@@ -62,18 +66,19 @@ class OpenIndexes:
         from lisax.predict.page_index import PageIndex
         from lisax.retrieval.documents import DocumentIndex
 
-        return self.once("sentences", corpus, lambda: PageIndex(DocumentIndex.open(corpus.index)))
+        opened = open_served if corpus.is_remote else DocumentIndex.open
+        return self.once("sentences", corpus, lambda: PageIndex(opened(corpus.index)))
 
     def search(self, corpus: ServedCorpus) -> PassageSearch:
         from lisax.predict.passage_search import PassageSearch
 
         retriever = None if corpus.uploaded else self.models.get(RETRIEVER)  # uploads have no vectors of passages
+        method = "bm25" if retriever is None else "fused"
+        opened = open_served if corpus.is_remote else Path
         return self.once(
             "search",
             corpus,
-            lambda: PassageSearch(
-                corpus.passage_index, method="bm25" if retriever is None else "fused", retriever=retriever
-            ),
+            lambda: PassageSearch(opened(corpus.passage_index), method=method, retriever=retriever),
         )
 
     def evidence(self, corpus: ServedCorpus) -> PassageIndex:

@@ -31,6 +31,9 @@ WORDS = {  # messages of Starlette, FastAPI and pydantic, and ours for them
 }
 
 
+AWAY = "The cluster that holds these documents cannot be reached. Try again in a few seconds."
+
+
 def is_api(path: str) -> bool:
     return path.startswith(PREFIX) or path in API
 

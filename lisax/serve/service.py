@@ -17,12 +17,14 @@ from lisax.predict.joining import join
 from lisax.predict.table_index import table_evidence
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, Table
+from lisax.retrieval.cluster_client import Unreachable
 from lisax.serve import schema
 from lisax.serve.answering import QUESTION, Checked, Engine
 from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.limits import Limits
 from lisax.serve.models import LABELLER, TABLE_VERIFIER
 from lisax.serve.opened import PASSAGES, TABLES, TEXT
+from lisax.serve.problems import AWAY
 from lisax.serve.worker import Busy, Worker
 from lisax.text.titles import one_line
 
@@ -240,13 +242,20 @@ class Service:
             corpus = self.library.get(index)
             if corpus is None:
                 raise NotHere("there is no such index; GET /v1/indexes lists them", "index")
+            self.check_reached(corpus)
             if not can(corpus):
                 raise NotHere(f"no model that is loaded {does} from the index '{index}'", "index")
             return corpus
         found = next(filter(can, self.library), None)
         if found is None:
             raise NotHere(f"no model that is loaded {does} from an index that is given", "index")
+        self.check_reached(found)
         return found
+
+    def check_reached(self, corpus: ServedCorpus) -> None:
+        """Raises Unreachable at once while a corpus's cluster is known to be away: others do not wait for it."""
+        if corpus.id in self.library.away:
+            raise Unreachable(AWAY)
 
 
 def _time(seconds: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
 from lisax.errors import DataError
 from lisax.records import Table, split_sentence_id
@@ -53,8 +52,6 @@ def _source_of_passage(unit: str, corpus: ServedCorpus, engine: Engine) -> Sourc
             row = int(unit.rpartition("#r")[2])
             return SourceShown(heatmaps.name_of(table), f"table {owner}", [], table, frozenset([row]))
     units: dict[str, str] = {}
-    for number in itertools.count():
-        if (passage := evidence.index.passage(f"{first.source}:{owner}:{number}")) is None:
-            break
+    for passage in evidence.index.of_owner(first.source, owner):
         units |= {one: evidence.lookup(one).text for one in passage.leading if one not in units}
     return SourceShown(first.title, f"{first.source} {owner}", list(units.items()), marked=frozenset([unit]))

@@ -32,7 +32,7 @@ class ServeSettings:
     """The options of `lisax serve`; `names` are host names of the page besides its address."""
 
     models: Sequence[Path]
-    indexes: Sequence[Path]
+    indexes: Sequence[Path | str]  # folders, or addresses of a cluster's indexes
     state: Path
     folders: Sequence[Path] = ()  # of documents, which are followed
     host: str = "127.0.0.1"

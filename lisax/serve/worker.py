@@ -14,6 +14,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from lisax.retrieval.cluster_client import Unreachable
+
 Result = TypeVar("Result")
 WEIGHT = 0.5  # of the last batch in the time that an item takes
 
@@ -83,9 +85,10 @@ class Worker:
         try:
             results = list(zip(jobs, work([job.item for job in jobs]), strict=True))
         except BaseException as error:
-            if len(jobs) == 1:
-                jobs[0].future.set_exception(error)
-            for job in jobs if len(jobs) > 1 else ():
+            alone = len(jobs) == 1 or isinstance(error, Unreachable)  # a cluster that is away is not asked for each
+            for job in jobs if alone else ():
+                job.future.set_exception(error)
+            for job in () if alone else jobs:
                 self._do(job.future, lambda job=job: work([job.item])[0])
             return
         seconds = time.perf_counter() - started

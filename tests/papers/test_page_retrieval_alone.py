@@ -6,6 +6,9 @@ import pytest
 
 from lisax import world
 from lisax.cli import main
+from lisax.predict.index import Index
+from lisax.retrieval import cluster_client
+from tests.small_cluster import ELASTICSEARCH, OPENSEARCH, Cluster, stand_in
 
 
 @pytest.fixture(scope="module")
@@ -38,3 +41,30 @@ def test_figures_of_a_whole_run_are_kept(data, tmp_path):
     (tmp_path / "metrics.json").write_text('{"variants": {}}')
     assert main(command(data, tmp_path)) == 0
     assert (tmp_path / "metrics.json").read_text() == '{"variants": {}}'
+
+
+@pytest.mark.parametrize("family", [ELASTICSEARCH, OPENSEARCH])
+@pytest.mark.parametrize("paper", ["list5", "deseption"])
+def test_a_run_over_a_cluster_needs_no_index_of_its_own(data, tmp_path, monkeypatch, family, paper):
+    server = Cluster(family)
+    monkeypatch.setattr(cluster_client, "connect", lambda url, **_: stand_in(server))
+    recipe = {"list5": "Recipe", "deseption": "PointerRecipe"}[paper]
+    run = ["run", paper, "--data", str(data), "--until", "retrieve", "--out"]
+    remote = [f"--gin.{recipe}.cluster='http://host:9200/pages'"]
+    assert main([*run, str(tmp_path / "here")]) == 0
+    assert main([*run, str(tmp_path / "there"), *remote]) == 0
+    assert [file.name for file in (tmp_path / "there/index").iterdir()] == ["cluster.json"]
+    found, expected = (
+        {tuple(line.split()[:3:2]) for line in (tmp_path / out / "runs/candidates.test.trec").read_text().splitlines()}
+        for out in ("there", "here")
+    )
+    # Lucene's own lengths and ties move a few pages.
+    assert len(found & expected) > 0.9 * len(expected)
+    requests = len(server.requests)
+    assert (
+        main([*run, str(tmp_path / "there"), *remote]) == 0 and len(server.requests) == requests
+    )  # nothing is made again
+    assert Index.open(tmp_path / "there/index").search("Torimoor is a town.")
+    requests = len(server.requests)
+    assert main([*run, str(tmp_path / "there")]) == 0  # without the setting, in a folder again
+    assert not (tmp_path / "there/index/cluster.json").exists() and len(server.requests) == requests

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import small_tokenizers
-from checkpoint_files import in_memory
+from random_encoder import write_encoder
 
 from lisax import cli
 from lisax.errors import DataError, LisaxError
-from lisax.models.architectures import EncoderConfig
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.index import Index
 from lisax.predict.passage_search import PassageSearch
@@ -24,14 +22,8 @@ from lisax.retrieval import dense, documents, few_texts, fusion, mixed, table_te
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.dense import keep_weight
 from lisax.retrieval.passages import Passage, Source
-from lisax.weights.checkpoints import flatten
-from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.pretrained import MODELS
-from tests.references import recorded
 
-CONFIG = EncoderConfig(
-    vocab_size=220, emb_dim=16, num_heads=2, num_encoder_layers=1, mlp_dim=24, max_positions=64, pooler=True
-)
 WORDS = ["Anna", "harbour", "town", "opened", "number", "Müller", "the", "of", "was"]
 
 
@@ -46,15 +38,6 @@ def page(name, count=4):
 
 def hash_of(name, number):
     return sum(map(ord, name)) * 10 + number
-
-
-def write_encoder(folder, seed=0):
-    folder.mkdir()
-    arrays = flatten(recorded.drawn(CONFIG))
-    arrays = {name: value * (1 + seed * 0.1) for name, value in arrays.items()}
-    write_huggingface(folder, in_memory(arrays), CONFIG)
-    small_tokenizers.wordpiece(folder / "tokenizer.json")
-    return folder
 
 
 @pytest.fixture(scope="module")

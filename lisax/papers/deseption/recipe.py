@@ -51,6 +51,9 @@ class PointerRecipe(BackboneRecipe, AttackRecipe):
     hops: int = 2
     k1: float = 0.6
     b: float = 0.5
+    # The address of an index of a cluster (http://HOST:9200/NAME, of OpenSearch opensearch+http://…) that the pages are
+    # put in, as `lisax index cluster --replace` does, and are read from; None: an index in the run's folder.
+    cluster: str | None = None
     train_claims: int | None = None  # training claims used; None: all
 
     def __post_init__(self):

@@ -21,7 +21,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from lisax.files.writing import atomic_write
 from lisax.predict.page_index import PageIndex
 from lisax.records import Claim, Hit
-from lisax.retrieval.documents import DocumentIndex
+from lisax.retrieval.cluster import open_documents
 from lisax.retrieval.runs import read_run, run_line
 from lisax.sampling import examples, files
 
@@ -92,7 +92,7 @@ class WithSentences(beam.DoFn):
         self.index = index
 
     def setup(self) -> None:
-        self.sentences = PageIndex(DocumentIndex.open(self.index))
+        self.sentences = PageIndex(open_documents(Path(self.index)))
 
 
 class Candidates(WithSentences):

@@ -55,6 +55,9 @@ class Recipe(BackboneRecipe, AttackRecipe):
     wiki: str = WIKIPEDIA
     k1: float = 0.6
     b: float = 0.5
+    # The address of an index of a cluster (http://HOST:9200/NAME, of OpenSearch opensearch+http://…) that the pages are
+    # put in, as `lisax index cluster --replace` does, and are read from; None: an index in the run's folder.
+    cluster: str | None = None
     # Values of k1 and b of which the best pair on held-out claims replaces the two; empty: no search.
     k1_grid: Sequence[float] = ()
     b_grid: Sequence[float] = ()
