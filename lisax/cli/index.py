@@ -7,6 +7,7 @@ lisax index mixed --corpus DIR --out INDEX --vectors minilm
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, Count, Local, Option
+from lisax.cli.verbs import Argument, AtWorkers, Count, Local, Option
+from lisax.devices.workers import Workers
 
 Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
 Out = Annotated[Local, Option("Folder of the index.", "INDEX")]
@@ -95,6 +97,7 @@ def documents(
     language: Language = None,
     add: Annotated[bool, Option("Add the corpus's documents to all existing parts of the index.")] = False,
     vectors: Vectors = None,
+    workers: AtWorkers = None,
 ) -> None:
     """Index pages of text: BM25, titles and the pages themselves, in one pass.
 
@@ -102,20 +105,24 @@ def documents(
     """
     from lisax.corpora import open_folder
     from lisax.progress import counted
-    from lisax.retrieval.documents import COMPONENTS, add_documents, build_index
+    from lisax.retrieval.documents import COMPONENTS, add_documents, build_index, open_preparing
+    from lisax.retrieval.prepared import prepared
 
+    _check_workers(workers, add)
     if add and only is not None:
         raise click.UsageError("--add adds to all parts that the index has: leave --only out")
     if vectors is not None and only is not None:
         raise click.UsageError("--vectors encodes the pages: leave --only out")
     settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
     pages, started = counted(open_folder(corpus).documents(), "documents"), time.monotonic()
+    if workers is not None:
+        pages = prepared(corpus, "documents", functools.partial(open_preparing, *_language(settings)), workers)
     if add:
         index = add_documents(pages, out)
     else:
         index = build_index(pages, out, components=(only,) if only else COMPONENTS, **settings)
     _tell(out, f"{len(index.titles if only == 'titles' else index.bm25):,} documents", started)
-    _encode(out, encoder)
+    _encode(out, encoder, workers)
 
 
 def tables(
@@ -127,6 +134,7 @@ def tables(
     language: Language = None,
     add: Annotated[bool, Option("Add the corpus's tables to the index.")] = False,
     vectors: Vectors = None,
+    workers: AtWorkers = None,
 ) -> None:
     """Index whole tables as text by BM25, for questions.
 
@@ -134,15 +142,21 @@ def tables(
     """
     from lisax.corpora import open_folder
     from lisax.progress import counted
+    from lisax.retrieval.prepared import prepared
+    from lisax.retrieval.table_store import open_preparing
     from lisax.retrieval.table_text import BESIDE_VECTORS, build_index
 
+    _check_workers(workers, add)
     settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
     started = time.monotonic()
     if vectors is not None and not add:
         settings = BESIDE_VECTORS | settings
-    index = build_index(counted(open_folder(corpus).tables(), "tables"), out, add=add, **settings)
+    found = counted(open_folder(corpus).tables(), "tables")
+    if workers is not None:
+        found = prepared(corpus, "tables", functools.partial(open_preparing, *_language(settings)), workers)
+    index = build_index(found, out, add=add, **settings)
     _tell(out, f"{len(index):,} tables", started)
-    _encode(out, encoder)
+    _encode(out, encoder, workers)
 
 
 def cells(
@@ -259,6 +273,7 @@ def vectors(
             default="all are compared",
         ),
     ] = None,
+    workers: AtWorkers = None,
 ) -> None:
     """Add a model's vectors to an index: of passages, of the sentences of pages, or of tables.
 
@@ -267,7 +282,7 @@ def vectors(
     from lisax.predict.retriever import open_encoder
     from lisax.retrieval import dense
 
-    _encode(index, open_encoder(retriever))
+    _encode(index, open_encoder(retriever), workers)
     if approximate is not None:
         dense.approximate(index, approximate)
 
@@ -354,6 +369,16 @@ def _settings(corpus: Path, add: bool, k1: float | None, b: float | None, langua
     return settings | {"language": check_language(language)}
 
 
+def _check_workers(workers: Workers | None, add: bool) -> None:
+    if workers is not None and add:
+        raise click.UsageError("--workers builds a new index: leave it out with --add")
+
+
+def _language(settings: dict[str, Any]) -> tuple[str, ...]:
+    """The language of a new index, if one was given."""
+    return (settings["language"],) if "language" in settings else ()
+
+
 def _encoder(model, index, add: bool):
     """The model to encode with: the given one, or with `add` that of the vectors that the index has; None for an index
     without vectors."""
@@ -368,12 +393,12 @@ def _encoder(model, index, add: bool):
     return open_encoder(model)
 
 
-def _encode(index, encoder) -> None:
+def _encode(index, encoder, workers: Workers | None = None) -> None:
     if encoder is not None:
         from lisax.predict.retriever import add_vectors
 
         started = time.monotonic()
-        _tell(index, f"{add_vectors(index, encoder):,} vectors", started)
+        _tell(index, f"{add_vectors(index, encoder, workers):,} vectors", started)
 
 
 def _passages(index) -> str:

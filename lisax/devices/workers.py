@@ -82,28 +82,35 @@ def mapped(opens: Opens, blocks: Iterable[Block], workers: Workers | None = None
         yield from cluster.results(sent(opens), blocks)
 
 
+def grouped(
+    opens: Opens,
+    items: Sequence[Any],
+    at_a_time: int,
+    workers: Workers | None = None,
+    what: str = "claims",
+    done: int = 0,
+) -> Iterator[Any]:
+    """The result of each group of `at_a_time` items (`mapped`), without the first `done` groups. Prints progress."""
+    groups = list(windows(items, at_a_time))
+    with counting(len(items), what) as advance:
+        advance(sum(map(len, groups[:done])))
+        for result, group in zip(mapped(opens, groups[done:], workers), groups[done:]):
+            yield result
+            advance(len(group))
+
+
 def lines_to_file(
     out: Path,
     opens: Callable[[], Callable[[Sequence[Any]], Iterable[str]]],
     items: Sequence[Any],
     at_a_time: int,
     *,
-    what: str = "claims",
     made_from: str = "",
     workers: Workers | None = None,
 ) -> None:
-    """Writes the lines of each group of items, as `files.resumable` does: an interrupted call resumes, with the same
-    workers or others. Prints how many are done."""
-    groups = list(windows(items, at_a_time))
-    with counting(len(items), what) as advance:
-
-        def groups_after(done: int) -> Iterator[Iterable[str]]:
-            advance(sum(map(len, groups[:done])))
-            for lines, group in zip(mapped(opens, groups[done:], workers), groups[done:]):
-                yield lines
-                advance(len(group))
-
-        resumable_groups(out, groups_after, made_from)
+    """Writes the lines of each group of claims, as `files.resumable` does: an interrupted call resumes, with the same
+    workers or others."""
+    resumable_groups(out, lambda done: grouped(opens, items, at_a_time, workers, done=done), made_from)
 
 
 # --- Here -----------------------------------------------------------------------------------

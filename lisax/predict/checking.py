@@ -26,7 +26,7 @@ from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.predict.building import build_index
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, default_ranker, shipped_for
 from lisax.predict.index import Index
-from lisax.predict.opening import find_model, sendable
+from lisax.predict.opening import find_model
 from lisax.predict.ranker import Ranker
 from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
@@ -35,6 +35,7 @@ from lisax.predict.wiki_index import WikiIndex
 from lisax.progress import say
 from lisax.records import Claim, is_text
 from lisax.weights import pretrained
+from lisax.weights.pretrained import sendable
 from lisax.weights.public_models import Job, given_use
 
 STDIN = Path("standard input")

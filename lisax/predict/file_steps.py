@@ -17,7 +17,6 @@ from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.predict import calibrating
 from lisax.predict.index import Index
 from lisax.predict.judging import VERIFIED_AT_A_TIME, verifying
-from lisax.predict.opening import sendable
 from lisax.predict.ranker import CLAIMS_AT_A_TIME as RANKED_AT_A_TIME
 from lisax.predict.ranker import Bm25Ranker, Ranker, ranking
 from lisax.predict.table_index import COLUMNS, TableIndex
@@ -30,6 +29,7 @@ from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import ranked_ids
+from lisax.weights.pretrained import sendable
 from lisax.weights.public_models import Use
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import is_remote
@@ -31,17 +30,6 @@ def find_model(model: str | os.PathLike | ModelFolder) -> ModelFolder:
 
         return ModelFolder(found.name, bundle_of(found), Kind.BUNDLE)
     return found.here()
-
-
-def sendable(model: str | os.PathLike | None) -> str | Path | None:
-    """A user's model for another machine: a name as `str`, a folder as `Path`, for which `devices.workers` looks
-    there."""
-    if model is None or is_remote(model):
-        return model
-    if is_named(model) or not os.path.exists(model):
-        parts = os.fspath(model).split(",")  # two rankers, one after the other
-        return ",".join(os.path.abspath(part) if os.path.isdir(part) and not is_named(part) else part for part in parts)
-    return Path(model)
 
 
 def is_encoder(model: str | os.PathLike | ModelFolder) -> bool:

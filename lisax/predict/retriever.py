@@ -3,6 +3,7 @@ together."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import weakref
@@ -10,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lisax.devices.workers import Workers
 from lisax.files.resumable import fingerprint
 from lisax.formats import reading
 from lisax.formats.reading import RETRIEVE
@@ -21,6 +23,7 @@ from lisax.retrieval.dense_texts import Text
 from lisax.scoring.backends import VARIABLE, open_dual_encoder
 from lisax.weights.interop.kinds import Kind
 from lisax.weights.model_folder import ModelFolder
+from lisax.weights.pretrained import sendable
 
 
 class Retriever:
@@ -84,7 +87,9 @@ def open_encoder(model: str | os.PathLike | ModelFolder) -> Encodes:
     return encoder
 
 
-def add_vectors(index: str | os.PathLike, encoder: Encodes) -> int:
-    """Encodes the texts of an index without vectors and prints progress; returns the number of vectors."""
+def add_vectors(index: str | os.PathLike, encoder: Encodes, workers: Workers | None = None) -> int:
+    """Encodes the texts of an index without vectors and prints progress; returns the number of vectors. `workers`
+    encode (`devices.workers`) with the model that they find at the encoder's `source`."""
+    opens = functools.partial(open_encoder, sendable(encoder.source))
     with counting(to_encode(index, encoder.digest), "texts") as advance:
-        return encode_index(index, encoder, advance)
+        return encode_index(index, encoder, advance, opens=opens, workers=workers)

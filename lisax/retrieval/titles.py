@@ -18,6 +18,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from lisax.errors import DataError
 from lisax.records import Document
@@ -64,6 +65,25 @@ def signs(text: str) -> str:
     return "".join(character for character in text if character in SIGNS or (character == "." == text[0]))
 
 
+def named_text(document: Document) -> str:
+    """The text of a document for BM25 over titles: its title and its redirects."""
+    return " ".join((document.title, *document.redirects))
+
+
+def keys_of(document: Document) -> dict[str, int]:
+    """{folded title: its kind} of a document."""
+    keys: dict[str, int] = {}
+    for kind, texts in (
+        (TITLE, [document.title]),
+        (REDIRECT, document.redirects),
+        (UNQUALIFIED, [unqualified(document.title)[0]]),
+    ):
+        for text in texts:
+            if 0 < len(parts := words(text)) <= LONGEST_TITLE:
+                keys.setdefault(" ".join(parts), kind)
+    return keys
+
+
 class TitlesBuilder:
     """Takes documents one at a time; `finish` returns the manifests to commit."""
 
@@ -76,21 +96,21 @@ class TitlesBuilder:
         self._titles: StringsWriter | None = None
 
     def add(self, document: Document) -> None:
+        self._words.add(document.id, named_text(document))
+        self._append(document.title, keys_of(document))
+
+    def add_block(self, block: Any) -> None:
+        """Adds a block of documents (`documents.Prepared`)."""
+        self._words.add_block(block.names)
+        for title, keys in block.titles:
+            self._append(title, keys)
+
+    def _append(self, title: str, keys: dict[str, int]) -> None:
         if self._titles is None:
             self._part = self._state.new_part(NAME)
             self._titles, self._keys = StringsWriter(self._part / "titles"), StringTableWriter(self._part / "keys")
             self._documents, self._kinds = array("I"), array("B")
-        self._words.add(document.id, " ".join((document.title, *document.redirects)))
-        self._titles.append(document.title)
-        keys: dict[str, int] = {}
-        for kind, texts in (
-            (TITLE, [document.title]),
-            (REDIRECT, document.redirects),
-            (UNQUALIFIED, [unqualified(document.title)[0]]),
-        ):
-            for text in texts:
-                if 0 < len(parts := words(text)) <= LONGEST_TITLE:
-                    keys.setdefault(" ".join(parts), kind)
+        self._titles.append(title)
         for key, kind in keys.items():
             self._keys.append(key)
             self._documents.append(self._count)

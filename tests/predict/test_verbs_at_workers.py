@@ -1,12 +1,18 @@
 """`--workers` gives the bytes of one process, also after the death of a worker."""
 
+import shutil
+
 import pytest
 import ray_cluster
+from test_dense_search import write_encoder
 
+from lisax import world
 from lisax.cli import main
 from lisax.files.resumable import partial
 from lisax.files.writing import write_json_lines
 from lisax.predict import checking, file_steps
+from lisax.retrieval import dense, documents, prepared
+from lisax.retrieval.folder import read_components
 
 NAMES = ("Vova Brugard", "Lenas Brugard", "Besa Siton", "Torimoor", "the Irum")
 
@@ -81,3 +87,45 @@ def test_an_interrupted_command_resumes_at_workers(ray, bundles, pages, claims, 
     assert partial(tmp_path / "out").read_bytes().count(b"#group") == 3
     run(*given, "--out", tmp_path / "out", "--workers", "ray,2")
     assert (tmp_path / "out").read_bytes() == (tmp_path / "alone").read_bytes()
+
+
+@pytest.mark.slow
+def test_index_vectors(ray, pages, tmp_path, monkeypatch):
+    monkeypatch.setattr(dense, "BLOCK", 4)
+    encoder = write_encoder(tmp_path / "encoder")
+    for name, more in (("alone", []), ("out", ["--workers", "ray,3"])):
+        shutil.copytree(pages.folder, tmp_path / name)
+        run("index", "vectors", tmp_path / name, "--retriever", encoder, *more)
+    alone, out = (read_components(tmp_path / name)["dense-sentences"] for name in ("alone", "out"))
+    assert len(out["parts"]) > 3 and out["digest"] == alone["digest"]
+
+
+@pytest.mark.slow
+def test_retrieve(ray, tmp_path, monkeypatch):
+    monkeypatch.setattr(documents, "CLAIMS_AT_A_TIME", 7)
+    world.write(tmp_path / "world", pages=60, seed=0)
+    claims = dict.fromkeys(("documents", "mixed"), tmp_path / "world" / "claims.dev.jsonl")
+    claims["cells"] = tmp_path / "world" / "table_claims.dev.jsonl"
+    for kind in claims:
+        index = tmp_path / kind
+        run("index", kind, "--corpus", tmp_path / "world", "--out", index)
+        given = ["retrieve", kind, "--index", index, "--claims", claims[kind], "--k", 9]
+        given += ["--hops", 2] if kind == "documents" else []
+        run(*given, "--out", tmp_path / "alone")
+        run(*given, "--out", tmp_path / "out", "--workers", "ray,2")
+        assert (tmp_path / "out").read_bytes() == (tmp_path / "alone").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["documents", "tables"])
+def test_index(ray, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(prepared, "RECORDS", 8)
+    world.write(tmp_path / "world", pages=300, seed=0)
+    given = ["index", kind, "--corpus", tmp_path / "world", "--out"]
+    run(*given, tmp_path / "alone")
+    with ray_cluster.one_killed(tmp_path / "out" / ".lock", b"") as killed:
+        run(*given, tmp_path / "out", "--workers", "ray,3")
+    alone, out = (
+        {name: one["digest"] for name, one in read_components(tmp_path / folder).items()} for folder in ("alone", "out")
+    )
+    assert killed and out == alone
