@@ -37,6 +37,19 @@ class OriginOf(click.ParamType):
         return value
 
 
+class DurationOf(click.ParamType):
+    """A time in days, hours or minutes, as seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = re.fullmatch(r"([1-9][0-9]{0,5})([dhm])", value)
+        if found is None:
+            self.fail(f"expected days, hours or minutes, such as 7d, 12h or 30m, found {value!r}", param, ctx)
+        return int(found[1]) * {"d": 86_400, "h": 3_600, "m": 60}[found[2]]
+
+
+Duration = Annotated[float, DurationOf()]
 Network, Origin = Annotated[Any, NetworkAt()], Annotated[str, OriginOf()]
 Indexes = Annotated[
     tuple[Indexed, ...],
@@ -119,6 +132,10 @@ def serve(
             "redis://HOST:6379/0",
         ),
     ] = None,
+    keep_uploads: Annotated[
+        Duration | None,
+        Option("Remove an upload this long after it was loaded: 7d, 12h or 30m.", "TIME", "they are kept"),
+    ] = None,
     proxy: Annotated[
         tuple[Network, ...],
         Option(
@@ -172,5 +189,6 @@ def serve(
         shared_limits,
         log_json,
         tier=tier,
+        keep_uploads=keep_uploads,
     )
     (serve_assistant if mcp else serve)(settings)

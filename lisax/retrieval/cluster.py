@@ -74,7 +74,7 @@ def fill_cluster(
         "settings": _merged(text_settings, more_settings) | settings,
     }
     if replace:
-        index.replace(_records(data, of), ready=encode, beside=[BESIDE], **options)
+        index.replace(_records(data, of), ready=encode, suffixes=[BESIDE], **options)
     else:
         index.build(_records(data, of), **options)
         encode(index)
@@ -140,7 +140,7 @@ def open_documents(folder: Path) -> DocumentIndex | ClusterDocuments:
 
 
 def state_of(index: ElasticIndex) -> tuple[str, float]:
-    """(digest of what an index and its vectors record of their content, seconds since 1970 when it was filled)."""
+    """(digest of the content of an index and its vectors, as far as these record it; seconds since 1970 when it was filled)."""
     vectors = index.named(index.behind + BESIDE)
     described = vectors.described() if vectors.exists() else None
     digest = hashlib.sha256(json.dumps([index.digest, described], sort_keys=True).encode()).hexdigest()

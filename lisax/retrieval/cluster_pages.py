@@ -50,7 +50,7 @@ def fields_of(page: Document) -> dict[str, Any]:
 
 
 class ClusterDocuments:
-    """An index of a cluster in the place of a `DocumentIndex`; `manifests` and `folder` are those of none."""
+    """An index of a cluster in the place of a `DocumentIndex`. It has no `folder` and no `manifests`."""
 
     folder, manifests = None, {}
     components = frozenset(documents.COMPONENTS)
@@ -110,7 +110,7 @@ class ClusterPages(ClusterRecords[Document]):
 
 
 class ClusterTitles(Titles):
-    """Titles that are looked up by their keys; those of all words of a text in one request. What was found is kept."""
+    """Titles by their keys. The keys of a whole text are looked up in one request, and the results are kept."""
 
     def __init__(self, index: ElasticIndex):
         self._index = index

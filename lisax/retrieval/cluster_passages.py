@@ -49,7 +49,7 @@ class ClusterPassages:
 
     @functools.cached_property
     def sources(self) -> dict[Source, dict]:
-        """For each source {"form": "text" or "raw", "passages": number of passages}."""
+        """Maps each source to {"form": "text" or "raw", "passages": number of passages}."""
         return {
             source: {"form": "text" if source is Source.TEXT else "raw", "passages": len(store)}
             for source, store in self.stores.items()
@@ -95,7 +95,7 @@ class ClusterPassages:
             self._ask(wanted[start : start + 1000])
 
     def of_unit(self, unit: str) -> list[Passage]:
-        """The passages that contain a unit and come from its source, in order: more than one where it was split."""
+        """The passages that contain a unit and come from its source, in order. A unit that was split has several."""
         known = self._of_units.get(unit)
         return self._ask([unit])[unit] if known is None else known
 

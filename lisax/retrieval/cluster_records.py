@@ -16,8 +16,8 @@ AT_A_TIME = 1000  # ids of a request
 
 
 class ClusterRecords(Generic[Record]):
-    """`records.get(id)` is a record, or None; iterates over the records in order. Reads what `prepare` is told of in as
-    few requests as it takes. Thread-safe. `query`: the documents of the index that are meant."""
+    """`records.get(id)` is a record, or None; iterates over the records in order. `prepare` reads several in one request.
+    Thread-safe. `query`: selects documents of the index; None: all."""
 
     def __init__(self, index: ElasticIndex, kind: Kind[Record], query: Mapping[str, Any] | None = None):
         self.index, self._kind, self._query = index, kind, query

@@ -1,4 +1,4 @@
-"""Vectors of a cluster's pages (of each sentence), passages or tables, in an index of their own beside it.
+"""Vectors of a cluster's pages (of each sentence), passages or tables, in an index of their own.
 
 `NAME-vectors` has a document per encoded text, in the order of `dense_texts`, with the record that it is of. The texts'
 model is in its `_meta`. Near vectors are found by the cluster's own graph, without quantization; cosines are exact, as a
@@ -25,7 +25,7 @@ CANDIDATES = 2  # for each wanted vector: how many the search in the graph keeps
 
 
 class ClusterVectors:
-    """The vectors beside an index, with the interface of `dense.DenseIndex`. `source` names their model."""
+    """The vectors of an index, with the interface of `dense.DenseIndex`. `source` names their model."""
 
     cosines, is_listed = True, True
 
@@ -34,7 +34,7 @@ class ClusterVectors:
 
     @classmethod
     def open(cls, index: ElasticIndex) -> ClusterVectors | None:
-        """The vectors of an index; None if it has none. Raises DataError where they lack some of its records."""
+        """The vectors of an index; None if it has none. Raises DataError if some of its records have no vectors."""
         vectors = index.named(index.behind + BESIDE)
         if not vectors.exists():
             return None
@@ -137,7 +137,7 @@ def encode_cluster(
     encoder: Encodes,
     **settings: Any,
 ) -> int:
-    """Encodes the (record id, text) pairs of an index and stores the vectors beside it; returns their number.
+    """Encodes the (record id, text) pairs of an index and stores the vectors; returns their number.
 
     An interrupted call resumes; only texts that were added later are encoded then. Vectors of another model are made
     again. `settings`: such as `number_of_shards`."""

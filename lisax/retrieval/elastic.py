@@ -35,7 +35,7 @@ DEEPEST = 10_000  # a cluster's default `max_result_window`
 BUSY = (429, 502, 503, 504)  # temporary failures
 TRIES, FIRST_WAIT = 6, 0.5  # tries per request; the wait doubles each time
 RESUMES = "the same command resumes"
-ID, NUMBERED, TEXT = "id", "number", "text"  # fields of each document; the text of those that have one
+ID, NUMBERED, TEXT = "id", "number", "text"  # fields of a document
 # Words are as rare as in the whole index, and not as in each document's shard.
 OF_ALL_SHARDS = {"search_type": "dfs_query_then_fetch"}
 Answer = TypeVar("Answer")
@@ -59,8 +59,8 @@ def scored(k1: float, b: float, name: str = "lisax") -> tuple[dict, dict]:
 
 
 class ElasticIndex:
-    """An index of a cluster. `tries`: of each request; `timeout`: seconds for an answer to begin, of which it may take
-    twice as many."""
+    """An index of a cluster. `tries`: of each request; `timeout`: seconds for an answer to begin; it may take twice
+    that time."""
 
     def __init__(self, client: Any, name: str, *, tries: int = TRIES, timeout: float = TIMEOUT):
         self.client, self.name, self._tries, self._longest = client, name, tries, 2 * timeout
@@ -98,8 +98,8 @@ class ElasticIndex:
         self.finish(meta)
 
     def begin(self, *, properties: Fields, meta: Fields, settings: Fields) -> int:
-        """Creates the index, or goes on with one that is not complete; returns the number of documents that it has for
-        certain, those with the numbers below."""
+        """Creates the index, or resumes one that is not complete. Returns the number of documents that it has for
+        certain: the first ones."""
         client, begun = self.client, dict(meta) | {"complete": False}
         if self.exists():
             if self.described() != begun:
@@ -127,7 +127,7 @@ class ElasticIndex:
         self.describe(done)
 
     def describe(self, meta: Fields) -> None:
-        """Replaces what `described` returns."""
+        """Replaces the index's own description, which `described` returns."""
         body = {"_meta": {"lisax": dict(meta)}}
         self._asked(lambda: self.client.indices.put_mapping(index=self.name, body=body))
 
@@ -137,12 +137,13 @@ class ElasticIndex:
         *,
         meta: Fields,
         ready: Callable[[ElasticIndex], Any] = lambda index: None,
-        beside: Sequence[str] = (),
+        suffixes: Sequence[str] = (),
         **options: Any,
     ) -> None:
         """Builds a new index, calls `ready` with it, makes this name its alias and removes the index that had it, both
-        in one step: searches meet the old index or the new one. Resumes as `build` does. An index that is itself named
-        so is an error. `beside`: endings of the names of further indexes that belong to one, and go with it."""
+        in one step: searches meet the old index or the new one. Resumes as `build` does. An index that itself has
+        this name is an error. `suffixes` make the names of indexes that
+        belong to one, and are removed with it."""
         client, name = self.client, self.name
         new = self.named(f"{name}-{meta['made_from'][:12]}")
         known = self._asked(lambda: client.indices.exists_alias(name=name))
@@ -153,7 +154,7 @@ class ElasticIndex:
         if not (new.exists() and new.is_complete()):
             new.build(documents, meta=meta, **options)
         ready(new)
-        gone = [one for index in old for one in (index, *(f"{index}{end}" for end in beside))]
+        gone = [one for index in old for one in (index, *(f"{index}{end}" for end in suffixes))]
         gone = [one for one in gone if one in old or self.named(one).exists()]
         actions = [{"add": {"index": new.name, "alias": name}}, *({"remove_index": {"index": one}} for one in gone)]
         self._asked(lambda: client.indices.update_aliases(body={"actions": actions}))
@@ -334,17 +335,17 @@ class ElasticIndex:
         self._asked(lambda: self.client.indices.refresh(index=self.name))
 
     def count(self, query: Fields | None = None) -> int:
-        """The number of documents, or of those that a query finds."""
+        """The number of documents, or of the documents that a query finds."""
         asked = {} if query is None else {"body": {"query": query}}
         return self._field(self._asked(lambda: self.client.count(index=self.name, **asked)), "count", int)
 
     @property
     def behind(self) -> str:
-        """The name of the index itself, where this one's is an alias."""
+        """The name of the index itself. An alias has another."""
         return self._mapping()[0]
 
     def described(self) -> dict | None:
-        """What the index records of its content; None if LisaX did not make it."""
+        """The index's description of its content; None if LisaX did not make it."""
         meta = self._field(self._field(self._mapping()[1], "mappings", dict), "_meta", dict, default={})
         return self._field(meta, "lisax", dict, default=None)
 

@@ -159,11 +159,10 @@ class MixedIndex:
         return self.bm25.search(queries, k, threads=threads)
 
     def prepare(self, ids: Iterable[str] = (), units: Iterable[str] = ()) -> None:
-        """Is told which passages, and passages of which units, are read next; they are mapped, so there is nothing to
-        do."""
+        """Does nothing, since the passages are mapped. A cluster reads the passages of these ids and units here."""
 
     def of_unit(self, unit: str) -> list[Passage]:
-        """The passages that contain a unit and come from its source, in order: more than one where it was split."""
+        """The passages that contain a unit and come from its source, in order. A unit that was split has several."""
         for source, owner in owners(unit):
             found: list[Passage] = []
             for number in itertools.count():

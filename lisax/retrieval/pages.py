@@ -186,7 +186,7 @@ class PageStore:
                 yield part.heads[part.starts[2 * number]]
 
     def prepare(self, ids: Iterable[str]) -> None:
-        """Is told which pages are read next; they are mapped, so there is nothing to do."""
+        """Does nothing, since the pages are mapped. A cluster reads the pages of these ids here."""
 
     def title(self, page_id: str) -> str:
         part, number = self._get(page_id)

@@ -177,7 +177,7 @@ class Titles:
         raise NotImplementedError
 
     def prepare(self, texts: Iterable[str]) -> None:
-        """Is told of texts before their words are looked up, to look them up together."""
+        """Does nothing for files. A cluster looks up the keys of these texts here, in one request."""
 
     def page_with_title(self, title: str) -> str | None:
         """Id of the first document with this title (or else redirect), ignoring case and accents."""

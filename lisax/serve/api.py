@@ -130,8 +130,8 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
         _add(made, call, service, metrics)
 
     @made.get(f"{PREFIX}indexes", summary="Indexes, and the calls that each answers.", response_model=schema.Indexes)
-    def indexes() -> Response:
-        return JSONResponse(service.indexes())
+    def indexes(request: Request) -> Response:
+        return JSONResponse(service.of(request.state.visitor).indexes())
 
     _add_operations(made, service, metrics)
     return made
@@ -156,7 +156,8 @@ def _add(made: APIRouter, call: Call, service: Service, metrics: Metrics) -> Non
             call.given, Body(openapi_examples={name: {"value": value} for name, value in call.examples.items()})
         ],
     ) -> Response:
-        rows = _counted(service.rows(call.batch(service, given)), metrics, call.name)
+        own = service.of(request.state.visitor)
+        rows = _counted(own.rows(call.batch(own, given)), metrics, call.name)
         if JSON_LINES in request.headers.get("accept", ""):
             first = await anext(rows)  # so that an immediate error has its status
             return StreamingResponse(as_lines(request, rows, first), media_type=JSON_LINES, headers=UNBUFFERED)

@@ -7,7 +7,6 @@ import collections
 import contextlib
 import dataclasses
 import hashlib
-import hmac
 import io
 import json
 import re
@@ -16,12 +15,11 @@ import zipfile
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi import Path as PathField
 from fastapi.exceptions import RequestValidationError
 from fastapi.sse import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -42,10 +40,11 @@ from lisax.serve import (
     saving,
     sources,
     training,
-    uploads,
+    uploading,
     views,
 )
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, SEARCH, Engine
+from lisax.serve.forms import Form
 from lisax.serve.guard import HEADERS, Guard, Rules, api_origins, spellings
 from lisax.serve.in_use import InUse
 from lisax.serve.library import Library, ServedCorpus
@@ -53,6 +52,7 @@ from lisax.serve.observing import LOG, Metrics, Observer
 from lisax.serve.service import NotHere, Service
 from lisax.serve.store import Store, StoredAnswer
 from lisax.serve.training import Training
+from lisax.serve.visitors import ANYONE, Seen
 from lisax.serve.worker import Busy, Worker
 
 STATIC = Path(__file__).parent / "static"
@@ -113,25 +113,27 @@ class Page:
         )
         return HTMLResponse(html, status, headers)
 
-    def form(self, text: str = "", kind: str = "", chosen: str = "", tier: str = "") -> dict[str, Any]:
+    def form(self, seen: Seen, text: str = "", kind: str = "", chosen: str = "", tier: str = "") -> dict[str, Any]:
         """The initial values of the form for asking; by default the first kind that a corpus answers."""
-        able = [one for _, kinds in self.askable() for one in kinds]
+        able = [one for _, kinds in self.askable(seen) for one in kinds]
         kinds = [one for one in KINDS if one in able]
         kind = kind if kind in kinds else next((one for one in (CLAIM, *kinds) if one in able), "")
         tiers = self.engine.models.tiers if CLAIM in kinds else ()
         return {"text": text, "kind": kind, "chosen": chosen, "kinds": kinds, "tiers": tiers, "tier": tier}
 
-    def all_examples(self) -> list[tuple[str, str, str]]:
+    def all_examples(self, seen: Seen) -> list[tuple[str, str, str]]:
         """(kind, corpus, text) of the examples: the given ones, or some made of the indexes' content."""
         if self.examples:
             return self.examples
-        made = [
-            (kind, corpus.id, text) for corpus in self.library for kind, text in contents.examples(self.engine, corpus)
-        ]
+        made = [(kind, corpus.id, text) for corpus in seen for kind, text in contents.examples(self.engine, corpus)]
         return made[:EXAMPLES]
 
-    def askable(self) -> list[tuple[ServedCorpus, tuple[str, ...]]]:
-        return [(corpus, kinds) for corpus in self.library if (kinds := self.engine.kinds(corpus))]
+    def seen(self, request: Request) -> Seen:
+        """The corpora for the sender of a request."""
+        return self.library.seen_by(request.state.visitor)
+
+    def askable(self, seen: Seen) -> list[tuple[ServedCorpus, tuple[str, ...]]]:
+        return [(corpus, kinds) for corpus in seen if (kinds := self.engine.kinds(corpus))]
 
     def close(self) -> None:
         self.worker.close()
@@ -140,18 +142,6 @@ class Page:
         self.store.close()
 
 
-async def _form(request: Request) -> FormData:
-    """The form of a request, which must come from one of our own pages."""
-    limits = request.app.state.page.limits
-    form = await request.form(max_files=limits.upload_files, max_fields=200, max_part_size=limits.form_bytes)
-    forms.check(form)
-    key = form.get("form_key")
-    if not isinstance(key, str) or not hmac.compare_digest(key.encode(), request.scope["state"]["session"].encode()):
-        raise HTTPException(403, "This form is from another session. Open the page again and repeat it.")
-    return form
-
-
-Form = Annotated[FormData, Depends(_form)]
 Number = Annotated[int, PathField(ge=0, lt=1 << 53)]
 
 
@@ -165,7 +155,7 @@ def create(page: Page) -> FastAPI:
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.page = page
-    metrics = Metrics(page.worker, page.library)
+    metrics = Metrics(page.worker, page.library.seen_by(ANYONE))
     app.add_middleware(Guard, rules=page.rules)  # inside of the following
     if page.rules.origins:
         app.add_middleware(api_origins, origins=page.rules.origins)
@@ -176,7 +166,7 @@ def create(page: Page) -> FastAPI:
     _add_errors(app, page)
     _add_asking(app, page)
     _add_feedback(app, page)
-    _add_corpora(app, page)
+    uploading.add_routes(app, page)
     _add_training(app, page)
 
     @app.get("/docs")
@@ -256,43 +246,43 @@ def _add_asking(app: FastAPI, page: Page) -> None:
     def home(request: Request) -> Response:
         query = request.query_params
         chosen, text = query.get("corpus", ""), query.get("text", "")[: page.limits.paragraph_characters]
-        kind = query.get("kind", "")
+        kind, seen = query.get("kind", ""), page.seen(request)
         return page.render(
             request,
             "home.html",
-            corpora=page.askable(),
-            contents={corpus.id: contents.contents(page.engine, corpus) for corpus in page.library},
-            lacks={corpus.id: page.engine.lacks(corpus) for corpus in page.library},
-            examples=page.all_examples(),
+            corpora=page.askable(seen),
+            contents={corpus.id: contents.contents(page.engine, corpus) for corpus in seen},
+            lacks={corpus.id: page.engine.lacks(corpus) for corpus in seen},
+            examples=page.all_examples(seen),
             tried=page.tried,
             about=cards.about(page.engine.models),
             missing=page.engine.models.missing,
-            **page.form(text, kind, chosen),
+            **page.form(seen, text, kind, chosen),
         )
 
     @app.post("/ask")
-    async def ask(form: Form) -> Response:
-        answer = await asking.answered(page, asking.asked(page, form))
+    async def ask(request: Request, form: Form) -> Response:
+        answer = await asking.answered(page, asking.asked(page, form, page.seen(request)))
         return RedirectResponse(f"/answers/{answer.id}", 303)
 
     @app.post("/ask/steps")
     async def ask_in_steps(request: Request, form: Form) -> Response:
-        steps = asking.steps(page, asking.asked(page, form))
+        steps = asking.steps(page, asking.asked(page, form, page.seen(request)))
         events = api.as_events(api.as_lines(request, steps))
         return EventSourceResponse(events, headers=api.UNBUFFERED)
 
     @app.get("/answers/{answer_id}")
     def shown(request: Request, answer_id: str) -> Response:
-        answer = _answer(page, answer_id)
-        corpus, said = page.library.get(answer.corpus), page.store.feedback(answer.id)
+        answer, seen = _answer(page, request, answer_id), page.seen(request)
+        corpus, said = seen.get(answer.corpus), page.store.feedback(answer.id)
         kind = CLAIM if answer.kind == PARAGRAPH else answer.kind
         values = {
             "answer": answer,
             "address": str(request.url.replace(query=None)),
             "corpus": corpus,
-            "corpora": page.askable(),
+            "corpora": page.askable(seen),
             "describe": lambda one: views.described(one, corpus, page.engine),
-            **page.form(answer.text, kind, answer.corpus, answer.result.get("tier", "")),
+            **page.form(seen, answer.text, kind, answer.corpus, answer.result.get("tier", "")),
         }
         if answer.kind == PARAGRAPH:
             return page.render(request, "paragraph.html", parts=views.parts(answer, page.store.answer), **values)
@@ -311,10 +301,10 @@ def _add_asking(app: FastAPI, page: Page) -> None:
 
     @app.get("/answers/{answer_id}/verdict.{form}")
     def saved(request: Request, answer_id: str, form: str) -> Response:
-        answer = _answer(page, answer_id)
+        answer = _answer(page, request, answer_id)
         parts = answer.result.get("parts", [{"answer": answer.id}])
         answers = [one for part in parts if (one := page.store.answer(part["answer"])) is not None]
-        corpus = page.library.get(answer.corpus)
+        corpus = page.seen(request).get(answer.corpus)
         if form not in saving.FORMS or corpus is None or not all("verdicts" in one.result for one in answers):
             raise HTTPException(404, "There is no verdict here to save.")
         rows = [
@@ -327,7 +317,7 @@ def _add_asking(app: FastAPI, page: Page) -> None:
 
     @app.get("/sources/{corpus_id}/{kind}")
     def source(request: Request, corpus_id: str, kind: str) -> Response:
-        corpus, unit = page.library.get(corpus_id), request.query_params.get("unit", "")
+        corpus, unit = page.seen(request).get(corpus_id), request.query_params.get("unit", "")
         found = None if corpus is None else sources.source(unit, kind, corpus, page.engine)
         if found is None:
             raise HTTPException(404, "There is no such source; the documents may have changed, or have been removed.")
@@ -336,8 +326,8 @@ def _add_asking(app: FastAPI, page: Page) -> None:
 
 def _add_feedback(app: FastAPI, page: Page) -> None:
     @app.post("/answers/{answer_id}/feedback")
-    def say(answer_id: str, form: Form) -> Response:
-        answer, said = _answer(page, answer_id), forms.string(form, "say")
+    def say(request: Request, answer_id: str, form: Form) -> Response:
+        answer, said = _answer(page, request, answer_id), forms.string(form, "say")
         if said == "verdict" and answer.kind != QUESTION:
             unit, value = forms.verdict_of(answer, form)
             page.store.say(answer.id, "verdict", unit, value)
@@ -352,27 +342,29 @@ def _add_feedback(app: FastAPI, page: Page) -> None:
     @app.get("/feedback")
     def listed(request: Request) -> Response:
         number = max(1, min(forms.integer(request.query_params.get("page", "1")), 1_000_000))
-        said = page.store.feedback(count=LISTED + 1, start=(number - 1) * LISTED)
-        lines = [(one, views.described(one, page.library.get(one.answer.corpus), page.engine)) for one in said[:LISTED]]
-        gathered = export.gather(page.store.feedback(), page.library, page.engine)
+        seen, owners = page.seen(request), request.state.visitor.ids
+        said = page.store.feedback(owners=owners, count=LISTED + 1, start=(number - 1) * LISTED)
+        lines = [(one, views.described(one, seen.get(one.answer.corpus), page.engine)) for one in said[:LISTED]]
+        gathered = export.gather(page.store.feedback(owners=owners), seen, page.engine)
         return page.render(
             request,
             "feedback.html",
             said=lines,
             more=len(said) > LISTED,
             page=number,
-            total=page.store.feedback_count(),
+            total=page.store.feedback_count(owners),
             skipped=gathered.skipped,
         )
 
     @app.post("/feedback/{feedback_id}/remove")
-    def remove(feedback_id: Number, form: Form) -> Response:
-        page.store.take_back(feedback_id)
+    def remove(request: Request, feedback_id: Number, form: Form) -> Response:
+        page.store.take_back(feedback_id, request.state.visitor.ids)
         return RedirectResponse("/feedback", 303)
 
     @app.get("/feedback/export.zip")
-    def download() -> Response:
-        gathered = export.gather(page.store.feedback(), page.library, page.engine)
+    def download(request: Request) -> Response:
+        said = page.store.feedback(owners=request.state.visitor.ids)
+        gathered = export.gather(said, page.seen(request), page.engine)
         with tempfile.TemporaryDirectory() as folder:
             gathered.write(folder)
             packed = io.BytesIO()
@@ -384,82 +376,6 @@ def _add_feedback(app: FastAPI, page: Page) -> None:
             media_type="application/zip",
             headers={"content-disposition": 'attachment; filename="feedback.zip"'},
         )
-
-
-def _add_corpora(app: FastAPI, page: Page) -> None:
-    def shown(request: Request, status: int = 200, **values: Any) -> Response:
-        every = [
-            (
-                corpus,
-                page.engine.kinds(corpus),
-                contents.contents(page.engine, corpus),
-                page.store.answers_with_feedback(corpus.id),
-            )
-            for corpus in page.library
-        ]
-        given = {"every": every, "taken": uploads.TAKEN, "name": "", "problem": "", "loaded": None}
-        return page.render(request, "corpora.html", status=status, **(given | values))
-
-    async def files_of(form: FormData) -> tuple[list[tuple[str, bytes]], list[str]]:
-        """The files, and the names of those of a folder that are left out."""
-        given = [
-            file
-            for field in ("files", "folder")
-            for file in form.getlist(field)
-            if isinstance(file, UploadFile) and file.filename
-        ]
-        if not given:
-            raise LisaxError("No file was chosen.")
-        if len(given) > page.limits.upload_files:
-            raise LisaxError(
-                f"{len(given):,} files were chosen; at most {page.limits.upload_files:,} are taken at once."
-            )
-        # Files of a folder that no reader takes are left out, such as pictures; a file that was chosen itself is
-        # refused.
-        chosen = [file for file in given if file in form.getlist("files") or is_taken(file.filename)]
-        left_out = [file.filename for file in given if file not in chosen and not is_hidden(file.filename)]
-        return [(file.filename, await file.read()) for file in chosen], left_out
-
-    def is_taken(name: str) -> bool:
-        return Path(name).suffix.lower() in uploads.TAKEN and not is_hidden(name)
-
-    def is_hidden(name: str) -> bool:
-        return Path(name).name.startswith(".")
-
-    @app.get("/corpora")
-    def listed(request: Request) -> Response:
-        return shown(request, loaded=page.library.get(request.query_params.get("loaded", "")))
-
-    @app.post("/corpora")
-    async def upload(request: Request, form: Form) -> Response:
-        try:
-            name = forms.text(form, "name", page.limits.name_characters)
-            files, _ = await files_of(form)
-            add = page.loader.run(lambda: page.library.add(name, files), page.limits.upload_seconds)
-            corpus = await add
-        except LisaxError as error:
-            given = forms.string(form, "name")[: page.limits.name_characters]
-            return await run_in_threadpool(shown, request, 400, name=given, problem=str(error))
-        return RedirectResponse(f"/corpora?loaded={corpus.id}#{corpus.id}", 303)
-
-    @app.post("/corpora/preview")
-    async def preview(request: Request, form: Form) -> Response:
-        files, left_out = await files_of(form)
-        found = await page.loader.run(lambda: page.library.preview(files), page.limits.upload_seconds)
-        named = [uploads.shown_name(name, page.limits.name_characters) for name in left_out]
-        return page.render(request, "preview.html", found=found, left_out=named)
-
-    @app.post("/corpora/{corpus_id}/remove")
-    def remove(corpus_id: str, form: Form) -> Response:
-        corpus, said = page.library.get(corpus_id), page.store.answers_with_feedback(corpus_id)
-        if said and forms.string(form, "without") != str(said):  # feedback that arrived meanwhile is confirmed too
-            raise LisaxError(
-                f"The feedback on {said:,} answers from these documents can no longer be downloaded or trained on "
-                "when they are gone: tick the box next to Remove, or download the feedback first."
-            )
-        page.library.remove(corpus_id)
-        page.service.forget(corpus)
-        return RedirectResponse("/corpora", 303)
 
 
 def _add_training(app: FastAPI, page: Page) -> None:
@@ -475,7 +391,7 @@ def _add_training(app: FastAPI, page: Page) -> None:
 
     @app.get("/training")
     def listed(request: Request) -> Response:
-        gathered = export.gather(page.store.feedback(), page.library, page.engine)
+        gathered = export.gather(page.store.feedback(), page.library.seen_by(ANYONE), page.engine)
         loaded = [role for role in training.NEEDS if role in page.engine.models]
         trainable = [
             (role, len(getattr(gathered, training.NEEDS[role].member)), training.NEEDS[role].words)
@@ -502,7 +418,7 @@ def _add_training(app: FastAPI, page: Page) -> None:
         models = page.engine.models
         trainable = [role for role in training.NEEDS if role in models and not training.why_not(models[role])]
         role = forms.choice(form, "role", trainable)
-        gathered = export.gather(page.store.feedback(), page.library, page.engine)
+        gathered = export.gather(page.store.feedback(), page.library.seen_by(ANYONE), page.engine)
         page.training.start(role, models.paths[role], gathered, forms.integer(forms.string(form, "steps")))
         return RedirectResponse("/training", 303)
 
@@ -538,8 +454,9 @@ def _add_training(app: FastAPI, page: Page) -> None:
         return await answer_with(run.role, Path(run.base))
 
 
-def _answer(page: Page, answer_id: str) -> StoredAnswer:
+def _answer(page: Page, request: Request, answer_id: str) -> StoredAnswer:
+    """The answer with an id. Another's, from a private corpus, is as if it were not there."""
     answer = page.store.answer(answer_id)
-    if answer is None:
+    if answer is None or answer.result.get("owner") not in {None, *request.state.visitor.ids}:
         raise HTTPException(404, "There is no such answer; the oldest ones are forgotten.")
     return answer

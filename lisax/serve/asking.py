@@ -17,6 +17,7 @@ from lisax.serve import forms, views
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, Checked
 from lisax.serve.library import ServedCorpus
 from lisax.serve.store import StoredAnswer
+from lisax.serve.visitors import EVERYONE, Seen
 from lisax.text.sentences import split_paragraphs
 
 if TYPE_CHECKING:
@@ -40,13 +41,13 @@ class Asked:
     tier: str | None = None
 
 
-def asked(page: Page, form: FormData) -> Asked:
+def asked(page: Page, form: FormData, seen: Seen) -> Asked:
     """Reads and checks the form. A claim of several sentences is a paragraph."""
     limits, kind = page.limits, forms.choice(form, "kind", KINDS)
-    corpus = page.library.get(forms.string(form, "corpus"))
+    corpus = seen.get(forms.string(form, "corpus"))
     if corpus is None:
         raise LisaxError("There are no such documents; choose some of the list.")
-    able = [other for other, kinds in page.askable() if kind in kinds]
+    able = [other for other, kinds in page.askable(seen) if kind in kinds]
     if corpus not in able and len(able) == 1:
         corpus = able[0]  # the chosen corpus is for another kind
     page.service.check_reached(corpus)
@@ -160,4 +161,6 @@ async def _store(
     page: Page, asked: Asked, kind: str, text: str, result: dict[str, Any], started: float
 ) -> StoredAnswer:
     timed = {"seconds": time.perf_counter() - started} | ({"tier": asked.tier} if asked.tier else {}) | result
+    if asked.corpus.audience != EVERYONE:
+        timed["owner"] = asked.corpus.owner  # others do not see the answer either
     return await run_in_threadpool(page.store.add_answer, asked.corpus.id, kind, text, timed)

@@ -119,6 +119,7 @@ class Renewal:
                 log.warning("%s answers again", corpus.index)
             self._problems[corpus.id], self.library.away = problem, away
         self._looks += 1
+        self.library.remove_old()
 
     def _update(self, corpus: ServedCorpus) -> str:
         """Replaces a corpus that was built again. Returns why it waits, or an empty text."""

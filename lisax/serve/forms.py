@@ -6,11 +6,14 @@ answer it refers to.
 
 from __future__ import annotations
 
+import hmac
 import re
 from collections.abc import Collection
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Depends, Request
 from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
 
 from lisax.errors import LisaxError
 from lisax.records import LABELS, cell_id, is_text
@@ -24,6 +27,26 @@ def check(form: FormData) -> None:
         given = value if isinstance(value, str) else value.filename or ""
         if not (is_text(field) and is_text(given)):
             raise LisaxError("A text or the name of a file holds half of a surrogate pair, which is not a character.")
+
+
+async def _own_form(request: Request) -> FormData:
+    """The form of a request, which must come from one of our own pages."""
+    form = await given(request)
+    key = form.get("form_key")
+    if not isinstance(key, str) or not hmac.compare_digest(key.encode(), request.scope["state"]["session"].encode()):
+        raise HTTPException(403, "This form is from another session. Open the page again and repeat it.")
+    return form
+
+
+async def given(request: Request) -> FormData:
+    """The form of a request, within the limits."""
+    limits = request.app.state.page.limits
+    form = await request.form(max_files=limits.upload_files, max_fields=200, max_part_size=limits.form_bytes)
+    check(form)
+    return form
+
+
+Form = Annotated[FormData, Depends(_own_form)]
 
 
 def string(form: FormData, field: str) -> str:

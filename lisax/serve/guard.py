@@ -41,6 +41,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lisax.serve.limits import Limits
 from lisax.serve.problems import ID, PROBES, is_api, problem
 from lisax.serve.rates import Rate
+from lisax.serve.visitors import Visitor
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 HEADERS = {
@@ -53,7 +54,8 @@ HEADERS = {
     "cache-control": "no-store",
 }
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-UPLOADS = frozenset({"/corpora", "/corpora/preview"})
+INDEXES = "/v1/indexes"
+UPLOADS = frozenset({"/corpora", "/corpora/preview", INDEXES})
 CALLS_BURST_SECONDS = 5  # calls of the API that a client may make at once, in seconds of its rate
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?", re.ASCII)
 
@@ -88,7 +90,8 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """`token`: None if everyone who can connect may ask. `names`: further names of the page in the network. `proxies`:
+    """`token`: None if everyone who can connect may ask. `more_tokens`: further ones, each for a group of people.
+    `operator`: the token that also removes uploads of others. `names`: further names of the page in the network. `proxies`:
     networks whose X-Forwarded headers are believed. `origins`: pages elsewhere that may call the API. `storage`: counts
     requests for several servers; None: this one counts its own."""
 
@@ -99,6 +102,12 @@ class Rules:
     proxies: tuple[Network, ...] = ()
     origins: frozenset[str] = frozenset()
     storage: Storage | None = None
+    operator: str | None = None
+    more_tokens: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        return () if self.token is None else (self.token, *self.more_tokens)
 
     def knows(self, host: str) -> bool:
         """Whether a Host header may be ours. An IP address cannot be rebound."""
@@ -122,7 +131,7 @@ class Rules:
 
 
 class Guard:
-    """ASGI middleware. Requests that pass have `session` (their form key) in `scope["state"]`."""
+    """ASGI middleware. Requests that pass have `session` (their form key) and `visitor` in `scope["state"]`."""
 
     def __init__(self, app: ASGIApp, rules: Rules):
         self.app, self.rules = app, rules
@@ -153,7 +162,9 @@ class Guard:
         session = cookies.get(self._cookie("session"), "")
         is_new = not 20 <= len(session) <= 100
         session = secrets.token_urlsafe(24) if is_new else session
-        scope.setdefault("state", {})["session"] = self.rules.sealed("form", session)
+        # A call without a cookie is of no session: its answer sets none.
+        visitor = self._visitor(headers, cookies, "" if is_new and is_api(scope["path"]) else session)
+        scope.setdefault("state", {}).update(session=self.rules.sealed("form", session), visitor=visitor)
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -164,13 +175,13 @@ class Guard:
                     given.append("set-cookie", self._set_cookie(scope, "session", session))
             await send(message)
 
-        refusal = await self._refusal(scope, headers, cookies)
+        refusal = await self._refusal(scope, headers, visitor)
         if refusal is not None:
             await refusal(scope, receive, send_guarded)
         else:
             await self.app(scope, self._limited(scope, headers, receive), send_guarded)
 
-    async def _refusal(self, scope: Scope, headers: Headers, cookies: dict[str, str]) -> Response | None:
+    async def _refusal(self, scope: Scope, headers: Headers, visitor: Visitor) -> Response | None:
         rules, changes = self.rules, scope["method"] not in SAFE_METHODS
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not rules.knows(hosts[0]):
@@ -183,25 +194,25 @@ class Guard:
         client = client_of((scope.get("client") or ("",))[0])
         if seconds := await self._wait(scope, client, changes):
             return _too_much(scope, seconds)
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        offered, is_known = dict(query).get("token", ""), bool(visitor.token or visitor.operator)
         if rules.token is not None and (seconds := await self._tokens.peek(client)):
             return _too_much(scope, seconds)  # tokens that come faster than these are not looked at: they are guesses
-        if rules.token is not None and not self._is_let_in(headers, cookies):
+        if offered and not changes and not is_api(scope["path"]) and not visitor.operator:
+            if rules.operator is not None and _same(offered, rules.operator):
+                return self._let_in(scope, query, "operator", offered)
+        if rules.token is not None and not is_known:
             await self._tokens.wait(client)
             if is_api(scope["path"]):
                 told = "This needs the token of `lisax serve`, as the header Authorization: Bearer TOKEN."
                 return _sentence(scope, 401, told, {"www-authenticate": "Bearer"})
-            query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-            offered = dict(query).get("token", "")
-            if changes or not _same(offered, rules.token):
+            if changes or not any(_same(offered, token) for token in rules.tokens):
                 return _sentence(
                     scope,
                     401,
                     "This page needs the token that `lisax serve` printed: open the address that ends in ?token=…",
                 )
-            rest = urlencode([pair for pair in query if pair[0] != "token"])
-            response = RedirectResponse("/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else ""), 303)
-            response.headers.append("set-cookie", self._set_cookie(scope, "token", rules.sealed("token", rules.token)))
-            return response
+            return self._let_in(scope, query, "token", offered)
         is_allowed = is_api(scope["path"]) and rules.allows(headers.get("origin"))
         if changes and not is_allowed and not _is_own(headers, hosts[0]):
             return _sentence(scope, 403, "That came from another page than this one, and was not done.")
@@ -210,20 +221,37 @@ class Guard:
     async def _wait(self, scope: Scope, client: str, changes: bool) -> float:
         """Seconds until the client may ask this; the page and the API have rates of their own."""
         if is_api(scope["path"]):
-            return 0.0 if self._calls is None else await self._calls.wait(client)
+            waits = 0.0 if self._calls is None else await self._calls.wait(client)
+            stores = changes and scope["path"].startswith(INDEXES)  # an upload or a removal, as of the page
+            return waits or (await self._changes.wait(client) if stores else 0.0)
         return await self._requests.wait(client) or (await self._changes.wait(client) if changes else 0.0)
 
-    def _is_let_in(self, headers: Headers, cookies: dict[str, str]) -> bool:
-        scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        expected = self.rules.sealed("token", self.rules.token)
-        return _same(cookies.get(self._cookie("token"), ""), expected) or (
-            scheme.lower() == "bearer" and _same(bearer.strip(), self.rules.token)
+    def _let_in(self, scope: Scope, query: list[tuple[str, str]], kind: str, token: str) -> Response:
+        """Sets the cookie of a token, and redirects to the address without it."""
+        rest = urlencode([pair for pair in query if pair[0] != "token"])
+        response = RedirectResponse("/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else ""), 303)
+        response.headers.append("set-cookie", self._set_cookie(scope, kind, self.rules.sealed(kind, token)))
+        return response
+
+    def _visitor(self, headers: Headers, cookies: dict[str, str], session: str) -> Visitor:
+        """The sender of a request. A token comes as a Bearer header or as a cookie."""
+        rules = self.rules
+
+        def given(kind: str, token: str) -> bool:
+            cookie = cookies.get(self._cookie(kind), "")
+            return any([_same(cookie, rules.sealed(kind, token)), _same(_bearer(headers), token)])
+
+        token = next((token for token in rules.tokens if given("token", token)), None)
+        return Visitor(
+            session and rules.sealed("owner", f"session {session}"),
+            rules.sealed("owner", f"token {token}") if token else "",
+            rules.operator is not None and given("operator", rules.operator),
         )
 
     def _limited(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
         limits = self.rules.limits
         path = scope["path"]
-        most = limits.call_bytes if is_api(path) else limits.upload_bytes if path in UPLOADS else limits.form_bytes
+        most = limits.upload_bytes if path in UPLOADS else limits.call_bytes if is_api(path) else limits.form_bytes
         left, began, ended = most, time.monotonic(), False
         length = headers.get("content-length", "0")
         too_large = HTTPException(413, f"That is more than the {most >> 10:,} KiB that are taken here.")
@@ -296,6 +324,11 @@ def _is_own(headers: Headers, host: str) -> bool:
         return origin is None or urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:  # not an address
         return False
+
+
+def _bearer(headers: Headers) -> str:
+    scheme, _, bearer = headers.get("authorization", "").partition(" ")
+    return bearer.strip() if scheme.lower() == "bearer" else ""
 
 
 def _same(one: str, other: str) -> bool:

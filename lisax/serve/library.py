@@ -37,6 +37,7 @@ from lisax.serve import uploads
 from lisax.serve.limits import Limits
 from lisax.serve.store import alone_in, private_folder
 from lisax.serve.uploads import Upload
+from lisax.serve.visitors import ANYONE, AUDIENCES, EVERYONE, Seen, Visitor
 from lisax.text import titles
 
 CARD = "corpus.json"
@@ -65,6 +66,9 @@ class ServedCorpus:
     digest: str | None = None
     passages: Path | None = None
     account: Account | None = None  # the files of a folder, or of an index of files
+    audience: str = EVERYONE  # see `visitors`
+    owner: str | None = None  # the id of the visitor that uploaded it
+    expires: float | None = None  # when it is removed, in seconds since 1970
 
     @property
     def edition(self) -> str:
@@ -109,7 +113,9 @@ class Library:
     opening: Callable[[ServedCorpus], Any] | None = None  # called with a corpus before it takes another's place
     dropped: Callable[[ServedCorpus], Any] | None = None  # called with an upload that is gone
 
-    def __init__(self, indexes: Iterable[Path | str], folder: Path, limits: Limits):
+    def __init__(self, indexes: Iterable[Path | str], folder: Path, limits: Limits, keep: float | None = None):
+        """`keep`: seconds after which an upload is removed; None: never."""
+        self.keep = keep
         self.folder, self.limits, self._lock = folder, limits, threading.Lock()
         self._corpora: dict[str, ServedCorpus] = {}
         self._changing = threading.Lock()  # of `_corpora`
@@ -125,7 +131,8 @@ class Library:
         for gone in folder.glob(f"{REMOVED}*"):  # the server ended before its files were deleted
             shutil.rmtree(gone, ignore_errors=True)
         for card in sorted(folder.glob(f"[!.]*/{CARD}")):
-            self._set(_uploaded(card.parent))
+            self._set(_uploaded(card.parent, keep))
+        self.remove_old()
 
     def _open_given(self, indexes: Iterable[Path | str], record: Path) -> None:
         known = _read_given(record)
@@ -152,7 +159,7 @@ class Library:
             gone = [self._corpora.pop(name) for name in known - there]
             for name in sorted(there - known):
                 with contextlib.suppress(DataError):  # removed meanwhile
-                    self._corpora[name] = _uploaded(self.folder / name)
+                    self._corpora[name] = _uploaded(self.folder / name, self.keep)
         for corpus in gone if self.dropped is not None else ():
             self.dropped(corpus)
         # Within the resolution of a file system's clock the folder may change again and look the same.
@@ -185,13 +192,22 @@ class Library:
         self._list_uploads()
         return self._corpora.get(corpus_id)
 
-    def add(self, name: str, files: Sequence[tuple[str, bytes]]) -> ServedCorpus:
+    def seen_by(self, visitor: Visitor) -> Seen:
+        """The corpora for a visitor."""
+        return Seen(self, visitor)
+
+    def add(
+        self, name: str, files: Sequence[tuple[str, bytes]], audience: str = EVERYONE, visitor: Visitor = ANYONE
+    ) -> ServedCorpus:
         """Adds a corpus of the pages and tables in uploaded files (name, content): all, or none with a `LisaxError`.
 
-        The same files under the same name return the existing corpus: forms are easily sent twice."""
+        The same files of the same visitor under the same name return the existing corpus: forms are easily sent twice."""
+        if audience not in visitor.audiences:
+            raise LisaxError(f"An upload of yours can be for: {', '.join(visitor.audiences)}.")
+        owner = visitor.owner(audience)
         name = titles.one_line(name)[: self.limits.name_characters] or "Uploaded files"
         with self._lock, _scratch(self.folder) as scratch:
-            digest = _digest(name, files)
+            digest = _digest(f"{audience} {owner} {name}", files)
             if (same := next((corpus for corpus in self if corpus.digest == digest), None)) is not None:
                 return same
             if sum(corpus.uploaded for corpus in self) >= self.limits.corpora:
@@ -201,10 +217,11 @@ class Library:
             found = uploads.read(files, made / "files", self.limits)
             self._index(found, made)
             card = {"name": name, "counts": found.counts, "notes": found.notes, "digest": digest}
+            card |= {"audience": audience, "owner": owner, "loaded": time.time()}
             write_json(made / CARD, card)
             corpus_id = _free_id(f"{_slug(name)}-{secrets.token_hex(3)}", self._corpora)
             made.rename(self.folder / corpus_id)
-            corpus = _uploaded(self.folder / corpus_id)
+            corpus = _uploaded(self.folder / corpus_id, self.keep)
             self._set(corpus)
         return corpus
 
@@ -219,7 +236,7 @@ class Library:
             home = folder / f"{corpus_id}-{secrets.token_hex(4)}"
             write_json(made / CARD, {"name": name, "notes": found.notes})
             made.rename(home)
-            corpus = dataclasses.replace(_uploaded(home), id=corpus_id, uploaded=False, account=found.account)
+            corpus = dataclasses.replace(_uploaded(home, None), id=corpus_id, uploaded=False, account=found.account)
             self.replace(corpus)
         if replaces is not None:
             with contextlib.suppress(OSError):
@@ -289,6 +306,14 @@ class Library:
                 shutil.rmtree(gone)
             self._listed = None
             self._list_uploads()
+
+    def remove_old(self) -> None:
+        """Removes the uploads whose time is over."""
+        now = time.time()
+        for corpus in list(self):
+            if corpus.expires is not None and corpus.expires <= now:
+                with contextlib.suppress(LisaxError):  # removed meanwhile
+                    self.remove(corpus.id)
 
 
 @contextlib.contextmanager
@@ -368,22 +393,29 @@ def _version(indexes: Iterable[Path]) -> tuple[str, float]:
     return digest.hexdigest()[:12], found[0].stat().st_mtime
 
 
-def _uploaded(folder: Path) -> ServedCorpus:
+def _uploaded(folder: Path, keep: float | None) -> ServedCorpus:
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
         # An upload has tables, passages, or both; one of an earlier version has no passages.
         own = [path for path in (folder / INDEX, folder / PASSAGES) if path.is_dir()]
         components = frozenset(name for path in own for name in read_components(path))
+        version, made = _version(own)
+        if (audience := card.get("audience", EVERYONE)) not in AUDIENCES:
+            raise ValueError(f"its audience is {audience!r}")
         return ServedCorpus(
             folder.name,
             str(card["name"]),
             own[0],
             components,
-            *_version(own),
+            version,
+            made,
             uploaded=True,
             notes=tuple(map(str, card["notes"])),
             digest=card.get("digest"),
             passages=own[-1] if own[-1].name == PASSAGES else None,
+            audience=audience,
+            owner=card.get("owner"),
+            expires=None if keep is None else float(card.get("loaded", made)) + keep,
         )
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         raise DataError(f"the uploaded corpus is damaged ({error}); remove its folder", path=folder) from None

@@ -250,6 +250,11 @@ class Index(Model):
     version: str = Field(description="Of the open index: another one for each build.")
     made: str = Field(description="When the open index was built, in UTC.")
     calls: list[Literal["check", "ask", "rank"]]
+    uploaded: bool
+    seen_by: Literal["everyone", "session", "token"] = Field(
+        description="Of an upload: everyone who may call, or only you by your session or your token."
+    )
+    expires: str | None = Field(default=None, description="When it is removed, in UTC; null: it is kept.")
     files: Files | None = Field(default=None, description="Of an index of documents: the files.")
 
 

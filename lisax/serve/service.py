@@ -25,6 +25,7 @@ from lisax.serve.limits import Limits
 from lisax.serve.models import LABELLER, TABLE_VERIFIER
 from lisax.serve.opened import PASSAGES, TABLES, TEXT
 from lisax.serve.problems import AWAY
+from lisax.serve.visitors import Seen, Visitor
 from lisax.serve.worker import Busy, Worker
 from lisax.text.titles import one_line
 
@@ -57,8 +58,12 @@ class Batch:
 class Service:
     """`rows` runs a batch, which `check`, `ask`, `rank` and `verify` make of a request."""
 
-    def __init__(self, engine: Engine, library: Library, worker: Worker, limits: Limits):
+    def __init__(self, engine: Engine, library: Library | Seen, worker: Worker, limits: Limits):
         self.engine, self.library, self.worker, self.limits = engine, library, worker, limits
+
+    def of(self, visitor: Visitor) -> Service:
+        """The service for a visitor: with the corpora for them."""
+        return Service(self.engine, Seen(self.library, visitor), self.worker, self.limits)
 
     async def rows(self, batch: Batch) -> AsyncIterator[dict[str, Any]]:
         """The results as plain data, in order and as they are ready. Raises `Busy` if the queue is full, or an item
@@ -222,6 +227,9 @@ class Service:
                     "version": one.version,
                     "made": _time(one.made),
                     "calls": self._calls(one),
+                    "uploaded": one.uploaded,
+                    "seen_by": one.audience,
+                    "expires": None if one.expires is None else _time(one.expires),
                 }
                 | files(one)
                 for one in self.library

@@ -18,6 +18,8 @@ from lisax.files.writing import atomic_write
 from lisax.progress import say
 from lisax.shipped import LIGHT
 
+SHORTEST = 16  # characters of a token besides LISAX_TOKEN
+
 if TYPE_CHECKING:
     from lisax.serve.answering import Engine
     from lisax.serve.app import Page
@@ -50,6 +52,7 @@ class ServeSettings:
     shared_limits: str | None = None  # the URL of a Redis
     log_json: bool = False
     tier: str = LIGHT  # of the shipped labeller
+    keep_uploads: float | None = None  # seconds
     examples: Sequence[tuple[str, str, str]] = ()  # (kind, corpus, text); none: made of the indexes' content
     tried: str = ""  # how the examples were chosen
 
@@ -113,6 +116,7 @@ def serve_assistant(settings: ServeSettings) -> None:
     from lisax.serve.assistants import serve_stdio  # which names the package to install, before a model is opened
     from lisax.serve.limits import LIMITS
     from lisax.serve.service import Service
+    from lisax.serve.visitors import ANYONE
     from lisax.serve.worker import Worker
 
     with tempfile.TemporaryDirectory() as empty:
@@ -121,7 +125,7 @@ def serve_assistant(settings: ServeSettings) -> None:
         limits = dataclasses.replace(LIMITS, together=together(LIMITS))
         worker = Worker("model", limits.waiting, limits.together, limits.together_seconds)
         with contextlib.suppress(KeyboardInterrupt):
-            serve_stdio(Service(engine, library, worker, limits))
+            serve_stdio(Service(engine, library.seen_by(ANYONE), worker, limits))
         worker.close()
 
 
@@ -130,17 +134,43 @@ def _token(host: str, is_behind_proxy: bool = False) -> tuple[str | None, bool]:
     it."""
     from lisax.serve.guard import is_loopback
 
-    given = os.environ.get("LISAX_TOKEN")
+    given = os.environ.get("LISAX_TOKEN") or next(iter(_group_tokens()), None)
     if is_loopback(host) and not (is_behind_proxy and given):
         return None, False
     if not given:
         return secrets.token_urlsafe(24), True
+    _check_token("LISAX_TOKEN", given)
+    return given, False
+
+
+def _check_token(name: str, given: str) -> None:
     if not re.fullmatch("[!-~]+", given):
         raise LisaxError(
-            "LISAX_TOKEN must be of letters, digits and signs of ASCII, without blanks: others are written "
+            f"{name} must be of letters, digits and signs of ASCII, without blanks: others are written "
             "in several ways, and would not be recognised everywhere"
         )
-    return given, False
+
+
+def _group_tokens() -> tuple[str, ...]:
+    """The tokens in LISAX_TOKENS, with blanks between them: the holders of each can have uploads of their own."""
+    tokens = tuple(os.environ.get("LISAX_TOKENS", "").split())
+    for token in tokens:
+        _check_long("LISAX_TOKENS", token)
+    return tokens
+
+
+def _check_long(name: str, given: str) -> None:
+    _check_token(name, given)
+    if len(given) < SHORTEST:
+        raise LisaxError(f"{name} has a token of {len(given)} characters: give each at least {SHORTEST}")
+
+
+def _operator(folder: Path) -> str:
+    """The operator's token: LISAX_OPERATOR_TOKEN, or one that is kept in the state folder."""
+    if given := os.environ.get("LISAX_OPERATOR_TOKEN"):
+        _check_long("LISAX_OPERATOR_TOKEN", given)
+        return given
+    return _kept(folder, "operator-token", lambda: secrets.token_urlsafe(24).encode()).decode()
 
 
 def open_page(settings: ServeSettings, token: str | None) -> Page:
@@ -173,6 +203,8 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
             tuple(settings.proxies),
             frozenset(settings.origins),
             None if settings.shared_limits is None else open_storage(settings.shared_limits),
+            _operator(settings.state),
+            tuple(one for one in _group_tokens() if one != token),
         ),
         list(settings.examples),
         settings.tried,
@@ -196,7 +228,7 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
     from lisax.serve.library import Library
     from lisax.serve.models import Models
 
-    library = Library(settings.indexes, uploads, limits)
+    library = Library(settings.indexes, uploads, limits, settings.keep_uploads)
     models = Models.open(settings.models, settings.tier)
     if models.missing:
         say(f"search only, without verdicts and answers: {models.missing}")
@@ -240,12 +272,17 @@ def _vectors(models: Models) -> Callable[[Path], object] | None:
 
 def _secret(folder: Path) -> bytes:
     """The key that signs forms and cookies; stored, so that open pages survive a restart."""
+    return _kept(folder, "secret", lambda: secrets.token_bytes(32))
+
+
+def _kept(folder: Path, name: str, made: Callable[[], bytes]) -> bytes:
+    """The content of a file that only its owner may read, and that the first server on a state folder makes."""
     from lisax.serve.store import alone_in
 
-    path = folder / "secret"
+    path = folder / name
     with alone_in(folder):
         if not path.is_file():
             with atomic_write(path, "wb") as file:
                 os.fchmod(file.fileno(), 0o600)
-                file.write(secrets.token_bytes(32))
+                file.write(made())
     return path.read_bytes()

@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ CREATE INDEX IF NOT EXISTS newest_answers ON answers (created, id);
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """`kind`: question, claim, search or paragraph. `result`: the models' output, see `answering`."""
+    """`kind`: question, claim, search or paragraph. `result`: the models' output, see `answering`; of a private corpus
+    with its `owner`."""
 
     id: str
     corpus: str
@@ -145,15 +146,21 @@ class Store:
             )
         )
 
-    def take_back(self, feedback_id: int) -> None:
-        self._change(("DELETE FROM feedback WHERE id = ?", (feedback_id,)))
+    def take_back(self, feedback_id: int, owners: Collection[str] = ()) -> None:
+        """Deletes feedback, unless it is on another's answer: see `feedback`."""
+        seen, values = _seen(owners)
+        statement = f"DELETE FROM feedback WHERE id = ? AND answer IN (SELECT id FROM answers a WHERE {seen})"
+        self._change((statement, (feedback_id, *values)))
 
-    def feedback(self, answer_id: str | None = None, *, count: int = -1, start: int = 0) -> list[Feedback]:
-        """All feedback, or that on one answer; newest first."""
-        where, values = ("WHERE f.answer = ?", (answer_id,)) if answer_id else ("", ())
+    def feedback(
+        self, answer_id: str | None = None, *, owners: Collection[str] = (), count: int = -1, start: int = 0
+    ) -> list[Feedback]:
+        """The feedback on one answer, or all but feedback on answers from private corpora whose owner is not in
+        `owners`; newest first."""
+        where, values = ("f.answer = ?", (answer_id,)) if answer_id else _seen(owners)
         rows = self._read(
             "SELECT f.id AS number, f.kind AS said_of, f.unit, f.value, f.created AS said, a.* "
-            f"FROM feedback f JOIN answers a ON a.id = f.answer {where} "
+            f"FROM feedback f JOIN answers a ON a.id = f.answer WHERE {where} "
             "ORDER BY f.created DESC, f.id DESC LIMIT ? OFFSET ?",
             (*values, count, start),
         )
@@ -169,8 +176,16 @@ class Store:
             (corpus,),
         )[0]["n"]
 
-    def feedback_count(self) -> int:
-        return self._read("SELECT count(*) AS n FROM feedback")[0]["n"]
+    def feedback_count(self, owners: Collection[str] = ()) -> int:
+        seen, values = _seen(owners)
+        statement = f"SELECT count(*) AS n FROM feedback f JOIN answers a ON a.id = f.answer WHERE {seen}"
+        return self._read(statement, values)[0]["n"]
+
+
+def _seen(owners: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """(condition, its values) for answers `a` that these owners see."""
+    owner, marks = "json_extract(a.result, '$.owner')", ", ".join("?" * len(owners))
+    return f"({owner} IS NULL OR {owner} IN ({marks}))", tuple(owners)
 
 
 def _answer(row: sqlite3.Row) -> StoredAnswer:

@@ -56,6 +56,7 @@ ASKS = {  # by kind: its name, and the purpose of the form
     "claim": ("a claim or text", "Check"),
     "search": ("a search", "Search"),
 }
+SEEN_BY = {"everyone": "everyone", "session": "only you, in this browser", "token": "everyone with your token"}
 TIERS = {"light": "the light model", "accurate": "the accurate model"}
 SEVERAL = {"question": "questions", "claim": "claims", "search": "searches"}
 AROUND = 400  # characters shown of a page
@@ -489,6 +490,13 @@ def described(one: Feedback, corpus: ServedCorpus | None, engine: Engine) -> str
     return f"{what}{since} is {one.value}"
 
 
+def _lasting(seconds: float) -> str:
+    """A time in words: `7 days`, `1 hour`."""
+    length, unit = next(one for one in ((86_400, "day"), (3_600, "hour"), (60, "minute")) if seconds % one[0] == 0)
+    count = int(seconds // length)
+    return f"{count:,} {unit}{'s' * (count != 1)}"
+
+
 def environment() -> jinja2.Environment:
     made = render.environment(
         TEMPLATES,
@@ -498,6 +506,7 @@ def environment() -> jinja2.Environment:
         headline=HEADLINES.__getitem__,
         several=lambda kinds: ", ".join(SEVERAL[kind] for kind in kinds),
         moment=lambda seconds: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)),
+        lasting=_lasting,
     )
-    made.globals |= {"labels": LABELS, "asks": ASKS, "tier_names": TIERS}
+    made.globals |= {"labels": LABELS, "asks": ASKS, "tier_names": TIERS, "audiences": SEEN_BY}
     return made

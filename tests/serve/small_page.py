@@ -82,10 +82,12 @@ def models(folder: Path, **formats: Format) -> Models:
     return Models({role: model(text_format) for role, text_format in formats.items()})
 
 
-def open_page(folder: Path, index: Path, made: Models, limits: Limits = Limits(), **rules) -> Page:
+def open_page(
+    folder: Path, index: Path, made: Models, limits: Limits = Limits(), keep: float | None = None, **rules
+) -> Page:
     return Page(
         Engine(made),
-        Library([index], folder / "corpora", limits),
+        Library([index], folder / "corpora", limits, keep),
         Store(folder),
         Training(folder / "training"),
         InUse(folder, dict.fromkeys(made, Path("/models/old"))),

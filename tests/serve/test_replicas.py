@@ -33,6 +33,8 @@ def test_uploads_and_removals_are_seen_by_the_other_server(two):
     dropped = []
     first.library.dropped = dropped.append
     browsers = [Browser(page) for page in (first, second)]
+    browsers[0].key()
+    browsers[1].cookies = browsers[0].cookies  # one visitor
     for here, there in (browsers, browsers[::-1]):
         sent = here.fill("/corpora", name="Towns", files={"files": ("towns.txt", b"Tarn is a town.")})
         assert sent.status_code == 200
