@@ -18,7 +18,9 @@ def started(*folders: Path, workers: int = 3) -> Iterator[object]:
     """Ray on this machine, with room for three workers, which import modules of `folders` too."""
     ray = pytest.importorskip("ray", reason="pip install 'lisax[ray]'")
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("PYTHONPATH", os.pathsep.join(map(str, (*folders, ROOT))), prepend=os.pathsep)
+        environment.setenv(
+            "PYTHONPATH", os.pathsep.join(map(str, (*folders, ROOT / "tests", ROOT))), prepend=os.pathsep
+        )
         small = {"num_cpus": workers, "object_store_memory": 80 << 20, "include_dashboard": False}
         ray.init("local", log_to_driver=False, logging_level="ERROR", **small)
     yield ray
