@@ -40,6 +40,7 @@ AT_A_TIME = 2  # blocks given to a worker: the current one and the next
 AHEAD = 4  # unfinished blocks, times the workers, before further ones are read
 TRIES = 3  # deaths of workers at the same block, after which the command ends
 STORE = 256 << 20  # bytes of shared memory of a cluster started here: blocks and results are small
+REACHED = 20  # seconds until an address counts as out of reach
 PATIENCE = 30  # seconds without a worker until a message
 SENT = ("LISAX_BACKEND",)  # variables of the environment that choose the library that computes
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -61,7 +62,9 @@ class Workers:
         Workers(address='ray://head:10001', count=8)
         """
         address, comma, count = text.partition(",")
-        if not re.fullmatch(r"ray|(ray://)?[^/\s:]+:\d+", address) or (comma and not re.fullmatch(r"[1-9]\d*", count)):
+        if not re.fullmatch(r"ray|(ray://)?[^/\s:]+:\d{1,5}", address) or (
+            comma and not re.fullmatch(r"[1-9]\d*", count)
+        ):
             raise LisaxError(
                 "expected ray, HOST:6379 or ray://HOST:10001, if need be with a number of workers (ray,4); found "
                 f"{text!r:.80}"
@@ -120,6 +123,7 @@ class _Cluster:
     """A connection to Ray, closed at the end with all its workers."""
 
     def __init__(self, workers: Workers):
+        os.environ.setdefault("RAY_DEFAULT_OBJECT_STORE_MAX_MEMORY_BYTES", str(STORE))
         import ray
         import ray.exceptions
 
@@ -140,14 +144,17 @@ class _Cluster:
         return self
 
     def _connect(self) -> None:
-        quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         asked = self._workers.address
         try:
-            self._ray.init("auto" if asked == LOCAL else asked, **quiet)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            if asked != LOCAL or os.environ.get("RAY_ADDRESS"):
-                raise LisaxError(f"there is no Ray cluster at {asked}: {_said(error)}") from None
-            self._ray.init("local", include_dashboard=False, object_store_memory=STORE, **quiet)
+            if asked != LOCAL:  # Ray would try for minutes
+                host, _, port = asked.removeprefix("ray://").partition(":")
+                socket.create_connection((host, int(port)), REACHED).close()
+            # None: $RAY_ADDRESS, or the cluster of this machine that `ray start` began, or a new one.
+            self._ray.init(None if asked == LOCAL else asked, log_to_driver=False, logging_level="ERROR")
+        except (OSError, ValueError, RuntimeError) as error:
+            raise LisaxError(
+                f"no Ray cluster answers at {asked}: {_said(error)}; if it asks for a token, set RAY_AUTH_MODE=token"
+            ) from None
 
     def __exit__(self, *_: Any) -> None:
         for worker in self._alive:
@@ -169,12 +176,14 @@ class _Cluster:
         for _ in range(self._count):
             self._start(opens, opening)
         while True:
+            while given in found:
+                if isinstance(result := found.pop(given), _Failed):
+                    raise result.error from None
+                yield result
+                given += 1
             while free and (task := next_task()):
                 worker = free.popleft()
                 running[worker.do.remote(task[2])] = worker, task
-            while given in found:
-                yield found.pop(given)
-                given += 1
             if free and not running and not found:
                 return  # there was no further task
             for ref in self._finished(opening, running):
@@ -182,7 +191,10 @@ class _Cluster:
                 try:
                     result, lines = self._ray.get(ref)
                 except self._ray.exceptions.RayTaskError as error:
-                    raise _cause(error) from None
+                    if task is None:
+                        raise _cause(error) from None
+                    # Raised in its turn, as one process would do: the results before it are kept.
+                    result, lines = _Failed(_cause(error)), ""
                 except self._ray.exceptions.RayError as error:
                     number, tries, block = task or (None, ended, None)
                     if tries + 1 >= TRIES:
@@ -223,6 +235,11 @@ class _Cluster:
             if not running:
                 say(f"  no worker has opened yet: has the Ray cluster room for {self._count}?")
         return done
+
+
+@dataclasses.dataclass
+class _Failed:
+    error: BaseException
 
 
 def _placed(machines: list[dict[str, float]], workers: Workers) -> tuple[dict[str, Any], int, int]:

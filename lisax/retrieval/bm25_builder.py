@@ -112,7 +112,7 @@ class Bm25Builder:
         self._append(document_id, self._terms(text))
 
     def add_block(self, block: Numbered) -> None:
-        """Adds documents whose terms a `Numberer` has found; the index is the one that `add` makes of their texts."""
+        """Adds documents with terms found by a `Numberer`; the index is the same as by `add` of their texts."""
         known, count, end = np.empty(len(block.stems), np.int32), 0, 0
         for document_id, length in zip(block.ids, block.lengths.tolist()):
             here = block.numbers[end : (end := end + length)]

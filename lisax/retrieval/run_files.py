@@ -21,7 +21,7 @@ from lisax.files.writing import write_json
 from lisax.records import Claim, Hit, Question
 from lisax.retrieval import documents, table_text, tables
 from lisax.retrieval.cells import CellIndex
-from lisax.retrieval.cluster import open_cluster
+from lisax.retrieval.cluster import open_cluster, open_documents
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.mixed import Hits, MixedIndex
@@ -91,22 +91,23 @@ def documents_to_file(
         from lisax.retrieval.mediawiki import CACHE
 
         wiki_cache = wiki_cache or out.with_name(CACHE)
-    opens = functools.partial(_open_documents, folder, k, method, hops, wiki, wiki_cache, cluster, dense)
+    opens = functools.partial(open_search, folder, k, method, hops, wiki, wiki_cache, cluster, dense)
     hits = functools.partial(grouped, opens, claims, documents.CLAIMS_AT_A_TIME, workers)
     return _write_once(out, made_from, hits, f"lisax-{method}")
 
 
-def _open_documents(
+def open_search(
     folder: Path,
     k: int,
     method: str,
     hops: int,
-    wiki: str | None,
-    wiki_cache: Path | None,
-    cluster: str | None,
-    dense: OpensSearch | None,
+    wiki: str | None = None,
+    wiki_cache: Path | None = None,
+    cluster: str | None = None,
+    dense: OpensSearch | None = None,
 ) -> Callable[[Sequence[Claim]], list[Hit]]:
-    index, search_titles, searched = DocumentIndex.open(folder), None, dense and dense()
+    """The work on a group of claims: the documents of each, see `documents_to_file`."""
+    index, search_titles, searched = open_documents(folder), None, dense and dense()
     if wiki is not None:
         from lisax.retrieval.mediawiki import search_pages
 

@@ -30,7 +30,7 @@ def opens(factor, read=None, dies_once=None, always_dies=False):
             os.kill(os.getpid(), signal.SIGKILL)
         if block == 13:
             raise DataError("a bad line", path="claims.jsonl", line=13)
-        time.sleep(0.01)
+        time.sleep(1.5 if block == 0 else 0.01)  # the results after the first wait for it
         return block * factor, text, os.getpid()
 
     return work
@@ -69,6 +69,13 @@ def test_one_process_needs_no_ray(monkeypatch):
     with pytest.raises(ModuleNotFoundError) as missing:
         next(mapped(functools.partial(opens, 2), range(3), Workers("ray")))
     assert "pip install 'lisax[ray]'" in str(not_installed(missing.value))
+
+
+def test_an_address_without_a_cluster(tmp_path):
+    pytest.importorskip("ray", reason="pip install 'lisax[ray]'")
+    for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
+        with pytest.raises(LisaxError, match=f"no Ray cluster answers at {address}: .*refused; if it asks for a token"):
+            next(mapped(functools.partial(opens, 2), range(3), Workers(address)))
 
 
 def test_workers_are_placed_on_one_kind_of_device():
