@@ -85,6 +85,11 @@ class PagePipeline(Pipeline):
         return self.sentences
 
     @property
+    def units_place(self) -> Path | str:
+        """The folder of `units`, or their address in a cluster."""
+        return self.units.folder or self.recipe.cluster
+
+    @property
     def lookup(self) -> sampling.Lookup:
         return self.units.lookup
 
@@ -221,8 +226,9 @@ class PagePipeline(Pipeline):
         """The verdicts on claims from a run of units, as `judging.verify_run` gives them. `opens`: `Verifier.open` with a
         model."""
         pairs = ((claim, list(run.get(claim.id, ()))) for claim in claims)
-        units = self.units.folder or self.recipe.cluster
-        return self.at_workers(functools.partial(_open_verifying, opens, units, temporal), pairs, VERIFIED_AT_A_TIME)
+        return self.at_workers(
+            functools.partial(_open_verifying, opens, self.units_place, temporal), pairs, VERIFIED_AT_A_TIME
+        )
 
     # --- Verdicts ---------------------------------------------------------------------------
 

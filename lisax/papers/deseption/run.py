@@ -26,7 +26,7 @@ from lisax.predict.verifier import CLAIMS_AT_A_TIME, Verifier
 from lisax.progress import counting, say
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval import candidates as retrieval
-from lisax.retrieval.documents import DocumentIndex
+from lisax.retrieval.cluster import open_documents
 from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples as pairs
@@ -70,7 +70,7 @@ SENTENCE_EXAMPLES = ("pointer_labels", "pointer_sentences")
 
 
 def _open_candidates(folder: Path, k: int) -> Callable[[Sequence[Claim]], list[Hit]]:
-    index = DocumentIndex.open(folder)
+    index = open_documents(folder)
     return lambda claims: list(retrieval.retrieve(index, claims, k))
 
 

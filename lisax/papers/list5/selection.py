@@ -29,7 +29,7 @@ from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import say
 from lisax.records import Claim, Hit
 from lisax.retrieval import documents as retrieval
-from lisax.retrieval.documents import DocumentIndex
+from lisax.retrieval.cluster import open_documents
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.mediawiki import CACHE
 from lisax.retrieval.multi_hop import second_sentences
@@ -53,9 +53,9 @@ def _sentence_ranker(model: Path) -> Ranker:
 
 
 def _open_ranking(
-    opens: Callable[[], Ranker], units: Path, pages: Path, depth: int, tag: str
+    opens: Callable[[], Ranker], units: Path | str, pages: Path, depth: int, tag: str
 ) -> Callable[[Sequence[tuple[Claim, Sequence[str]]]], list[str]]:
-    ranker, index, spotter = opens(), Index.open(units), default_spotter(DocumentIndex.open(pages).titles)
+    ranker, index, spotter = opens(), Index.open(units), default_spotter(open_documents(pages).titles)
 
     def lines_of(pairs: Sequence[tuple[Claim, Sequence[str]]]) -> list[str]:
         candidates = {claim.id: found for claim, found in pairs}
@@ -248,7 +248,7 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
     ) -> None:
         """Writes the first `depth` candidates of each claim as a run, in the order of the ranker that `opens` opens."""
         pairs = [(claim, candidates.get(claim.id, ())) for claim in claims]
-        opens = functools.partial(_open_ranking, opens, self.units.folder, self.index_folder, depth, tag)
+        opens = functools.partial(_open_ranking, opens, self.units_place, self.index_folder, depth, tag)
         out.parent.mkdir(parents=True, exist_ok=True)
         lines_to_file(out, opens, pairs, CLAIMS_AT_A_TIME, workers=self.workers)
 
