@@ -1,4 +1,4 @@
-"""Which trained models answer. The state folder keeps it, so that all servers on it use them, also after a restart."""
+"""Keeps the trained models that answer in the state folder: all servers on it use them, after a restart too."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ POLL_SECONDS = 1.0
 
 
 class InUse:
-    """The models put to use in a folder. A model counts where the server began with the one that it replaces: a server
-    that is started with another `--model` uses that."""
+    """The trained models of a state folder. A server uses one if it began with the model that it replaces: a server that
+    is started with another `--model` uses the given one."""
 
     def __init__(self, folder: Path, begun: Mapping[str, Path]):
         self.folder, self.path = folder, folder / NAME
@@ -34,7 +34,7 @@ class InUse:
             write_json(self.path, self._read() | {role: {"model": str(model), "instead_of": self._begun[role]}})
 
     def models(self) -> dict[str, Path]:
-        """The models in use by role; those that the server began with are among them after one was put to use."""
+        """Returns the path of each role that has a trained model, or had one and has the first model again."""
         noted = {role: one for role, one in self._read().items() if one["instead_of"] == self._begun.get(role)}
         return {role: Path(one["model"]) for role, one in noted.items()}
 
@@ -52,7 +52,7 @@ class InUse:
                 log.warning("the %s in use, %s, cannot be opened: %s", role, model, error)
 
     def follow(self, used: Mapping[str, Path], use: Callable[[Path], object]) -> None:
-        """Takes up what other servers put to use, until this one ends."""
+        """Takes up the models that other servers put to use, until this one ends."""
         threading.Thread(target=self._follow, args=(used, use), name="follows models", daemon=True).start()
 
     def _follow(self, used: Mapping[str, Path], use: Callable[[Path], object]) -> None:
