@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Count, Local, Option, SkipBad
+from lisax.cli.verbs import Count, Indexed, Local, Option, SkipBad
 
 if TYPE_CHECKING:
     from lisax.retrieval.run_files import Written
@@ -30,7 +30,9 @@ Cluster = Annotated[
 
 def documents(
     *,
-    index: Annotated[Local, Option("An index of `lisax index documents`.", "INDEX")],
+    index: Annotated[
+        Indexed, Option("An index of `lisax index documents`, or the address of one in a cluster.", "INDEX")
+    ],
     claims: Claims,
     skip_bad: SkipBad = False,
     out: Out,
@@ -61,6 +63,7 @@ def documents(
     """
     from lisax.corpora import read_claims
     from lisax.predict.dense_search import DenseSearch
+    from lisax.retrieval.cluster import open_documents
     from lisax.retrieval.mediawiki import WIKIPEDIA
     from lisax.retrieval.recall import CUTOFFS, recall
     from lisax.retrieval.run_files import documents_to_file
@@ -81,7 +84,7 @@ def documents(
         wiki=WIKIPEDIA if mediawiki == "wikipedia" else mediawiki,
         wiki_cache=cache,
         cluster=cluster,
-        dense=None if cluster or method == "titles" else DenseSearch.open(index, weight, "sentences"),
+        dense=None if cluster or method == "titles" else DenseSearch.over(open_documents(index), weight, "sentences"),
     )
     _tell(out, written, f"documents for {len(asked):,} claims")
     cutoffs = _up_to(k, CUTOFFS)
@@ -157,7 +160,7 @@ def tables(
 
 def mixed(
     *,
-    index: Annotated[Local, Option("An index of `lisax index mixed`.", "INDEX")],
+    index: Annotated[Indexed, Option("An index of `lisax index mixed`, or the address of one in a cluster.", "INDEX")],
     claims: Claims,
     skip_bad: SkipBad = False,
     out: Annotated[Local, Option("TREC run to write.", "RUN")],
@@ -173,11 +176,12 @@ def mixed(
 
     from lisax.corpora import read_claims
     from lisax.predict.dense_search import DenseSearch
+    from lisax.retrieval.cluster import open_passages
     from lisax.retrieval.passages import source_of
     from lisax.retrieval.run_files import passages_to_file
 
     asked = list(read_claims(claims, skip_bad=skip_bad))
-    hits = passages_to_file(index, asked, out, k=k, dense=DenseSearch.open(index, weight))
+    hits = passages_to_file(index, asked, out, k=k, dense=DenseSearch.over(open_passages(index), weight))
     counts = sorted(Counter(source_of(hit.id) for hit in hits).items())
     print(
         f"{out}: {len(hits):,} passages for {len(asked):,} claims: "

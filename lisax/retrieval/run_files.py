@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lisax.errors import LisaxError
+from lisax.files.places import is_cluster
 from lisax.files.writing import write_json
 from lisax.progress import counted
 from lisax.records import Claim, Hit, Question
 from lisax.retrieval import documents, table_text, tables
 from lisax.retrieval.cells import CellIndex
-from lisax.retrieval.cluster import open_cluster
-from lisax.retrieval.documents import DocumentIndex
+from lisax.retrieval.cluster import open_cluster, open_documents, open_passages
 from lisax.retrieval.folder import read_components
-from lisax.retrieval.mixed import Hits, MixedIndex
+from lisax.retrieval.mixed import Hits
 from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.runs import by_query, write_run
@@ -47,7 +47,7 @@ class Written:
 
 
 def documents_to_file(
-    folder: Path,
+    folder: Path | str,
     claims_file: Path,
     claims: list[Claim],
     out: Path,
@@ -60,17 +60,17 @@ def documents_to_file(
     cluster: str | None = None,
     dense: Searches | None = None,
 ) -> Written:
-    """Retrieves `k` documents per claim from an index of documents. `dense` searches in the place of its BM25.
+    """Retrieves `k` documents per claim from an index of documents, in a folder or at a cluster's address. `dense` searches in the place of its BM25.
 
     `wiki` is the api.php of a live MediaWiki that searches titles instead of the index; its answers are cached in
     `wiki_cache` (default: mediawiki.sqlite next to the run). `cluster` (URL/NAME) searches BM25 instead of the
     index."""
-    components = read_components(folder)
+    components = {} if is_cluster(folder) else read_components(folder)
     if has_passages(components):
         raise LisaxError(f"{folder} is an index of passages: search it with `lisax retrieve mixed`")
     if "cells" in components and "bm25" not in components and "titles" not in components:
         raise LisaxError(f"{folder} is an index of cells: search it with `lisax retrieve cells`")
-    index = DocumentIndex.open(folder)
+    index = open_documents(folder)
     made_from: dict[str, Any] = {
         "index": index.digest,
         "cluster": cluster,
@@ -145,11 +145,11 @@ def tables_to_file(
 
 
 def passages_to_file(
-    folder: Path, claims: list[Claim], out: Path, *, k: int = 100, dense: Searches | None = None
+    folder: Path | str, claims: list[Claim], out: Path, *, k: int = 100, dense: Searches | None = None
 ) -> list[Hit]:
-    """Retrieves `k` passages per claim by BM25 from an index of passages, in its place by `dense`; returns the written
-    hits."""
-    found = (dense or MixedIndex.open(folder)).search([claim.text for claim in claims], k)
+    """Retrieves `k` passages per claim by BM25 from an index of passages, in a folder or at a cluster's address, in its
+    place by `dense`; returns the written hits."""
+    found = (dense or open_passages(folder)).search([claim.text for claim in claims], k)
     hits = [
         Hit(claim.id, passage, rank, score)
         for claim, of_claim in zip(claims, found, strict=True)
