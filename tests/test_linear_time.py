@@ -18,6 +18,7 @@ ROOMS = "text documents corpora formats retrieval adversary sampling metrics ser
 # Modules that connect, read what their text names, or need an extra.
 NO_TEXTS = (
     "lisax.retrieval.cluster",
+    "lisax.retrieval.cluster_client",
     "lisax.retrieval.elastic",
     "lisax.retrieval.mediawiki",
     "lisax.serve.held_out",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import AtWorkers, Count, Local, Option, SkipBad
+from lisax.cli.verbs import AtWorkers, Count, Indexed, Local, Option, SkipBad
 
 if TYPE_CHECKING:
     from lisax.retrieval.run_files import OpensSearch, Written
@@ -31,7 +31,9 @@ Cluster = Annotated[
 
 def documents(
     *,
-    index: Annotated[Local, Option("An index of `lisax index documents`.", "INDEX")],
+    index: Annotated[
+        Indexed, Option("An index of `lisax index documents`, or the address of one in a cluster.", "INDEX")
+    ],
     claims: Claims,
     skip_bad: SkipBad = False,
     out: Out,
@@ -160,7 +162,7 @@ def tables(
 
 def mixed(
     *,
-    index: Annotated[Local, Option("An index of `lisax index mixed`.", "INDEX")],
+    index: Annotated[Indexed, Option("An index of `lisax index mixed`, or the address of one in a cluster.", "INDEX")],
     claims: Claims,
     skip_bad: SkipBad = False,
     out: Annotated[Local, Option("TREC run to write.", "RUN")],
@@ -234,7 +236,7 @@ def weight(
         print(f"{index} is searched with the weight {best:g} from now on")
 
 
-def _opens(index: Path, weight: float | None, only: str | None = None) -> OpensSearch:
+def _opens(index: Path | str, weight: float | None, only: str | None = None) -> OpensSearch:
     """A function that opens the search of an index by BM25 and vectors, which is None without vectors."""
     from lisax.predict.dense_search import DenseSearch
 

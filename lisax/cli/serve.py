@@ -159,7 +159,7 @@ def serve(
 ) -> None:
     """Serve a web page and an HTTP API that answer questions over tables and check claims.
 
-    The API: POST /v1/check, /v1/ask, /v1/rank and /v1/verify; GET /v1/indexes, /healthz, /readyz, /metrics,
+    The API: POST /v1/check, /v1/ask, /v1/rank and /v1/verify; GET, POST and DELETE /v1/indexes; GET /healthz, /readyz, /metrics,
     /openapi.json, which describes the calls, and /docs, which shows them.
 
     lisax serve --corpus my_documents/

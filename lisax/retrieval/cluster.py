@@ -29,6 +29,7 @@ from lisax.retrieval.dense import Encodes
 from lisax.retrieval.dense_texts import Text, text_of_passage
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.elastic import TEXT, TRIES, ElasticIndex, Fields, scored
+from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.table_store import TABLES as STORED_TABLES
 
 DOCUMENTS, PASSAGES, TABLES = "documents", "passages", "tables"
@@ -129,13 +130,23 @@ def noted(folder: Path) -> str | None:
     return str(json.loads(path.read_bytes())["cluster"]) if path.is_file() else None
 
 
-def open_documents(folder: Path) -> DocumentIndex | ClusterDocuments:
-    """The pages of an index folder, or of the cluster's index that it stands for."""
-    if (cluster := noted(folder)) is None:
-        return DocumentIndex.open(folder)
+def open_documents(index: Path | str) -> DocumentIndex | ClusterDocuments:
+    """The pages of an index folder, or of a cluster's index at an address or that a folder stands for."""
+    if (cluster := index if is_cluster(index) else noted(Path(index))) is None:
+        return DocumentIndex.open(index)
     opened = open_records(cluster)
     if not isinstance(opened, ClusterDocuments):
-        raise DataError(f"{cluster} holds passages, and not pages", path=folder / NOTE)
+        raise LisaxError(f"{cluster} holds passages, and not pages: search it with `lisax retrieve mixed`")
+    return opened
+
+
+def open_passages(index: Path | str) -> MixedIndex | ClusterPassages:
+    """The passages of an index folder, or of a cluster's index at an address."""
+    if not is_cluster(index):
+        return MixedIndex.open(index)
+    opened = open_records(index)
+    if not isinstance(opened, ClusterPassages):
+        raise LisaxError(f"{index} holds pages, and not passages: search it with `lisax retrieve documents`")
     return opened
 
 

@@ -17,14 +17,14 @@ from typing import Any, Protocol
 
 from lisax.devices.workers import Workers, grouped
 from lisax.errors import LisaxError
+from lisax.files.places import is_cluster
 from lisax.files.writing import write_json
 from lisax.records import Claim, Hit, Question
 from lisax.retrieval import documents, table_text, tables
 from lisax.retrieval.cells import CellIndex
-from lisax.retrieval.cluster import open_cluster, open_documents
-from lisax.retrieval.documents import DocumentIndex
+from lisax.retrieval.cluster import open_cluster, open_documents, open_passages
 from lisax.retrieval.folder import read_components
-from lisax.retrieval.mixed import Hits, MixedIndex
+from lisax.retrieval.mixed import Hits
 from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.runs import by_query, write_run
@@ -51,7 +51,7 @@ class Written:
 
 
 def documents_to_file(
-    folder: Path,
+    folder: Path | str,
     claims_file: Path,
     claims: list[Claim],
     out: Path,
@@ -65,18 +65,19 @@ def documents_to_file(
     dense: OpensSearch | None = None,
     workers: Workers | None = None,
 ) -> Written:
-    """Retrieves `k` documents per claim from an index of documents. `dense` opens a search that replaces its BM25.
+    """Retrieves `k` documents per claim from an index of documents, in a folder or at a cluster's address. `dense` opens a
+    search that replaces its BM25.
 
     `wiki` is the api.php of a live MediaWiki that searches titles instead of the index; its answers are cached in
     `wiki_cache` (default: mediawiki.sqlite next to the run). `cluster` (URL/NAME) searches BM25 instead of the
     index. `workers`: search at them (`devices.workers`)."""
-    components = read_components(folder)
+    components = {} if is_cluster(folder) else read_components(folder)
     if has_passages(components):
         raise LisaxError(f"{folder} is an index of passages: search it with `lisax retrieve mixed`")
     if "cells" in components and "bm25" not in components and "titles" not in components:
         raise LisaxError(f"{folder} is an index of cells: search it with `lisax retrieve cells`")
     made_from: dict[str, Any] = {
-        "index": DocumentIndex.open(folder).digest,
+        "index": open_documents(folder).digest,
         "cluster": cluster,
         "claims": _sha256(claims_file),
         "k": k,
@@ -97,7 +98,7 @@ def documents_to_file(
 
 
 def open_search(
-    folder: Path,
+    folder: Path | str,
     k: int,
     method: str,
     hops: int,
@@ -185,7 +186,7 @@ def _open_tables(
 
 
 def passages_to_file(
-    folder: Path,
+    folder: Path | str,
     claims: list[Claim],
     out: Path,
     *,
@@ -193,16 +194,16 @@ def passages_to_file(
     dense: OpensSearch | None = None,
     workers: Workers | None = None,
 ) -> list[Hit]:
-    """Retrieves `k` passages per claim by BM25 from an index of passages, or by the search that `dense` opens; returns
-    the written hits."""
+    """Retrieves `k` passages per claim by BM25 from an index of passages, in a folder or at a cluster's address, or by the
+    search that `dense` opens; returns the written hits."""
     opens = functools.partial(_open_passages, folder, k, dense)
     hits = list(itertools.chain.from_iterable(grouped(opens, claims, documents.CLAIMS_AT_A_TIME, workers)))
     write_run(out, hits, "lisax-mixed-bm25")
     return hits
 
 
-def _open_passages(folder: Path, k: int, dense: OpensSearch | None) -> Callable[[Sequence[Claim]], list[Hit]]:
-    index = (dense and dense()) or MixedIndex.open(folder)
+def _open_passages(folder: Path | str, k: int, dense: OpensSearch | None) -> Callable[[Sequence[Claim]], list[Hit]]:
+    index = (dense and dense()) or open_passages(folder)
 
     def hits_of(claims: Sequence[Claim]) -> list[Hit]:
         found = index.search([claim.text for claim in claims], k)

@@ -213,7 +213,7 @@ class Guard:
                     "This page needs the token that `lisax serve` printed: open the address that ends in ?token=…",
                 )
             return self._let_in(scope, query, "token", offered)
-        is_allowed = is_api(scope["path"]) and rules.allows(headers.get("origin"))
+        is_allowed = is_api(scope["path"]) and not _stores(scope) and rules.allows(headers.get("origin"))
         if changes and not is_allowed and not _is_own(headers, hosts[0]):
             return _sentence(scope, 403, "That came from another page than this one, and was not done.")
         return None
@@ -222,8 +222,7 @@ class Guard:
         """Seconds until the client may ask this; the page and the API have rates of their own."""
         if is_api(scope["path"]):
             waits = 0.0 if self._calls is None else await self._calls.wait(client)
-            stores = changes and scope["path"].startswith(INDEXES)  # an upload or a removal, as of the page
-            return waits or (await self._changes.wait(client) if stores else 0.0)
+            return waits or (await self._changes.wait(client) if changes and _stores(scope) else 0.0)
         return await self._requests.wait(client) or (await self._changes.wait(client) if changes else 0.0)
 
     def _let_in(self, scope: Scope, query: list[tuple[str, str]], kind: str, token: str) -> Response:
@@ -324,6 +323,11 @@ def _is_own(headers: Headers, host: str) -> bool:
         return origin is None or urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:  # not an address
         return False
+
+
+def _stores(scope: Scope) -> bool:
+    """Whether a call that changes something loads or removes documents, as the page's forms do."""
+    return scope["path"].startswith(INDEXES)
 
 
 def _bearer(headers: Headers) -> str:

@@ -79,7 +79,7 @@ def add_routes(app: FastAPI, page: Page) -> None:
         if not corpus.uploaded:
             raise LisaxError("Only an uploaded corpus can be removed.")
         if not request.state.visitor.may_remove(corpus):
-            raise HTTPException(403, "These documents can be removed by their uploader or by the operator.")
+            raise HTTPException(403, "Only the uploader of these documents, or the operator, can remove them.")
         return corpus
 
     @app.get("/corpora")

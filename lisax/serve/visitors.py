@@ -1,4 +1,4 @@
-"""Knows the sender of a request and the corpora for them: an upload is public, or private to a session or a token."""
+"""The sender of a request, and the corpora for them: an upload is for everyone, or private to a session or a token."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Visitor:
         return tuple(audience for audience in AUDIENCES if can[audience])
 
     def owner(self, audience: str) -> str | None:
-        """Returns the id that owns an upload for an audience; None for a visitor without one."""
+        """The id that owns an upload for an audience; None if they cannot be recognised again."""
         if audience == EVERYONE:
             return self.session or self.token or None
         return (self.session if audience == SESSION else self.token) or None

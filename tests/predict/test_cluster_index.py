@@ -300,6 +300,13 @@ def test_the_verbs_take_an_address(server, corpus, claims, model, bundles, capsy
     assert settings.digest(many) == before
     server.meta["wiki"]["lisax"]["made_from"] = "another"
     assert settings.digest(many) != before
+    run, asked = tmp_path / "run.trec", corpus / "claims.train.jsonl"
+    for verb, of in (("documents", at), ("mixed", f"{HOST}/mixed")):
+        assert cli.main(["retrieve", verb, "--index", of, "--claims", str(asked), "--out", str(run), "--k", "3"]) == 0
+        assert run.read_text().count("\n") > 100
+    for wrong, of in (("mixed", at), ("documents", f"{HOST}/mixed")):
+        assert cli.main(["retrieve", wrong, "--index", of, "--claims", str(asked), "--out", str(run)]) == 1
+    capsys.readouterr()
     for wrong, message in (
         (["index", "vectors", at, "--retriever", str(model), "--approximate", "hnsw"], "its own graph"),
         (["index", "cluster", at, "--corpus", str(corpus), "--of", "tables", "--vectors", str(model)], "--vectors out"),

@@ -197,7 +197,7 @@ def test_an_upload_that_is_private_to_a_token_is_for_all_who_have_it(opened):
 
 
 def test_calls_load_and_remove(opened):
-    page = opened(**TOKENS)
+    page = opened(origins=frozenset({"*"}), **TOKENS)
     calls = client(page)
 
     def load(token, **fields):
@@ -217,6 +217,9 @@ def test_calls_load_and_remove(opened):
     assert calls.delete(f"/v1/indexes/{public['id']}", headers=bearer(SECOND)).status_code == 403
     foreign = {"origin": "https://evil.example", "sec-fetch-site": "cross-site"} | bearer(FIRST)
     assert calls.post("/v1/indexes", data={"name": "x"}, files=TARN, headers=foreign).status_code == 403
+    elsewhere = {"origin": "https://app.example"} | bearer(FIRST)  # may ask, and loads nothing
+    assert calls.post("/v1/rank", json={"claim": "Tarn"}, headers=elsewhere).status_code == 200
+    assert calls.post("/v1/indexes", data={"name": "x"}, files=TARN, headers=elsewhere).status_code == 403
     large = {"files": ("large.txt", b"a " * (LIMITS.upload_bytes // 2))}
     assert calls.post("/v1/indexes", data={"name": "x"}, files=large, headers=bearer(FIRST)).status_code == 413
 
