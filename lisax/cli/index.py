@@ -31,6 +31,13 @@ Language = Annotated[
         default="english",
     ),
 ]
+Analyzer = Annotated[
+    Literal["lucene"] | None,
+    Option(
+        "Terms and scores of Lucene's EnglishAnalyzer and BM25, which Pyserini has. The index keeps its analyzer.",
+        default="LisaX's own terms",
+    ),
+]
 Source = Literal["text", "tables", "graphs"]
 Vectors = Annotated[
     Local | None,
@@ -93,6 +100,7 @@ def documents(
     k1: K1 = None,
     b: B = None,
     language: Language = None,
+    analyzer: Analyzer = None,
     add: Annotated[bool, Option("Add the corpus's documents to all existing parts of the index.")] = False,
     vectors: Vectors = None,
 ) -> None:
@@ -108,7 +116,7 @@ def documents(
         raise click.UsageError("--add adds to all parts that the index has: leave --only out")
     if vectors is not None and only is not None:
         raise click.UsageError("--vectors encodes the pages: leave --only out")
-    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
+    settings, encoder = _settings(corpus, add, k1, b, language, analyzer), _encoder(vectors, out, add)
     pages, started = counted(open_folder(corpus).documents(), "documents"), time.monotonic()
     if add:
         index = add_documents(pages, out)
@@ -125,6 +133,7 @@ def tables(
     k1: TablesK1 = None,
     b: TablesB = None,
     language: Language = None,
+    analyzer: Analyzer = None,
     add: Annotated[bool, Option("Add the corpus's tables to the index.")] = False,
     vectors: Vectors = None,
 ) -> None:
@@ -136,7 +145,7 @@ def tables(
     from lisax.progress import counted
     from lisax.retrieval.table_text import BESIDE_VECTORS, build_index
 
-    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
+    settings, encoder = _settings(corpus, add, k1, b, language, analyzer), _encoder(vectors, out, add)
     started = time.monotonic()
     if vectors is not None and not add:
         settings = BESIDE_VECTORS | settings
@@ -188,6 +197,7 @@ def mixed(
     k1: K1 = None,
     b: B = None,
     language: Language = None,
+    analyzer: Analyzer = None,
     add: Annotated[bool, Option("Add the corpus's sources to the index.")] = False,
     vectors: Vectors = None,
 ) -> None:
@@ -199,7 +209,7 @@ def mixed(
     from lisax.retrieval.corpus_passages import SOURCES, passages_of
     from lisax.retrieval.mixed import add_sources, build_index
 
-    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
+    settings, encoder = _settings(corpus, add, k1, b, language, analyzer), _encoder(vectors, out, add)
     started = time.monotonic()
     sources = passages_of(open_folder(corpus), [name for name in SOURCES if name in source] or None, verbalized)
     if verbalized is not None and sources.keys() <= {SOURCES["text"]}:
@@ -333,9 +343,19 @@ def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, fl
     return given
 
 
-def _settings(corpus: Path, add: bool, k1: float | None, b: float | None, language: str | None) -> dict[str, Any]:
+def _settings(
+    corpus: Path, add: bool, k1: float | None, b: float | None, language: str | None, analyzer: str | None
+) -> dict[str, Any]:
     """The settings of a new index that were given, by name. Raises UsageError for any with `add`."""
-    settings = _bm25_settings(k1, b, add)
+    settings: dict[str, Any] = _bm25_settings(k1, b, add)
+    if analyzer is not None:
+        if add:
+            raise click.UsageError(
+                "an index keeps the analyzer that it was built with: leave --analyzer out with --add"
+            )
+        if language is not None:
+            raise click.UsageError("--analyzer lucene is of English: leave --language out")
+        settings["analyzer"] = analyzer
     if language is None:
         return settings
     if add:
