@@ -16,6 +16,21 @@ import click
 
 from lisax.cli.verbs import Argument, Count, Local, Option
 
+
+class ShardOf(click.ParamType):
+    """`K/N` as (K, N)."""
+
+    name = "shard"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        shard, sign, shards = value.partition("/")
+        if not (sign and shard.isdecimal() and shards.isdecimal() and 1 <= int(shard) <= int(shards)):
+            self.fail(f"expected K/N with K from 1 to N, such as 3/16; found '{value}'", param, ctx)
+        return int(shard), int(shards)
+
+
 Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
 Out = Annotated[Local, Option("Folder of the index.", "INDEX")]
 Existing = Annotated[Local, Argument("Folder of an index.", "INDEX")]
@@ -269,15 +284,42 @@ def vectors(
             default="all are compared",
         ),
     ] = None,
+    bits: Annotated[
+        Literal["32", "16", "8"] | None,
+        Option("Bits of a number on disk. Other vectors of the index are encoded again.", default="as they are, or 32"),
+    ] = None,
+    shard: Annotated[
+        tuple[int, int] | None,
+        ShardOf(),
+        Option(
+            "Encode only this part of the texts, such as 3/16 for the third of 16, on any machine with a copy of the "
+            "index. Bring the folders shards/ of all copies into one index, then --join them.",
+            "K/N",
+        ),
+    ] = None,
+    join: Annotated[bool, Option("Add the vectors of all shards to the index.")] = False,
 ) -> None:
     """Add a model's vectors to an index: of passages, of the sentences of pages, or of tables.
 
     lisax index vectors INDEX --retriever minilm
     """
-    from lisax.predict.retriever import open_encoder
-    from lisax.retrieval import dense
+    from lisax.predict import retriever as retrievers
+    from lisax.retrieval import dense, dense_shards
 
-    _encode(index, open_encoder(retriever))
+    stored = None if bits is None else int(bits)
+    if shard is not None:
+        if join or approximate is not None:
+            raise click.UsageError("--shard encodes some of the texts: leave --join and --approximate out")
+        started, encoder = time.monotonic(), retrievers.open_encoder(retriever)
+        count = retrievers.add_shard(index, encoder, *shard, bits=stored)
+        _tell(index, f"{count:,} vectors of shard {shard[0]} of {shard[1]}", started)
+        return
+    encoder = retrievers.open_encoder(retriever)
+    if join:
+        started = time.monotonic()
+        _tell(index, f"{dense_shards.join(index, encoder, bits=stored):,} vectors", started)
+    else:
+        _encode(index, encoder, bits=stored)
     if approximate is not None:
         dense.approximate(index, approximate)
 
@@ -388,12 +430,12 @@ def _encoder(model, index, add: bool):
     return open_encoder(model)
 
 
-def _encode(index, encoder) -> None:
+def _encode(index, encoder, *, bits=None) -> None:
     if encoder is not None:
         from lisax.predict.retriever import add_vectors
 
         started = time.monotonic()
-        _tell(index, f"{add_vectors(index, encoder):,} vectors", started)
+        _tell(index, f"{add_vectors(index, encoder, bits=bits):,} vectors", started)
 
 
 def _passages(index) -> str:

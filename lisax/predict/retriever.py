@@ -16,8 +16,10 @@ from lisax.formats.reading import RETRIEVE
 from lisax.models.architectures import from_description
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import counting
+from lisax.retrieval import dense_shards
 from lisax.retrieval.dense import Encodes, encode_index, to_encode
 from lisax.retrieval.dense_texts import Text
+from lisax.retrieval.vector_codes import Bits
 from lisax.scoring.backends import VARIABLE, open_dual_encoder
 from lisax.weights.interop.kinds import Kind
 from lisax.weights.model_folder import ModelFolder
@@ -84,7 +86,14 @@ def open_encoder(model: str | os.PathLike | ModelFolder) -> Encodes:
     return encoder
 
 
-def add_vectors(index: str | os.PathLike, encoder: Encodes) -> int:
-    """Encodes the texts of an index without vectors and prints progress; returns the number of vectors."""
-    with counting(to_encode(index, encoder.digest), "texts") as advance:
-        return encode_index(index, encoder, advance)
+def add_vectors(index: str | os.PathLike, encoder: Encodes, *, bits: Bits | None = None) -> int:
+    """Encodes the texts of an index without vectors (`bits`: see `encode_index`) and prints progress; returns the number
+    of vectors."""
+    with counting(to_encode(index, encoder.digest, bits), "texts") as advance:
+        return encode_index(index, encoder, advance, bits=bits)
+
+
+def add_shard(index: str | os.PathLike, encoder: Encodes, shard: int, shards: int, *, bits: Bits | None = None) -> int:
+    """Encodes a shard of these texts (`dense_shards`) and prints progress; returns its number of vectors."""
+    with counting(dense_shards.to_encode(index, encoder, shard, shards, bits=bits), "texts") as advance:
+        return dense_shards.encode_shard(index, encoder, shard, shards, advance, bits=bits)
