@@ -1,15 +1,13 @@
-"""Vectors of passages on CPU: encoding an index with MiniLM, and the same texts by transformers; searches of vectors.
+"""Vectors of passages on CPU: encoding an index with MiniLM, and the same texts by transformers.
 
     lisax models get minilm; make peers
-    .venv/bin/python -m benchmarks.encoding [--passages 100000] [--compared 500] [--rounds 3] [--searched 100000]
+    .venv/bin/python -m benchmarks.encoding [--passages 100000] [--compared 500] [--rounds 3]
 
 Passages of a generated world are indexed and encoded; after the first of the blocks that are committed the encoding is
 interrupted, and resumed. Then `--compared` of their texts are encoded in rounds that alternate: ours, and transformers'
 BertModel with the mean of its states in torch, once sorted by length in batches of as many tokens as ours (what
 sentence-transformers does, whose batches are of 32 texts) and once in batches of 32 in their order. Texts go in, so
 tokenising counts; vectors are compared. Ratios are medians over rounds.
-
-Last, `--searched` vectors around random centres are searched exactly, by the inverted file, and by the HNSW graph.
 Runs from the repository's root.
 """
 
@@ -38,7 +36,7 @@ from lisax.retrieval.passages import Passage, Source
 from lisax.weights.pretrained import get
 from lisax.world import write
 
-WIDTH, SEEN, TOP = 384, 200, 10  # of vectors; queries; hits compared
+WIDTH = 384  # of vectors
 TOKENS = TOKENS_PER_BATCH["cpu"]  # in a batch
 
 
@@ -162,61 +160,11 @@ def compare(encoder: SentenceEncoder, texts: list[str], rounds: int) -> None:
     )
 
 
-# --- Searches -------------------------------------------------------------------------------
-
-
-class Random:
-    """Vectors of length 1 around centres, for passages and questions alike."""
-
-    digest, source, cosines = "random", "random", True
-
-    def __init__(self):
-        self._draws = np.random.default_rng(0)
-        self._centres = self._draws.normal(size=(1000, WIDTH)).astype(np.float32)
-
-    def questions(self, texts: Sequence[str]) -> np.ndarray:
-        near = self._centres[self._draws.integers(len(self._centres), size=len(texts))]
-        found = near + self._draws.normal(size=near.shape).astype(np.float32)
-        return found / np.linalg.norm(found, axis=1, keepdims=True)
-
-    def passages(self, passages: Sequence[Any], progress: Callable[[int], None] | None = None) -> np.ndarray:
-        return self.questions(passages)
-
-
-def searches(folder: Path, count: int) -> None:
-    made = (Passage(f"text:p{i}:0", "", "x", (f"p{i}_0",), (0,)) for i in range(count))
-    mixed.build_index({Source.TEXT: made}, folder)
-    encoder = Random()
-    dense.encode_index(folder, encoder)
-    questions = encoder.questions([""] * SEEN)
-    best = [{hit for hit, _ in hits} for hits in dense.DenseIndex.open(folder).search(questions, TOP)]
-    for name, kind in (("exact", None), ("inverted file", "lists"), ("HNSW", "hnsw")):
-        if kind is not None:
-            started = time.perf_counter()
-            dense.approximate(folder, kind)
-            print(f"{name} of {count:,} vectors: {time.perf_counter() - started:.1f} s to build")
-        index, exact = dense.DenseIndex.open(folder), kind is None
-        found = index.search(questions, TOP, exact=exact)  # also warms the mapped files
-        started = time.perf_counter()
-        for question in questions:
-            index.search(question[None], TOP, exact=exact)
-        single = (time.perf_counter() - started) / SEEN
-        started = time.perf_counter()
-        index.search(questions, TOP, exact=exact)
-        batch = (time.perf_counter() - started) / SEEN
-        shared = sum(len({hit for hit, _ in hits} & of) for hits, of in zip(found, best))
-        print(
-            f"{name:14}{single * 1e3:8.2f} ms a query alone, {batch * 1e3:6.2f} of {SEEN} at once; "
-            f"{shared / (SEEN * TOP):.3f} of the first {TOP}"
-        )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--passages", type=int, default=100_000)
     parser.add_argument("--compared", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--searched", type=int, default=100_000)
     args = parser.parse_args()
     # Threads that wait sleep: where others use the machine too, spinning would slow torch severalfold.
     os.environ |= {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
@@ -228,8 +176,6 @@ def main() -> None:
         texts = [f"{passage.title}: {passage.text}" for passage in passages]
         chosen = np.random.default_rng(1).permutation(len(texts))[: args.compared]
         compare(encoder, [texts[i] for i in chosen], args.rounds)
-        if args.searched:
-            searches(Path(folder) / "searched", args.searched)
 
 
 if __name__ == "__main__":

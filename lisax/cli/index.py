@@ -19,6 +19,21 @@ from lisax.cli.verbs import Argument, AtWorkers, Count, Indexed, Local, Option
 from lisax.devices.workers import Workers
 from lisax.files.places import is_cluster
 
+
+class ShardOf(click.ParamType):
+    """`K/N` as (K, N)."""
+
+    name = "shard"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        shard, sign, shards = value.partition("/")
+        if not (sign and shard.isdecimal() and shards.isdecimal() and 1 <= int(shard) <= int(shards)):
+            self.fail(f"expected K/N with K from 1 to N, such as 3/16; found '{value}'", param, ctx)
+        return int(shard), int(shards)
+
+
 Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
 Out = Annotated[Local, Option("Folder of the index.", "INDEX")]
 Existing = Annotated[Local, Argument("Folder of an index.", "INDEX")]
@@ -32,6 +47,13 @@ Language = Annotated[
         "Language whose words are stemmed, such as german; auto detects the language of the first texts.",
         "NAME",
         default="english",
+    ),
+]
+Analyzer = Annotated[
+    Literal["lucene"] | None,
+    Option(
+        "Terms and scores of Lucene's EnglishAnalyzer and BM25, which Pyserini has. The index keeps its analyzer.",
+        default="LisaX's own terms",
     ),
 ]
 Source = Literal["text", "tables", "graphs"]
@@ -96,6 +118,7 @@ def documents(
     k1: K1 = None,
     b: B = None,
     language: Language = None,
+    analyzer: Analyzer = None,
     add: Annotated[bool, Option("Add the corpus's documents to all existing parts of the index.")] = False,
     vectors: Vectors = None,
     workers: AtWorkers = None,
@@ -114,10 +137,10 @@ def documents(
         raise click.UsageError("--add adds to all parts that the index has: leave --only out")
     if vectors is not None and only is not None:
         raise click.UsageError("--vectors encodes the pages: leave --only out")
-    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
+    settings, encoder = _settings(corpus, add, k1, b, language, analyzer), _encoder(vectors, out, add)
     pages, started = counted(open_folder(corpus).documents(), "documents"), time.monotonic()
     if workers is not None:
-        pages = prepared(corpus, "documents", functools.partial(open_preparing, *_language(settings)), workers)
+        pages = prepared(corpus, "documents", functools.partial(open_preparing, **_of_terms(settings)), workers)
     if add:
         index = add_documents(pages, out)
     else:
@@ -133,6 +156,7 @@ def tables(
     k1: TablesK1 = None,
     b: TablesB = None,
     language: Language = None,
+    analyzer: Analyzer = None,
     add: Annotated[bool, Option("Add the corpus's tables to the index.")] = False,
     vectors: Vectors = None,
     workers: AtWorkers = None,
@@ -148,13 +172,13 @@ def tables(
     from lisax.retrieval.table_text import BESIDE_VECTORS, build_index
 
     _check_workers(workers, add)
-    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
+    settings, encoder = _settings(corpus, add, k1, b, language, analyzer), _encoder(vectors, out, add)
     started = time.monotonic()
     if vectors is not None and not add:
         settings = BESIDE_VECTORS | settings
     found = counted(open_folder(corpus).tables(), "tables")
     if workers is not None:
-        found = prepared(corpus, "tables", functools.partial(open_preparing, *_language(settings)), workers)
+        found = prepared(corpus, "tables", functools.partial(open_preparing, **_of_terms(settings)), workers)
     index = build_index(found, out, add=add, **settings)
     _tell(out, f"{len(index):,} tables", started)
     _encode(out, encoder, workers)
@@ -203,6 +227,7 @@ def mixed(
     k1: K1 = None,
     b: B = None,
     language: Language = None,
+    analyzer: Analyzer = None,
     add: Annotated[bool, Option("Add the corpus's sources to the index.")] = False,
     vectors: Vectors = None,
 ) -> None:
@@ -214,7 +239,7 @@ def mixed(
     from lisax.retrieval.corpus_passages import SOURCES, passages_of
     from lisax.retrieval.mixed import add_sources, build_index
 
-    settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
+    settings, encoder = _settings(corpus, add, k1, b, language, analyzer), _encoder(vectors, out, add)
     started = time.monotonic()
     sources = passages_of(open_folder(corpus), [name for name in SOURCES if name in source] or None, verbalized)
     if verbalized is not None and sources.keys() <= {SOURCES["text"]}:
@@ -275,20 +300,50 @@ def vectors(
         ),
     ] = None,
     workers: AtWorkers = None,
+    bits: Annotated[
+        Literal["32", "16", "8"] | None,
+        Option("Bits of a number on disk. Other vectors of the index are encoded again.", default="as they are, or 32"),
+    ] = None,
+    shard: Annotated[
+        tuple[int, int] | None,
+        ShardOf(),
+        Option(
+            "Encode only this part of the texts, such as 3/16 for the third of 16, on any machine with a copy of the "
+            "index. Bring the folders shards/ of all copies into one index, then --join them.",
+            "K/N",
+        ),
+    ] = None,
+    join: Annotated[bool, Option("Add the vectors of all shards to the index.")] = False,
 ) -> None:
     """Add a model's vectors to an index: of passages, of the sentences of pages, or of tables.
 
     lisax index vectors INDEX --retriever minilm
     lisax index vectors http://localhost:9200/wiki --retriever minilm
     """
-    from lisax.predict.retriever import open_encoder
-    from lisax.retrieval import dense
+    from lisax.predict import retriever as retrievers
+    from lisax.retrieval import dense, dense_shards
 
-    if approximate is not None and is_cluster(index):
-        raise click.UsageError("a cluster makes its own graph of vectors: leave --approximate out")
-    if workers is not None and is_cluster(index):
-        raise click.UsageError("--workers encode for an index in a folder: leave it out with a cluster's")
-    _encode(index, open_encoder(retriever), workers)
+    if is_cluster(index) and (approximate or workers or bits or shard or join):
+        raise click.UsageError(
+            "a cluster keeps its vectors in its own way: --approximate, --workers, --bits, --shard and --join are for an "
+            "index in a folder"
+        )
+    stored = None if bits is None else int(bits)
+    if shard is not None:
+        if join or approximate is not None:
+            raise click.UsageError("--shard encodes some of the texts: leave --join and --approximate out")
+        if workers is not None:
+            raise click.UsageError("--shard is the work of this process: leave --workers out")
+        started, encoder = time.monotonic(), retrievers.open_encoder(retriever)
+        count = retrievers.add_shard(index, encoder, *shard, bits=stored)
+        _tell(index, f"{count:,} vectors of shard {shard[0]} of {shard[1]}", started)
+        return
+    encoder = retrievers.open_encoder(retriever)
+    if join:
+        started = time.monotonic()
+        _tell(index, f"{dense_shards.join(index, encoder, bits=stored):,} vectors", started)
+    else:
+        _encode(index, encoder, workers, bits=stored)
     if approximate is not None:
         dense.approximate(index, approximate)
 
@@ -375,9 +430,19 @@ def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, fl
     return given
 
 
-def _settings(corpus: Path, add: bool, k1: float | None, b: float | None, language: str | None) -> dict[str, Any]:
+def _settings(
+    corpus: Path, add: bool, k1: float | None, b: float | None, language: str | None, analyzer: str | None
+) -> dict[str, Any]:
     """The settings of a new index that were given, by name. Raises UsageError for any with `add`."""
-    settings = _bm25_settings(k1, b, add)
+    settings: dict[str, Any] = _bm25_settings(k1, b, add)
+    if analyzer is not None:
+        if add:
+            raise click.UsageError(
+                "an index keeps the analyzer that it was built with: leave --analyzer out with --add"
+            )
+        if language is not None:
+            raise click.UsageError("--analyzer lucene is of English: leave --language out")
+        settings["analyzer"] = analyzer
     if language is None:
         return settings
     if add:
@@ -401,9 +466,9 @@ def _check_workers(workers: Workers | None, add: bool) -> None:
         raise click.UsageError("--workers builds a new index: leave it out with --add")
 
 
-def _language(settings: dict[str, Any]) -> tuple[str, ...]:
-    """The language of a new index, if one was given."""
-    return (settings["language"],) if "language" in settings else ()
+def _of_terms(settings: dict[str, Any]) -> dict[str, str]:
+    """The settings of a new index that determine its terms."""
+    return {name: settings[name] for name in ("language", "analyzer") if name in settings}
 
 
 def _encoder(model, index, add: bool):
@@ -420,12 +485,12 @@ def _encoder(model, index, add: bool):
     return open_encoder(model)
 
 
-def _encode(index, encoder, workers: Workers | None = None) -> None:
+def _encode(index, encoder, workers: Workers | None = None, *, bits=None) -> None:
     if encoder is not None:
         from lisax.predict.retriever import add_vectors
 
         started = time.monotonic()
-        _tell(index, f"{add_vectors(index, encoder, workers):,} vectors", started)
+        _tell(index, f"{add_vectors(index, encoder, workers, bits=bits):,} vectors", started)
 
 
 def _passages(index) -> str:

@@ -19,9 +19,10 @@ from lisax.formats.reading import RETRIEVE
 from lisax.models.architectures import from_description
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import counting
-from lisax.retrieval import cluster
+from lisax.retrieval import cluster, dense_shards
 from lisax.retrieval.dense import Encodes, encode_index, to_encode
 from lisax.retrieval.dense_texts import Text
+from lisax.retrieval.vector_codes import Bits
 from lisax.scoring.backends import VARIABLE, open_dual_encoder
 from lisax.weights.interop.kinds import Kind
 from lisax.weights.model_folder import ModelFolder
@@ -89,12 +90,20 @@ def open_encoder(model: str | os.PathLike | ModelFolder) -> Encodes:
     return encoder
 
 
-def add_vectors(index: str | os.PathLike, encoder: Encodes, workers: Workers | None = None) -> int:
+def add_vectors(
+    index: str | os.PathLike, encoder: Encodes, workers: Workers | None = None, *, bits: Bits | None = None
+) -> int:
     """Encodes the texts of an index (a folder, or an address of a cluster) without vectors and prints progress; returns
-    the number of vectors. `workers` encode for a folder (`devices.workers`), with the model that they find at the encoder's
-    `source`."""
+    the number of vectors. For a folder, `workers` encode (`devices.workers`) with the model that they find at the encoder's
+    `source`; `bits`: see `encode_index`."""
     if is_cluster(index):
         return cluster.add_vectors(cluster.open_cluster(os.fspath(index)), encoder)
     opens = functools.partial(open_encoder, sendable(encoder.source))
-    with counting(to_encode(index, encoder.digest), "texts") as advance:
-        return encode_index(index, encoder, advance, opens=opens, workers=workers)
+    with counting(to_encode(index, encoder.digest, bits), "texts") as advance:
+        return encode_index(index, encoder, advance, opens=opens, workers=workers, bits=bits)
+
+
+def add_shard(index: str | os.PathLike, encoder: Encodes, shard: int, shards: int, *, bits: Bits | None = None) -> int:
+    """Encodes a shard of these texts (`dense_shards`) and prints progress; returns its number of vectors."""
+    with counting(dense_shards.to_encode(index, encoder, shard, shards, bits=bits), "texts") as advance:
+        return dense_shards.encode_shard(index, encoder, shard, shards, advance, bits=bits)

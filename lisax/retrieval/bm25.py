@@ -25,10 +25,9 @@ import numpy as np
 
 from lisax.errors import DataError, LisaxError
 from lisax.retrieval.blocks import ADVICE
-from lisax.retrieval.bm25_builder import K1, SHARD_DOCUMENTS, B, Bm25Builder, Shard, language_of, scores_name
+from lisax.retrieval.bm25_builder import K1, SHARD_DOCUMENTS, B, Bm25Builder, Shard, scores_name, terms_of
 from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.strings import StringTable
-from lisax.retrieval.terms import Terms
 from lisax.text.languages import ENGLISH
 
 NAME = "bm25"
@@ -44,11 +43,14 @@ def build(
     k1: float = K1,
     b: float = B,
     language: str = ENGLISH,
+    analyzer: str | None = None,
     shard_documents: int = SHARD_DOCUMENTS,
 ) -> Bm25Index:
     """Indexes (id, text) pairs into the folder `out`. An existing BM25 index there is replaced at the end."""
     with writing(out) as state:
-        builder = Bm25Builder(state, NAME, k1=k1, b=b, language=language, shard_documents=shard_documents)
+        builder = Bm25Builder(
+            state, NAME, k1=k1, b=b, language=language, analyzer=analyzer, shard_documents=shard_documents
+        )
         builder.add_all(documents)
         state.commit({NAME: builder.finish()})
     return Bm25Index.open(out)
@@ -57,7 +59,8 @@ def build(
 class Bm25Index:
     """An open index, memory-mapped except for words of recent queries and ids of recent hits.
 
-    `settings` has k1, b, documents, average_length, and the language if it is not English; `digest` identifies the content.
+    `settings` has k1, b, documents, average_length, the language if it is not English, and the analyzer if it is not ours;
+    `digest` identifies the content.
     """
 
     def __init__(self, folder: Path, name: str):
@@ -81,9 +84,7 @@ class Bm25Index:
             raise DataError(f"the BM25 index is damaged ({error}); {ADVICE}", path=self.folder) from None
         self._starts = list(itertools.accumulate((len(ids) for ids in self._ids), initial=0))
         self._names: dict[int, str] = {}
-        self._terms = Terms(
-            lambda stem: -1 if (number := vocabulary.find(stem)) is None else number, language_of(self.settings)
-        )
+        self._terms = terms_of(self.settings, lambda stem: -1 if (number := vocabulary.find(stem)) is None else number)
 
     def __len__(self) -> int:
         return self._starts[-1]

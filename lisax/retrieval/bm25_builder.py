@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from lisax.retrieval.blocks import Array
 from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.strings import StringTable, StringTableWriter, first_duplicate
 from lisax.retrieval.terms import Terms
+from lisax.text import lucene
 from lisax.text.languages import ENGLISH, check_language
 
 K1, B = 0.6, 0.5  # LisT5, section 3.1: tuned on a training subset
@@ -41,9 +42,9 @@ class Numbered(NamedTuple):
 class Numberer:
     """Finds the terms of blocks of documents for `Bm25Builder.add_block`, in another process."""
 
-    def __init__(self, language: str = ENGLISH):
+    def __init__(self, language: str = ENGLISH, analyzer: str | None = None):
         self._stems: dict[str, int] = {}
-        self._terms = Terms(lambda stem: self._stems.setdefault(stem, len(self._stems)), language)
+        self._terms = Terms(lambda stem: self._stems.setdefault(stem, len(self._stems)), language, analyzer)
 
     def __call__(self, documents: Iterable[tuple[str, str]]) -> Numbered:
         ids, found, lengths = [], array("i"), array("I")
@@ -64,8 +65,9 @@ class Numberer:
 class Bm25Builder:
     """Takes documents one at a time; `finish` returns the manifest to commit.
 
-    With `extend`, the documents join those of the existing component, with its k1, b and language; `keep` names its parts to keep
-    (None: all).
+    `analyzer`: `lucene.NAME` for the terms and lengths of Lucene (`lisax.text.lucene`), which are of English. With
+    `extend`, the documents join those of the existing component, with its k1, b, language and analyzer; `keep` names its
+    parts to keep (None: all).
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Bm25Builder:
         k1: float = K1,
         b: float = B,
         language: str = ENGLISH,
+        analyzer: str | None = None,
         shard_documents: int = SHARD_DOCUMENTS,
         extend: bool = False,
         keep: Collection[str] | None = None,
@@ -84,6 +87,8 @@ class Bm25Builder:
         self._settings = {"k1": K1, "b": B, "method": "lucene", "revision": 0}
         if language != ENGLISH:  # left out for English, whose indexes then have the digests that they always had
             self._settings["language"] = check_language(language)
+        if analyzer is not None:  # left out as well
+            self._settings["analyzer"] = analyzer
         self.set_parameters(k1, b)
         self._parts: list[Path] = []
         vocabulary: Iterable[str] = ()
@@ -93,9 +98,7 @@ class Bm25Builder:
             self._parts = [state.folder / part for part in manifest["parts"] if keep is None or part in keep]
             vocabulary = StringTable(state.folder / manifest["vocabulary"] / "terms")
         self._vocabulary: dict[str, int] = {term: number for number, term in enumerate(vocabulary)}
-        self._terms = Terms(
-            lambda stem: self._vocabulary.setdefault(stem, len(self._vocabulary)), language_of(self._settings)
-        )
+        self._terms = terms_of(self._settings, lambda stem: self._vocabulary.setdefault(stem, len(self._vocabulary)))
         self._clear()
 
     def set_parameters(self, k1: float, b: float) -> None:
@@ -199,22 +202,25 @@ class Bm25Builder:
     def _score(self) -> None:
         """Writes every shard's scores from its counts and the whole collection's statistics."""
         frequencies = np.zeros(len(self._vocabulary), dtype=np.int64)
-        documents, length_sum = 0, 0
+        documents, length_sum, as_lucene = 0, 0, "analyzer" in self._settings
         for part in self._parts:
             here = np.diff(Array(part / INDPTR).whole())
             frequencies[: len(here)] += here
             lengths = Array(part / "lengths.npy").whole()
-            documents, length_sum = documents + len(lengths), length_sum + int(lengths.sum(dtype=np.int64))
+            # Lucene counts the documents that have a term.
+            documents += int(np.count_nonzero(lengths)) if as_lucene else len(lengths)
+            length_sum += int(lengths.sum(dtype=np.int64))
         distinct, inverse = np.unique(frequencies, return_inverse=True)
         idf = np.array([math.log(1 + (documents - n + 0.5) / (n + 0.5)) for n in distinct.tolist()])[inverse]
         k1, b = self._settings["k1"], self._settings["b"]
         # Without any term there is nothing to score, so any average will do.
-        average = length_sum / documents or 1.0
+        average = length_sum / max(documents, 1) or 1.0
         self._settings |= {"documents": documents, "average_length": average}
         for part in self._parts:
             shard = Shard(part, COUNTS)
             counts, indices, indptr = shard.data.whole(), shard.indices.whole(), shard.pointers
-            lengths = Array(part / "lengths.npy").whole().astype(np.float64)
+            lengths = Array(part / "lengths.npy").whole().astype(np.int64)
+            lengths = (lucene.kept_lengths(lengths) if as_lucene else lengths).astype(np.float64)
             scores = np.empty(len(indices), dtype=np.float32)
             for start in range(0, len(scores), POSTINGS_AT_A_TIME):
                 stop = min(start + POSTINGS_AT_A_TIME, len(scores))
@@ -228,9 +234,9 @@ class Bm25Builder:
             np.save(part / scores_name(self._settings), scores)
 
 
-def language_of(settings: dict) -> str:
-    """The language of an index, by its settings."""
-    return settings.get("language", ENGLISH)
+def terms_of(settings: dict, number: Callable[[str], int]) -> Terms:
+    """The terms of an index, by its settings."""
+    return Terms(number, settings.get("language", ENGLISH), settings.get("analyzer"))
 
 
 def scores_name(settings: dict) -> str:

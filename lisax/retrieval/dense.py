@@ -1,20 +1,21 @@
 """Vectors of an index's texts: exact search over mapped files, or approximate search by faiss; fusion with BM25.
 
 `dense_texts` selects the encoded texts. Each kind of text (of passages: each source) has a component `dense-{name}`,
-whose parts hold `vectors.npy` (float32 [texts, width], in the order of the texts). Parts are committed one by one, so
-that an interrupted encoding resumes; only texts that are added later are encoded then, and texts that are removed or
-replaced take their vectors with them. All vectors of an index come from one model, so their dot products are
-comparable: each component is searched separately and the results are merged, which for exact search equals searching
-one index.
+whose parts hold `vectors.npy` (float32 [texts, width], in the order of the texts, or fewer bits: `vector_codes`). Parts
+are committed one by one, so that an interrupted encoding resumes; only texts that are added later are encoded then, and
+texts that are removed or replaced take their vectors with them. All vectors of an index come from one model, so their
+dot products are comparable: each component is searched separately and the results are merged, which for exact search
+equals searching one index. Many machines encode by `dense_shards`.
 
 `approximate` adds `ivf-{name}`: an inverted file of vectors in one byte per dimension, mapped too, or an HNSW graph of
-them (Malkov & Yashunin 2018), which is faster for one query at a time and has to be in memory. Of 100,000 vectors
-(`benchmarks/encoding.py`) a graph of uncompressed ones answers one query in 1.1 ms for the inverted file's 3.0, but 200
-at once in 0.8 ms each for 0.2; exact search takes 25 and 8.
+them (Malkov & Yashunin 2018), which has to be in memory. Of 47,104 sentences of real datasets (`benchmarks/near.py`) the
+graph finds 99.3 % of the exact first 10 and 99.0 % of the first 300, which a claim takes, in 1.77 ms of CPU time; the inverted
+file 97.7 and 96.4 % in 1.1 ms. Reading 64 lists (91.8 and 83.4 %) or keeping 128 candidates (97.9 and 87.3 % with faiss's
+40 in building) lost more, the more texts there were. Exact search takes 4.0 ms for one question, and 0.5 each for many.
 
 For 20 M passages of 768 dimensions (T5 base): vectors.npy takes 20e6 * 768 * 4 = 61.4 GB on disk, all of which an exact
 search reads (mapped, so it claims no RAM, but each batch of queries takes the time of one reading). The inverted file
-takes 20e6 * (768 + 8) = 15.5 GB on disk; a query with 64 of the 17,888 lists (4 sqrt(n)) reads 56 MB of it. RAM: the
+takes 20e6 * (768 + 8) = 15.5 GB on disk; a query with 256 of the 17,888 lists (4 sqrt(n)) reads 222 MB of it. RAM: the
 lists' centres take 17,888 * 768 * 4 = 55 MB; passage ids are looked up in mapped files. Building takes 3.5 GB once, to
 train on 64 vectors a list, and 15.5 GB to add the vectors. BM25 of the same passages, 100 words each, has about 60
 postings a passage: 20e6 * 60 * 9 bytes = 11 GB.
@@ -35,16 +36,19 @@ from lisax.devices.batching import windows
 from lisax.devices.workers import Workers, mapped
 from lisax.errors import DataError, LisaxError
 from lisax.retrieval.blocks import Array, Mapped
-from lisax.retrieval.dense_texts import Text, digests_of, texts_of
-from lisax.retrieval.folder import open_component, part_digests, read_components, unchanged, writing
+from lisax.retrieval.dense_texts import Text, Texts, digests_of, texts_of
+from lisax.retrieval.folder import Writing, open_component, part_digests, read_components, unchanged, writing
 from lisax.retrieval.mixed import Hits
+from lisax.retrieval.vector_codes import Bits, bits_of, coded, floats
 
 BLOCK = 1 << 13  # texts encoded between two commits
 SEARCHED = 1 << 18  # vectors compared at once
-PROBES, TRAINED_BY = 64, 64  # lists read per query; vectors per list for training
-NEIGHBOURS, REACHED = 32, 128  # of a vector in the graph; candidates kept in a search of it
+PROBES, TRAINED_BY = 256, 64  # lists read per query; vectors per list for training
+# Neighbours of a vector in the graph; candidates kept when a vector is added, and in a search.
+NEIGHBOURS, TRIED, REACHED = 32, 200, 512
 RECIPROCAL = 60  # the constant of Cormack et al. 2009
 PREFIX, LISTS, WEIGHT = "dense-", "ivf-", "weight-"
+VECTORS = "vectors.npy"  # of a part
 
 Progress = Callable[[int], None]
 
@@ -68,11 +72,13 @@ def encode_index(
     *,
     opens: Callable[[], Encodes] | None = None,
     workers: Workers | None = None,
+    bits: Bits | None = None,
 ) -> int:
     """Encodes all texts that have no vectors of this model yet; returns the total number of vectors.
 
     An interrupted call resumes after the last complete block. Vectors of another model, or of texts that have been
-    replaced, are recomputed. `workers` (`devices.workers`) encode with the same model, which `opens` opens there."""
+    replaced, are recomputed. `workers` (`devices.workers`) encode with the same model, which `opens` opens there. `bits`:
+    of a number on disk (`vector_codes`), and others are recomputed; None: as the index has them, or 32."""
     open_work = functools.partial(_open_encoding, opens, encoder.digest)
     if workers is None:
         open_work = functools.partial(_encoding, encoder, progress)
@@ -80,19 +86,17 @@ def encode_index(
     for name, texts in texts_of(folder).items():
         with writing(folder) as state:
             component, of = PREFIX + name, digests_of(state.components, texts)
-            done = _done(state.components, name, encoder.digest)
+            done, stored_bits = kept(folder, name, encoder.digest, bits)
             parts = list(state.components[component]["parts"]) if done else []
             for vectors in mapped(open_work, windows(texts.after(done), BLOCK), workers):
                 part = state.new_part(component)
-                np.save(part / "vectors.npy", vectors)
+                np.save(part / VECTORS, coded(vectors, stored_bits))
                 if workers is not None and progress is not None:
                     progress(len(vectors))
                 done += len(vectors)
                 parts.append(part.relative_to(folder).as_posix())
-                settings = {"model": encoder.digest, "source": encoder.source, "cosines": encoder.cosines}
-                settings |= {"over": texts.component, "of": of, "width": vectors.shape[1], "vectors": done}
-                files = [name for part in parts for name in state.names(folder / part)]
-                state.commit({component: {"settings": settings, "parts": parts, "files": files}}, [LISTS + name])
+                about = manifest(state, encoder, texts, of, parts, vectors.shape[1], done)
+                state.commit({component: about}, [LISTS + name])
         count += done
     return count
 
@@ -112,10 +116,20 @@ def _open_encoding(opens: Callable[[], Encodes], digest: str) -> Callable[[Seque
     return _encoding(encoder)
 
 
-def to_encode(folder: str | os.PathLike, model: str) -> int:
-    """The number of texts that have no vectors of the model with this digest."""
-    components = read_components(folder)
-    return sum(len(texts) - _done(components, name, model) for name, texts in texts_of(Path(folder)).items())
+def manifest(
+    state: Writing, encoder: Encodes, texts: Texts, of: list[str], parts: list[str], width: int, count: int
+) -> dict:
+    """The manifest of the vectors of the first `count` texts. `of`: digests of the parts that hold the texts."""
+    settings = {"model": encoder.digest, "source": encoder.source, "cosines": encoder.cosines}
+    settings |= {"over": texts.component, "of": of, "width": width, "vectors": count}
+    files = [name for part in parts for name in state.names(state.folder / part)]
+    return {"settings": settings, "parts": parts, "files": files}
+
+
+def to_encode(folder: str | os.PathLike, model: str, bits: Bits | None = None) -> int:
+    """The number of texts that have no vectors of the model with this digest, in these bits."""
+    folder = Path(folder)
+    return sum(len(texts) - kept(folder, name, model, bits)[0] for name, texts in texts_of(folder).items())
 
 
 def source_of_vectors(folder: str | os.PathLike, only: str | None = None) -> str | None:
@@ -154,10 +168,19 @@ def keep_weight(folder: str | os.PathLike, name: str, weight: float, queries: in
         state.commit({WEIGHT + name: {"settings": settings, "parts": [], "files": []}})
 
 
-def _done(components: Mapping[str, dict], name: str, model: str) -> int:
-    """The number of texts whose vectors can be kept. `folder.Writing` drops vectors of texts that are gone."""
+def kept(folder: Path, name: str, model: str, bits: Bits | None = None) -> tuple[int, Bits]:
+    """The number of texts whose vectors can be kept, and the bits of a number on disk: `bits`, or as these vectors or
+    others of the index are. `folder.Writing` drops vectors of texts that are gone."""
+    components = read_components(folder)
+    others = [component for component in components if component.startswith(PREFIX)]
+    there = next((_bits(folder, one) for one in (PREFIX + name, *others) if one in components), 32)
     settings = _settings(components, name)
-    return settings["vectors"] if settings.get("model") == model else 0
+    done = settings["vectors"] if settings.get("model") == model and bits in (None, there) else 0
+    return done, bits or there
+
+
+def _bits(folder: Path, component: str) -> Bits:
+    return bits_of(Array(folder / open_component(folder, component)["parts"][0] / VECTORS).unchecked)
 
 
 def _settings(components: Mapping[str, dict], name: str) -> dict:
@@ -177,14 +200,16 @@ def approximate(folder: str | os.PathLike, kind: Literal["lists", "hnsw"] = "lis
             if old is not None and old["settings"].get("kind", "lists") == kind:
                 continue
             blocks = [block.whole() for block in _blocks(Path(folder), name)]
-            count, width = sum(map(len, blocks)), blocks[0].shape[1]
+            count, width = sum(map(len, blocks)), state.components[PREFIX + name]["settings"]["width"]
             lists = max(1, min(round(4 * math.sqrt(count)), count // 39))  # faiss wants 39 vectors a list
             described = f"IVF{lists},SQ8" if kind == "lists" else f"HNSW{NEIGHBOURS},SQ8"
             index = faiss.index_factory(width, described, faiss.METRIC_INNER_PRODUCT)
+            if kind == "hnsw":
+                index.hnsw.efConstruction = TRIED
             step = max(1, count // (TRAINED_BY * lists))
-            index.train(np.concatenate([block[::step] for block in blocks]))
+            index.train(np.concatenate([floats(block[::step]) for block in blocks]))
             for block in blocks:
-                index.add(np.asarray(block))
+                index.add(floats(block))
             part = state.new_part(LISTS + name)
             faiss.write_index(index, str(part / "lists.faiss"))
             of = part_digests(state.components[PREFIX + name])
@@ -201,7 +226,7 @@ def approximate(folder: str | os.PathLike, kind: Literal["lists", "hnsw"] = "lis
 
 def _blocks(folder: Path, name: str) -> list[Array]:
     parts = open_component(folder, PREFIX + name)["parts"]
-    return [Array(folder / part / "vectors.npy") for part in parts]
+    return [Array(folder / part / VECTORS) for part in parts]
 
 
 class DenseIndex:
@@ -289,7 +314,7 @@ class DenseIndex:
         for block in self._blocks[name]:
             first, last = max(places.start - start, 0), min(places.stop - start, len(block))
             if first < last:
-                found.append(block.rows(first, last))
+                found.append(floats(block.rows(first, last)))
             start += len(block)
         return np.concatenate(found)
 
@@ -299,7 +324,7 @@ class DenseIndex:
         found, start = [], 0
         for block in self._blocks[name]:
             for begin in range(0, len(block), SEARCHED):
-                part = np.ascontiguousarray(block.rows(begin, min(begin + SEARCHED, len(block))))
+                part = np.ascontiguousarray(floats(block.rows(begin, min(begin + SEARCHED, len(block)))))
                 scores, places = faiss.knn(vectors, part, min(k, len(part)), metric=faiss.METRIC_INNER_PRODUCT)
                 found.append((scores, places + start + begin))
             start += len(block)

@@ -51,9 +51,9 @@ class Prepared(NamedTuple):
     pages: list[Stored]
 
 
-def open_preparing(language: str = ENGLISH) -> Callable[[Sequence[Document]], Prepared]:
+def open_preparing(*, language: str = ENGLISH, analyzer: str | None = None) -> Callable[[Sequence[Document]], Prepared]:
     """A function that prepares blocks of pages for `build_index`, in another process."""
-    texts, names = Numberer(language), Numberer(language)
+    texts, names = Numberer(language, analyzer), Numberer(language)
     return lambda block: Prepared(
         texts((page.id, indexed_text(page)) for page in block),
         names((page.id, titles.named_text(page)) for page in block),
@@ -69,15 +69,16 @@ def build_index(
     k1: float = K1,
     b: float = B,
     language: str = ENGLISH,
+    analyzer: str | None = None,
     components: Sequence[str] = COMPONENTS,
 ) -> DocumentIndex:
-    """Builds the named components in one pass over the documents and commits them together.
+    """Builds the named components in one pass over the documents and commits them together. `analyzer` is BM25's.
 
     Other components of the folder stay. An exception or a kill leaves the folder unchanged. `documents`: pages, or
     blocks of them that workers have prepared (`prepared`).
     """
     with writing(out) as state:
-        _write(state, documents, components, extend=False, k1=k1, b=b, language=language)
+        _write(state, documents, components, extend=False, k1=k1, b=b, language=language, analyzer=analyzer)
     return DocumentIndex.open(out)
 
 
@@ -98,11 +99,13 @@ def _write(
     k1: float = K1,
     b: float = B,
     language: str = ENGLISH,
+    analyzer: str | None = None,
 ) -> None:
     if has_passages(state.components):
         raise LisaxError(f"{state.folder} is an index of passages (`lisax index mixed`): give another folder")
-    texts = Bm25Builder(state, k1=k1, b=b, language=language, extend=extend) if bm25.NAME in components else None
-    others: list[TitlesBuilder | PagesBuilder] = []
+    texts, others = None, []
+    if bm25.NAME in components:
+        texts = Bm25Builder(state, k1=k1, b=b, language=language, analyzer=analyzer, extend=extend)
     if titles.NAME in components:
         others.append(TitlesBuilder(state, language=language, extend=extend))
     if pages.NAME in components:

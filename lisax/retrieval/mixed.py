@@ -44,6 +44,7 @@ def build_index(
     k1: float = K1,
     b: float = B,
     language: str = ENGLISH,
+    analyzer: str | None = None,
 ) -> MixedIndex:
     """Indexes passages by source into the folder `out`, atomically. An existing index there is replaced at the end.
 
@@ -51,7 +52,8 @@ def build_index(
     with writing(out) as state:
         # All but vectors and their lists, which stay where the passages are as before.
         removed = [name for name, manifest in state.components.items() if "over" not in manifest["settings"]]
-        _change(state, sources, form, Bm25Builder(state, k1=k1, b=b, language=language), {}, removed)
+        texts = Bm25Builder(state, k1=k1, b=b, language=language, analyzer=analyzer)
+        _change(state, sources, form, texts, {}, removed)
     return MixedIndex.open(out)
 
 

@@ -203,7 +203,8 @@ def passages_to_file(
 
 
 def _open_passages(folder: Path | str, k: int, dense: OpensSearch | None) -> Callable[[Sequence[Claim]], list[Hit]]:
-    index = (dense and dense()) or open_passages(folder)
+    words = open_passages(folder)
+    index = (dense and dense()) or words
 
     def hits_of(claims: Sequence[Claim]) -> list[Hit]:
         found = index.search([claim.text for claim in claims], k)

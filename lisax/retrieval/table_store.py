@@ -47,9 +47,9 @@ class Prepared(NamedTuple):
     stored: list[tuple[str, str]]
 
 
-def open_preparing(language: str = ENGLISH) -> Callable[[Sequence[Table]], Prepared]:
+def open_preparing(*, language: str = ENGLISH, analyzer: str | None = None) -> Callable[[Sequence[Table]], Prepared]:
     """A function that prepares blocks of tables for an index of their texts, in another process."""
-    texts = Numberer(language)
+    texts = Numberer(language, analyzer)
     return lambda block: Prepared(
         texts((table.id, indexed_text(table)) for table in block), [(table.id, _encode(table)) for table in block]
     )

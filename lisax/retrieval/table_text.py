@@ -40,6 +40,7 @@ def build_index(
     k1: float = K1,
     b: float = B,
     language: str = ENGLISH,
+    analyzer: str | None = None,
     add: bool = False,
 ) -> Bm25Index:
     """Indexes texts and tables into one folder, in one pass and atomically; with `add`, see `tables.add_tables`."""
@@ -47,7 +48,8 @@ def build_index(
         add_tables(tables, folder, NAME)
     else:
         with writing(folder) as state:
-            index_tables(state, tables, {NAME: (Bm25Builder(state, NAME, k1=k1, b=b, language=language), indexed_text)})
+            texts = Bm25Builder(state, NAME, k1=k1, b=b, language=language, analyzer=analyzer)
+            index_tables(state, tables, {NAME: (texts, indexed_text)})
     return open_index(folder)
 
 

@@ -185,6 +185,21 @@ def test_a_second_hop_is_another_run_and_of_documents_only(data, capsys):
     assert "done before" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("verb", ["documents", "tables", "mixed"])
+def test_the_analyzer_of_an_index(data, verb):
+    table = {"id": "t", "title": "Cities", "caption": "", "header": ["City"], "rows": [["Rome"]]}
+    write(data / "data" / "tables.jsonl", [table])
+    words = verb, "--corpus", data / "data", "--out", data / "index"
+    assert index(*words, "--analyzer", "lucene") == 0
+    components = json.loads((data / "index" / "meta.json").read_text())["components"]
+    assert [name for name, part in components.items() if part["settings"].get("analyzer")] == [
+        "table_text" if verb == "tables" else "bm25"
+    ]
+    for more, message in (("--add", "leave --analyzer out with --add"), ("--language=auto", "leave --language out")):
+        with pytest.raises(click.UsageError, match=message):
+            index(*words, "--analyzer", "lucene", more)
+
+
 def test_the_language_of_an_index(data, capsys):
     write(data / "data" / "pages.jsonl", [PAGES[0] | {"sentences": ["Die Stadt ist nicht groß und hat das Rad."]}])
     assert index("documents", "--corpus", data / "data", "--out", data / "index", "--language", "auto") == 0

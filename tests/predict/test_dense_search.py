@@ -5,6 +5,7 @@ import json
 import weakref
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from random_encoder import write_encoder
@@ -21,6 +22,7 @@ from lisax.records import Document, Sentence, Table
 from lisax.retrieval import dense, documents, few_texts, fusion, mixed, table_text, tables
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.dense import keep_weight
+from lisax.retrieval.folder import read_components
 from lisax.retrieval.passages import Passage, Source
 from lisax.weights.pretrained import MODELS
 
@@ -313,6 +315,29 @@ def test_what_is_no_encoder_is_told(tmp_path, pages, model, capsys):
     tables.build_index(TABLES, cells, Strategy.ENTITY_EXACT)
     assert cli.main(["index", "vectors", str(cells), "--retriever", str(model)]) == 1
     assert "vectors are of passages, pages or tables, and this index has cells" in capsys.readouterr().err
+
+
+def test_shards_from_the_command_line(tmp_path, pages, model, monkeypatch, capsys):
+    monkeypatch.setattr(dense, "BLOCK", 8)
+    folder = documents.build_index(PAGES, tmp_path / "shards").folder
+
+    def vectors(*more):
+        return cli.invoke(["index", "vectors", str(folder), "--retriever", str(model), *more])
+
+    assert [vectors("--shard", f"{shard}/2", "--bits", "8") for shard in (1, 2)] == [0, 0]
+    with pytest.raises(DataError, match="of 5 of 5 blocks of 'sentences' are missing"):
+        vectors("--join")  # of 32 bits
+    assert vectors("--join", "--bits", "8", "--approximate", "lists") == 0
+    printed = capsys.readouterr().out
+    assert "16 vectors of shard 1 of 2" in printed and "36 vectors" in printed
+    index = dense.DenseIndex.open(folder)
+    assert index.is_listed and not (folder / "shards").exists()
+    dense.encode_index(pages, open_encoder(model), bits=8)
+    one, joined = (read_components(of)["dense-sentences"] for of in (pages, folder))
+    assert one["digest"] == joined["digest"]  # the bytes of one process
+    for wrong in (["--shard", "3/2"], ["--shard", "0/2"], ["--shard", "1"], ["--shard", "1/2", "--join"]):
+        with pytest.raises(click.UsageError, match="expected K/N|leave --join"):
+            vectors(*wrong)
 
 
 def test_indexes_with_vectors_of_one_model_share_it_in_memory(model):

@@ -189,6 +189,24 @@ def test_new_parameters_give_the_scores_of_a_full_build(tmp_path):
     assert Bm25Index.open(tmp_path / "index").search(["fox"], 3) == whole.search(["fox"], 3)
 
 
+def test_lucenes_terms_and_scores(tmp_path):
+    texts = [("a", "The U.S. economy's possibly " + "x " * 38), ("b", "Possible naïve economies"), ("c", "It was not")]
+    index = build(texts[:2], tmp_path / "index", analyzer="lucene")
+    index.add(texts[2:])
+    index = Bm25Index.open(tmp_path / "index")
+    assert index.settings["analyzer"] == "lucene"
+    assert [hits and hits[0][0] for hits in index.search(["U.S", "US", "naive", "naïve"], 1)] == ["a", [], [], "b"]
+    # Two of the documents have terms; the first has 41 of them, which Lucene keeps as 40.
+    [(best, score)] = index.search(["U.S."], 1)[0]
+    average, length = (41 + 3) / 2, 40
+    assert index.settings["average_length"] == average and best == "a"
+    assert score == pytest.approx(math.log(1 + 1.5 / 1.5) / (1 + 0.6 * (0.5 + 0.5 * length / average)), rel=1e-6)
+    assert "analyzer" not in build(texts, tmp_path / "ours").settings
+    for wrong in ({"analyzer": "standard"}, {"analyzer": "lucene", "language": "german"}):
+        with pytest.raises(LisaxError, match="the analyzers are 'lucene', of English"):
+            build(texts, tmp_path / "wrong", **wrong)
+
+
 def test_a_language_is_kept_when_documents_are_added(tmp_path):
     index = build([("a", "Die Mühlen der Stadt")], tmp_path / "index", language="german")
     index.add([("b", "Viele Städte")])

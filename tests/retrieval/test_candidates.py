@@ -49,7 +49,7 @@ def test_the_best_page_of_each_phrase_comes_before_the_second_of_any():
     index = SimpleNamespace(
         titles=SimpleNamespace(search_all=search_all),
         bm25=SimpleNamespace(search=lambda texts, k, threads: [[("t1", 2.0)] for _ in texts]),
-        pages=SimpleNamespace(title=lambda page: "List of lists" if page == "c1" else page),
+        pages=SimpleNamespace(title=lambda page: "List of lists" if page == "c1" else page, prepare=set),
     )
     spotter = SimpleNamespace(spot=lambda text: ["Ada", "Brook", "Osk"])
     hits = list(retrieve(index, [Claim("1", "It was composed.")], 9, spotter=spotter))

@@ -117,7 +117,7 @@ def test_approximate_search_finds_nearly_what_exact_search_does(folder, kind):
     index, vectors = dense.DenseIndex.open(folder), Made().questions([f"q{i}" for i in range(20)])
     exact, near = index.search(vectors, 5), index.search(vectors, 5, exact=False)
     shared = [len({hit for hit, _ in a} & {hit for hit, _ in b}) for a, b in zip(exact, near)]
-    # 64 probes reach every list here, and the graph's search most vectors: only one byte a dimension differs.
+    # The probes reach every list here, and the graph's search most vectors: only one byte a dimension differs.
     assert sum(shared) >= 0.9 * 100
 
 
@@ -136,3 +136,37 @@ def test_reciprocal_rank_fusion():
     found = dense.fused([{"q": ["a", "b", "c"]}, {"q": ["c", "a"], "r": ["z"]}], 2)
     assert [hit for hit, _ in found["q"]] == ["a", "c"] and found["q"][0][1] == pytest.approx(1 / 61 + 1 / 62)
     assert found["r"] == [("z", 1 / 61)]
+
+
+@pytest.mark.parametrize(("bits", "dtype", "width"), [(16, np.float16, 8), (8, np.int8, 12)])
+def test_fewer_bits_on_disk(folder, bits, dtype, width):
+    questions = Made().questions([f"q{i}" for i in range(20)])
+    dense.encode_index(folder, Made())
+    exact = dense.DenseIndex.open(folder).search(questions, 5)
+    assert dense.to_encode(folder, "m", bits) == 80 and dense.to_encode(folder, "m") == 0
+    assert dense.encode_index(folder, Made(), bits=bits) == 80
+    stored = np.load(next(folder.glob("dense-text/*/vectors.npy")))
+    assert stored.dtype == dtype and stored.shape == (50, width)
+    index = dense.DenseIndex.open(folder)
+    for before, now in zip(exact, index.search(questions, 5)):
+        assert [score for _, score in now] == pytest.approx([score for _, score in before], abs=0.1)
+        record, score = now[0]
+        assert index.products(questions[0], record).dtype == np.float32
+    assert index.products(questions[-1], record)[0] == pytest.approx(score, abs=1e-5)
+    assert dense.to_encode(folder, "m") == 0 and dense.encode_index(folder, Made()) == 80  # as they are
+    dense.approximate(folder)
+    near = dense.DenseIndex.open(folder).search(questions, 5, exact=False)
+    assert sum(len({hit for hit, _ in a} & {hit for hit, _ in b}) for a, b in zip(exact, near)) >= 0.9 * 100
+
+
+def test_codes_of_a_vector():
+    from lisax.retrieval.vector_codes import bits_of, coded, floats
+
+    vectors = RNG.normal(size=(50, 7)).astype(np.float32) * RNG.uniform(0.01, 100, size=(50, 1)).astype(np.float32)
+    vectors[3] = 0
+    assert floats(coded(vectors)) is vectors
+    for bits, step in ((16, 2**-11), (8, 1 / 254 + 1e-6)):
+        stored = coded(vectors, bits)
+        assert bits_of(stored) == bits and floats(stored).dtype == np.float32
+        assert (np.abs(floats(stored) - vectors) <= step * np.abs(vectors).max(axis=1, keepdims=True)).all()
+        assert np.array_equal(floats(stored[10:12]), floats(stored)[10:12])
