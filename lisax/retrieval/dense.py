@@ -191,13 +191,15 @@ def _settings(components: Mapping[str, dict], name: str) -> dict:
 
 
 def approximate(folder: str | os.PathLike, kind: Literal["lists", "hnsw"] = "lists") -> None:
-    """Adds an inverted file (`lists`) or an HNSW graph to all vectors that have none, or one of the other kind."""
+    """Adds an inverted file (`lists`) or an HNSW graph to all vectors that have none, or one of the other kind, or a graph
+    that was built with fewer candidates."""
     import faiss
 
     for name in DenseIndex.open(folder).names:
         with writing(folder) as state:
             old = state.components.get(LISTS + name)
-            if old is not None and old["settings"].get("kind", "lists") == kind:
+            made = {"kind": kind} | ({"tried": TRIED} if kind == "hnsw" else {})
+            if old is not None and made.items() <= ({"kind": "lists"} | old["settings"]).items():
                 continue
             blocks = [block.whole() for block in _blocks(Path(folder), name)]
             count, width = sum(map(len, blocks)), state.components[PREFIX + name]["settings"]["width"]
@@ -216,7 +218,7 @@ def approximate(folder: str | os.PathLike, kind: Literal["lists", "hnsw"] = "lis
             state.commit(
                 {
                     LISTS + name: {
-                        "settings": {"kind": kind, "vectors": count, "over": PREFIX + name, "of": of},
+                        "settings": made | {"vectors": count, "over": PREFIX + name, "of": of},
                         "files": state.names(part),
                         "parts": [part.relative_to(state.folder).as_posix()],
                     }

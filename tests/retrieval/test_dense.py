@@ -121,7 +121,7 @@ def test_approximate_search_finds_nearly_what_exact_search_does(folder, kind):
     assert sum(shared) >= 0.9 * 100
 
 
-def test_a_graph_takes_the_place_of_an_inverted_file(folder):
+def test_a_graph_takes_the_place_of_an_inverted_file(folder, monkeypatch):
     dense.encode_index(folder, Made())
     sizes = []
     for kind in ("lists", "hnsw", "hnsw", "lists"):
@@ -130,6 +130,12 @@ def test_a_graph_takes_the_place_of_an_inverted_file(folder):
         sizes.append(file.stat().st_size)
         assert dense.DenseIndex.open(folder).is_listed
     assert sizes[1] == sizes[2] > sizes[0] == sizes[3]  # a graph also holds each vector's neighbours
+    files = []
+    for tried in (40, 200, 200):
+        monkeypatch.setattr(dense, "TRIED", tried)
+        dense.approximate(folder, "hnsw")
+        files += folder.glob("ivf-text*/**/lists.faiss")
+    assert files[0] != files[1] == files[2]  # a graph of fewer candidates is built again
 
 
 def test_reciprocal_rank_fusion():
