@@ -308,7 +308,7 @@ def test_the_verbs_take_an_address(server, corpus, claims, model, bundles, capsy
         assert cli.main(["retrieve", wrong, "--index", of, "--claims", str(asked), "--out", str(run)]) == 1
     capsys.readouterr()
     for wrong, message in (
-        (["index", "vectors", at, "--retriever", str(model), "--approximate", "hnsw"], "its own graph"),
+        (["index", "vectors", at, "--retriever", str(model), "--approximate", "hnsw"], "its own way"),
         (["index", "cluster", at, "--corpus", str(corpus), "--of", "tables", "--vectors", str(model)], "--vectors out"),
     ):
         assert cli.main(wrong) == 2 and message in capsys.readouterr().err

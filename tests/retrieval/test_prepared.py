@@ -35,7 +35,7 @@ def test_documents(corpus, tmp_path, monkeypatch, language, limit):
         **bm25_builder.Bm25Builder.__init__.__kwdefaults__, "shard_documents": limit,
     })  # fmt: skip
     documents.build_index(open_folder(corpus).documents(), tmp_path / "alone", language=language)
-    opens = functools.partial(documents.open_preparing, language)
+    opens = functools.partial(documents.open_preparing, language=language)
     # A worker that takes over a block of a dead one reads from the start again.
     made = blocks(corpus, "documents", opens, [0, 1, 5, 2, *range(3, 100)])
     documents.build_index(made, tmp_path / "out", language=language)
