@@ -21,6 +21,7 @@ def started(*folders: Path, workers: int = 3) -> Iterator[object]:
         environment.setenv(
             "PYTHONPATH", os.pathsep.join(map(str, (*folders, ROOT / "tests", ROOT))), prepend=os.pathsep
         )
+        environment.setenv("RAY_worker_niceness", "0")
         small = {"num_cpus": workers, "object_store_memory": 80 << 20, "include_dashboard": False}
         ray.init("local", log_to_driver=False, logging_level="ERROR", **small)
     yield ray

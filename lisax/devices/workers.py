@@ -39,7 +39,8 @@ LOCAL = "ray"
 AT_A_TIME = 2  # blocks given to a worker: the current one and the next
 AHEAD = 4  # unfinished blocks, times the workers, before further ones are read
 TRIES = 3  # deaths of workers at the same block, after which the command ends
-STORE = 256 << 20  # bytes of shared memory of a cluster started here: blocks and results are small
+# Of a cluster started here: bytes of shared memory, for blocks and results are small, and the priority of this process.
+STARTED = {"RAY_DEFAULT_OBJECT_STORE_MAX_MEMORY_BYTES": str(256 << 20), "RAY_worker_niceness": "0"}
 REACHED = 20  # seconds until an address counts as out of reach
 PATIENCE = 30  # seconds without a worker until a message
 SENT = ("LISAX_BACKEND",)  # variables of the environment that choose the library that computes
@@ -123,7 +124,8 @@ class _Cluster:
     """A connection to Ray, closed at the end with all its workers."""
 
     def __init__(self, workers: Workers):
-        os.environ.setdefault("RAY_DEFAULT_OBJECT_STORE_MAX_MEMORY_BYTES", str(STORE))
+        for name, value in STARTED.items():
+            os.environ.setdefault(name, value)
         import ray
         import ray.exceptions
 
