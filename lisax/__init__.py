@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Settings that other libraries read once, when they are loaded. onnxruntime and huggingface_hub would report their use
+# Settings that other libraries read once, when they are loaded. onnxruntime, huggingface_hub and Ray would report their use
 # to their makers, numba would take compiled code from a folder that a `.numba_config.yaml` of the current one names,
 # and Keras, which TensorFlow loads, would write its settings into the user's home.
 for _name, _value in {
     "ORT_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
     "NUMBA_CACHE_DIR": "",
     "NUMBA_CACHE_LOCATOR_CLASSES": "",
     "KERAS_HOME": os.devnull,

@@ -20,7 +20,7 @@ EXTRAS = dict.fromkeys(
         "tensorstore",
     ),
     "train",
-) | {"mcp": "mcp", "redis": "redis"}
+) | {"mcp": "mcp", "ray": "ray", "redis": "redis"}
 
 
 def not_installed(error: ImportError) -> LisaxError | None:

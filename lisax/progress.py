@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -60,10 +61,11 @@ def counting(total: int, what: str, every_seconds: float = 5.0) -> Iterator[Call
     yield advance
 
 
-def counted(items: Iterable[Item], what: str, every_seconds: float = 5.0) -> Iterator[Item]:
-    """Yields the items of a stream of unknown length; prints their count and speed every few seconds."""
+def counted(items: Iterable[Item], what: str, every_seconds: float = 5.0, each: int = 1) -> Iterator[Item]:
+    """Yields the items of a stream of unknown length; prints their count and speed every few seconds. `each`: the number
+    that an item counts for, such as the length of a block."""
     started = last = time.monotonic()
-    for count, item in enumerate(items, start=1):
+    for count, item in zip(itertools.count(each, each), items):
         yield item
         if count % 256 == 0 and (now := time.monotonic()) - last >= every_seconds:
             last = now

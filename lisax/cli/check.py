@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, Count, Indexed, Local, Option, Probability, SkipBad
+from lisax.cli.verbs import Argument, AtWorkers, Count, Indexed, Local, Option, Probability, SkipBad
 
 STREAM = Path("-")  # standard input, standard output
 
@@ -148,6 +148,7 @@ def check(
         Count | None, Option("How many sentences or tables the model reads.", default="as in training")
     ] = None,
     skip_bad: SkipBad = False,
+    workers: AtWorkers = None,
     strict: Annotated[bool, Option("With --corpus: fail if a file cannot be read; by default it is left out.")] = False,
     json: Annotated[bool, Option("Print the verdict on a single claim as JSON.")] = False,
 ) -> None:
@@ -173,6 +174,8 @@ def check(
         raise click.UsageError("--out is for --claims FILE: other verdicts go to standard output")
     if calibrate and out is None:
         raise click.UsageError("--calibrate is for --claims FILE and --out FILE")
+    if workers is not None and (claims in (None, STREAM) or wikipedia or mediawiki):
+        raise click.UsageError("--workers is for --claims FILE, with --corpus DIR or --index INDEX")
     if strict and corpus is None:
         raise click.UsageError("--strict is for --corpus DIR")
     if tier != "light" and model is not None:
@@ -215,7 +218,7 @@ def check(
         verdict = check_one(settings, claim)
         print(verdict.to_json() if json else verdict)
     elif out is None:
-        for line in check_stream(settings, None if claims == STREAM else claims):
+        for line in check_stream(settings, None if claims == STREAM else claims, workers):
             print(line, flush=True)
     else:
-        check_file(settings, claims, out)
+        check_file(settings, claims, out, workers)

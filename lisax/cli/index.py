@@ -7,6 +7,7 @@ lisax index mixed --corpus DIR --out INDEX --vectors minilm
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, Count, Indexed, Local, Option
+from lisax.cli.verbs import Argument, AtWorkers, Count, Indexed, Local, Option
+from lisax.devices.workers import Workers
 from lisax.files.places import is_cluster
 
 Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
@@ -96,6 +98,7 @@ def documents(
     language: Language = None,
     add: Annotated[bool, Option("Add the corpus's documents to all existing parts of the index.")] = False,
     vectors: Vectors = None,
+    workers: AtWorkers = None,
 ) -> None:
     """Index pages of text: BM25, titles and the pages themselves, in one pass.
 
@@ -103,20 +106,24 @@ def documents(
     """
     from lisax.corpora import open_folder
     from lisax.progress import counted
-    from lisax.retrieval.documents import COMPONENTS, add_documents, build_index
+    from lisax.retrieval.documents import COMPONENTS, add_documents, build_index, open_preparing
+    from lisax.retrieval.prepared import prepared
 
+    _check_workers(workers, add)
     if add and only is not None:
         raise click.UsageError("--add adds to all parts that the index has: leave --only out")
     if vectors is not None and only is not None:
         raise click.UsageError("--vectors encodes the pages: leave --only out")
     settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
     pages, started = counted(open_folder(corpus).documents(), "documents"), time.monotonic()
+    if workers is not None:
+        pages = prepared(corpus, "documents", functools.partial(open_preparing, *_language(settings)), workers)
     if add:
         index = add_documents(pages, out)
     else:
         index = build_index(pages, out, components=(only,) if only else COMPONENTS, **settings)
     _tell(out, f"{len(index.titles if only == 'titles' else index.bm25):,} documents", started)
-    _encode(out, encoder)
+    _encode(out, encoder, workers)
 
 
 def tables(
@@ -128,6 +135,7 @@ def tables(
     language: Language = None,
     add: Annotated[bool, Option("Add the corpus's tables to the index.")] = False,
     vectors: Vectors = None,
+    workers: AtWorkers = None,
 ) -> None:
     """Index whole tables as text by BM25, for questions.
 
@@ -135,15 +143,21 @@ def tables(
     """
     from lisax.corpora import open_folder
     from lisax.progress import counted
+    from lisax.retrieval.prepared import prepared
+    from lisax.retrieval.table_store import open_preparing
     from lisax.retrieval.table_text import BESIDE_VECTORS, build_index
 
+    _check_workers(workers, add)
     settings, encoder = _settings(corpus, add, k1, b, language), _encoder(vectors, out, add)
     started = time.monotonic()
     if vectors is not None and not add:
         settings = BESIDE_VECTORS | settings
-    index = build_index(counted(open_folder(corpus).tables(), "tables"), out, add=add, **settings)
+    found = counted(open_folder(corpus).tables(), "tables")
+    if workers is not None:
+        found = prepared(corpus, "tables", functools.partial(open_preparing, *_language(settings)), workers)
+    index = build_index(found, out, add=add, **settings)
     _tell(out, f"{len(index):,} tables", started)
-    _encode(out, encoder)
+    _encode(out, encoder, workers)
 
 
 def cells(
@@ -260,6 +274,7 @@ def vectors(
             default="all are compared",
         ),
     ] = None,
+    workers: AtWorkers = None,
 ) -> None:
     """Add a model's vectors to an index: of passages, of the sentences of pages, or of tables.
 
@@ -271,7 +286,9 @@ def vectors(
 
     if approximate is not None and is_cluster(index):
         raise click.UsageError("a cluster makes its own graph of vectors: leave --approximate out")
-    _encode(index, open_encoder(retriever))
+    if workers is not None and is_cluster(index):
+        raise click.UsageError("--workers encode for an index in a folder: leave it out with a cluster's")
+    _encode(index, open_encoder(retriever), workers)
     if approximate is not None:
         dense.approximate(index, approximate)
 
@@ -379,6 +396,16 @@ def _settings(corpus: Path, add: bool, k1: float | None, b: float | None, langua
     return settings | {"language": check_language(language)}
 
 
+def _check_workers(workers: Workers | None, add: bool) -> None:
+    if workers is not None and add:
+        raise click.UsageError("--workers builds a new index: leave it out with --add")
+
+
+def _language(settings: dict[str, Any]) -> tuple[str, ...]:
+    """The language of a new index, if one was given."""
+    return (settings["language"],) if "language" in settings else ()
+
+
 def _encoder(model, index, add: bool):
     """The model to encode with: the given one, or with `add` that of the vectors that the index has; None for an index
     without vectors."""
@@ -393,12 +420,12 @@ def _encoder(model, index, add: bool):
     return open_encoder(model)
 
 
-def _encode(index, encoder) -> None:
+def _encode(index, encoder, workers: Workers | None = None) -> None:
     if encoder is not None:
         from lisax.predict.retriever import add_vectors
 
         started = time.monotonic()
-        _tell(index, f"{add_vectors(index, encoder):,} vectors", started)
+        _tell(index, f"{add_vectors(index, encoder, workers):,} vectors", started)
 
 
 def _passages(index) -> str:

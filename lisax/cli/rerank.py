@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from lisax.cli.check import Prompt, words_of
-from lisax.cli.verbs import Count, Fetched, Option, Place, SkipBad
+from lisax.cli.verbs import AtWorkers, Count, Fetched, Option, Place, SkipBad
 
 
 def rerank(
@@ -19,6 +19,7 @@ def rerank(
     index: Annotated[Fetched, Option("An index of `lisax index documents` or `mixed`.", "INDEX")],
     out: Annotated[Place, Option("TREC run to write.", "RUN")],
     depth: Annotated[Count, Option("Sentences ranked per claim.")] = 200,
+    workers: AtWorkers = None,
     prompt: Prompt = None,
     label_words: Annotated[str | None, Option("With --prompt, the answers: RELEVANT,NOT-RELEVANT.", "W,W")] = None,
 ) -> None:
@@ -30,4 +31,4 @@ def rerank(
     from lisax.weights.public_models import given_use
 
     use = given_use(prompt, words_of(label_words), ranks=True)
-    rerank_file(model, claims, run, index, out, depth=depth, use=use, skip_bad=skip_bad)
+    rerank_file(model, claims, run, index, out, depth=depth, use=use, skip_bad=skip_bad, workers=workers)

@@ -5,16 +5,17 @@ lisax retrieve documents --index INDEX --claims claims.jsonl --out documents.tre
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Count, Indexed, Local, Option, SkipBad
+from lisax.cli.verbs import AtWorkers, Count, Indexed, Local, Option, SkipBad
 
 if TYPE_CHECKING:
-    from lisax.retrieval.run_files import Written
+    from lisax.retrieval.run_files import OpensSearch, Written
 
 Out = Annotated[Local, Option("TREC run to write; kept if the same command has finished it.", "RUN")]
 Claims = Annotated[Local, Option("Claims in any layout that `lisax data check` reads.", "FILE")]
@@ -55,6 +56,7 @@ def documents(
     ] = None,
     cluster: Cluster = None,
     weight: Weight = None,
+    workers: AtWorkers = None,
 ) -> None:
     """Retrieve pages for claims by BM25 (with vectors, where the index has them) and titles; prints recall if the
     claims have evidence.
@@ -62,14 +64,14 @@ def documents(
     lisax retrieve documents --index INDEX --claims claims.jsonl --out documents.trec
     """
     from lisax.corpora import read_claims
-    from lisax.predict.dense_search import DenseSearch
-    from lisax.retrieval.cluster import open_documents
     from lisax.retrieval.mediawiki import WIKIPEDIA
     from lisax.retrieval.recall import CUTOFFS, recall
     from lisax.retrieval.run_files import documents_to_file
 
     if mediawiki is not None and method == "bm25":
         raise click.UsageError("--mediawiki searches titles: use it with --method titles or both")
+    if mediawiki is not None and workers is not None:
+        raise click.UsageError("--mediawiki asks a live wiki, one request at a time: leave --workers out")
     if cluster is not None and method == "titles":
         raise click.UsageError("--cluster searches BM25: use it with --method bm25 or both")
     asked = list(read_claims(claims, skip_bad=skip_bad))
@@ -84,7 +86,8 @@ def documents(
         wiki=WIKIPEDIA if mediawiki == "wikipedia" else mediawiki,
         wiki_cache=cache,
         cluster=cluster,
-        dense=None if cluster or method == "titles" else DenseSearch.over(open_documents(index), weight, "sentences"),
+        dense=None if cluster or method == "titles" else _opens(index, weight, "sentences"),
+        workers=workers,
     )
     _tell(out, written, f"documents for {len(asked):,} claims")
     cutoffs = _up_to(k, CUTOFFS)
@@ -107,6 +110,7 @@ def cells(
         Literal["spans", "linked"],
         Option("Take the claim's entities from only the claim, or from TabFact's linking against the gold table."),
     ] = "spans",
+    workers: AtWorkers = None,
 ) -> None:
     """Retrieve tables for claims by their cells; prints hits if the claims have evidence.
 
@@ -117,7 +121,8 @@ def cells(
     from lisax.retrieval.tables import CUTOFFS, hit_rates
 
     asked = list(read_claims(claims, skip_bad=skip_bad))
-    _tell(out, cells_to_file(index, claims, asked, out, k=k, mode=mode), f"tables for {len(asked):,} claims")
+    written = cells_to_file(index, claims, asked, out, k=k, mode=mode, workers=workers)
+    _tell(out, written, f"tables for {len(asked):,} claims")
     cutoffs = _up_to(k, CUTOFFS)
     _print_hits(hit_rates(asked, _ids(out), cutoffs), cutoffs, "claims")
 
@@ -131,6 +136,7 @@ def tables(
     k: Annotated[Count, Option("Tables retrieved per question.")] = 300,
     cluster: Cluster = None,
     weight: Weight = None,
+    workers: AtWorkers = None,
 ) -> None:
     """Retrieve tables for questions by BM25, with vectors where the index has them; prints hits if the questions have
     answer cells.
@@ -139,19 +145,15 @@ def tables(
     """
     from lisax.corpora import read_question_split
     from lisax.metrics.tables import hits
-    from lisax.predict.dense_search import DenseSearch
     from lisax.retrieval.run_files import tables_to_file
     from lisax.retrieval.runs import read_run
     from lisax.retrieval.table_store import TableStore
     from lisax.retrieval.table_text import as_claims
 
     asked = read_question_split(questions, split)
-    dense = None if cluster else DenseSearch.open(index, weight, "tables")
-    _tell(
-        out,
-        tables_to_file(index, asked, out, k=k, cluster=cluster, dense=dense),
-        f"tables for {len(asked):,} questions",
-    )
+    dense = None if cluster else _opens(index, weight, "tables")
+    written = tables_to_file(index, asked, out, k=k, cluster=cluster, dense=dense, workers=workers)
+    _tell(out, written, f"tables for {len(asked):,} questions")
     judged = as_claims(asked, TableStore.open(index).__contains__)
     if any(claim.gold_ids for claim in judged.values()):
         cutoffs = _up_to(k, (1, 5, 10, 20, 50, 100))
@@ -166,6 +168,7 @@ def mixed(
     out: Annotated[Local, Option("TREC run to write.", "RUN")],
     k: Annotated[Count, Option("Passages retrieved per claim.")] = 100,
     weight: Weight = None,
+    workers: AtWorkers = None,
 ) -> None:
     """Retrieve passages of text, tables and graphs for claims by BM25, with vectors where the index has them; the ids
     name their source.
@@ -175,13 +178,11 @@ def mixed(
     from collections import Counter
 
     from lisax.corpora import read_claims
-    from lisax.predict.dense_search import DenseSearch
-    from lisax.retrieval.cluster import open_passages
     from lisax.retrieval.passages import source_of
     from lisax.retrieval.run_files import passages_to_file
 
     asked = list(read_claims(claims, skip_bad=skip_bad))
-    hits = passages_to_file(index, asked, out, k=k, dense=DenseSearch.over(open_passages(index), weight))
+    hits = passages_to_file(index, asked, out, k=k, dense=_opens(index, weight), workers=workers)
     counts = sorted(Counter(source_of(hit.id) for hit in hits).items())
     print(
         f"{out}: {len(hits):,} passages for {len(asked):,} claims: "
@@ -233,6 +234,13 @@ def weight(
     if keep:
         keep_weight(index, texts, best, len(judged))
         print(f"{index} is searched with the weight {best:g} from now on")
+
+
+def _opens(index: Path | str, weight: float | None, only: str | None = None) -> OpensSearch:
+    """A function that opens the search of an index by BM25 and vectors, which is None without vectors."""
+    from lisax.predict.dense_search import DenseSearch
+
+    return functools.partial(DenseSearch.open, index, weight, only)
 
 
 def _up_to(k: int, cutoffs: Sequence[int]) -> list[int]:

@@ -14,7 +14,8 @@ import click
 
 from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
 from lisax.cli.verbalize import Graphs, Tables
-from lisax.cli.verbs import Count, Fetched, Local, Option, Place, SkipBad
+from lisax.cli.verbs import AtWorkers, Count, Fetched, Local, Option, Place, SkipBad
+from lisax.devices.workers import Workers
 
 if TYPE_CHECKING:
     from lisax.papers.running import RunSettings
@@ -61,6 +62,7 @@ def list5(
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
+    workers: AtWorkers = None,
 ) -> None:
     """LisT5: verdicts over text by listwise ranking. `lisax demo` runs it on a generated world.
 
@@ -77,7 +79,7 @@ def list5(
     recipe = None if model is None else "given"
     _run(
         "list5",
-        _settings(out, gin_file, bindings, gin_search_paths, until, dry_run),
+        _settings(out, gin_file, bindings, gin_search_paths, until, dry_run, workers),
         data,
         recipe=recipe,
         skip_bad=skip_bad,
@@ -163,12 +165,13 @@ def deseption(
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
+    workers: AtWorkers = None,
 ) -> None:
     """DeSePtion: attacked claims, with an evidence pointer and temporal rules.
 
     lisax run deseption --data FEVER --out OUT
     """
-    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run)
+    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run, workers)
     _run("deseption", settings, data, pages, skip_bad=skip_bad)
 
 
@@ -218,11 +221,17 @@ def verbalizer(
 
 
 def _settings(
-    out: Path, gin_files: GinFiles, bindings: GinBindings, search_paths: str, until: str | None, dry_run: bool
+    out: Path,
+    gin_files: GinFiles,
+    bindings: GinBindings,
+    search_paths: str,
+    until: str | None,
+    dry_run: bool,
+    workers: Workers | None = None,
 ) -> RunSettings:
     from lisax.papers.running import RunSettings
 
-    return RunSettings(out, gin_files, bindings, split_paths(search_paths), until, dry_run)
+    return RunSettings(out, gin_files, bindings, split_paths(search_paths), until, dry_run, workers)
 
 
 def _run(name: str, settings: RunSettings, data: Path | None, pages: int | None = None, **options: Any) -> None:

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import click
 
+from lisax.devices.workers import Workers
 from lisax.files.places import fetched, index_at, local, place
 
 # The groups of `lisax --help` with their verbs. Each verb is the module of that name, imported when it is used.
@@ -45,6 +46,15 @@ class PathAt(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         return self.made(value)
+
+
+class WorkersAt(click.ParamType):
+    """Workers of a Ray cluster, by `Workers.of`."""
+
+    name = "workers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Workers:
+        return Workers.of(value)
 
 
 Local = Annotated[Path, PathAt(local)]  # on this machine
@@ -76,6 +86,16 @@ class Argument:
     metavar: str
 
 
+AtWorkers = Annotated[
+    Workers | None,
+    WorkersAt(),
+    Option(
+        "Use the workers of a Ray cluster: HOST:6379, ray://HOST:10001, or `ray`, which joins the cluster of this machine "
+        "or starts one for the command; `ray,4` for four workers. The output is the same.",
+        "ADDRESS",
+        "this process",
+    ),
+]
 SkipBad = Annotated[
     bool, Option("Skip bad lines of the claims, name them on standard error and print their number; else an error.")
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from lisax.cli.check import Aggregate, Calibrate, LabelWords, MinConfidence, Prompt, words_of
-from lisax.cli.verbs import Count, Fetched, Option, Place, SkipBad
+from lisax.cli.verbs import AtWorkers, Count, Fetched, Option, Place, SkipBad
 
 
 def verify(
@@ -46,6 +46,7 @@ def verify(
     columns: Annotated[
         Count | None, Option("Columns kept per table; the default is the number that the model was trained on, or 3.")
     ] = None,
+    workers: AtWorkers = None,
     prompt: Prompt = None,
     label_words: LabelWords = None,
 ) -> None:
@@ -70,4 +71,5 @@ def verify(
         calibrate=calibrate,
         skip_bad=skip_bad,
         use=given_use(prompt, words_of(label_words), ranks=False),
+        workers=workers,
     )

@@ -88,6 +88,15 @@ def _copy(text: str) -> Path:
     return target
 
 
+def origin(path: str | os.PathLike) -> str | None:
+    """The address (`gs://…`) of a place in a bucket, or of a copy made by `fetched`; None for other paths."""
+    text = os.fspath(path)
+    if is_remote(text):
+        return text
+    copied = _scratch.cache_info().currsize and Path(text).is_relative_to(_scratch())
+    return SCHEME + Path(text).relative_to(_scratch()).as_posix() if copied else None
+
+
 @functools.cache
 def _scratch() -> str:
     import atexit

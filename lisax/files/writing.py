@@ -66,12 +66,17 @@ def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
         raise
 
 
+def json_line(row: dict) -> str:
+    """A row as a line of JSON Lines, without its end."""
+    return json.dumps(row, ensure_ascii=False)
+
+
 def write_json_lines(path: str | os.PathLike, rows: Iterable[dict]) -> int:
     """Writes rows atomically, one JSON object per line. Returns their number."""
     count = 0
     with atomic_write(path) as file:
         for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(json_line(row) + "\n")
             count += 1
     return count
 

@@ -242,7 +242,9 @@ class Pipeline(Staged):
         """Runs the whole pipeline on the generated world; the models of this run start from its models."""
         self.see("warm_up_settings")
         data = open_folder(self.world_folder)
-        pipeline(data, self.out / WARM_UP, self._warm_up_recipe(pipeline)).train_models()
+        run = pipeline(data, self.out / WARM_UP, self._warm_up_recipe(pipeline))
+        run.workers = self.workers
+        run.train_models()
 
     def warm_up_model(self, name: str) -> Path:
         """MODEL_DIR of `warm_up/MODEL`."""

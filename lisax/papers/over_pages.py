@@ -6,12 +6,15 @@ import dataclasses
 import functools
 import itertools
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lisax.adversary.attack import Attack, AttackKind
 from lisax.adversary.writing import SUMMARY, write_folder
 from lisax.corpora import fever, open_folder, read_claims
+from lisax.devices.workers import Opens, grouped
+from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
@@ -21,7 +24,7 @@ from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
 from lisax.predict import calibrating
 from lisax.predict.index import Index
-from lisax.predict.judging import verify_run
+from lisax.predict.judging import VERIFIED_AT_A_TIME, verify_run, verifying
 from lisax.predict.page_index import PageIndex
 from lisax.predict.verdicts import Verdict, write_predictions
 from lisax.predict.verifier import Verifier
@@ -38,6 +41,20 @@ from lisax.weights.checkpoints import write_fitted
 from lisax.weights.model_folder import ModelFolder
 
 ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the attacked versions of the reported claims
+
+
+def _open_verifying(
+    opens: functools.partial[Verifier], units: Path | str, temporal: bool
+) -> Callable[[Sequence[tuple[Claim, Sequence[Hit | str]]]], list[Verdict]]:
+    verifier, index = opens(), Index.open(units)
+    if verifier.reads != index.reads:
+        raise LisaxError(f"{opens.args[0]} labels claims from {verifier.reads}, not {index.reads}")
+
+    def verdicts_of(pairs: Sequence[tuple[Claim, Sequence[Hit | str]]]) -> list[Verdict]:
+        run = {claim.id: found for claim, found in pairs}
+        return verifying(verifier, run, index, temporal=temporal)([claim for claim, _ in pairs])
+
+    return verdicts_of
 
 
 class PagePipeline(Pipeline):
@@ -66,6 +83,11 @@ class PagePipeline(Pipeline):
     def units(self) -> Index:
         """The index that evidence is read from."""
         return self.sentences
+
+    @property
+    def units_place(self) -> Path | str:
+        """The folder of `units`, or their address in a cluster."""
+        return self.units.folder or self.recipe.cluster
 
     @property
     def lookup(self) -> sampling.Lookup:
@@ -186,6 +208,27 @@ class PagePipeline(Pipeline):
                 yield text_format.encode(example, preset=self.preset, count_tokens=len).inputs
             example = dataclasses.replace(example, sentences=example.sentences * sampling.LIST_LENGTH)
             yield LABEL_LISTWISE.encode(example, preset=self.preset, count_tokens=len).inputs
+
+    # --- Work at workers --------------------------------------------------------------------
+
+    def at_workers(self, opens: Opens, items: Iterable[Any], at_a_time: int) -> Iterator[Any]:
+        """The results of groups of claims one after the other (`devices.workers.mapped`)."""
+        return itertools.chain.from_iterable(grouped(opens, list(items), at_a_time, self.workers))
+
+    def verified(
+        self,
+        opens: functools.partial[Verifier],
+        claims: Iterable[Claim],
+        run: Mapping[str, Sequence[Hit | str]],
+        *,
+        temporal: bool = False,
+    ) -> Iterator[Verdict]:
+        """The verdicts on claims from a run of units, as `judging.verify_run` gives them. `opens`: `Verifier.open` with a
+        model."""
+        pairs = ((claim, list(run.get(claim.id, ()))) for claim in claims)
+        return self.at_workers(
+            functools.partial(_open_verifying, opens, self.units_place, temporal), pairs, VERIFIED_AT_A_TIME
+        )
 
     # --- Verdicts ---------------------------------------------------------------------------
 

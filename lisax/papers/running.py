@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lisax.corpora import Dataset, open_folder
+from lisax.devices.workers import Workers
 from lisax.errors import DataError
 from lisax.files.places import is_remote
 from lisax.files.run_lock import alone_in
@@ -40,7 +41,7 @@ DRY_RUN_PAGES = 60
 @dataclasses.dataclass(frozen=True)
 class RunSettings:
     """The folder and options of a run. `out`: the run's folder; its finished stages are not repeated. `dry_run`: print
-    the plan and do nothing."""
+    the plan and do nothing. `workers`: of the stages that find, rank and label."""
 
     out: Path
     gin_files: Sequence[str] = ()
@@ -48,6 +49,7 @@ class RunSettings:
     search_paths: Sequence[str] = ()
     until: str | None = None
     dry_run: bool = False
+    workers: Workers | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,6 +116,7 @@ def _run(
     if mirror is not None:
         mirror.push()  # the generated world: the run compares its data's modification times
     run = pipeline(dataset, out, recipe, until=settings.until)
+    run.workers = settings.workers
     if mirror is not None:
         run.runner.known_as, run.runner.after_each = str(mirror.place), mirror.push
     if settings.dry_run:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import Dataset
+from lisax.devices.workers import Workers
 from lisax.errors import LisaxError
 from lisax.files.resumable import content_print
 from lisax.papers.settings import View, fact, value_of
@@ -31,7 +32,10 @@ class Planned:
 
 
 class Staged(ABC):
-    """A run of a recipe over data in the folder `out`."""
+    """A run of a recipe over data in the folder `out`. `workers`: for blocks of claims in its stages; no setting,
+    because the results are the same."""
+
+    workers: Workers | None = None
 
     def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Any, *, until: str | None = None):
         self._data, self.out, self._recipe = data, Path(out), recipe

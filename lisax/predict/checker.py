@@ -125,6 +125,12 @@ class Checker:
         while group := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
             yield from self.verify(group, self.find(group))
 
+    def forget(self) -> None:
+        """Makes the next verdicts independent of earlier claims, to the last digit (`Ranker.forget`)."""
+        self.verifier.forget()
+        if self.ranker is not None:
+            self.ranker.forget()
+
     def find(self, claims: Sequence[str | Claim]) -> list[list[Evidence]]:
         """The ranked evidence of each claim, as `verify` reads it. Raises LisaxError for a claim outside a list."""
         return self.rank(claims, self.search(claims))
@@ -170,9 +176,12 @@ def _texts(claims: Sequence[str | Claim]) -> list[str]:
     return [check_text(claim if isinstance(claim, str) else claim.text) for claim in claims]
 
 
-def default_ranker() -> Path | str:
-    """The ranker of text for a named labeller: the shipped one if its encoder is in the cache, else `bm25`."""
-    return shipped.ranker() if pretrained.find(shipped.ENCODER).is_there else Bm25Ranker.tag
+def default_ranker(by_encoder: bool | None = None) -> Path | str:
+    """The ranker of text for a named labeller: the shipped one if its encoder is in the cache (`by_encoder`;
+    None: look), else `bm25`."""
+    if by_encoder is None:
+        by_encoder = pretrained.find(shipped.ENCODER).is_there
+    return shipped.ranker() if by_encoder else Bm25Ranker.tag
 
 
 def shipped_for(

@@ -6,9 +6,10 @@ import dataclasses
 import functools
 import itertools
 import json
+import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from lisax import shipped
 from lisax.corpora import read_claims
 from lisax.corpora.reading import Watch, skipping
 from lisax.devices.batching import windows
+from lisax.devices.workers import Workers, lines_to_file, mapped
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import is_cluster
 from lisax.files.reading import get_field, parse_json_object
-from lisax.files.resumable import fingerprint, resumable_groups
+from lisax.files.resumable import fingerprint
 from lisax.formats.parts import TABLE_PARTS
+from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.predict.building import build_index
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, default_ranker, shipped_for
 from lisax.predict.index import Index
@@ -30,11 +33,12 @@ from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
 from lisax.predict.verifier import AGGREGATE, Labeller, PromptVerifier, Verifier
 from lisax.predict.wiki_index import WikiIndex
-from lisax.progress import counting, say
+from lisax.progress import say
 from lisax.records import Claim, is_text
 from lisax.retrieval.cluster import open_cluster
 from lisax.weights import pretrained
-from lisax.weights.public_models import given_use
+from lisax.weights.pretrained import sendable
+from lisax.weights.public_models import Job, given_use
 
 STDIN = Path("standard input")
 SHIPPED_RANKER = "the shipped ranker: BM25, vectors of MiniLM and an adapter of it"
@@ -70,30 +74,21 @@ class Settings:
     strict: bool = False  # a file of the corpus that cannot be read is an error
     wiki: str | None = None  # instead of an index, the URL of a live MediaWiki's api.php
 
-    def open(self) -> Checker:
-        """Opens the checker. A corpus is indexed in the kind that the model reads; without a model, one of only tables
+    def open(self, by_encoder: bool | None = None) -> Checker:
+        """Opens the checker. `by_encoder`: whether the shipped ranker orders sentences for a named labeller; None: if its
+        encoder is in the cache. A corpus is indexed in the kind that the model reads; without a model, one of only tables
         in the kind that the shipped labeller of tables reads."""
         model, ranker, index = self.model, self.ranker, None
         if model is None:
             index = self._open_index()
             model, ranker = shipped_for(index, ranker, self.tier)
-        verifier = Verifier.open(
-            model,
-            aggregate=self.aggregate,
-            threshold=self.threshold,
-            evidence=self.evidence,
-            use=given_use(self.prompt, self.label_words, ranks=False),
-        )
+        verifier = self.open_verifier(model)
         if index is None:
             kind = "cells" if verifier.reads == "tables" else None
             index = self._open_index(kind)
             if ranker is None and isinstance(verifier, (Labeller, PromptVerifier)):
-                ranker = default_ranker()
+                ranker = default_ranker(by_encoder)
                 say(f"evidence is ordered by {BM25_ALONE if ranker == 'bm25' else SHIPPED_RANKER}")
-        if self.calibrate:
-            from lisax.predict import calibrating
-
-            calibrating.uncalibrated(verifier)
         use = given_use(self.ranker_prompt, self.ranker_words, ranks=True)
         if use is not None and ranker is None:
             raise LisaxError("a prompt of a ranker was given and no ranker: name it with --ranker")
@@ -113,6 +108,31 @@ class Settings:
         if self.wiki is not None:
             return WikiIndex.open(self.wiki)
         return open_index(self.corpus, self.index, kind, strict=self.strict)
+
+    def open_verifier(self, model: str | os.PathLike) -> Verifier:
+        """Opens the verifier, of a `model` that may be the shipped one."""
+        verifier = Verifier.open(
+            model,
+            aggregate=self.aggregate,
+            threshold=self.threshold,
+            evidence=self.evidence,
+            use=given_use(self.prompt, self.label_words, ranks=False),
+        )
+        if self.calibrate:
+            from lisax.predict import calibrating
+
+            calibrating.uncalibrated(verifier)
+        return verifier
+
+    def for_workers(self) -> Settings:
+        """The settings for another machine: the index of the corpus, built here, in its place."""
+        index = self.index
+        if self.corpus is not None:
+            kind = "cells" if self.model is not None and _reads_tables(self.model) else None
+            index = open_index(self.corpus, None, kind, strict=self.strict).folder
+        return dataclasses.replace(
+            self, corpus=None, index=index, model=sendable(self.model), ranker=sendable(self.ranker)
+        )
 
     def digest(self, claims: Path) -> str:
         """A digest of everything that determines the verdicts on a file of claims."""
@@ -144,12 +164,27 @@ def check_one(settings: Settings, claim: str) -> Verdict:
     return settings.open().check(claim)
 
 
-def check_stream(settings: Settings, claims: Path | None) -> Iterator[str]:
+def check_stream(settings: Settings, claims: Path | None, workers: Workers | None = None) -> Iterator[str]:
     """Yields verdicts as JSON lines, in order and as they finish. Claims come from a file, or from standard input
     (None)."""
-    checker = settings.open()
-    for verdict in checker.check_many(_claims(settings, claims)):
-        yield verdict.to_json()
+    groups = windows(_claims(settings, claims), CLAIMS_AT_A_TIME)
+    yield from itertools.chain.from_iterable(mapped(_opens(settings, workers), groups, workers))
+
+
+def _opens(settings: Settings, workers: Workers | None) -> Callable[[], Callable[[Sequence[Claim]], list[str]]]:
+    """A function that opens the checker and returns the work on a group of claims: their verdicts as JSON lines."""
+    by_encoder = pretrained.find(shipped.ENCODER).is_there
+    return functools.partial(_opened, settings if workers is None else settings.for_workers(), by_encoder)
+
+
+def _opened(settings: Settings, by_encoder: bool) -> Callable[[Sequence[Claim]], list[str]]:
+    checker = settings.open(by_encoder)
+
+    def lines_of(claims: Sequence[Claim]) -> list[str]:
+        checker.forget()
+        return [verdict.to_json() for verdict in checker.check_many(claims)]
+
+    return lines_of
 
 
 def _claims(settings: Settings, claims: Path | None) -> Iterator[Claim]:
@@ -158,7 +193,7 @@ def _claims(settings: Settings, claims: Path | None) -> Iterator[Claim]:
     return read_claims(claims, skip_bad=settings.skip_bad)
 
 
-def check_file(settings: Settings, claims: Path, out: Path) -> None:
+def check_file(settings: Settings, claims: Path, out: Path, workers: Workers | None = None) -> None:
     """Writes the verdicts on a file's claims as JSON Lines and logs how many claims have each label.
 
     An interrupted call with the same settings resumes at the first unfinished batch of claims; the result is the same.
@@ -168,23 +203,21 @@ def check_file(settings: Settings, claims: Path, out: Path) -> None:
         from lisax.predict import calibrating
 
         calibrating.check_calibratable(settings.model, asked, claims)
-    checker, labels = settings.open(), Counter()
-    with counting(len(asked), "claims") as advance:
-
-        def groups_after(done: int) -> Iterator[list[str]]:
-            advance(min(done * CLAIMS_AT_A_TIME, len(asked)))
-            for group in itertools.islice(windows(asked, CLAIMS_AT_A_TIME), done, None):
-                yield [verdict.to_json() for verdict in checker.check_many(group)]
-                advance(len(group))
-
-        resumable_groups(out, groups_after, settings.digest(claims))
+    opens, labels, made_from = _opens(settings, workers), Counter(), settings.digest(claims)
+    lines_to_file(out, opens, asked, CLAIMS_AT_A_TIME, made_from=made_from, workers=workers)
     with out.open(encoding="utf-8") as file:
         labels.update(json.loads(line)["predicted_label"] for line in file)
     if settings.calibrate:
         from lisax.predict import calibrating
 
-        calibrating.calibrate_file(settings.model, checker.verifier, asked, out)
+        calibrating.calibrate_file(settings.model, settings.open_verifier(settings.model), asked, out)
     say(f"{out}: " + ", ".join(f"{count:,} {label}" for label, count in sorted(labels.items())))
+
+
+def _reads_tables(model: str | os.PathLike) -> bool:
+    """Whether a verifier reads tables, as `Verifier.reads` has it, which is not loaded."""
+    found = find_model(model)
+    return found.format in (TABLES, TABLE_FUSION) or (found.family is not None and found.family.job is Job.TABLES)
 
 
 def ask(

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from lisax.errors import LisaxError
+from lisax.files.places import is_cluster
 from lisax.predict.retriever import open_encoder
 from lisax.retrieval import bm25, table_text
 from lisax.retrieval.bm25 import Bm25Index
+from lisax.retrieval.cluster import open_records
 from lisax.retrieval.cluster_pages import ClusterDocuments
 from lisax.retrieval.cluster_passages import ClusterPassages
 from lisax.retrieval.cluster_vectors import ClusterVectors
@@ -53,10 +55,12 @@ class DenseSearch:
     def open(
         cls, folder: str | os.PathLike, weight: float | None = None, only: str | None = None
     ) -> DenseSearch | None:
-        """The search of an index whose vectors' dot products are cosines; None for any other index, and for the weight
-        0. `only`: `sentences` or `tables` of an index that may have both. Without a weight it is the one fitted to this
+        """The search of an index, in a folder or at a cluster's address, whose vectors' dot products are cosines; None for
+        any other index, and for the weight 0. `only`: `sentences` or `tables` of an index that may have both. Without a weight it is the one fitted to this
           index, if any. Opens the model where encoding found it, and searches the inverted file if there is one.
         """
+        if is_cluster(folder):
+            return cls.over(open_records(folder), weight, only)
         if weight is None and only is not None:
             weight = weight_of(folder, only)
         if weight == 0 or (source := source_of_vectors(folder, only)) is None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from lisax.corpora import open_folder, plain, read_claims, read_questions
+from lisax.devices.workers import Workers, lines_to_file
 from lisax.errors import DataError, LisaxError
 from lisax.files.reading import read_json_lines
 from lisax.files.resumable import fingerprint
+from lisax.files.writing import json_line
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.predict import calibrating
 from lisax.predict.index import Index
-from lisax.predict.judging import verify_run
-from lisax.predict.ranker import Bm25Ranker, Ranker, rank_to_file
+from lisax.predict.judging import VERIFIED_AT_A_TIME, verifying
+from lisax.predict.ranker import CLAIMS_AT_A_TIME as RANKED_AT_A_TIME
+from lisax.predict.ranker import Bm25Ranker, Ranker, ranking
 from lisax.predict.table_index import COLUMNS, TableIndex
-from lisax.predict.verdicts import Evidence, write_predictions
-from lisax.predict.verifier import AGGREGATE, PointerVerifier, TableVerifier, Verifier, tell_dropped_rows, tell_open
+from lisax.predict.verdicts import Evidence
+from lisax.predict.verifier import AGGREGATE, PointerVerifier, TableVerifier, Verifier, tell_open
 from lisax.progress import counting
 from lisax.records import Claim, Question
 from lisax.retrieval.entities import default_spotter
@@ -25,6 +29,7 @@ from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import ranked_ids
+from lisax.weights.pretrained import sendable
 from lisax.weights.public_models import Use
 
 
@@ -38,11 +43,21 @@ def rerank_file(
     depth: int = 200,
     use: Use | None = None,
     skip_bad: bool = False,
+    workers: Workers | None = None,
 ) -> None:
     """Reranks the first `depth` sentences of each claim. `run` holds documents or sentences; `use` has the settings of
-    a published model (`Ranker.open`)."""
-    ranker, asked = Ranker.open(model, use), list(read_claims(claims, skip_bad=skip_bad))
-    opened = Index.open(index).reading("sentences")
+    a published model (`Ranker.open`). `workers`: do it at them (`devices.workers`)."""
+    asked = list(read_claims(claims, skip_bad=skip_bad))
+    prints = [fingerprint(model) or [str(model), repr(use)], *map(fingerprint, (claims, run, index))]
+    opens = functools.partial(_open_ranking, sendable(model), run, index, depth, use)
+    made_from = json.dumps([depth, *prints])
+    lines_to_file(out, opens, asked, RANKED_AT_A_TIME, made_from=made_from, workers=workers)
+
+
+def _open_ranking(
+    model: Path | str, run: Path, index: Path, depth: int, use: Use | None
+) -> Callable[[Sequence[Claim]], list[str]]:
+    ranker, opened = Ranker.open(model, use), Index.open(index).reading("sentences")
     candidates = opened.in_run(read_run(run))
     if not any(opened.lookup(unit) for units in candidates.values() for unit in units):
         raise DataError(f"nothing in it has text in {index}", path=run)
@@ -51,19 +66,7 @@ def rerank_file(
         evidence = opened.evidence(candidates.get(claim.id, ()), depth)
         return opened.compared(claim.text, evidence) if isinstance(ranker, Bm25Ranker) else evidence
 
-    with counting(sum(min(len(units), depth) for units in candidates.values()), "sentences") as advance:
-        rank_to_file(
-            ranker,
-            asked,
-            found,
-            out,
-            spot=default_spotter(opened.titles).spot,
-            tag=ranker.tag,
-            progress=advance,
-            made_from=json.dumps(
-                [depth, fingerprint(model) or [str(model), repr(use)], *map(fingerprint, (claims, run, index))]
-            ),
-        )
+    return ranking(ranker, found, default_spotter(opened.titles).spot, ranker.tag)
 
 
 def verify_file(
@@ -81,6 +84,7 @@ def verify_file(
     calibrate: bool = False,
     use: Use | None = None,
     skip_bad: bool = False,
+    workers: Workers | None = None,
 ) -> None:
     """Labels claims from a run of sentences or tables, and writes a FEVER submission.
 
@@ -88,57 +92,56 @@ def verify_file(
     they can. `min_confidence`: a less probable label becomes NOT ENOUGH INFO. A model of tables reads `columns` columns
     of each table, by default the number it was trained on; with `threshold` it leaves a claim undecided whose
     sufficiency is at most that. `calibrate`: write the model's own probabilities, fit its temperature on them, and
-    store that with the model."""
-    verifier = Verifier.open(model, aggregate=aggregate, threshold=threshold, use=use)
+    store that with the model. `workers`: do it at them (`devices.workers`). An interrupted call resumes."""
     asked = list(read_claims(claims, skip_bad=skip_bad))
     if calibrate:
         calibrating.check_calibratable(model, asked, claims)
-        calibrating.uncalibrated(verifier)
-    _verify(verifier, asked, run, index, out, temporal, min_confidence, columns)
+    settings = [aggregate, temporal, threshold, min_confidence, columns, calibrate]
+    made_from = [*settings, fingerprint(model) or str(model), repr(use), *map(fingerprint, (claims, run, index))]
+    opens = functools.partial(_open_verifying, sendable(model), run, index, *settings, use)
+    lines_to_file(out, opens, asked, VERIFIED_AT_A_TIME, made_from=json.dumps(made_from), workers=workers)
     if calibrate:
-        calibrating.calibrate_file(model, verifier, asked, out)
+        verifier = Verifier.open(model, aggregate=aggregate, threshold=threshold, use=use)
+        calibrating.calibrate_file(model, calibrating.uncalibrated(verifier), asked, out)
 
 
-def _verify(
-    verifier: Verifier,
-    asked: list[Claim],
+def _open_verifying(
+    model: Path | str,
     run: Path,
     index: Path,
-    out: Path,
+    aggregate: str,
     temporal: bool,
+    threshold: float | None,
     min_confidence: float | None,
     columns: int | None,
-) -> None:
+    calibrate: bool,
+    use: Use | None,
+) -> Callable[[Sequence[Claim]], list[str]]:
+    verifier = Verifier.open(model, aggregate=aggregate, threshold=threshold, use=use)
+    if calibrate:
+        calibrating.uncalibrated(verifier)
     if isinstance(verifier, TableVerifier):
         if temporal:
             raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
-        _verify_tables(
-            verifier, asked, run, TableIndex(index, columns or verifier.columns or COLUMNS), out, min_confidence
-        )
-        return
-    opened, ranked = Index.open(index).reading("sentences"), read_run(run)
-    if isinstance(verifier, PointerVerifier):
-        ranked = opened.in_run(ranked)
-    verdicts = verify_run(verifier, asked, ranked, opened, temporal=temporal, min_confidence=min_confidence)
-    write_predictions(out, verdicts)
+        opened = TableIndex(index, columns or verifier.columns or COLUMNS)
+        ranked = _ranked_tables(verifier, run, opened)
+    else:
+        opened, ranked = Index.open(index).reading("sentences"), read_run(run)
+        if isinstance(verifier, PointerVerifier):
+            ranked = opened.in_run(ranked)
+    verify = verifying(verifier, ranked, opened, temporal=temporal, min_confidence=min_confidence)
+    return lambda claims: [json_line(verdict.submission()) for verdict in verify(claims)]
 
 
-def _verify_tables(
-    verifier: TableVerifier,
-    claims: list[Claim],
-    run: Path,
-    index: TableIndex,
-    out: Path,
-    min_confidence: float | None,
-) -> None:
+def _ranked_tables(verifier: TableVerifier, run: Path, index: TableIndex) -> dict[str, list[str]]:
+    """The tables of each claim. Raises DataError if the index has none of them."""
     if verifier.decision is not None and not verifier.decision.in_data:
         verifier.decision = None
     tell_open(verifier.model, verifier.decision)
     ranked = ranked_ids(read_run(run))
     if not any(index.table(table) for tables in ranked.values() for table in tables):
         raise DataError(f"none of its tables is in {index.folder}", path=run)
-    write_predictions(out, verify_run(verifier, claims, ranked, index, min_confidence=min_confidence))
-    tell_dropped_rows(verifier.model, "the tables")
+    return ranked
 
 
 def answer_file(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from lisax.devices.batching import windows
 from lisax.errors import LisaxError
 from lisax.predict.disagreement import with_disagreement
 from lisax.predict.index import Index
 from lisax.predict.verdicts import Verdict
-from lisax.predict.verifier import Verifier, passages_of
+from lisax.predict.verifier import TableVerifier, Verifier, passages_of, tell_dropped_rows
 from lisax.progress import counting
 from lisax.records import Claim, Hit, Label
 from lisax.sampling.examples import Lookup
 from lisax.temporal import judge
+
+VERIFIED_AT_A_TIME = 512  # claims whose inputs are batched together, and after which a file of verdicts resumes
 
 
 def verify_run(
@@ -28,12 +31,37 @@ def verify_run(
     """Yields verdicts on claims from a run of already ranked units, logging progress now and then. `min_confidence`:
     see `abstain`; `temporal`: see `judge_dates`, whose rules come last."""
     claims = list(claims)
-    evidence = [index.evidence(run.get(claim.id, ()), verifier.depth, claim.text) for claim in claims]
-    with counting(sum(map(verifier.inputs, evidence)), "inputs") as advance:
-        verdicts = verifier.verify_many(claims, evidence, progress=advance)
+    verify = verifying(verifier, run, index, temporal=temporal, min_confidence=min_confidence)
+    with counting(len(claims), "claims") as advance:
+        for group in windows(claims, VERIFIED_AT_A_TIME):
+            yield from verify(group)
+            advance(len(group))
+
+
+def verifying(
+    verifier: Verifier,
+    run: Mapping[str, Sequence[Hit | str]],
+    index: Index,
+    *,
+    temporal: bool = False,
+    min_confidence: float | None = None,
+) -> Callable[[Sequence[Claim]], list[Verdict]]:
+    """The work on a group of claims: their verdicts, as `verify_run` has them."""
+    told = False
+
+    def verdicts_of(claims: Sequence[Claim]) -> list[Verdict]:
+        nonlocal told
+        verifier.forget()
+        evidence = [index.evidence(run.get(claim.id, ()), verifier.depth, claim.text) for claim in claims]
+        verdicts = verifier.verify_many(claims, evidence)
         if min_confidence is not None:
             verdicts = abstain(verdicts, min_confidence)
-        yield from judge_dates(verdicts, index.lookup) if temporal else verdicts
+        found = list(judge_dates(verdicts, index.lookup) if temporal else verdicts)
+        if isinstance(verifier, TableVerifier) and not told:
+            told = tell_dropped_rows(verifier.model, f"the tables of {len(claims):,} claims")
+        return found
+
+    return verdicts_of
 
 
 def judged(

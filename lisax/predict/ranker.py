@@ -78,6 +78,10 @@ class Ranker(Protocol):
             if progress is not None:
                 progress(len(found))
 
+    def forget(self) -> None:
+        """Makes the next scores independent of earlier claims: vectors kept from these have the last digits of the
+        batches that they were computed in."""
+
     @staticmethod
     def open(path: str | os.PathLike, use: Use | None = None) -> Ranker:
         """Opens a monoT5 model, a pair scorer, a pointer to documents or evidence, or a published ranker
@@ -196,6 +200,9 @@ class Reranker(Ranker):
     def __init__(self, second: SentenceRanker, first: Ranker, reranking: Reranking):
         self.second, self.first, self.reranking = second, first, reranking
 
+    def forget(self):
+        self.first.forget()
+
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         ordered = list(self.first.rank_many(claims, evidence, spot=spot, progress=progress))
         best = [found[: self.reranking.depth] for found in ordered]
@@ -222,6 +229,9 @@ class PairwiseRanker(Ranker):
         """`first` orders the evidence; None: `Bm25Ranker`."""
         self.model, self.first, self.top, self.tag = model, first or Bm25Ranker(), top, "pairwise"
 
+    def forget(self):
+        self.first.forget()
+
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         for claim, found in zip(claims, self.first.rank_many(claims, evidence, spot=spot, progress=progress)):
             texts = [text_of([Passage(one.unit, one.source, one.text)]) for one in found[: self.top]]
@@ -243,6 +253,9 @@ class PointerRanker(Ranker):
     def __init__(self, model: Model):
         self.model, self.tag = model, str(model.format)
 
+    def forget(self):
+        self.model.forget()
+
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         examples = [
             pointer_example(claim, found[: self.model.depth]) for claim, found in zip(claims, evidence, strict=True)
@@ -262,6 +275,9 @@ class PagePointerRanker(Ranker):
 
     def __init__(self, model: Model):
         self.model, self.tag = model, str(model.format)
+
+    def forget(self):
+        self.model.forget()
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         pages = [_by_page(found) for found in evidence]
@@ -332,6 +348,9 @@ class VectorRanker(Ranker):
         self.encoder = encoder
         self._known: OrderedDict[Text, np.ndarray] = OrderedDict()
 
+    def forget(self):
+        self._known.clear()
+
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         new = (one for found in evidence for one in found if one.similarity is None)
         vectors = self._passages(Text(one.source, one.text) for one in new)
@@ -377,6 +396,30 @@ def pointer_example(claim: str, candidates: Sequence[Evidence], claim_id: str = 
     return PointerExample(claim_id, claim, tuple(Passage(one.unit, one.source, one.text) for one in candidates))
 
 
+def ranking(
+    ranker: Ranker,
+    candidates: Callable[[Claim], Sequence[Evidence]],
+    spot: Spot | None,
+    tag: str,
+    progress: Progress | None = None,
+) -> Callable[[Sequence[Claim]], list[str]]:
+    """The work on a group of claims: the lines of a run of their candidates, best first."""
+
+    def lines_of(group: Sequence[Claim]) -> list[str]:
+        ranker.forget()
+        found = [candidates(claim) for claim in group]
+        ranked = ranker.rank_many([claim.text for claim in group], found, spot=spot, progress=progress)
+        return [
+            f"{hit.query_id} Q0 {hit.id} {hit.rank} {hit.score:.9g} {tag}"
+            for claim, units in zip(group, ranked)
+            for hit in strictly_falling(
+                [Hit(claim.id, one.unit, rank, one.score) for rank, one in enumerate(units, start=1)]
+            )
+        ]
+
+    return lines_of
+
+
 def rank_to_file(
     ranker: Ranker,
     claims: Sequence[Claim],
@@ -389,15 +432,6 @@ def rank_to_file(
     made_from: str = "",
 ) -> None:
     """Writes a run of each claim's candidates, best first. An interrupted call with the same `made_from` resumes."""
-
-    def lines_of(group: Sequence[Claim]) -> Iterator[str]:
-        found = [candidates(claim) for claim in group]
-        ranked = ranker.rank_many([claim.text for claim in group], found, spot=spot, progress=progress)
-        for claim, units in zip(group, ranked):
-            hits = [Hit(claim.id, one.unit, rank, one.score) for rank, one in enumerate(units, start=1)]
-            for hit in strictly_falling(hits):
-                yield f"{hit.query_id} Q0 {hit.id} {hit.rank} {hit.score:.9g} {tag}"
-
     groups = [claims[start : start + CLAIMS_AT_A_TIME] for start in range(0, len(claims), CLAIMS_AT_A_TIME)]
     out.parent.mkdir(parents=True, exist_ok=True)
-    resumable_lines(out, groups, lines_of, made_from)
+    resumable_lines(out, groups, ranking(ranker, candidates, spot, tag, progress), made_from)

@@ -3,6 +3,7 @@ together."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import weakref
@@ -10,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lisax.devices.workers import Workers
 from lisax.files.places import is_cluster
 from lisax.files.resumable import fingerprint
 from lisax.formats import reading
@@ -23,6 +25,7 @@ from lisax.retrieval.dense_texts import Text
 from lisax.scoring.backends import VARIABLE, open_dual_encoder
 from lisax.weights.interop.kinds import Kind
 from lisax.weights.model_folder import ModelFolder
+from lisax.weights.pretrained import sendable
 
 
 class Retriever:
@@ -86,10 +89,12 @@ def open_encoder(model: str | os.PathLike | ModelFolder) -> Encodes:
     return encoder
 
 
-def add_vectors(index: str | os.PathLike, encoder: Encodes) -> int:
+def add_vectors(index: str | os.PathLike, encoder: Encodes, workers: Workers | None = None) -> int:
     """Encodes the texts of an index (a folder, or an address of a cluster) without vectors and prints progress; returns
-    the number of vectors."""
+    the number of vectors. `workers` encode for a folder (`devices.workers`), with the model that they find at the encoder's
+    `source`."""
     if is_cluster(index):
         return cluster.add_vectors(cluster.open_cluster(os.fspath(index)), encoder)
+    opens = functools.partial(open_encoder, sendable(encoder.source))
     with counting(to_encode(index, encoder.digest), "texts") as advance:
-        return encode_index(index, encoder, advance)
+        return encode_index(index, encoder, advance, opens=opens, workers=workers)

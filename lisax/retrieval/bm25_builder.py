@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,39 @@ K1, B = 0.6, 0.5  # LisT5, section 3.1: tuned on a training subset
 SHARD_DOCUMENTS, SHARD_TERMS = 1 << 18, 1 << 24
 POSTINGS_AT_A_TIME = 1 << 22
 COUNTS, INDICES, INDPTR = "counts.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
+
+
+class Numbered(NamedTuple):
+    """The terms of a block of documents: `numbers` int32 [terms], indices of `stems`, which are in the order of their
+    first occurrence, and `lengths` uint32 [documents], the number of terms of each."""
+
+    ids: list[str]
+    stems: list[str]
+    numbers: np.ndarray
+    lengths: np.ndarray
+
+
+class Numberer:
+    """Finds the terms of blocks of documents for `Bm25Builder.add_block`, in another process."""
+
+    def __init__(self, language: str = ENGLISH):
+        self._stems: dict[str, int] = {}
+        self._terms = Terms(lambda stem: self._stems.setdefault(stem, len(self._stems)), language)
+
+    def __call__(self, documents: Iterable[tuple[str, str]]) -> Numbered:
+        ids, found, lengths = [], array("i"), array("I")
+        for document_id, text in documents:
+            numbers = self._terms(text)
+            ids.append(document_id)
+            found.extend(numbers)
+            lengths.append(len(numbers))
+        distinct, first, inverse = np.unique(np.frombuffer(found, np.int32), return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        places = np.empty(len(order), np.int32)
+        places[order] = np.arange(len(order), dtype=np.int32)
+        every = list(self._stems)
+        stems = [every[number] for number in distinct[order].tolist()]
+        return Numbered(ids, stems, places[inverse], np.frombuffer(lengths, np.uint32))
 
 
 class Bm25Builder:
@@ -75,11 +109,25 @@ class Bm25Builder:
         self._ids: StringTableWriter | None = None
 
     def add(self, document_id: str, text: str) -> None:
+        self._append(document_id, self._terms(text))
+
+    def add_block(self, block: Numbered) -> None:
+        """Adds documents with terms found by a `Numberer`; the index is the same as by `add` of their texts."""
+        known, count, end = np.empty(len(block.stems), np.int32), 0, 0
+        for document_id, length in zip(block.ids, block.lengths.tolist()):
+            here = block.numbers[end : (end := end + length)]
+            # Only now does the vocabulary get a document's stems: a shard that ends before it does not know them.
+            seen = max(count, int(here.max(initial=-1)) + 1)
+            for number in range(count, seen):
+                known[number] = self._vocabulary.setdefault(block.stems[number], len(self._vocabulary))
+            count = seen
+            self._append(document_id, array("i", known[here].tobytes()))
+
+    def _append(self, document_id: str, numbers: Sequence[int]) -> None:
         if self._ids is None:
             self._part = self._state.new_part(self._name)
             self._ids = StringTableWriter(self._part / "ids")
         self._ids.append(check_id(document_id))
-        numbers = self._terms(text)
         self._numbers.extend(numbers)
         self._lengths.append(len(numbers))
         if len(self._lengths) >= self._shard_documents or len(self._numbers) >= SHARD_TERMS:

@@ -22,7 +22,7 @@ postings a passage: 20e6 * 60 * 9 bytes = 11 GB.
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,6 +31,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from lisax.devices.batching import windows
+from lisax.devices.workers import Workers, mapped
 from lisax.errors import DataError, LisaxError
 from lisax.retrieval.blocks import Array, Mapped
 from lisax.retrieval.dense_texts import Text, digests_of, texts_of
@@ -59,22 +61,33 @@ class Encodes(Protocol):
     def passages(self, passages: Sequence[Text], progress: Progress | None = None) -> np.ndarray: ...
 
 
-def encode_index(folder: str | os.PathLike, encoder: Encodes, progress: Progress | None = None) -> int:
+def encode_index(
+    folder: str | os.PathLike,
+    encoder: Encodes,
+    progress: Progress | None = None,
+    *,
+    opens: Callable[[], Encodes] | None = None,
+    workers: Workers | None = None,
+) -> int:
     """Encodes all texts that have no vectors of this model yet; returns the total number of vectors.
 
     An interrupted call resumes after the last complete block. Vectors of another model, or of texts that have been
-    replaced, are recomputed."""
+    replaced, are recomputed. `workers` (`devices.workers`) encode with the same model, which `opens` opens there."""
+    open_work = functools.partial(_open_encoding, opens, encoder.digest)
+    if workers is None:
+        open_work = functools.partial(_encoding, encoder, progress)
     folder, count = Path(folder), 0
     for name, texts in texts_of(folder).items():
         with writing(folder) as state:
             component, of = PREFIX + name, digests_of(state.components, texts)
             done = _done(state.components, name, encoder.digest)
             parts = list(state.components[component]["parts"]) if done else []
-            waiting = texts.after(done)
-            while block := list(itertools.islice(waiting, BLOCK)):
+            for vectors in mapped(open_work, windows(texts.after(done), BLOCK), workers):
                 part = state.new_part(component)
-                np.save(part / "vectors.npy", vectors := encoder.passages(block, progress).astype(np.float32))
-                done += len(block)
+                np.save(part / "vectors.npy", vectors)
+                if workers is not None and progress is not None:
+                    progress(len(vectors))
+                done += len(vectors)
                 parts.append(part.relative_to(folder).as_posix())
                 settings = {"model": encoder.digest, "source": encoder.source, "cosines": encoder.cosines}
                 settings |= {"over": texts.component, "of": of, "width": vectors.shape[1], "vectors": done}
@@ -82,6 +95,21 @@ def encode_index(folder: str | os.PathLike, encoder: Encodes, progress: Progress
                 state.commit({component: {"settings": settings, "parts": parts, "files": files}}, [LISTS + name])
         count += done
     return count
+
+
+def _encoding(encoder: Encodes, progress: Progress | None = None) -> Callable[[Sequence[Text]], np.ndarray]:
+    """The work on a block of texts: their vectors, float32 [texts, width]."""
+    return lambda block: encoder.passages(block, progress).astype(np.float32)
+
+
+def _open_encoding(opens: Callable[[], Encodes], digest: str) -> Callable[[Sequence[Text]], np.ndarray]:
+    encoder = opens()
+    if encoder.digest != digest:
+        raise LisaxError(
+            f"{encoder.source} is another model on a worker than here, or is computed in another way: give all machines "
+            "the same files and the same LISAX_BACKEND"
+        )
+    return _encoding(encoder)
 
 
 def to_encode(folder: str | os.PathLike, model: str) -> int:

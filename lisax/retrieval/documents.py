@@ -11,15 +11,16 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from lisax.errors import LisaxError
 from lisax.records import Claim, Document, Hit
 from lisax.retrieval import bm25, pages, titles
 from lisax.retrieval.bm25 import Bm25Index
-from lisax.retrieval.bm25_builder import K1, B, Bm25Builder
+from lisax.retrieval.bm25_builder import K1, B, Bm25Builder, Numbered, Numberer
 from lisax.retrieval.folder import Writing, read_components, writing
 from lisax.retrieval.interleave import alternate
-from lisax.retrieval.pages import PagesBuilder, PageStore
+from lisax.retrieval.pages import PagesBuilder, PageStore, Stored
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.titles import TitleIndex, TitlesBuilder
 from lisax.text.languages import ENGLISH
@@ -40,8 +41,29 @@ def indexed_text(document: Document) -> str:
     return " ".join(parts)
 
 
+class Prepared(NamedTuple):
+    """A block of pages: the terms of their texts and of their titles and redirects, the titles with their `keys_of`, and
+    the pages as they are stored."""
+
+    texts: Numbered
+    names: Numbered
+    titles: list[tuple[str, dict[str, int]]]
+    pages: list[Stored]
+
+
+def open_preparing(language: str = ENGLISH) -> Callable[[Sequence[Document]], Prepared]:
+    """A function that prepares blocks of pages for `build_index`, in another process."""
+    texts, names = Numberer(language), Numberer(language)
+    return lambda block: Prepared(
+        texts((page.id, indexed_text(page)) for page in block),
+        names((page.id, titles.named_text(page)) for page in block),
+        [(page.title, titles.keys_of(page.title, page.redirects)) for page in block],
+        [pages.stored(page) for page in block],
+    )
+
+
 def build_index(
-    documents: Iterable[Document],
+    documents: Iterable[Document] | Iterable[Prepared],
     out: str | os.PathLike,
     *,
     k1: float = K1,
@@ -51,14 +73,15 @@ def build_index(
 ) -> DocumentIndex:
     """Builds the named components in one pass over the documents and commits them together.
 
-    Other components of the folder stay. An exception or a kill leaves the folder unchanged.
+    Other components of the folder stay. An exception or a kill leaves the folder unchanged. `documents`: pages, or
+    blocks of them that workers have prepared (`prepared`).
     """
     with writing(out) as state:
         _write(state, documents, components, extend=False, k1=k1, b=b, language=language)
     return DocumentIndex.open(out)
 
 
-def add_documents(documents: Iterable[Document], folder: str | os.PathLike) -> DocumentIndex:
+def add_documents(documents: Iterable[Document] | Iterable[Prepared], folder: str | os.PathLike) -> DocumentIndex:
     """Adds documents with new ids to every component of the index, all or nothing; no rebuild."""
     with writing(folder) as state:
         present = [name for name in COMPONENTS if name in read_components(folder)]
@@ -68,7 +91,7 @@ def add_documents(documents: Iterable[Document], folder: str | os.PathLike) -> D
 
 def _write(
     state: Writing,
-    documents: Iterable[Document],
+    documents: Iterable[Document] | Iterable[Prepared],
     components: Sequence[str],
     *,
     extend: bool,
@@ -85,10 +108,13 @@ def _write(
     if pages.NAME in components:
         others.append(PagesBuilder(state, extend=extend))
     for document in documents:
-        if texts is not None:
+        is_prepared = isinstance(document, Prepared)
+        if texts is not None and is_prepared:
+            texts.add_block(document.texts)
+        elif texts is not None:
             texts.add(document.id, indexed_text(document))
         for builder in others:
-            builder.add(document)
+            (builder.add_block if is_prepared else builder.add)(document)
     changed: dict[str, dict] = {} if texts is None else {bm25.NAME: texts.finish()}
     for builder in others:
         changed |= builder.finish()

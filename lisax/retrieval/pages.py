@@ -13,6 +13,7 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,27 @@ SEPARATOR = "\x1f"  # between headings and a sentence
 PART_PAGES, PART_SENTENCES = 1 << 20, 1 << 23
 
 
+class Stored(NamedTuple):
+    """A page as strings: its title, original id and redirects, and its sentences with their numbers."""
+
+    id: str
+    heads: tuple[str, ...]
+    sentences: list[str]
+    numbers: list[int]
+
+
+def stored(page: Document) -> Stored:
+    """The strings of a page."""
+    # "=" distinguishes an original id, which may be any text, from none.
+    original = "" if page.original_id is None else f"={page.original_id}"
+    return Stored(
+        page.id,
+        (page.title, original, *page.redirects),
+        [_written(sentence) for sentence in page.sentences],
+        [sentence.number for sentence in page.sentences],
+    )
+
+
 class PagesBuilder:
     """Takes pages one at a time; `finish` returns the manifest to commit."""
 
@@ -38,6 +60,14 @@ class PagesBuilder:
         self._ids: StringTableWriter | None = None
 
     def add(self, page: Document) -> None:
+        self._append(stored(page))
+
+    def add_block(self, block: Any) -> None:
+        """Adds a block of pages (`documents.Prepared`)."""
+        for page in block.pages:
+            self._append(page)
+
+    def _append(self, page: Stored) -> None:
         if self._ids is None:
             self._part = self._state.new_part(NAME)
             self._ids = StringTableWriter(self._part / "ids")
@@ -45,13 +75,11 @@ class PagesBuilder:
             self._sentences = StringsWriter(self._part / "sentences")
             self._starts, self._numbers = array("Q", [0, 0]), array("i")
         self._ids.append(check_id(page.id))
-        # "=" distinguishes an original id, which may be any text, from none.
-        original = "" if page.original_id is None else f"={page.original_id}"
-        for head in (page.title, original, *page.redirects):
+        for head in page.heads:
             self._heads.append(head)
         for sentence in page.sentences:
-            self._sentences.append(_written(sentence))
-            self._numbers.append(sentence.number)
+            self._sentences.append(sentence)
+        self._numbers.extend(page.numbers)
         self._starts.extend((len(self._heads), len(self._sentences)))
         if len(self._ids) >= PART_PAGES or len(self._sentences) >= PART_SENTENCES:
             self._close_part()

@@ -53,13 +53,16 @@ class RecordsBuilder(Generic[Record]):
         self._ids: StringTableWriter | None = None
 
     def add(self, record: Record) -> None:
+        self.append(record.id, self._kind.encode(record))
+
+    def append(self, record_id: str, text: str) -> None:
+        """Adds a record by its text, as the kind encodes it."""
         if self._ids is None:
             self._parts.append(self._state.new_part(self._kind.component))
             self._ids = StringTableWriter(self._parts[-1] / "ids")
             self._texts = StringsWriter(self._parts[-1] / self._kind.plural)
             self._written = 0
-        text = self._kind.encode(record)
-        self._ids.append(check_id(record.id))
+        self._ids.append(check_id(record_id))
         self._texts.append(text)
         self._written += len(text)
         if len(self._ids) >= PART_RECORDS or self._written >= PART_CHARACTERS:

@@ -8,16 +8,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import itertools
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from lisax.devices.workers import Workers, grouped
 from lisax.errors import LisaxError
 from lisax.files.places import is_cluster
 from lisax.files.writing import write_json
-from lisax.progress import counted
 from lisax.records import Claim, Hit, Question
 from lisax.retrieval import documents, table_text, tables
 from lisax.retrieval.cells import CellIndex
@@ -36,6 +37,9 @@ class Searches(Protocol):
     digest: str  # of everything but the index that determines its hits
 
     def search(self, texts: Sequence[str], k: int) -> list[Hits]: ...
+
+
+OpensSearch = Callable[[], Searches | None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,21 +62,22 @@ def documents_to_file(
     wiki: str | None = None,
     wiki_cache: Path | None = None,
     cluster: str | None = None,
-    dense: Searches | None = None,
+    dense: OpensSearch | None = None,
+    workers: Workers | None = None,
 ) -> Written:
-    """Retrieves `k` documents per claim from an index of documents, in a folder or at a cluster's address. `dense` searches in the place of its BM25.
+    """Retrieves `k` documents per claim from an index of documents, in a folder or at a cluster's address. `dense` opens a
+    search that replaces its BM25.
 
     `wiki` is the api.php of a live MediaWiki that searches titles instead of the index; its answers are cached in
     `wiki_cache` (default: mediawiki.sqlite next to the run). `cluster` (URL/NAME) searches BM25 instead of the
-    index."""
+    index. `workers`: search at them (`devices.workers`)."""
     components = {} if is_cluster(folder) else read_components(folder)
     if has_passages(components):
         raise LisaxError(f"{folder} is an index of passages: search it with `lisax retrieve mixed`")
     if "cells" in components and "bm25" not in components and "titles" not in components:
         raise LisaxError(f"{folder} is an index of cells: search it with `lisax retrieve cells`")
-    index = open_documents(folder)
     made_from: dict[str, Any] = {
-        "index": index.digest,
+        "index": open_documents(folder).digest,
         "cluster": cluster,
         "claims": _sha256(claims_file),
         "k": k,
@@ -81,43 +86,74 @@ def documents_to_file(
     }
     if hops == 2:
         made_from["hops"] = 2
-    if dense is not None:
-        made_from["vectors"] = dense.digest
+    if searched := dense and dense():
+        made_from["vectors"] = searched.digest
+    if wiki is not None:
+        from lisax.retrieval.mediawiki import CACHE
 
-    def hits() -> Iterable[Hit]:
-        search_titles = None
-        if wiki is not None:
-            from lisax.retrieval.mediawiki import CACHE, search_pages
-
-            search_titles = search_pages(index.titles, wiki_cache or out.with_name(CACHE), wiki)
-        found = documents.retrieve(
-            index,
-            counted(claims, "claims"),
-            k,
-            method=method,
-            search_titles=search_titles,
-            search_bm25=dense.search if dense else None if cluster is None else open_cluster(cluster).search,
-        )
-        if hops == 2:
-            return second_pages(index, counted(claims, "second hops"), by_query(found), k)
-        return found
-
+        wiki_cache = wiki_cache or out.with_name(CACHE)
+    opens = functools.partial(open_search, folder, k, method, hops, wiki, wiki_cache, cluster, dense)
+    hits = functools.partial(grouped, opens, claims, documents.CLAIMS_AT_A_TIME, workers)
     return _write_once(out, made_from, hits, f"lisax-{method}")
 
 
+def open_search(
+    folder: Path | str,
+    k: int,
+    method: str,
+    hops: int,
+    wiki: str | None = None,
+    wiki_cache: Path | None = None,
+    cluster: str | None = None,
+    dense: OpensSearch | None = None,
+) -> Callable[[Sequence[Claim]], list[Hit]]:
+    """The work on a group of claims: the documents of each, see `documents_to_file`."""
+    index, search_titles, searched = open_documents(folder), None, dense and dense()
+    if wiki is not None:
+        from lisax.retrieval.mediawiki import search_pages
+
+        search_titles = search_pages(index.titles, wiki_cache, wiki)
+    search_bm25 = searched.search if searched else None if cluster is None else open_cluster(cluster).search
+
+    def hits_of(claims: Sequence[Claim]) -> list[Hit]:
+        found = documents.retrieve(
+            index, claims, k, method=method, search_titles=search_titles, search_bm25=search_bm25
+        )
+        return list(found if hops == 1 else second_pages(index, claims, by_query(found), k))
+
+    return hits_of
+
+
 def cells_to_file(
-    folder: Path, claims_file: Path, claims: list[Claim], out: Path, *, k: int = 10, mode: str = "spans"
+    folder: Path,
+    claims_file: Path,
+    claims: list[Claim],
+    out: Path,
+    *,
+    k: int = 10,
+    mode: str = "spans",
+    workers: Workers | None = None,
 ) -> Written:
     """Retrieves `k` tables per claim from an index of cells; `mode` as in `tables.retrieve`."""
     index = CellIndex.open(folder)
-
-    def hits() -> Iterable[Hit]:
-        lookup = TableStore.open(folder).get
-        gold = tables.gold_tables(lookup, claims, claims_file) if mode == "linked" else None
-        return tables.retrieve(index, counted(claims, "claims"), k, lookup=lookup, mode=mode, gold=gold)
-
+    if mode == "linked":
+        tables.gold_tables(TableStore.open(folder).get, claims, claims_file)
+    opens = functools.partial(_open_cells, folder, k, mode)
+    # Each search reads the whole index, and its size changes no score: in one process the largest are fastest.
+    at_a_time = tables.CLAIMS_AT_A_TIME if workers is None else documents.CLAIMS_AT_A_TIME
+    hits = functools.partial(grouped, opens, claims, at_a_time, workers)
     made_from = {"index": index.digest, "claims": _sha256(claims_file), "k": k, "mode": mode}
     return _write_once(out, made_from, hits, f"lisax-{index.strategy}-{mode}")
+
+
+def _open_cells(folder: Path, k: int, mode: str) -> Callable[[Sequence[Claim]], list[Hit]]:
+    index, lookup = CellIndex.open(folder), TableStore.open(folder).get
+
+    def hits_of(claims: Sequence[Claim]) -> list[Hit]:
+        gold = tables.gold_tables(lookup, claims) if mode == "linked" else None
+        return list(tables.retrieve(index, claims, k, lookup=lookup, mode=mode, gold=gold))
+
+    return hits_of
 
 
 def tables_to_file(
@@ -127,45 +163,68 @@ def tables_to_file(
     *,
     k: int = table_text.POOL,
     cluster: str | None = None,
-    dense: Searches | None = None,
+    dense: OpensSearch | None = None,
+    workers: Workers | None = None,
 ) -> Written:
-    """Retrieves `k` tables per question by BM25 from an index of tables, or from a cluster (URL/NAME). `dense` searches
-    in the place of the index's BM25."""
-    if cluster is None:
-        index = table_text.open_index(folder)
-        digest = index.digest
-    else:
-        index = open_cluster(cluster)
-        digest = cluster + index.digest
+    """Retrieves `k` tables per question by BM25 from an index of tables, or from a cluster (URL/NAME). `dense` opens a
+    search that replaces the index's BM25."""
+    digest = table_text.open_index(folder).digest if cluster is None else cluster + open_cluster(cluster).digest
     asked = hashlib.sha256(json.dumps([(question.id, question.text) for question in questions]).encode()).hexdigest()
-    search = (dense or index).search
-    hits = functools.partial(table_text.retrieve, search, counted(questions, "questions"), k)
-    made_from = {"index": digest, "questions": asked, "k": k} | ({"vectors": dense.digest} if dense else {})
+    opens = functools.partial(_open_tables, folder, k, cluster, dense)
+    hits = functools.partial(grouped, opens, questions, table_text.QUESTIONS_AT_A_TIME, workers, "questions")
+    made_from = {"index": digest, "questions": asked, "k": k}
+    if searched := dense and dense():
+        made_from["vectors"] = searched.digest
     return _write_once(out, made_from, hits, "lisax-tables")
 
 
+def _open_tables(
+    folder: Path, k: int, cluster: str | None, dense: OpensSearch | None
+) -> Callable[[Sequence[Question]], list[Hit]]:
+    index = (dense and dense()) or (table_text.open_index(folder) if cluster is None else open_cluster(cluster))
+    return lambda questions: list(table_text.retrieve(index.search, questions, k))
+
+
 def passages_to_file(
-    folder: Path | str, claims: list[Claim], out: Path, *, k: int = 100, dense: Searches | None = None
+    folder: Path | str,
+    claims: list[Claim],
+    out: Path,
+    *,
+    k: int = 100,
+    dense: OpensSearch | None = None,
+    workers: Workers | None = None,
 ) -> list[Hit]:
-    """Retrieves `k` passages per claim by BM25 from an index of passages, in a folder or at a cluster's address, in its
-    place by `dense`; returns the written hits."""
-    found = (dense or open_passages(folder)).search([claim.text for claim in claims], k)
-    hits = [
-        Hit(claim.id, passage, rank, score)
-        for claim, of_claim in zip(claims, found, strict=True)
-        for rank, (passage, score) in enumerate(of_claim, start=1)
-    ]
+    """Retrieves `k` passages per claim by BM25 from an index of passages, in a folder or at a cluster's address, or by the
+    search that `dense` opens; returns the written hits."""
+    opens = functools.partial(_open_passages, folder, k, dense)
+    hits = list(itertools.chain.from_iterable(grouped(opens, claims, documents.CLAIMS_AT_A_TIME, workers)))
     write_run(out, hits, "lisax-mixed-bm25")
     return hits
 
 
-def _write_once(out: Path, made_from: Mapping[str, Any], hits: Callable[[], Iterable[Hit]], tag: str) -> Written:
+def _open_passages(folder: Path | str, k: int, dense: OpensSearch | None) -> Callable[[Sequence[Claim]], list[Hit]]:
+    index = (dense and dense()) or open_passages(folder)
+
+    def hits_of(claims: Sequence[Claim]) -> list[Hit]:
+        found = index.search([claim.text for claim in claims], k)
+        return [
+            Hit(claim.id, passage, rank, score)
+            for claim, of_claim in zip(claims, found, strict=True)
+            for rank, (passage, score) in enumerate(of_claim, start=1)
+        ]
+
+    return hits_of
+
+
+def _write_once(
+    out: Path, made_from: Mapping[str, Any], hits: Callable[[], Iterable[Sequence[Hit]]], tag: str
+) -> Written:
     """Writes the run atomically, then the record of its inputs."""
     note = out.with_name(out.name + ".json")
     if _is_done(out, note, made_from):
         return Written(None)
     started = time.monotonic()
-    count = write_run(out, hits(), tag)
+    count = write_run(out, itertools.chain.from_iterable(hits()), tag)
     seconds = time.monotonic() - started
     write_json(note, {**made_from, "run": _sha256(out)})
     return Written(count, seconds)

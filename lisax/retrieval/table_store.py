@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lisax.errors import DataError
 from lisax.records import Table
+from lisax.retrieval.bm25_builder import Numbered, Numberer
 from lisax.retrieval.folder import Writing, writing
 from lisax.retrieval.record_store import Kind, RecordsBuilder, RecordStore
+from lisax.text.languages import ENGLISH
 
 NAME = "tables"
 TEXTS = "table_text"  # the component of `retrieval.table_text`
@@ -38,18 +40,39 @@ def _decode(table_id: str, text: str) -> Table:
 TABLES = Kind(NAME, "table", _encode, _decode)
 
 
+class Prepared(NamedTuple):
+    """A block of tables: the terms of their texts, and their ids with the text that is stored."""
+
+    texts: Numbered
+    stored: list[tuple[str, str]]
+
+
+def open_preparing(language: str = ENGLISH) -> Callable[[Sequence[Table]], Prepared]:
+    """A function that prepares blocks of tables for an index of their texts, in another process."""
+    texts = Numberer(language)
+    return lambda block: Prepared(
+        texts((table.id, indexed_text(table)) for table in block), [(table.id, _encode(table)) for table in block]
+    )
+
+
 def index_tables(
     state: Writing,
-    tables: Iterable[Table],
+    tables: Iterable[Table] | Iterable[Prepared],
     builders: Mapping[str, tuple[Any, Callable[[Table], Any]]],
     *,
     extend: bool = False,
 ) -> None:
-    """Stores each table and passes its derived records to the builder of each component; one pass, one commit.
+    """Stores each table and passes its derived records to the builder of each component; one pass, one commit. Blocks of
+    tables that workers have prepared (`prepared`) are for the component `TEXTS`.
 
     Components of the index that are not rebuilt here refer to the stored tables, which then must not change."""
     store = RecordsBuilder(state, TABLES, extend=extend)
     for table in tables:
+        if isinstance(table, Prepared):
+            builders[TEXTS][0].add_block(table.texts)
+            for table_id, text in table.stored:
+                store.append(table_id, text)
+            continue
         for builder, made_of in builders.values():
             builder.add(table.id, made_of(table))
         store.add(table)

@@ -18,7 +18,7 @@ from lisax.retrieval.cells import NAME as CELLS
 from lisax.retrieval.cells import Strategy, cells_of
 from lisax.retrieval.folder import writing
 from lisax.retrieval.table_store import TEXTS as NAME
-from lisax.retrieval.table_store import index_tables, indexed_text
+from lisax.retrieval.table_store import Prepared, index_tables, indexed_text
 from lisax.retrieval.tables import add_tables
 from lisax.text.languages import ENGLISH
 
@@ -34,7 +34,7 @@ Search = Callable[[Sequence[str], int], list[list[tuple[str, float]]]]
 
 
 def build_index(
-    tables: Iterable[Table],
+    tables: Iterable[Table] | Iterable[Prepared],
     folder: str | os.PathLike,
     *,
     k1: float = K1,

@@ -18,6 +18,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from lisax.errors import DataError
 from lisax.records import Document
@@ -64,6 +65,11 @@ def signs(text: str) -> str:
     return "".join(character for character in text if character in SIGNS or (character == "." == text[0]))
 
 
+def named_text(document: Document) -> str:
+    """The text of a document for BM25 over titles: its title and its redirects."""
+    return " ".join((document.title, *document.redirects))
+
+
 def keys_of(title: str, redirects: Iterable[str]) -> dict[str, int]:
     """The folded texts by which a document is mentioned, with their kinds."""
     keys: dict[str, int] = {}
@@ -94,13 +100,22 @@ class TitlesBuilder:
         self._titles: StringsWriter | None = None
 
     def add(self, document: Document) -> None:
+        self._words.add(document.id, named_text(document))
+        self._append(document.title, keys_of(document.title, document.redirects))
+
+    def add_block(self, block: Any) -> None:
+        """Adds a block of documents (`documents.Prepared`)."""
+        self._words.add_block(block.names)
+        for title, keys in block.titles:
+            self._append(title, keys)
+
+    def _append(self, title: str, keys: dict[str, int]) -> None:
         if self._titles is None:
             self._part = self._state.new_part(NAME)
             self._titles, self._keys = StringsWriter(self._part / "titles"), StringTableWriter(self._part / "keys")
             self._documents, self._kinds = array("I"), array("B")
-        self._words.add(document.id, " ".join((document.title, *document.redirects)))
-        self._titles.append(document.title)
-        for key, kind in keys_of(document.title, document.redirects).items():
+        self._titles.append(title)
+        for key, kind in keys.items():
             self._keys.append(key)
             self._documents.append(self._count)
             self._kinds.append(kind)

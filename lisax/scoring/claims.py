@@ -68,6 +68,11 @@ class ClaimScorer(ABC):
     def open(cls, model: ModelFolder, *, texts: int, max_tokens: int) -> Self:
         return cls(*load_model(model, cls.architecture), texts=texts, max_tokens=max_tokens, source=model.folder)
 
+    def forget(self) -> None:
+        """Forgets the vectors of earlier claims' texts, whose last digits are those of the batches that they were in."""
+        if self._kept is not None:
+            self._kept.forget()
+
     def run(self, claims: Sequence[Sequence[Sequence[int]]], progress: Progress | None) -> list[np.ndarray]:
         """The model's results for claims, given as token ids [claim][text][token], texts that end in EOS.
 

@@ -56,6 +56,11 @@ class KeptVectors:
             found[there] = self._vectors[[self._places[keys[place]] for place in there]]
         return found.reshape(*tokens.shape[:2], -1)
 
+    def forget(self) -> None:
+        """Begins the store again."""
+        with self._lock:
+            self._places = {}
+
     def _add(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         first, last = len(self._places), len(self._places) + len(keys)
         if last > len(self._vectors):

@@ -46,6 +46,7 @@ from lisax.serve import (
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, SEARCH, Engine
 from lisax.serve.forms import Form
 from lisax.serve.guard import HEADERS, Guard, Rules, api_origins, spellings
+from lisax.serve.in_use import InUse
 from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.observing import LOG, Metrics, Observer
 from lisax.serve.service import NotHere, Service
@@ -67,6 +68,7 @@ class Page:
     library: Library
     store: Store
     training: Training
+    in_use: InUse
     rules: Rules
     examples: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
     tried: str = ""  # how these were chosen
@@ -430,8 +432,9 @@ def _add_training(app: FastAPI, page: Page) -> None:
         page.training.go_on(number)
         return RedirectResponse("/training", 303)
 
-    async def answer_with(path: Path) -> Response:
+    async def answer_with(role: str, path: Path) -> Response:
         await page.worker.run(lambda: page.engine.use(path), page.limits.answer_seconds)
+        page.in_use.put(role, path)
         return RedirectResponse("/training", 303)
 
     def done(number: int) -> training.Run:
@@ -442,11 +445,13 @@ def _add_training(app: FastAPI, page: Page) -> None:
 
     @app.post("/training/{number}/use")
     async def use(number: Number, form: Form) -> Response:
-        return await answer_with(page.training.bundle(done(number)))
+        run = done(number)
+        return await answer_with(run.role, page.training.bundle(run))
 
     @app.post("/training/{number}/back")
     async def back(number: Number, form: Form) -> Response:
-        return await answer_with(Path(done(number).base))
+        run = done(number)
+        return await answer_with(run.role, Path(run.base))
 
 
 def _answer(page: Page, request: Request, answer_id: str) -> StoredAnswer:

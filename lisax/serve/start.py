@@ -177,6 +177,7 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
     """Opens everything behind the page. Errors in bundles and indexes are raised before anything is served."""
     from lisax.serve.app import Page
     from lisax.serve.guard import Rules
+    from lisax.serve.in_use import InUse
     from lisax.serve.limits import LIMITS, changed
     from lisax.serve.rates import open_storage
     from lisax.serve.store import Store
@@ -186,11 +187,14 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
     limits = dataclasses.replace(limits, calls_per_second=settings.rate_limit or limits.calls_per_second)
     engine, library = open_models(settings, settings.state / "corpora", limits)
     limits = dataclasses.replace(limits, together=together(limits))
-    return Page(
+    in_use = InUse(settings.state, engine.models.paths)
+    in_use.take_up(engine.models.paths, engine.use)
+    page = Page(
         engine,
         library,
         Store(settings.state, limits.answers_kept),
         Training(settings.state / "training"),
+        in_use,
         Rules(
             _secret(settings.state),
             token,
@@ -205,6 +209,8 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
         list(settings.examples),
         settings.tried,
     )
+    in_use.follow(engine.models.paths, lambda model: page.worker.submit(lambda: engine.use(model)).result())
+    return page
 
 
 def together(limits: Limits) -> int:

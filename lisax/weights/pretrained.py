@@ -23,7 +23,7 @@ from typing import IO, NamedTuple
 
 from lisax import shipped
 from lisax.errors import DataError, LisaxError
-from lisax.files.places import cache_folder
+from lisax.files.places import cache_folder, is_remote
 from lisax.files.writing import FULL, naming
 from lisax.weights import hub
 
@@ -123,6 +123,17 @@ def is_named(model: str | os.PathLike) -> bool:
     """Whether `model` names one of the list, one that is shipped, or one of the Hub; `folder_of` has its folder."""
     name = os.fspath(model)
     return name in MODELS or name in SHIPPED or name.startswith(hub.PREFIX)
+
+
+def sendable(model: str | os.PathLike | None) -> str | Path | None:
+    """A user's model for another machine: a name as `str`, a folder as `Path`, for which `devices.workers` looks
+    there."""
+    if model is None or is_remote(model):
+        return model
+    if is_named(model) or not os.path.exists(model):
+        parts = os.fspath(model).split(",")  # two rankers, one after the other
+        return ",".join(os.path.abspath(part) if os.path.isdir(part) and not is_named(part) else part for part in parts)
+    return Path(model)
 
 
 def folder_of(model: str | os.PathLike, say: Callable[[str], None] | None = None) -> Path | None:

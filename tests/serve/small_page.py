@@ -21,6 +21,7 @@ from lisax.retrieval import documents, table_text, tables
 from lisax.serve.answering import Engine
 from lisax.serve.app import Page, create
 from lisax.serve.guard import Rules
+from lisax.serve.in_use import InUse
 from lisax.serve.library import Library
 from lisax.serve.limits import Limits
 from lisax.serve.models import LABELLER, PARTS, TABLE_VERIFIER, Models
@@ -89,6 +90,7 @@ def open_page(
         Library([index], folder / "corpora", limits, keep),
         Store(folder),
         Training(folder / "training"),
+        InUse(folder, dict.fromkeys(made, Path("/models/old"))),
         Rules(b"secret", limits=limits, **rules),
     )
 

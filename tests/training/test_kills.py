@@ -13,6 +13,8 @@ from benchmarks import kills
 from lisax.training.train import train
 from lisax.training.train_log import LOG_NAME
 
+pytestmark = pytest.mark.slow
+
 
 def test_no_step_is_lost_or_changed():
     # Of this seed both processes are killed, then the first alone, two seconds after their first steps.

@@ -185,6 +185,7 @@ def _shape_of_out(checkpoint):
     return index_of(checkpoint)["target"]["encoder"]["encoder"]["attention"]["out"]["kernel"].shape
 
 
+@pytest.mark.slow
 def test_a_stacked_run_goes_on_from_the_shapes_of_earlier_versions(tmp_path, monkeypatch):
     """Its checkpoints had heads joined."""
     fields = {"model": MODEL.replaced(scan_layers=True, dropout_rate=0.0)}

@@ -272,6 +272,7 @@ def test_evaluation_of_some_examples_writes_some(files, tmp_path):
     assert len((tmp_path / "used/first_word-dev.jsonl").read_text().splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_dropout_by_xlas_generator_is_another_and_resumes(tmp_path):
     def losses(folder, *steps, **fields):
         for step in steps:

@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from lisax.formats.examples import Example, Passage, write_examples
@@ -21,12 +21,12 @@ from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5.recipe import WORLD_SHARES
 from lisax.papers.over_pages import PagePipeline
 from lisax.papers.stages import Stage
-from lisax.predict.judging import verify_run
 from lisax.predict.model import Model
 from lisax.predict.verifier import CLAIMS_AT_A_TIME, Verifier
 from lisax.progress import counting, say
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval import candidates as retrieval
+from lisax.retrieval.cluster import open_documents
 from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples as pairs
@@ -67,6 +67,11 @@ VARIANTS = {
 # Example files of single pairs, which the encoder is trained on first, and of the pointer.
 PAGE_EXAMPLES = ("pointer_titles", "pointer_documents")
 SENTENCE_EXAMPLES = ("pointer_labels", "pointer_sentences")
+
+
+def _open_candidates(folder: Path, k: int) -> Callable[[Sequence[Claim]], list[Hit]]:
+    index = open_documents(folder)
+    return lambda claims: list(retrieval.retrieve(index, claims, k))
 
 
 class Deseption(EncoderPipeline, PagePipeline):
@@ -168,7 +173,8 @@ class Deseption(EncoderPipeline, PagePipeline):
         self.tell_gaps()
         for role in self.roles:
             claims = self.limited(role)
-            hits = retrieval.retrieve(self.index, claims, self.recipe.candidates, spotter=self.spotter)
+            opens = functools.partial(_open_candidates, self.index_folder, self.recipe.candidates)
+            hits = self.at_workers(opens, claims, retrieval.CLAIMS_AT_A_TIME)
             write_run(self.pages_file("candidates", role), hits, "candidates")
 
     # --- Documents --------------------------------------------------------------------------
@@ -343,10 +349,10 @@ class Deseption(EncoderPipeline, PagePipeline):
         self.calibrate_model(model, self.limited(VALIDATION), self.sentence_candidates(VALIDATION))
 
     def _predict(self, name: str, variant: Variant) -> None:
-        verifier = Verifier.open(self.model_dir(variant.model))
+        opens = functools.partial(Verifier.open, self.model_dir(variant.model))
         for role in self.reported_roles:
             ranked = self.sentence_candidates(role, variant.documents)
             say(f"  {role}")
             claims = self.claims_of(role).values()
-            verdicts = verify_run(verifier, claims, ranked, self.units, temporal=variant.temporal)
+            verdicts = self.verified(opens, claims, ranked, temporal=variant.temporal)
             self.write_verdicts(name, role, verdicts)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.errors import LisaxError
 from lisax.formats.examples import Example, write_examples
 from lisax.metrics.fever import fever_score
 from lisax.metrics.ranking import complete_sets
@@ -45,6 +44,7 @@ from lisax.sampling.balancing import with_equal_labels
 from lisax.sampling.examples import LIST_LENGTH, Ranked
 from lisax.sampling.negatives import Window
 from lisax.weights.checkpoints import CHOSEN, FITTED, checkpoint_folder, complete_steps, write_chosen
+from lisax.weights.pretrained import sendable
 
 BASE_WEAK = 2  # sentences without information per claim in the base's examples
 
@@ -258,7 +258,8 @@ class List5(SelectionPipeline):
         with tempfile.TemporaryDirectory() as scratch:
             run = Path(scratch) / "run"
             depth = self.recipe.train_candidates or self.recipe.candidates
-            self.rank_claims(Ranker.open(checkpoint), claims, self.candidates(VALIDATION), depth, run)
+            opens = functools.partial(Ranker.open, checkpoint)
+            self.rank_claims(opens, claims, self.candidates(VALIDATION), depth, run)
             found = complete_sets(claims, read_run(run))
         return "recall@5", sum(found.values()) / max(1, len(found))
 
@@ -331,13 +332,11 @@ class List5(SelectionPipeline):
 
     def _predict(self, variant: str, labeller: str, selection: str) -> None:
         if labeller == GIVEN:
-            verifier = Verifier.open(self.recipe.labeller)
-            if verifier.reads != self.units.reads:
-                raise LisaxError(f"{self.recipe.labeller} labels claims from {verifier.reads}, not {self.units.reads}")
+            opens = functools.partial(Verifier.open, sendable(self.recipe.labeller))
         else:
-            verifier = Verifier.open(self.model_dir(labeller), aggregate=aggregate_of(variant) or "max")
+            opens = functools.partial(Verifier.open, self.model_dir(labeller), aggregate=aggregate_of(variant) or "max")
         temporal = self.recipe.temporal and labeller != "claim_only"
         for role in self.reported_roles:
             run = read_run(self.selection_file(selection, role))
-            verdicts = verify_run(verifier, self.claims_of(role).values(), run, self.units, temporal=temporal)
+            verdicts = self.verified(opens, self.claims_of(role).values(), run, temporal=temporal)
             self.write_verdicts(variant, role, verdicts)

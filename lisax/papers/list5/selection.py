@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from lisax.devices.workers import grouped, lines_to_file
 from lisax.files.places import cache_folder
 from lisax.files.writing import write_json
 from lisax.papers.base import TRAIN, VALIDATION, EncoderPipeline
@@ -20,20 +22,47 @@ from lisax.papers.list5.recipe import RERANK, VECTORS, ZERO_SHOT
 from lisax.papers.over_pages import PagePipeline
 from lisax.papers.stages import Stage
 from lisax.predict import score_fusion
+from lisax.predict.index import Index
 from lisax.predict.opening import open_model
-from lisax.predict.ranker import Ranker, Reranking, SentenceRanker, VectorRanker, rank_to_file
+from lisax.predict.ranker import CLAIMS_AT_A_TIME, Ranker, Reranking, SentenceRanker, VectorRanker, ranking
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.progress import counting, say
+from lisax.progress import say
 from lisax.records import Claim, Hit
 from lisax.retrieval import documents as retrieval
-from lisax.retrieval.mediawiki import CACHE, search_pages
-from lisax.retrieval.multi_hop import second_pages, second_sentences
+from lisax.retrieval.cluster import open_documents
+from lisax.retrieval.entities import default_spotter
+from lisax.retrieval.mediawiki import CACHE
+from lisax.retrieval.multi_hop import second_sentences
 from lisax.retrieval.parameter_search import grid_search
-from lisax.retrieval.runs import by_query, read_run, write_run
+from lisax.retrieval.run_files import open_search
+from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples as sampling
 from lisax.weights.checkpoints import FITTED, write_fitted
+from lisax.weights.pretrained import sendable
 
 GRID = "grid"
+
+
+def _vector_ranker(encoder: str | Path) -> Ranker:
+    return VectorRanker(SentenceEncoder.open(encoder))
+
+
+def _sentence_ranker(model: Path) -> Ranker:
+    """A trained ranker without the one before it."""
+    return SentenceRanker(open_model(model))
+
+
+def _open_ranking(
+    opens: Callable[[], Ranker], units: Path | str, pages: Path, depth: int, tag: str
+) -> Callable[[Sequence[tuple[Claim, Sequence[str]]]], list[str]]:
+    ranker, index, spotter = opens(), Index.open(units), default_spotter(open_documents(pages).titles)
+
+    def lines_of(pairs: Sequence[tuple[Claim, Sequence[str]]]) -> list[str]:
+        candidates = {claim.id: found for claim, found in pairs}
+        rank = ranking(ranker, lambda claim: index.evidence(candidates[claim.id], depth), spotter.spot, tag)
+        return rank([claim for claim, _ in pairs])
+
+    return lines_of
 
 
 class SelectionPipeline(EncoderPipeline, PagePipeline):
@@ -108,17 +137,15 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         )
 
     def _retrieve(self, roles: Sequence[str]) -> None:
-        recipe, method, search_titles = self.recipe, self.recipe.method, None
+        recipe, method, wiki = self.recipe, self.recipe.method, ()
         if method == "mediawiki":
-            method = "both"
-            search_titles = search_pages(self.index.titles, cache_folder() / CACHE, recipe.wiki)
+            method, wiki = "both", (recipe.wiki, cache_folder() / CACHE)
         self.tell_gaps()
+        opens = functools.partial(open_search, self.index_folder, recipe.documents, method, recipe.hops, *wiki)
+        workers = None if wiki else self.workers  # a live wiki is asked by one process, one request at a time
         for role in roles:
-            claims = self.claims_of(role).values()
-            hits = retrieval.retrieve(self.index, claims, recipe.documents, method=method, search_titles=search_titles)
-            if recipe.hops == 2:
-                hits = second_pages(self.index, claims, by_query(hits), recipe.documents)
-            write_run(self.documents_file(role), hits, "documents")
+            groups = grouped(opens, list(self.claims_of(role).values()), retrieval.CLAIMS_AT_A_TIME, workers)
+            write_run(self.documents_file(role), itertools.chain.from_iterable(groups), "documents")
             found = read_run(self.documents_file(role))
             write_run(self.candidates_file(role), self._expand(found), "candidates")
 
@@ -161,14 +188,15 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         return Stage(name=f"select.{name}.{role}", after=after, outputs=outputs, work=functools.partial(work, role))
 
     def _select_by_given(self, role: str) -> None:
-        self._rank_by(Ranker.open(self.recipe.zero_shot), ZERO_SHOT, role, self.recipe.candidates)
+        opens = functools.partial(Ranker.open, sendable(self.recipe.zero_shot))
+        self._rank_by(opens, ZERO_SHOT, role, self.recipe.candidates)
 
     def selection_by_vectors(self, role: str) -> Stage:
         return self._selection(VECTORS, role, ["retrieve"], self._select_by_vectors)
 
     def _select_by_vectors(self, role: str) -> None:
-        ranker = VectorRanker(SentenceEncoder.open(self.recipe.encoder))
-        self._rank_by(ranker, VECTORS, role, self.recipe.candidates)
+        opens = functools.partial(_vector_ranker, sendable(self.recipe.encoder))
+        self._rank_by(opens, VECTORS, role, self.recipe.candidates)
 
     def _fitting_of_reranker(self) -> Stage:
         return Stage(
@@ -181,12 +209,12 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
     def _fit_reranker(self) -> None:
         """Stores with the model how its score and that of vectors and BM25 are weighed, fitted on held-out claims."""
         recipe, claims = self.recipe, self.limited(VALIDATION)
-        depth, ranker = recipe.reranked, SentenceRanker(open_model(self.model_dir(RERANK)))
+        depth, opens = recipe.reranked, functools.partial(_sentence_ranker, self.model_dir(RERANK))
         first = read_run(self.selection_file(VECTORS, VALIDATION))
         best = {claim: hits[:depth] for claim, hits in first.items()}
         with tempfile.TemporaryDirectory() as scratch:
             again = Path(scratch) / "run"
-            self.rank_claims(ranker, claims, sampling.ranked_ids(best), depth, again)
+            self.rank_claims(opens, claims, sampling.ranked_ids(best), depth, again)
             weights = score_fusion.fit(claims, read_run(again), best)
         say(
             "  log-odds of relevance: {:.2f} of the ranker's, {:+.2f} of the other score's share, {:+.2f}".format(
@@ -203,32 +231,26 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         depth = self.recipe.candidates
         if role in (TRAIN, VALIDATION) and self.recipe.labels:
             depth = self.recipe.train_candidates or depth
-        self._rank_by(Ranker.open(self.model_dir(ranker)), ranker, role, depth)
+        self._rank_by(functools.partial(Ranker.open, self.model_dir(ranker)), ranker, role, depth)
 
-    def _rank_by(self, ranker: Ranker, name: str, role: str, depth: int) -> None:
+    def _rank_by(self, opens: Callable[[], Ranker], name: str, role: str, depth: int) -> None:
         claims, candidates = self.limited(role), self.candidates(role)
-        self.rank_claims(ranker, claims, candidates, depth, self.selection_file(name, role), name)
+        self.rank_claims(opens, claims, candidates, depth, self.selection_file(name, role), name)
 
     def rank_claims(
         self,
-        ranker: Ranker,
+        opens: Callable[[], Ranker],
         claims: Sequence[Claim],
         candidates: sampling.Ranked,
         depth: int,
         out: Path,
         tag: str = "run",
     ) -> None:
-        """Writes the first `depth` candidates of each claim as a run, in the ranker's order."""
-        with counting(len(claims) * depth, "sentences") as advance:
-            rank_to_file(
-                ranker,
-                claims,
-                lambda claim: self.units.evidence(candidates.get(claim.id, ()), depth),
-                out,
-                spot=self.spotter.spot,
-                tag=tag,
-                progress=advance,
-            )
+        """Writes the first `depth` candidates of each claim as a run, in the order of the ranker that `opens` opens."""
+        pairs = [(claim, candidates.get(claim.id, ())) for claim in claims]
+        opens = functools.partial(_open_ranking, opens, self.units_place, self.index_folder, depth, tag)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        lines_to_file(out, opens, pairs, CLAIMS_AT_A_TIME, workers=self.workers)
 
     def _select_bm25(self, role: str) -> None:
         """The baseline: BM25 over the candidate sentences of all claims, each preceded by its title."""

@@ -1,0 +1,65 @@
+"""A small Ray cluster for tests, and the death of one of its workers."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@contextlib.contextmanager
+def started(*folders: Path, workers: int = 3) -> Iterator[object]:
+    """Ray on this machine, with room for three workers, which import modules of `folders` too."""
+    ray = pytest.importorskip("ray", reason="pip install 'lisax[ray]'")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv(
+            "PYTHONPATH", os.pathsep.join(map(str, (*folders, ROOT / "tests", ROOT))), prepend=os.pathsep
+        )
+        small = {"num_cpus": workers, "object_store_memory": 80 << 20, "include_dashboard": False}
+        ray.init("local", log_to_driver=False, logging_level="ERROR", **small)
+    yield ray
+    ray.shutdown()
+
+
+def workers_of(process: int) -> list[int]:
+    """The processes of workers below a process."""
+    parents, names = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            names[int(folder.name)] = (folder / "cmdline").read_bytes()
+
+    def is_below(one: int) -> bool:
+        while one in parents and one != process:
+            one = parents[one]
+        return one == process
+
+    return [one for one, name in names.items() if name.startswith(b"ray::_Worker") and is_below(one)]
+
+
+@contextlib.contextmanager
+def one_killed(after: Path, content: bytes = b"#group 1\n") -> Iterator[list[int]]:
+    """Kills a worker (SIGKILL) as soon as the file `after` has the `content`; yields the list of killed processes."""
+    killed: list[int] = []
+    done = threading.Event()
+
+    def watch() -> None:
+        while not killed and not done.is_set():
+            time.sleep(0.01)
+            if after.is_file() and content in after.read_bytes() and (found := workers_of(os.getpid())):
+                os.kill(found[0], signal.SIGKILL)
+                killed.append(found[0])
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield killed
+    finally:
+        done.set()
+        watcher.join()
