@@ -277,6 +277,7 @@ def test_calls_that_no_model_answers(tmp_path, index, made):
     (corpus,) = page.library
     when = datetime.datetime.fromtimestamp(int(corpus.made), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     open_one = {"id": "index", "name": "index", "version": corpus.version, "made": when, "calls": ["ask", "rank"]}
+    open_one |= {"uploaded": False, "seen_by": "everyone", "expires": None}
     assert client.get("/v1/indexes").json() == {"indexes": [open_one]}
     for body, field in (({"claim": "a"}, "index"), ({"claim": "a", "index": "index"}, "index")):
         answer = post(client, "check", body)

@@ -147,7 +147,7 @@ def test_a_form_names_who_will_see_it(opened):
     page = opened(keep=7 * 86_400)
     browser = Browser(page)
     text = words(shown(browser.get("/corpora")))
-    assert "Who sees it everyone only you, in this browser Everyone who can open this page" in text
+    assert "Who sees it everyone only you, in this browser Documents for everyone can be seen" in text
     assert "Documents are removed 7 days after they were loaded." in text and "your token" not in text
     corpus = upload(browser)
     line = words(shown(browser.get("/corpora")))
