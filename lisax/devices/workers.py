@@ -24,7 +24,6 @@ from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from lisax import __version__
-from lisax.devices.batching import windows
 from lisax.devices.platforms import choose_platforms
 from lisax.errors import LisaxError
 from lisax.files.places import fetched, origin, place
@@ -95,6 +94,8 @@ def grouped(
     done: int = 0,
 ) -> Iterator[Any]:
     """The result of each group of `at_a_time` items (`mapped`), without the first `done` groups. Prints progress."""
+    from lisax.devices.batching import windows  # which brings numpy, and `lisax --help` imports this module
+
     groups = list(windows(items, at_a_time))
     with counting(len(items), what) as advance:
         advance(sum(map(len, groups[:done])))

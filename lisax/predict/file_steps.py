@@ -17,6 +17,7 @@ from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.predict import calibrating
 from lisax.predict.index import Index
 from lisax.predict.judging import VERIFIED_AT_A_TIME, verifying
+from lisax.predict.opening import find_model
 from lisax.predict.ranker import CLAIMS_AT_A_TIME as RANKED_AT_A_TIME
 from lisax.predict.ranker import Bm25Ranker, Ranker, ranking
 from lisax.predict.table_index import COLUMNS, TableIndex
@@ -29,7 +30,7 @@ from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import ranked_ids
-from lisax.weights.pretrained import sendable
+from lisax.weights.pretrained import is_named, sendable
 from lisax.weights.public_models import Use
 
 
@@ -93,6 +94,8 @@ def verify_file(
     of each table, by default the number it was trained on; with `threshold` it leaves a claim undecided whose
     sufficiency is at most that. `calibrate`: write the model's own probabilities, fit its temperature on them, and
     store that with the model. `workers`: do it at them (`devices.workers`). An interrupted call resumes."""
+    if not is_named(model):
+        find_model(model)  # its absence is an error before anything is read
     asked = list(read_claims(claims, skip_bad=skip_bad))
     if calibrate:
         calibrating.check_calibratable(model, asked, claims)

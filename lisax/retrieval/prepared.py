@@ -2,7 +2,8 @@
 and make the texts that are stored. One process writes the blocks in the order of the corpus, so that the index has the
 bytes that this process would have written without workers.
 
-A worker reads the corpus up to its next block. Reading takes about an eighth of the time of indexing.
+A worker reads the corpus up to its next block. Of short pages, reading takes a quarter of the time of indexing, and writing
+two fifths: four workers make it 2.5 times as fast, and more of them no faster.
 """
 
 from __future__ import annotations
