@@ -188,10 +188,11 @@ def test_eval_and_infer(trained, tmp_path):
     for out in (f"{ROOT}/out", str(tmp_path)):
         assert main(_verb("eval", "eval", CHECKPOINT_PATH=trained, EVAL_OUTPUT_DIR=out)) == 0
         assert main(_verb("infer", "infer", CHECKPOINT_PATH=trained, INFER_OUTPUT_DIR=out)) == 0
-        names = sorted(listing(place(out))) if out.startswith("gs:") else sorted(os.listdir(out))
+        files = (path.relative_to(out).as_posix() for path in Path(out).rglob("*.*") if path.is_file())
+        names = sorted(listing(place(out)) if out.startswith("gs:") else files)
         outputs[out] = {name: (place(out) / name).read_bytes() for name in names}
     bucket_files, disk_files = outputs.values()
-    assert bucket_files == disk_files and len(bucket_files) == 2
+    assert bucket_files == disk_files and len(bucket_files) == 3
 
 
 def test_groups_of_lines_go_on_after_a_kill(tmp_path):
