@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lisax.cli import main
 from lisax.cli.verbs import PathAt, all_verbs
 from lisax.errors import LisaxError
-from lisax.files.places import is_remote, local, place
+from lisax.files.places import index_at, is_remote, local, place
 
 GCS = importlib.util.find_spec("gcsfs") is not None
 TAKES_BUCKETS = {"export", "checkpoint", "models", "run", "demo", "rerank", "verify"}
@@ -58,7 +58,7 @@ def test_a_verb_takes_a_bucket_or_refuses_it():
     taken = set()
     for words, verb in all_verbs():
         for parameter in verb.params:
-            if isinstance(parameter.type, PathAt) and parameter.type.made is not local:
+            if isinstance(parameter.type, PathAt) and parameter.type.made not in (local, index_at):
                 taken.add(words[0])
             assert not isinstance(parameter.type, click.Path), (words, parameter.name)
     assert taken == TAKES_BUCKETS
