@@ -10,11 +10,12 @@ from lisax.corpora import open_folder
 from lisax.retrieval.documents import indexed_text
 from lisax.retrieval.terms import stems
 
+JAR = jar_path()  # where it is before a test has a cache of its own
 FEVER = Path(__file__).parents[3] / "shared/data/fever"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK"),
-    pytest.mark.skipif(not jar_path().is_file(), reason="no jar of Lucene: `python -m benchmarks.lucene` fetches it"),
+    pytest.mark.skipif(not JAR.is_file(), reason="no jar of Lucene: `python -m benchmarks.lucene` fetches it"),
     pytest.mark.skipif(not FEVER.is_dir(), reason="no ../shared/data/fever"),
 ]
 
@@ -23,7 +24,7 @@ def test_the_analyzer_and_its_scores_are_lucenes(tmp_path):
     data = open_folder(FEVER)
     texts = [indexed_text(page) for page in data.documents()]
     claims = [claim.text for claim in data.claims("dev")]
-    with Lucene(jar_path()) as peer:
+    with Lucene(JAR) as peer:
         expected = peer.terms(texts + claims)
         assert stems(texts + claims, "lucene") == expected
         shared, same = compare_terms(expected, stems(texts + claims))
