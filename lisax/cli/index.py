@@ -9,29 +9,24 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, AtWorkers, Count, Indexed, Local, Option
+from lisax.cli.verbs import Argument, AtWorkers, Built, Count, Indexed, Local, Option
 from lisax.devices.workers import Workers
 from lisax.files.places import is_cluster
 
 
-class ShardOf(click.ParamType):
+def _shard(text: str) -> tuple[int, int]:
     """`K/N` as (K, N)."""
-
-    name = "shard"
-
-    def convert(self, value, param, ctx):
-        if isinstance(value, tuple):
-            return value
-        shard, sign, shards = value.partition("/")
-        if not (sign and shard.isdecimal() and shards.isdecimal() and 1 <= int(shard) <= int(shards)):
-            self.fail(f"expected K/N with K from 1 to N, such as 3/16; found '{value}'", param, ctx)
-        return int(shard), int(shards)
+    match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text, re.ASCII)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise click.BadParameter(f"expected K/N with K from 1 to N, such as 3/16; found '{text}'")
+    return int(match[1]), int(match[2])
 
 
 Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
@@ -306,7 +301,7 @@ def vectors(
     ] = None,
     shard: Annotated[
         tuple[int, int] | None,
-        ShardOf(),
+        Built("shard", _shard),
         Option(
             "Encode only this part of the texts, such as 3/16 for the third of 16, on any machine with a copy of the "
             "index. Bring the folders shards/ of all copies into one index, then --join them.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import click
 
 from lisax.cli.verbs import AtWorkers, Count, Indexed, Local, Option, SkipBad
+from lisax.files.places import is_cluster
 
 if TYPE_CHECKING:
     from lisax.retrieval.run_files import OpensSearch, Written
@@ -23,9 +24,6 @@ Weight = Annotated[
     float | None,
     click.FloatRange(min=0),
     Option("Weight of vectors against BM25, if the index has them; 0: only BM25.", "X", "the index's own, or 1.5"),
-]
-Cluster = Annotated[
-    str | None, Option("Search BM25 in this cluster's index, filled by `lisax index cluster`.", "URL/NAME")
 ]
 
 
@@ -54,7 +52,6 @@ def documents(
     cache: Annotated[
         Local | None, Option("Cache file for the wiki's answers.", "FILE", "mediawiki.sqlite next to the run")
     ] = None,
-    cluster: Cluster = None,
     weight: Weight = None,
     workers: AtWorkers = None,
 ) -> None:
@@ -72,8 +69,6 @@ def documents(
         raise click.UsageError("--mediawiki searches titles: use it with --method titles or both")
     if mediawiki is not None and workers is not None:
         raise click.UsageError("--mediawiki asks a live wiki, one request at a time: leave --workers out")
-    if cluster is not None and method == "titles":
-        raise click.UsageError("--cluster searches BM25: use it with --method bm25 or both")
     asked = list(read_claims(claims, skip_bad=skip_bad))
     written = documents_to_file(
         index,
@@ -85,8 +80,7 @@ def documents(
         hops=int(hops),
         wiki=WIKIPEDIA if mediawiki == "wikipedia" else mediawiki,
         wiki_cache=cache,
-        cluster=cluster,
-        dense=None if cluster or method == "titles" else _opens(index, weight, "sentences"),
+        dense=None if method == "titles" else _opens(index, weight, "sentences"),
         workers=workers,
     )
     _tell(out, written, f"documents for {len(asked):,} claims")
@@ -129,12 +123,11 @@ def cells(
 
 def tables(
     *,
-    index: Annotated[Local, Option("An index of `lisax index tables`.", "INDEX")],
+    index: Annotated[Indexed, Option("An index of `lisax index tables`, or the address of one in a cluster.", "INDEX")],
     questions: Annotated[Local, Option("A file questions.*.jsonl, or a folder with questions in any layout.", "PATH")],
     split: Annotated[str | None, Option("Split of a folder's questions.", default="dev")] = None,
     out: Out,
     k: Annotated[Count, Option("Tables retrieved per question.")] = 300,
-    cluster: Cluster = None,
     weight: Weight = None,
     workers: AtWorkers = None,
 ) -> None:
@@ -145,16 +138,16 @@ def tables(
     """
     from lisax.corpora import read_question_split
     from lisax.metrics.tables import hits
+    from lisax.retrieval.cluster import open_tables
     from lisax.retrieval.run_files import tables_to_file
     from lisax.retrieval.runs import read_run
-    from lisax.retrieval.table_store import TableStore
     from lisax.retrieval.table_text import as_claims
 
     asked = read_question_split(questions, split)
-    dense = None if cluster else _opens(index, weight, "tables")
-    written = tables_to_file(index, asked, out, k=k, cluster=cluster, dense=dense, workers=workers)
+    dense = None if is_cluster(index) else _opens(index, weight, "tables")
+    written = tables_to_file(index, asked, out, k=k, dense=dense, workers=workers)
     _tell(out, written, f"tables for {len(asked):,} questions")
-    judged = as_claims(asked, TableStore.open(index).__contains__)
+    judged = as_claims(asked, open_tables(index).__contains__)
     if any(claim.gold_ids for claim in judged.values()):
         cutoffs = _up_to(k, (1, 5, 10, 20, 50, 100))
         _print_hits(hits(judged, read_run(out), cutoffs), cutoffs, "questions")

@@ -36,25 +36,21 @@ METAVARS = {"integer": "N", "integer range": "N", "float": "X", "float range": "
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
-class PathAt(click.ParamType):
-    """A path, built by one of the functions of `lisax.files.places`, which define its allowed locations."""
+class Built(click.ParamType):
+    """A value that a function builds from its text."""
 
-    name = "path"
+    def __init__(self, name: str, made: Callable[[str], Any]):
+        self.name, self.made = name, made
 
-    def __init__(self, made: Callable[[str], Path]):
-        self.made = made
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return self.made(value)
 
 
-class WorkersAt(click.ParamType):
-    """Workers of a Ray cluster, by `Workers.of`."""
+class PathAt(Built):
+    """A path, built by one of the functions of `lisax.files.places`, which define its allowed locations."""
 
-    name = "workers"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Workers:
-        return Workers.of(value)
+    def __init__(self, made: Callable[[str], Path]):
+        super().__init__("path", made)
 
 
 Local = Annotated[Path, PathAt(local)]  # on this machine
@@ -88,7 +84,7 @@ class Argument:
 
 AtWorkers = Annotated[
     Workers | None,
-    WorkersAt(),
+    Built("workers", Workers.of),
     Option(
         "Use the workers of a Ray cluster: HOST:6379, ray://HOST:10001, or `ray`, which joins the cluster of this machine "
         "or starts one for the command; `ray,4` for four workers. The output is the same.",

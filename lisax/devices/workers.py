@@ -166,7 +166,10 @@ class _Cluster:
             self._ray.shutdown()
 
     def results(self, opens: bytes, blocks: Iterable[Any]) -> Iterator[Any]:
-        """The results in order. A task is (number, workers that ended at it, block)."""
+        """The results in order. A task is (number, workers that ended at it, block).
+
+        `ray.util.ActorPool` reads all blocks at once and has no second try. Ray's own restarts of an actor keep its
+        blocks until the cluster has room for it again; here the other workers take them."""
         source, again = ((number, 0, block) for number, block in enumerate(blocks)), []
         opening, running, found, given, ended, printed = {}, {}, {}, 0, 0, set()
         free: collections.deque = collections.deque()  # workers, as often as there are blocks that they can take
@@ -334,9 +337,8 @@ class _Worker:
     """The work in a process of its own, which Ray starts."""
 
     def __init__(self, threads: int):
-        os.environ["OMP_NUM_THREADS"] = str(
-            threads
-        )  # for libraries that are not imported yet; Ray gives each one thread
+        # For libraries that are not imported yet; Ray gives each worker one thread.
+        os.environ["OMP_NUM_THREADS"] = str(threads)
 
     def open(self, opens: bytes) -> tuple[None, str]:
         """Opens models and indexes. Returns (None, the text printed on standard error)."""

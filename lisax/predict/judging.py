@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from lisax.devices.batching import windows
+from lisax.devices.workers import grouped
 from lisax.errors import LisaxError
 from lisax.predict.disagreement import with_disagreement
 from lisax.predict.index import Index
 from lisax.predict.verdicts import Verdict
 from lisax.predict.verifier import TableVerifier, Verifier, passages_of, tell_dropped_rows
-from lisax.progress import counting
 from lisax.records import Claim, Hit, Label
 from lisax.sampling.examples import Lookup
 from lisax.temporal import judge
@@ -26,16 +27,10 @@ def verify_run(
     index: Index,
     *,
     temporal: bool = False,
-    min_confidence: float | None = None,
 ) -> Iterator[Verdict]:
-    """Yields verdicts on claims from a run of already ranked units, logging progress now and then. `min_confidence`:
-    see `abstain`; `temporal`: see `judge_dates`, whose rules come last."""
-    claims = list(claims)
-    verify = verifying(verifier, run, index, temporal=temporal, min_confidence=min_confidence)
-    with counting(len(claims), "claims") as advance:
-        for group in windows(claims, VERIFIED_AT_A_TIME):
-            yield from verify(group)
-            advance(len(group))
+    """The verdicts on claims from a run of already ranked units; prints progress. `temporal`: see `judge_dates`."""
+    opens = functools.partial(verifying, verifier, run, index, temporal=temporal)
+    return itertools.chain.from_iterable(grouped(opens, list(claims), VERIFIED_AT_A_TIME))
 
 
 def verifying(
@@ -46,19 +41,20 @@ def verifying(
     temporal: bool = False,
     min_confidence: float | None = None,
 ) -> Callable[[Sequence[Claim]], list[Verdict]]:
-    """The work on a group of claims: their verdicts, as `verify_run` has them."""
-    told = False
+    """The work on a group of claims: their verdicts, as `verify_run` has them. `min_confidence`: see `abstain`; the
+    rules of dates come last."""
+    reported = False
 
     def verdicts_of(claims: Sequence[Claim]) -> list[Verdict]:
-        nonlocal told
+        nonlocal reported
         verifier.forget()
         evidence = [index.evidence(run.get(claim.id, ()), verifier.depth, claim.text) for claim in claims]
         verdicts = verifier.verify_many(claims, evidence)
         if min_confidence is not None:
             verdicts = abstain(verdicts, min_confidence)
         found = list(judge_dates(verdicts, index.lookup) if temporal else verdicts)
-        if isinstance(verifier, TableVerifier) and not told:
-            told = tell_dropped_rows(verifier.model, f"the tables of {len(claims):,} claims")
+        if isinstance(verifier, TableVerifier) and not reported:
+            reported = tell_dropped_rows(verifier.model, f"the tables of {len(claims):,} claims")
         return found
 
     return verdicts_of

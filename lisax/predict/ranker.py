@@ -7,14 +7,12 @@ import itertools
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from lisax.errors import LisaxError
 from lisax.files.places import place
-from lisax.files.resumable import resumable_lines
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import Format
 from lisax.formats.parts import TABLE_PARTS
@@ -401,14 +399,13 @@ def ranking(
     candidates: Callable[[Claim], Sequence[Evidence]],
     spot: Spot | None,
     tag: str,
-    progress: Progress | None = None,
 ) -> Callable[[Sequence[Claim]], list[str]]:
     """The work on a group of claims: the lines of a run of their candidates, best first."""
 
     def lines_of(group: Sequence[Claim]) -> list[str]:
         ranker.forget()
         found = [candidates(claim) for claim in group]
-        ranked = ranker.rank_many([claim.text for claim in group], found, spot=spot, progress=progress)
+        ranked = ranker.rank_many([claim.text for claim in group], found, spot=spot)
         return [
             f"{hit.query_id} Q0 {hit.id} {hit.rank} {hit.score:.9g} {tag}"
             for claim, units in zip(group, ranked)
@@ -418,20 +415,3 @@ def ranking(
         ]
 
     return lines_of
-
-
-def rank_to_file(
-    ranker: Ranker,
-    claims: Sequence[Claim],
-    candidates: Callable[[Claim], Sequence[Evidence]],
-    out: Path,
-    *,
-    spot: Spot | None,
-    tag: str,
-    progress: Progress | None = None,
-    made_from: str = "",
-) -> None:
-    """Writes a run of each claim's candidates, best first. An interrupted call with the same `made_from` resumes."""
-    groups = [claims[start : start + CLAIMS_AT_A_TIME] for start in range(0, len(claims), CLAIMS_AT_A_TIME)]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    resumable_lines(out, groups, ranking(ranker, candidates, spot, tag, progress), made_from)

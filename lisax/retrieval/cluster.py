@@ -17,6 +17,7 @@ from lisax.errors import DataError, LisaxError
 from lisax.files.places import is_cluster
 from lisax.files.writing import write_json
 from lisax.progress import counted
+from lisax.records import Table
 from lisax.retrieval import cluster_client, cluster_pages, cluster_passages, table_text
 from lisax.retrieval.bm25_builder import K1, B
 from lisax.retrieval.cluster_client import TIMEOUT
@@ -31,9 +32,10 @@ from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.elastic import TEXT, TRIES, ElasticIndex, Fields, scored
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.table_store import TABLES as STORED_TABLES
+from lisax.retrieval.table_store import TableStore
 
 DOCUMENTS, PASSAGES, TABLES = "documents", "passages", "tables"
-NOTE = "cluster.json"  # in a folder that stands for an index of a cluster
+NOTE = "cluster.json"  # in a folder with the address of a cluster's index, and no index of its own
 
 
 def fill_cluster(
@@ -119,19 +121,19 @@ def _texts(opened: ClusterDocuments | ClusterPassages) -> Iterable[tuple[str, Te
 
 
 def write_note(folder: Path, cluster: str) -> None:
-    """Makes a folder stand for a cluster's index, as it is now."""
+    """Writes the address of a cluster's index, and the digest of its content, into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / NOTE, {"cluster": cluster, "content": open_cluster(cluster).digest})
 
 
 def noted(folder: Path) -> str | None:
-    """The address of the index that a folder stands for; None for an index folder."""
+    """The address that `write_note` wrote into a folder; None for an index folder."""
     path = folder / NOTE
     return str(json.loads(path.read_bytes())["cluster"]) if path.is_file() else None
 
 
 def open_documents(index: Path | str) -> DocumentIndex | ClusterDocuments:
-    """The pages of an index folder, or of a cluster's index at an address or that a folder stands for."""
+    """The pages of an index folder, or of a cluster's index at an address, or at the address `noted` in a folder."""
     if (cluster := index if is_cluster(index) else noted(Path(index))) is None:
         return DocumentIndex.open(index)
     opened = open_records(cluster)
@@ -148,6 +150,17 @@ def open_passages(index: Path | str) -> MixedIndex | ClusterPassages:
     if not isinstance(opened, ClusterPassages):
         raise LisaxError(f"{index} holds pages, and not passages: search it with `lisax retrieve documents`")
     return opened
+
+
+def open_tables(index: Path | str) -> TableStore | ClusterRecords[Table]:
+    """The whole tables of an index folder, or of a cluster's index at an address."""
+    if not is_cluster(index):
+        return TableStore.open(index)
+    opened = open_cluster(index)
+    opened.check()
+    if (opened.described() or {}).get("of") != TABLES:
+        raise LisaxError(f"{index} holds no whole tables: fill one by `lisax index cluster --of tables`")
+    return ClusterRecords(opened, STORED_TABLES)
 
 
 def state_of(index: ElasticIndex) -> tuple[str, float]:
@@ -182,7 +195,6 @@ def open_cluster(cluster: str, *, tries: int = TRIES, timeout: float = TIMEOUT) 
     url, _, name = cluster.rstrip("/").rpartition("/")
     if not is_cluster(f"{url}/") or url.endswith("/") or not name:
         raise LisaxError(
-            "--cluster: expected a URL that ends in the index's name, like http://localhost:9200/wiki; "
-            f"found '{cluster}'"
+            f"expected a URL that ends in the index's name, like http://localhost:9200/wiki; found '{cluster}'"
         )
     return ElasticIndex(cluster_client.connect(url, timeout=timeout), name, tries=tries, timeout=timeout)

@@ -12,7 +12,7 @@ from lisax.records import Document, Sentence, split_sentence_id
 from lisax.retrieval import documents
 from lisax.retrieval.bm25_builder import K1, B
 from lisax.retrieval.cluster_records import ClusterRecords
-from lisax.retrieval.cluster_vectors import ClusterVectors
+from lisax.retrieval.cluster_vectors import ClusterContent
 from lisax.retrieval.elastic import DEEPEST, NUMBERED, ElasticIndex, scored
 from lisax.retrieval.pages import NAME
 from lisax.retrieval.record_store import Kind
@@ -49,14 +49,11 @@ def fields_of(page: Document) -> dict[str, Any]:
     return own | {NAMES: names, KEYS: keys, TITLE: page.title, REDIRECTS: list(page.redirects)}
 
 
-class ClusterDocuments:
+class ClusterDocuments(ClusterContent):
     """An index of a cluster in the place of a `DocumentIndex`. It has no `folder` and no `manifests`."""
 
-    folder, manifests = None, {}
+    manifests = {}
     components = frozenset(documents.COMPONENTS)
-
-    def __init__(self, index: ElasticIndex):
-        self.bm25 = index
 
     @functools.cached_property
     def pages(self) -> ClusterPages:
@@ -65,14 +62,6 @@ class ClusterDocuments:
     @functools.cached_property
     def titles(self) -> ClusterTitles:
         return ClusterTitles(self.bm25)
-
-    @functools.cached_property
-    def vectors(self) -> ClusterVectors | None:
-        return ClusterVectors.open(self.bm25)
-
-    @property
-    def digest(self) -> str:
-        return self.bm25.digest
 
 
 class ClusterPages(ClusterRecords[Document]):

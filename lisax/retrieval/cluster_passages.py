@@ -8,7 +8,7 @@ from typing import Any
 
 from lisax.retrieval import bm25, passage_store
 from lisax.retrieval.cluster_records import ClusterRecords
-from lisax.retrieval.cluster_vectors import ClusterVectors
+from lisax.retrieval.cluster_vectors import ClusterContent
 from lisax.retrieval.elastic import DEEPEST, ElasticIndex
 from lisax.retrieval.mixed import Hits, indexed_text, owners
 from lisax.retrieval.passage_store import passages_of
@@ -29,13 +29,11 @@ def _owner(passage_id: str) -> str:
     return passage_id.rpartition(":")[0]
 
 
-class ClusterPassages:
+class ClusterPassages(ClusterContent):
     """An index of a cluster in the place of a `MixedIndex`."""
 
-    folder = None
-
     def __init__(self, index: ElasticIndex):
-        self.bm25 = index
+        super().__init__(index)
         self._all = ClusterRecords(index, passages_of(Source.TEXT))  # of all sources alike
         self._of_units: dict[str, list[Passage]] = {}
 
@@ -58,14 +56,6 @@ class ClusterPassages:
     @property
     def components(self) -> frozenset[str]:
         return frozenset([bm25.NAME, *map(passage_store.component, self.stores)])
-
-    @functools.cached_property
-    def vectors(self) -> ClusterVectors | None:
-        return ClusterVectors.open(self.bm25)
-
-    @property
-    def digest(self) -> str:
-        return self.bm25.digest
 
     def __len__(self) -> int:
         return len(self._all)

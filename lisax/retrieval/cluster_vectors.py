@@ -7,6 +7,7 @@ script of the cluster computes them.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -102,6 +103,23 @@ class ClusterVectors:
     @staticmethod
     def _record(hit: Found) -> str:
         return str(hit.fields[OF][0])
+
+
+class ClusterContent:
+    """The vectors and the digest of the pages or passages of an index. These have no `folder`."""
+
+    folder = None
+
+    def __init__(self, index: ElasticIndex):
+        self.bm25 = index
+
+    @functools.cached_property
+    def vectors(self) -> ClusterVectors | None:
+        return ClusterVectors.open(self.bm25)
+
+    @property
+    def digest(self) -> str:
+        return self.bm25.digest
 
 
 def _list(vector: np.ndarray) -> list[float]:

@@ -21,8 +21,10 @@ from lisax.files.places import is_cluster
 from lisax.files.writing import write_json
 from lisax.records import Claim, Hit, Question
 from lisax.retrieval import documents, table_text, tables
+from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.cells import CellIndex
-from lisax.retrieval.cluster import open_cluster, open_documents, open_passages
+from lisax.retrieval.cluster import open_documents, open_passages, open_tables
+from lisax.retrieval.elastic import ElasticIndex
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.mixed import Hits
 from lisax.retrieval.multi_hop import second_pages
@@ -61,7 +63,6 @@ def documents_to_file(
     hops: int = 1,
     wiki: str | None = None,
     wiki_cache: Path | None = None,
-    cluster: str | None = None,
     dense: OpensSearch | None = None,
     workers: Workers | None = None,
 ) -> Written:
@@ -69,8 +70,7 @@ def documents_to_file(
     search that replaces its BM25.
 
     `wiki` is the api.php of a live MediaWiki that searches titles instead of the index; its answers are cached in
-    `wiki_cache` (default: mediawiki.sqlite next to the run). `cluster` (URL/NAME) searches BM25 instead of the
-    index. `workers`: search at them (`devices.workers`)."""
+    `wiki_cache` (default: mediawiki.sqlite next to the run). `workers`: search at them (`devices.workers`)."""
     components = {} if is_cluster(folder) else read_components(folder)
     if has_passages(components):
         raise LisaxError(f"{folder} is an index of passages: search it with `lisax retrieve mixed`")
@@ -78,7 +78,6 @@ def documents_to_file(
         raise LisaxError(f"{folder} is an index of cells: search it with `lisax retrieve cells`")
     made_from: dict[str, Any] = {
         "index": open_documents(folder).digest,
-        "cluster": cluster,
         "claims": _sha256(claims_file),
         "k": k,
         "method": method,
@@ -92,7 +91,7 @@ def documents_to_file(
         from lisax.retrieval.mediawiki import CACHE
 
         wiki_cache = wiki_cache or out.with_name(CACHE)
-    opens = functools.partial(open_search, folder, k, method, hops, wiki, wiki_cache, cluster, dense)
+    opens = functools.partial(open_search, folder, k, method, hops, wiki, wiki_cache, dense)
     hits = functools.partial(grouped, opens, claims, documents.CLAIMS_AT_A_TIME, workers)
     return _write_once(out, made_from, hits, f"lisax-{method}")
 
@@ -104,7 +103,6 @@ def open_search(
     hops: int,
     wiki: str | None = None,
     wiki_cache: Path | None = None,
-    cluster: str | None = None,
     dense: OpensSearch | None = None,
 ) -> Callable[[Sequence[Claim]], list[Hit]]:
     """The work on a group of claims: the documents of each, see `documents_to_file`."""
@@ -113,7 +111,7 @@ def open_search(
         from lisax.retrieval.mediawiki import search_pages
 
         search_titles = search_pages(index.titles, wiki_cache, wiki)
-    search_bm25 = searched.search if searched else None if cluster is None else open_cluster(cluster).search
+    search_bm25 = searched and searched.search
 
     def hits_of(claims: Sequence[Claim]) -> list[Hit]:
         found = documents.retrieve(
@@ -157,31 +155,32 @@ def _open_cells(folder: Path, k: int, mode: str) -> Callable[[Sequence[Claim]], 
 
 
 def tables_to_file(
-    folder: Path,
+    folder: Path | str,
     questions: list[Question],
     out: Path,
     *,
     k: int = table_text.POOL,
-    cluster: str | None = None,
     dense: OpensSearch | None = None,
     workers: Workers | None = None,
 ) -> Written:
-    """Retrieves `k` tables per question by BM25 from an index of tables, or from a cluster (URL/NAME). `dense` opens a
-    search that replaces the index's BM25."""
-    digest = table_text.open_index(folder).digest if cluster is None else cluster + open_cluster(cluster).digest
+    """Retrieves `k` tables per question by BM25 from an index of tables, in a folder or at a cluster's address. `dense`
+    opens a search that replaces the index's BM25."""
     asked = hashlib.sha256(json.dumps([(question.id, question.text) for question in questions]).encode()).hexdigest()
-    opens = functools.partial(_open_tables, folder, k, cluster, dense)
+    opens = functools.partial(_open_tables, folder, k, dense)
     hits = functools.partial(grouped, opens, questions, table_text.QUESTIONS_AT_A_TIME, workers, "questions")
-    made_from = {"index": digest, "questions": asked, "k": k}
+    made_from = {"index": _open_texts(folder).digest, "questions": asked, "k": k}
     if searched := dense and dense():
         made_from["vectors"] = searched.digest
     return _write_once(out, made_from, hits, "lisax-tables")
 
 
-def _open_tables(
-    folder: Path, k: int, cluster: str | None, dense: OpensSearch | None
-) -> Callable[[Sequence[Question]], list[Hit]]:
-    index = (dense and dense()) or (table_text.open_index(folder) if cluster is None else open_cluster(cluster))
+def _open_texts(folder: Path | str) -> Bm25Index | ElasticIndex:
+    """BM25 over whole tables."""
+    return open_tables(folder).index if is_cluster(folder) else table_text.open_index(folder)
+
+
+def _open_tables(folder: Path | str, k: int, dense: OpensSearch | None) -> Callable[[Sequence[Question]], list[Hit]]:
+    index = (dense and dense()) or _open_texts(folder)
     return lambda questions: list(table_text.retrieve(index.search, questions, k))
 
 

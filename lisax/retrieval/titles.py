@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -155,28 +156,28 @@ class Mention:
     key: str
 
 
-class Titles:
+class Titles(ABC):
     """`search(claim)` returns document ids; `mentions(text)` returns the spans that are titles. Documents have numbers
     here."""
 
-    def title(self, number: int) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def title(self, number: int) -> str: ...
 
-    def document_id(self, number: int) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def document_id(self, number: int) -> str: ...
 
+    @abstractmethod
     def _lookup(self, key: str) -> list[tuple[int, int]]:
         """(kind, document's number) of the documents with a key, exact titles first."""
-        raise NotImplementedError
 
     def _is_key(self, key: str) -> bool:
         return bool(self._lookup(key))
 
+    @abstractmethod
     def _by_words(self, claims: Sequence[str], k: int, threads: int | None) -> list[list[tuple[str, float]]]:
         """BM25 over titles and redirects."""
-        raise NotImplementedError
 
-    def prepare(self, texts: Iterable[str]) -> None:
+    def prepare(self, texts: Iterable[str]) -> None:  # noqa: B027
         """Does nothing for files. A cluster looks up the keys of these texts here, in one request."""
 
     def page_with_title(self, title: str) -> str | None:

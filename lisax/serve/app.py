@@ -192,7 +192,7 @@ def create(page: Page) -> FastAPI:
 
 
 def _add_errors(app: FastAPI, page: Page) -> None:
-    def told(
+    def failed(
         request: Request, status: int, message: str, headers: dict[str, str] | None = None, field: str | None = None
     ) -> Response:
         if problems.is_api(request.url.path):
@@ -204,36 +204,36 @@ def _add_errors(app: FastAPI, page: Page) -> None:
     async def refused(request: Request, error: HTTPException) -> Response:
         words = problems.WORDS if problems.is_api(request.url.path) else {"Not Found": "There is no such page."}
         detail = words.get(error.detail, str(error.detail))
-        return told(request, error.status_code, detail, dict(error.headers or {}))
+        return failed(request, error.status_code, detail, dict(error.headers or {}))
 
     @app.exception_handler(RequestValidationError)
     async def misspelt(request: Request, error: RequestValidationError) -> Response:
         if problems.is_api(request.url.path):
             status, message, field = problems.invalid(error.errors()[0])
-            return told(request, status, message, field=field)
-        return told(request, 404, "There is no such page.")
+            return failed(request, status, message, field=field)
+        return failed(request, 404, "There is no such page.")
 
     @app.exception_handler(NotHere)
     async def not_here(request: Request, error: NotHere) -> Response:
-        return told(request, 404, str(error), field=error.field)
+        return failed(request, 404, str(error), field=error.field)
 
     @app.exception_handler(LisaxError)
     async def wrong(request: Request, error: LisaxError) -> Response:
-        return told(request, 400, str(error))
+        return failed(request, 400, str(error))
 
     @app.exception_handler(Busy)
     async def busy(request: Request, error: Busy) -> Response:
-        return told(request, 503, f"No answer now: {error}. Try again in a few seconds.", {"retry-after": "5"})
+        return failed(request, 503, f"No answer now: {error}. Try again in a few seconds.", {"retry-after": "5"})
 
     @app.exception_handler(Unreachable)
     async def away(request: Request, error: Unreachable) -> Response:
         LOG.warning("%s", error)
-        return told(request, 503, problems.AWAY, {"retry-after": "5"})
+        return failed(request, 503, problems.AWAY, {"retry-after": "5"})
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:
         # The trace is in the server's log; the user is shown no internals.
-        return told(
+        return failed(
             request,
             500,
             problems.broken(request.url.path),

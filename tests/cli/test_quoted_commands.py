@@ -92,7 +92,7 @@ def test_quoted_commands_name_verbs_and_options_that_there_are():
         ("#   lisax run list5 \\\n#     --fold 3", "'run' has no option --fold"),
         ("`lisax train\n--steps=3`", "'train' has no option --steps"),
         ("`lisax attack --out x`", "'attack' needs a verb before --out"),
-        ("`lisax retrieve documents|tables --cluster x`", None),
+        ("`lisax retrieve documents|tables --index x`", None),
         ("`lisax train --gin.TRAIN_STEPS=3`", None),
         ("`lisax --help`", None),
         ("`lisax run NAME --until`", None),

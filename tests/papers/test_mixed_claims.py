@@ -149,7 +149,7 @@ def test_a_ranking_goes_on_only_with_the_same_models_and_passages(run, tmp_path,
         lambda self: [self.model_dir(model).mkdir(parents=True, exist_ok=True) for model in self.recipe.train],
     )
     monkeypatch.setattr(mixed_claims.Ranker, "open", staticmethod(lambda path: SentenceRanker(Words(path))))
-    monkeypatch.setattr(mixed_claims, "rank_to_file", rank)
+    monkeypatch.setattr(mixed_claims, "lines_to_file", rank)
     monkeypatch.setattr(mixed_claims, "default_spotter", lambda titles: SimpleNamespace(spot=None))
     monkeypatch.setattr(List5, "index", SimpleNamespace(titles=None))
     for change in ({}, {}, {"claim_passages": 7}, {"seed": 5}):

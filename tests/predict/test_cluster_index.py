@@ -43,16 +43,16 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory, corpus, model):
-    """`local(of, vectors)`: an index folder of pages or of passages."""
+    """`local(of, vectors)`: an index folder of pages or of passages, with Lucene's terms and scores."""
     made = {}
 
     def local(of, vectors=False):
         if (of, vectors) not in made:
             folder, data = tmp_path_factory.mktemp("local") / "index", open_folder(corpus)
             if of == "documents":
-                documents.build_index(data.documents(), folder)
+                documents.build_index(data.documents(), folder, analyzer="lucene")
             else:
-                mixed.build_index(passages_of(data), folder)
+                mixed.build_index(passages_of(data), folder, analyzer="lucene")
             if vectors:
                 add_vectors(folder, open_encoder(model))
             made[of, vectors] = folder
@@ -89,13 +89,13 @@ def test_the_evidence_is_that_of_a_folder(server, corpus, local, claims, model, 
     server.requests.clear()
     found = remote.search_many(claims, 2000, documents=5)
     assert len(server.requests) < (6 if not vectors else 5 + 3 * len(claims))  # not one for each page
-    # Lucene's stemmer, lengths of one byte and the order of ties differ: most claims have the very same evidence.
     expected = here.search_many(claims, 2000, documents=5)
     same = [set(units(one)) == set(units(other)) for one, other in zip(found, expected, strict=True)]
-    assert sum(same) >= 0.7 * len(claims)
+    # Names of pages are scored by our own terms in a folder, and by Lucene's in a cluster.
+    assert all(found) and sum(same) >= (0.9 if of == "documents" else 1) * len(claims)
     texts = {one.unit: (one.text, one.source, one.place, one.page) for one_claim in expected for one in one_claim}
-    told = {one.unit: (one.text, one.source, one.place, one.page) for one_claim in found for one in one_claim}
-    assert all(told[unit] == texts[unit] for unit in told.keys() & texts.keys())
+    read = {one.unit: (one.text, one.source, one.place, one.page) for one_claim in found for one in one_claim}
+    assert all(read[unit] == texts[unit] for unit in read.keys() & texts.keys())
     if vectors and of == "documents":
         cosines = {one.unit: one.similarity for one in here.compared(claims[0], found[0])}
         for one in [*found[0], *remote.compared(claims[0], found[0])]:
@@ -121,7 +121,7 @@ def test_titles_and_second_hops_are_those_of_a_folder(server, corpus, local, cla
     assert remote.lookup("Gone_0") is None and not remote.evidence(["Gone_0", "Gone_1"])
     hopped = [set(map(page_of, units(found))) for found in remote.search_many(claims, 100, hops=2)]
     expected = [set(map(page_of, units(found))) for found in here.search_many(claims, 100, hops=2)]
-    assert sum(one == other for one, other in zip(hopped, expected)) >= 0.6 * len(claims)
+    assert all(expected) and sum(one == other for one, other in zip(hopped, expected)) >= 0.9 * len(claims)
 
 
 def page_of(unit):

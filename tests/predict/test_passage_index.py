@@ -10,7 +10,7 @@ from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.ranking import RANK
 from lisax.predict.judging import verify_run
 from lisax.predict.passage_index import PassageIndex
-from lisax.predict.ranker import SentenceRanker, rank_to_file
+from lisax.predict.ranker import SentenceRanker, ranking
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import Labeller
 from lisax.records import Claim, Document, Graph, Hit, Label, Sentence, Table
@@ -126,14 +126,8 @@ def test_one_claim_is_decided_by_an_edge_and_a_row_together(evidence, tmp_path):
         "Tarn_1:graph#e0",
         "Tarn_1:graph#e1",
     }
-    rank_to_file(
-        SentenceRanker(Words(RANK)),
-        [CLAIM],
-        lambda claim: evidence.evidence(candidates[claim.id]),
-        tmp_path / "run.trec",
-        spot=None,
-        tag="words",
-    )
+    rank = ranking(SentenceRanker(Words(RANK)), lambda claim: evidence.evidence(candidates[claim.id]), None, "words")
+    (tmp_path / "run.trec").write_text("\n".join(rank([CLAIM])))
     run = read_run(tmp_path / "run.trec")
     labeller = Labeller(Words(LABEL_LISTWISE))
     (verdict,) = verify_run(labeller, [CLAIM], run, evidence)

@@ -1,14 +1,15 @@
 """Runs that a ranker writes: the order of equal scores, and what an interruption leaves, ids with `#` included."""
 
+import functools
 import itertools
 
 import numpy as np
 import pytest
 
+from lisax.devices.workers import lines_to_file
 from lisax.files.resumable import partial
 from lisax.formats.ranking import RANK
-from lisax.predict import ranker
-from lisax.predict.ranker import SentenceRanker, rank_to_file
+from lisax.predict.ranker import SentenceRanker, ranking
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim
 from lisax.retrieval.runs import read_run
@@ -57,13 +58,13 @@ def test_a_claim_without_candidates_is_not_scored():
 
 
 def write(model, out):
-    rank_to_file(
-        SentenceRanker(model), CLAIMS, lambda claim: evidence(CANDIDATES[claim.id]), out, spot=None, tag="#tag"
+    opens = functools.partial(
+        ranking, SentenceRanker(model), lambda claim: evidence(CANDIDATES[claim.id]), None, "#tag"
     )
+    lines_to_file(out, opens, CLAIMS, 2)
 
 
-def test_an_interrupted_run_goes_on_at_the_first_claims_that_are_not_in_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(ranker, "CLAIMS_AT_A_TIME", 2)
+def test_an_interrupted_run_goes_on_at_the_first_claims_that_are_not_in_it(tmp_path):
     scores = dict(zip(UNITS, (0.5, 0.5, 1.0, 0.125, 1.0)))
     write(Model(scores), tmp_path / "whole")
     run = read_run(tmp_path / "whole")

@@ -353,9 +353,7 @@ def test_the_verbs_fill_and_search_a_cluster(monkeypatch, tmp_path, capsys):
     at = "http://host:1/pages"
     assert cli.main(["index", "cluster", at, "--corpus", str(corpus)]) == 0
     assert cluster.indices["pages"]["b"]["text"] == "b red red fish"
-    assert cli.main(["index", "documents", "--corpus", str(corpus), "--out", str(tmp_path / "index")]) == 0
-    asked = ["retrieve", "documents", "--index", str(tmp_path / "index"), "--claims", str(claims)]
-    asked += ["--out", str(run), "--cluster", at]
+    asked = ["retrieve", "documents", "--index", at, "--claims", str(claims), "--out", str(run)]
     assert cli.main([*asked, "--method", "bm25", "--k", "2"]) == 0
     assert [line.split()[2:4] for line in run.read_text().splitlines()] == [["b", "1"], ["a", "2"]]
     capsys.readouterr()
@@ -363,13 +361,13 @@ def test_the_verbs_fill_and_search_a_cluster(monkeypatch, tmp_path, capsys):
         (["index", "cluster", at, "--corpus", str(corpus), "--of", "cells"], 2, "'cells' is not one of"),
         (["index", "cluster", at, "--corpus", str(corpus), "--add", "--b", "1"], 2, "keeps the k1 and b"),
         (["index", "cluster", "host", "--corpus", str(corpus)], 1, "URL that ends in"),
-        ([*asked, "--method", "titles"], 2, "--cluster searches BM25"),
+        (["retrieve", "tables", "--index", at, "--questions", str(corpus), "--out", "r"], 1, "no questions"),
     ):
         assert cli.main(wrong) == code
         assert message in capsys.readouterr().err
 
 
-def test_tables_in_a_cluster(monkeypatch, tmp_path):
+def test_tables_in_a_cluster(monkeypatch, tmp_path, capsys):
     cluster = Cluster()
     monkeypatch.setattr(cluster_client, "connect", lambda url, **_: stand_in(cluster))
     corpus, run = tmp_path / "corpus", tmp_path / "run.trec"
@@ -388,9 +386,9 @@ def test_tables_in_a_cluster(monkeypatch, tmp_path):
     stored = cluster.indices["tables"]["b"]
     assert (stored["id"], stored["number"], stored["text"]) == ("b", 0, "colour red red fish")
     assert cluster.meta["tables"]["lisax"]["k1"] == 1.2
-    assert cli.main(["index", "tables", "--corpus", str(corpus), "--out", str(tmp_path / "index")]) == 0
-    asked = ["retrieve", "tables", "--index", str(tmp_path / "index"), "--questions", str(corpus)]
-    assert cli.main([*asked, "--out", str(run), "--cluster", at]) == 0
+    asked = ["retrieve", "tables", "--index", at, "--questions", str(corpus), "--out", str(run)]
+    assert cli.main(asked) == 0
+    assert "gold tables of 1 questions" in capsys.readouterr().out
     found = [line.split() for line in run.read_text().splitlines()]
     assert [line[2:4] for line in found] == [["b", "1"], ["a", "2"], ["d", "3"]]
     assert float(found[1][4]) > float(found[2][4])  # equal in the cluster: a run has no ties

@@ -21,7 +21,7 @@ from lisax.formats.ranking import RANK_ENTITIES
 from lisax.predict.judging import verify_run
 from lisax.predict.passage_index import PassageIndex
 from lisax.predict.passage_search import retrieve
-from lisax.predict.ranker import SentenceRanker, rank_to_file
+from lisax.predict.ranker import SentenceRanker, ranking
 from lisax.predict.reader import Reader
 from lisax.predict.retriever import Retriever
 from lisax.predict.verifier import Labeller
@@ -101,14 +101,9 @@ def test_a_claim_is_checked_by_sentences_rows_and_edges_as_the_pipeline_does(bro
     (row,) = last_answers(page.store, 1)[0].result["verdicts"]
     claim, evidence = Claim("c", CLAIM), PassageIndex(MixedIndex.open(index))
     candidates = evidence.retrieve([claim], 20)
-    rank_to_file(
-        SentenceRanker(made[RANKER]),
-        [claim],
-        lambda claim: evidence.evidence(candidates[claim.id], 100),
-        tmp_path / "run.trec",
-        spot=default_spotter().spot,
-        tag="ranker",
-    )
+    found = evidence.evidence(candidates[claim.id], 100)
+    rank = ranking(SentenceRanker(made[RANKER]), lambda claim: found, default_spotter().spot, "ranker")
+    (tmp_path / "run.trec").write_text("\n".join(rank([claim])))
     (verdict,) = verify_run(Labeller(made[LABELLER]), [claim], read_run(tmp_path / "run.trec"), evidence)
     assert row["label"] == verdict.label and row["evidence"] == [one.unit for one in verdict.evidence]
     assert row["probabilities"] == pytest.approx(list(verdict.probabilities.values()), abs=1e-6)

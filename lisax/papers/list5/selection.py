@@ -249,7 +249,6 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         """Writes the first `depth` candidates of each claim as a run, in the order of the ranker that `opens` opens."""
         pairs = [(claim, candidates.get(claim.id, ())) for claim in claims]
         opens = functools.partial(_open_ranking, opens, self.units_place, self.index_folder, depth, tag)
-        out.parent.mkdir(parents=True, exist_ok=True)
         lines_to_file(out, opens, pairs, CLAIMS_AT_A_TIME, workers=self.workers)
 
     def _select_bm25(self, role: str) -> None:

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax.corpora.fever import read_predictions
+from lisax.devices.workers import lines_to_file
 from lisax.errors import DataError
 from lisax.papers.base import is_of_warm_up
 from lisax.papers.recipe import WARM_UP
 from lisax.papers.stages import Stage
 from lisax.predict.judging import verify_run
 from lisax.predict.passage_index import PassageIndex
-from lisax.predict.ranker import Ranker, rank_to_file
+from lisax.predict.ranker import CLAIMS_AT_A_TIME, Ranker, ranking
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import Verifier
 from lisax.records import Claim, Prediction, split_sentence_id
@@ -133,13 +134,18 @@ class ClaimChecks:
         evidence = PassageIndex(MixedIndex.open(self._run.index_folder(index, index)))
         ranked = self.ranking_file(learned, index)
         candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
-        rank_to_file(
+        opens = functools.partial(
+            ranking,
             Ranker.open(models / RANKER),
-            claims,
             lambda claim: evidence.evidence(candidates[claim.id], self.recipe.candidates),
+            default_spotter(self.pipeline(learned).index.titles).spot,
+            RANKER,
+        )
+        lines_to_file(
             ranked,
-            tag=RANKER,
-            spot=default_spotter(self.pipeline(learned).index.titles).spot,
+            opens,
+            claims,
+            CLAIMS_AT_A_TIME,
             made_from=json.dumps(
                 [
                     index,
