@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from lisax import shipped
 from lisax.errors import DataError, LisaxError
-from lisax.files.places import is_cluster
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
@@ -28,7 +27,6 @@ from lisax.progress import say
 from lisax.records import cell_id, check_text, is_cell, is_row, row_id, split_cell_id
 from lisax.retrieval import table_text
 from lisax.retrieval.dense import Encodes
-from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.passages import Passage
 
@@ -86,29 +84,25 @@ class Answerer(Protocol):
 
         Raises LisaxError if the model answers no questions, or does not fit the index or the other models."""
         check_confidence(min_confidence)
-        if is_cluster(index):
+        if isinstance(index, (str, os.PathLike)):
             index = Index.open(index)
-        folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
         if model is None and columns is None and aggregation is None:
-            return shipped_answerer(
-                Index.open(index) if isinstance(index, (str, os.PathLike)) else index, min_confidence
-            )
+            return shipped_answerer(index, min_confidence)
         model = shipped_parts() if model is None else model
         named = find_model(model)
         found = named.format
         if found in (READ, POINT):
             if columns is not None or aggregation is not None:
                 raise LisaxError(f"{model} reads passages: leave the models of columns and operations out")
-            answerer = PassageAnswerer.of(
-                index if folder is None else folder, Reader(named), retriever and open_encoder(retriever)
-            )
+            answerer = PassageAnswerer.of(index, Reader(named), retriever and open_encoder(retriever))
             answerer.min_confidence = min_confidence
             return answerer
         if found is TABLE_PARTS:
             if retriever is not None:
                 raise LisaxError(f"{model} reads tables, which the index finds: leave the retriever out")
-            _check(index if folder is None else folder, "table_text", "tables")
-            tables = TableAnswerer.open(folder, named, columns)
+            if table_text.NAME not in index.components:
+                raise LisaxError(f"{model} answers from an index of `lisax index tables`, and {_named(index)} is none")
+            tables = TableAnswerer.open(index.folder, named, columns)
             aggregator = None if aggregation is None else Aggregator.open(aggregation)
             return CellAnswerer(tables, aggregator, min_confidence=min_confidence)
         raise LisaxError(
@@ -148,17 +142,8 @@ def shipped_parts() -> Path:
     return shipped.parts()
 
 
-def _check(index: Path | Index, component: str, kind: str) -> None:
-    if component not in _components(index):
-        raise LisaxError(f"this model answers from an index of `lisax index {kind}`, and {_named(index)} is none")
-
-
-def _components(index: Path | Index) -> Set[str]:
-    return read_components(index).keys() if isinstance(index, Path) else index.components
-
-
-def _named(index: Path | Index) -> Path | str:
-    return index if isinstance(index, Path) else "that of the cluster"
+def _named(index: Index) -> Path | str:
+    return index.folder or "that of the cluster"
 
 
 class PassageAnswerer(Answerer):
@@ -172,19 +157,17 @@ class PassageAnswerer(Answerer):
     @classmethod
     def of(
         cls,
-        index: Path | Index,
+        index: Index,
         reader: Reader,
         retriever: Encodes | None = None,
         method: str | None = None,
         exact: bool = True,
     ) -> PassageAnswerer:
-        """Opens the index in a folder, or takes one of a cluster. `method` is bm25, dense or fused (the default with a
-        retriever)."""
-        if not has_passages(_components(index)):
+        """`method` is bm25, dense or fused (the default with a retriever)."""
+        if not has_passages(index.components):
             raise LisaxError(f"a reader answers from an index of `lisax index mixed`, and {_named(index)} is none")
         method = method or ("bm25" if retriever is None else "fused")
-        opened = index if isinstance(index, Path) else index.index
-        return cls(PassageSearch(opened, method=method, retriever=retriever, exact=exact), reader)
+        return cls(PassageSearch(index.index, method=method, retriever=retriever, exact=exact), reader)
 
     @property
     def searched(self) -> dict[str, int]:

@@ -182,7 +182,7 @@ def answer_file(
     else:
         retriever = None if retriever_folder is None else open_encoder(retriever_folder)
         made_from[3] = retriever and retriever.digest
-        reader = PassageAnswerer.of(index, Reader.open(model), retriever, method, not approximate)
+        reader = PassageAnswerer.of(Index.open(index), Reader.open(model), retriever, method, not approximate)
         passages = reader.find({i: question.text for i, question in questions.items()}, k)
 
         def answers(group: Sequence[Question]) -> Iterator[Sequence[Answer]]:

@@ -20,7 +20,7 @@ class PassageSearch:
 
     def __init__(
         self,
-        index: str | os.PathLike | ClusterPassages,
+        index: str | os.PathLike | MixedIndex | ClusterPassages,
         *,
         method: str = "bm25",
         retriever: Encodes | None = None,
@@ -28,20 +28,21 @@ class PassageSearch:
     ):
         if method not in METHODS:
             raise LisaxError(f"expected a method of {', '.join(METHODS)}; found '{method}'")
-        is_local = not isinstance(index, ClusterPassages)
-        self._method, self._retriever, self._exact = method, retriever, exact and is_local
-        if method != "bm25":
-            if retriever is None:
-                raise LisaxError(f"the method '{method}' needs a retriever")
-            self._vectors = DenseIndex.open(index) if is_local else index.vectors
-            if self._vectors is None:
-                raise LisaxError("the cluster's index has no vectors: make them by `lisax index vectors`")
-            if self._vectors.models != {retriever.digest}:
-                raise LisaxError(
-                    f"{index if is_local else index.bm25.name} has vectors of another retriever: make them with this one "
-                    "by `lisax index vectors`"
-                )
-        self.index = MixedIndex.open(index) if is_local else index
+        self.index = MixedIndex.open(index) if isinstance(index, (str, os.PathLike)) else index
+        folder = self.index.folder
+        self._method, self._retriever, self._exact = method, retriever, exact and folder is not None
+        if method == "bm25":
+            return
+        if retriever is None:
+            raise LisaxError(f"the method '{method}' needs a retriever")
+        self._vectors = self.index.vectors if folder is None else DenseIndex.open(folder)
+        if self._vectors is None:
+            raise LisaxError("the cluster's index has no vectors: make them by `lisax index vectors`")
+        if self._vectors.models != {retriever.digest}:
+            raise LisaxError(
+                f"{folder or self.index.bm25.name} has vectors of another retriever: make them with this one by `lisax "
+                "index vectors`"
+            )
 
     def __call__(self, questions: Mapping[str, str], k: int) -> dict[str, Hits]:
         """Up to `k` (passage id, score) hits for each question {id: text}."""

@@ -101,8 +101,8 @@ def test_a_claim_is_checked_by_sentences_rows_and_edges_as_the_pipeline_does(bro
     (row,) = last_answers(page.store, 1)[0].result["verdicts"]
     claim, evidence = Claim("c", CLAIM), PassageIndex(MixedIndex.open(index))
     candidates = evidence.retrieve([claim], 20)
-    found = evidence.evidence(candidates[claim.id], 100)
-    rank = ranking(SentenceRanker(made[RANKER]), lambda claim: found, default_spotter().spot, "ranker")
+    units = evidence.evidence(candidates[claim.id], 100)
+    rank = ranking(SentenceRanker(made[RANKER]), lambda claim: units, default_spotter().spot, "ranker")
     (tmp_path / "run.trec").write_text("\n".join(rank([claim])))
     (verdict,) = verify_run(Labeller(made[LABELLER]), [claim], read_run(tmp_path / "run.trec"), evidence)
     assert row["label"] == verdict.label and row["evidence"] == [one.unit for one in verdict.evidence]
