@@ -49,7 +49,7 @@ class PassageIndex(Index):
 
     @property
     def components(self) -> Set[str]:
-        return super().components or self.index.components  # of a cluster
+        return self.index.components
 
     @functools.cached_property
     def dense(self) -> DenseSearch | None:

@@ -130,14 +130,11 @@ class DocumentIndex:
     def __init__(self, folder: Path):
         self.folder = folder
         self.manifests = read_components(folder)
+        self.components = frozenset(self.manifests)
 
     @classmethod
     def open(cls, folder: str | os.PathLike) -> DocumentIndex:
         return cls(Path(folder))
-
-    @property
-    def components(self) -> tuple[str, ...]:
-        return tuple(name for name in COMPONENTS if name in self.manifests)
 
     @property
     def digest(self) -> str:
