@@ -347,7 +347,8 @@ class VectorRanker(Ranker):
         self._known: OrderedDict[Text, np.ndarray] = OrderedDict()
 
     def forget(self):
-        self._known.clear()
+        if not self.encoder.encoder.rows_alone:
+            self._known.clear()
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         new = (one for found in evidence for one in found if one.similarity is None)

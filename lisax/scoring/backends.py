@@ -45,6 +45,7 @@ class ScoresPairs(Protocol):
 class EncodesTexts(Protocol):
     model: DualEncoderConfig
     int8: bool  # whether it rounds to 8 bits: its vectors are others then
+    rows_alone: bool  # whether a text's vector is the same, to the last digit, in every batch
 
     @property
     def leaves(self) -> list[Any]:

@@ -73,7 +73,7 @@ class TextScorer:
 class VectorEncoder(TextScorer):
     """Vectors float32 [texts, width] of questions and of passages."""
 
-    architecture, int8 = DualEncoderConfig, False
+    architecture, int8, rows_alone = DualEncoderConfig, False, False
 
     def questions(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
         return self._vectors("questions", texts, progress)

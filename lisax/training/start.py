@@ -18,6 +18,7 @@ from lisax.files.places import absolute, place
 from lisax.files.writing import atomic_write, write_json
 from lisax.models.architectures import BACKBONE_PARTS, describe
 from lisax.models.lora import Lora, joined
+from lisax.models.stacking import unstack
 from lisax.models.t5 import initialize
 from lisax.training import data
 from lisax.training.train_config import TrainConfig
@@ -96,7 +97,8 @@ def _begin_adapter(
     start = _from_initial(config, open_checkpoint(backbone), expected, partitioner, tell, made)
     kept, trained = config.adapter.split(start.state.parameters, config.random_seed or 0)
     if earlier is not None:
-        shapes = {name: leaf.shape for name, leaf in flatten(trained).items()}
+        separate = jax.eval_shape(lambda: unstack(trained))  # as a checkpoint has the layers
+        shapes = {name: leaf.shape for name, leaf in flatten(separate).items()}
         if not shapes_of(earlier.parameters).items() <= shapes.items():
             earlier = earlier.with_parts(BACKBONE_PARTS)
             tell(f"{earlier.folder} has another head: this one begins fresh")

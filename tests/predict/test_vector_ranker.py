@@ -13,9 +13,11 @@ from lisax.models.architectures import EncoderConfig
 from lisax.models.t5 import initialize
 from lisax.predict import ranker as rankers
 from lisax.predict.ranker import Bm25Ranker, Ranker
+from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.predict.verdicts import Evidence
 from lisax.retrieval import few_texts
 from lisax.retrieval.fusion import WEIGHT, fused
+from lisax.scoring.backends import ONNX_INT8
 from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.huggingface import write_huggingface
 from tests.references import recorded
@@ -64,6 +66,20 @@ def test_many_claims_are_ranked_as_each_alone_and_texts_are_encoded_once(ranker,
     together = list(ranker.rank_many([CLAIM, "Anna was born.", "x"], [FOUND, FOUND, []], progress=told.append))
     assert together[:2] == alone and together[2] == [] and told == [3, 3, 0]
     assert encoded == [CLAIM, "Anna was born.", "x"]
+
+
+def test_a_vector_is_the_same_in_every_batch_and_kept(ranker, folder):
+    texts = [f"{'The harbour was opened. ' * (i % 3)}In {1900 + i}." for i in range(12)]
+    whole = ranker.encoder.encode(texts)
+    for some in ([0], [5, 0, 3], [11, 2, 7, 1, 0]):
+        assert (ranker.encoder.encode([texts[i] for i in some]) == whole[some]).all()
+    ranker.rank(CLAIM, FOUND)
+    ranker.forget()
+    assert len(ranker._known) == len(FOUND)
+    in_8_bits = rankers.VectorRanker(SentenceEncoder.open(folder, backend=ONNX_INT8))
+    in_8_bits.rank(CLAIM, FOUND)
+    in_8_bits.forget()
+    assert not in_8_bits._known
 
 
 def test_what_an_index_knows_is_not_encoded_again(ranker):

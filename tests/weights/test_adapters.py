@@ -122,9 +122,11 @@ def test_exported_whole_or_alone_it_scores_the_same(trained, tmp_path):
     assert sizes[1] < sizes[0] / 2
 
 
-def test_another_training_starts_from_it(trained, data, tmp_path):
+@pytest.mark.parametrize("scanned", [False, True])
+def test_another_training_starts_from_it(trained, data, tmp_path, scanned):
     values = {"INITIAL_CHECKPOINT_PATH": str(trained.model_dir), "TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2}
-    on_top = train(tmp_path / "second", data, **values, LEARNING_RATE=0.0)
+    stacked = f"EncoderConfig.scan_layers = {scanned}"
+    on_top = train(tmp_path / "second", data, stacked, **values, LEARNING_RATE=0.0)
     one, other = (
         flatten(load_parameters(ModelFolder.find(trained.model_dir))),
         flatten(load_parameters(ModelFolder.find(on_top.model_dir))),

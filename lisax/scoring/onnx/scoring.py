@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lisax.devices.batching import Progress, Tokens, by_tokens, padded
+from lisax.devices.batching import Progress, Tokens, bucket_width, by_tokens, padded
 from lisax.devices.finite import check_finite
 from lisax.errors import LisaxError
 from lisax.models.architectures import DualEncoderConfig, Model, PairConfig, T5Config
@@ -57,13 +57,16 @@ class OnnxTexts:
     def results(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
         """float32 [texts, outputs] of the token ids of texts with their special tokens."""
         result = self._session.get_outputs()[0]
-        (width,) = result.shape[1:]
-        found = np.zeros((len(texts), width), np.float32)
-        for rows, _, _ in by_tokens([len(text) for text in texts], self._max_tokens, self._tokens_per_batch, 1):
-            some = [texts[row] for row in rows]
-            (found[rows],) = self._session.run([result.name], {TOKENS: padded(some, len(some), max(map(len, some)))})
-            if progress is not None:
-                progress(len(rows))
+        found = np.zeros((len(texts), *result.shape[1:]), np.float32)
+        lengths = np.array([len(text) for text in texts], int)
+        widths = np.array([bucket_width(min(length, self._max_tokens), self._max_tokens) for length in lengths], int)
+        # A batch has texts of one width: the result of a text is then the same, to the last digit, in every batch.
+        for place in map(np.flatnonzero, (widths == width for width in np.unique(widths))):
+            for rows, _, width in by_tokens(lengths[place], self._max_tokens, self._tokens_per_batch, 1):
+                batch = padded([texts[row] for row in place[rows]], len(rows), width)
+                (found[place[rows]],) = self._session.run([result.name], {TOKENS: batch})
+                if progress is not None:
+                    progress(len(rows))
         check_finite([found], nested(self._parameters), self._source)
         return found
 
@@ -111,6 +114,10 @@ class OnnxPairs(OnnxEncoder):
 
 class OnnxVectors(OnnxEncoder):
     """`scoring.backends.EncodesTexts`; questions and passages have one tower."""
+
+    @property
+    def rows_alone(self) -> bool:
+        return not self.int8  # whose step of rounding is of the whole batch
 
     @property
     def leaves(self) -> list[np.ndarray]:
