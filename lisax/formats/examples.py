@@ -73,21 +73,26 @@ class Example:
                     **where,
                 )
             label = Label(label)
-        taught = get_field(row, "taught", list, default=[], **where)
-        if taught and not (
-            len(taught) == len(LABELS) and all(isinstance(share, (int, float)) and 0 <= share <= 1 for share in taught)
-        ):
-            raise DataError(
-                f"expected {len(LABELS)} probabilities, found {json.dumps(taught)[:80]}", field="taught", **where
-            )
         return cls(
             get_field(row, "claim_id", str, **where),
             get_field(row, "claim", str, **where),
             tuple(sentences),
             tuple(entities),
             label,
-            tuple(map(float, taught)),
+            shares_taught(row, **where),
         )
+
+
+def shares_taught(row: dict, **where: Any) -> tuple[float, ...]:
+    """A teacher's probabilities of the verdicts in the JSON object of an example; empty if it has none."""
+    taught = get_field(row, "taught", list, default=[], **where)
+    if taught and not (
+        len(taught) == len(LABELS) and all(isinstance(share, (int, float)) and 0 <= share <= 1 for share in taught)
+    ):
+        raise DataError(
+            f"expected {len(LABELS)} probabilities, found {json.dumps(taught)[:80]}", field="taught", **where
+        )
+    return tuple(map(float, taught))
 
 
 class Record(Protocol):

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from lisax.errors import DataError
 from lisax.files.reading import get_field
 from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
+from lisax.formats.examples import shares_taught
 from lisax.formats.format import TABLE_CLASSES, VERDICT, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.ranking import titled
@@ -74,13 +75,15 @@ class TableView:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TableExample:
-    """A claim with its tables, best first; `gold` marks the gold tables of the claim."""
+    """A claim with its tables, best first; `gold` marks the gold tables of the claim. `taught` are a teacher's
+    probabilities of the verdicts, in the order of LABELS, or none."""
 
     claim_id: str
     claim: str
     tables: tuple[TableView, ...] = ()
     label: Label | None = None
     gold: tuple[bool, ...] = ()
+    taught: tuple[float, ...] = ()
 
     @property
     def unit_ids(self) -> list[str]:
@@ -94,6 +97,7 @@ class TableExample:
             "tables": [table.row() for table in self.tables],
             "label": self.label,
             "gold": self.gold,
+            **({"taught": list(self.taught)} if self.taught else {}),
         }
 
     @classmethod
@@ -122,6 +126,7 @@ class TableExample:
             tables,
             None if label is None else Label(label),
             tuple(gold),
+            shares_taught(row, **where),
         )
 
 

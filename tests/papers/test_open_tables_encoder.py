@@ -84,6 +84,21 @@ def test_wrong_tables_are_learned_from_as_too_little(run):
     assert {example.label for example in wrong} == {Label.NOT_ENOUGH_INFO} and not any(one.gold[0] for one in wrong)
 
 
+def test_a_teacher_is_learned_from(run, folder, tmp_path):
+    teacher, told = run.model_dir("closed"), {"losses.Loss.teacher": 0.7, "TRAIN_STEPS": 2}
+    lines = [
+        f"TableRecipe.teacher = '{teacher}'",
+        f"TableRecipe.train = {{'closed': ('{folder / 'closed.gin'}', {told})}}",
+        f"TableRecipe.initial = {{'closed': '{folder / 'encoder'}'}}",
+    ]
+    taught = OpenTables(open_folder(folder / "world"), tmp_path, TableRecipe.read([folder / "recipe.gin"], lines))
+    taught.make("train.closed")
+    examples = list(read_examples(taught.examples_file("tables_closed_and_wrong", "train"), TableExample))
+    expected = Model.open(teacher).probabilities(examples)
+    np.testing.assert_allclose([one.taught for one in examples], expected, atol=1e-3)
+    assert (taught.model_dir("closed") / "checkpoint_2").is_dir()
+
+
 def test_the_checker_reads_tables_one_by_one(run, tmp_path):
     model, names = Model.open(run.model_dir("closed")), ("closed", f"top{ONE_BY_ONE}")
     one, several = (run.examples(f"tables_{name}", REPORT)[0] for name in names)
@@ -133,6 +148,7 @@ def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder
     ("line", "told"),
     [
         ("TableRecipe.vocabulary = 'spiece.model'", "backbone brings its own vocabulary"),
+        ("TableRecipe.train = {'claim_only': '/x.gin'}\nTableRecipe.teacher = '/x'", "teaches the model 'closed'"),
         ("TableRecipe.wrong_tables = 2", "wrong_tables must lie between 0 and 1, found 2"),
     ],
 )

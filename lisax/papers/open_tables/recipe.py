@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from lisax.corpora.tabfact import WORDINGS
 from lisax.errors import LisaxError
-from lisax.papers.recipe import BackboneRecipe, ClaimsRecipe
+from lisax.papers.recipe import MODEL, BackboneRecipe, ClaimsRecipe
 from lisax.retrieval.cells import Strategy
 
 TEXT_MODELS = ("claim_only", "closed", "one", "top3", "top5", "top10")
@@ -49,6 +49,10 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
     # With a backbone: the share of true and false claims that `closed` is also trained on with a retrieved table that
     # is not theirs, which is not enough to decide.
     wrong_tables: float = 0.0
+    # With a backbone: a labeller over tables whose probabilities of each training example `closed` also learns (ours), by
+    # the share that `losses.Loss.teacher` has: a checkpoint, or a name that `lisax check --model` takes, such as
+    # mpnet-tables.
+    teacher: str | None = dataclasses.field(default=None, metadata=MODEL)
     warm_up_pipeline: str = (
         "open_tables"  # the pipeline of that recipe; or "list5", which trains on matching claims with sentences
     )
@@ -68,6 +72,8 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
                 "strategies of entities, leave it 'spans'"
             )
         self.check_share("wrong_tables")
+        if self.teacher is not None and not self.reads_singly:
+            raise LisaxError("TableRecipe.teacher teaches the model 'closed' with a backbone: name both")
         self.check_positive("columns")
 
     @classmethod

@@ -22,7 +22,7 @@ from lisax.corpora.tabfact import TabFact
 from lisax.corpora.table_predictions import TablePrediction, read_predictions
 from lisax.errors import LisaxError
 from lisax.files.writing import atomic_write
-from lisax.formats.examples import read_examples
+from lisax.formats.examples import read_examples, write_examples
 from lisax.formats.labelling import CLAIM_ONLY
 from lisax.formats.tables import TABLES, TableExample
 from lisax.metrics import tables as figures
@@ -37,6 +37,7 @@ from lisax.papers.stages import Stage
 from lisax.predict.model import Model
 from lisax.predict.opening import open_model
 from lisax.predict.table_decision import TableDecision, sufficiency
+from lisax.predict.teaching import taught
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
 from lisax.progress import counting, say
@@ -281,6 +282,10 @@ class OpenTables(EncoderPipeline):
                 skipped=skipped,
             )
             tell(skipped)
+        if self.recipe.teacher is not None:
+            file = self.examples_file(CLOSED_AND_WRONG, TRAIN)
+            examples = list(read_examples(file, TableExample))
+            write_examples(file, taught(examples, open_model(self.recipe.teacher)))
 
     def task_of(self, model: str) -> str:
         if self.recipe.backbone is None or is_fusion(model):
@@ -292,7 +297,9 @@ class OpenTables(EncoderPipeline):
         tokens = getattr(self.recipe, self._setting_of_tokens(model))
         if is_fusion(model):
             return {"inputs": depth_of(model) * tokens, "targets": depth_of(model)}
-        return {"inputs": tokens, "targets": self.target_length}
+        # A teacher's probabilities of the labels follow the class.
+        shares = len(LABELS) if model == "closed" and self.recipe.teacher is not None else 0
+        return {"inputs": tokens, "targets": self.target_length + shares}
 
     @staticmethod
     def _setting_of_tokens(model: str) -> str:
