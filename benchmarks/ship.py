@@ -9,10 +9,11 @@
     python -m benchmarks.ship accurate/tables --data ../shared/data/tabfact ../shared/data/infotabs --out OUT
 
 The labeller over text and the model of rows and columns begin from the warm-up, the ranker from the labeller over text,
-and the labellers over tables from that of their tier; `accurate/text`, which teaches `text`, comes before it. Each is a
-run of the gin file that `MODELS` names (seed 0, about half an hour on two quiet cores, of `parts` and `accurate` more) and
-resumes where it was interrupted; GLIBC_TUNABLES=glibc.malloc.hugetlb=1 takes a quarter off (`lisax train` sets it by
-itself). Its dev figures are in OUT/metrics.json; the model card, which is written by hand, says them.
+and `accurate/tables` from `accurate/text`; `accurate`, which teaches `light`, comes before it. Each is a run of the gin
+file that `MODELS` names (seed 0, about half an hour on two quiet cores, of `parts` more; of `accurate` and `tables`
+minutes of a GPU, and hours of two cores) and resumes where it was interrupted; GLIBC_TUNABLES=glibc.malloc.hugetlb=1
+takes a quarter off (`lisax train` sets it by itself). Its dev figures are in OUT/metrics.json; the model card, which is
+written by hand, says them.
 """
 
 from __future__ import annotations
@@ -61,9 +62,8 @@ MOST_BYTES = 5_000_000  # of an adapter in the repository
 class Shipped(NamedTuple):
     """A model by its folder in `lisax/shipped`. `model`: the one of the run that is shipped; `claims`: its claims or
     questions by role and id; `most`: of a mixture, how many claims of each set it takes at most, for training, of which
-    some are held out, and reported; `first`: the gin file of a run that is made before; `begins`: whether the model
-    begins from that run's; `share`: of its own weights in what ships, where the others are those of that run's model
-    (Wortsman et al. 2022)."""
+    some are held out, and reported; `first`: the gin file of a run that is made before; `share`: of its own weights
+    in what ships, where the others are those of that run's model (Wortsman et al. 2022)."""
 
     recipe: str
     read: Callable[..., Any]
@@ -73,7 +73,6 @@ class Shipped(NamedTuple):
     claims: Callable[[Any, str], Iterable[str]]
     most: Mapping[str, tuple[int, ...]] = {}
     first: str = ""
-    begins: bool = False
     share: float = 1.0
 
 
@@ -85,7 +84,7 @@ def _over_text(recipe: str, model: str = "label_listwise_infused", **more: Any) 
     return Shipped(recipe, Recipe.read, List5, finish_text, model, _claims, **more)
 
 
-def _over_tables(recipe: str, tabfact: int = 13000, infotabs: int = 10000) -> Shipped:
+def _over_tables(recipe: str, tabfact: int = 40000, infotabs: int = 20000) -> Shipped:
     most = {"train": (tabfact, infotabs), "dev": (1500, 1800)}
     return Shipped(recipe, TableRecipe.read, OpenTables, finish_tables, "closed", _claims, most)
 
@@ -94,7 +93,7 @@ MODELS = {
     "warmup": _over_tables("experiments/open_tables/minilm_warmup.gin", 6000, 17000),
     "text": _over_text("experiments/list5/minilm_taught.gin", first="experiments/list5/minilm.gin", share=0.7),
     "ranker": _over_text("experiments/list5/minilm_ranker.gin", "rerank"),
-    "tables": _over_tables("experiments/open_tables/minilm.gin"),
+    "tables": _over_tables("experiments/open_tables/minilm_taught.gin"),
     "parts": Shipped(
         "experiments/cltr/minilm.gin",
         CltrRecipe.read,
@@ -103,9 +102,7 @@ MODELS = {
         "parts",
         lambda run, role: run.questions[role],
     ),
-    "accurate/text": _over_text(
-        "experiments/list5/mpnet_contrasts.gin", first="experiments/list5/mpnet.gin", begins=True
-    ),
+    "accurate/text": _over_text("experiments/list5/mpnet_contrasts.gin"),
     "accurate/tables": _over_tables("experiments/open_tables/mpnet.gin"),
 }
 
@@ -117,12 +114,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     given = parser.parse_args()
     one = MODELS[given.what]
-    data, bindings = data_of(given.data, given.out, one.most), []
+    data = data_of(given.data, given.out, one.most)
     if one.first:
         first = one.run(data, given.out / "first", one.read([one.first]))
         first.train_models()
-        bindings += [f"FIRST_CHECKPOINT = '{first.model_dir(one.model)}'"] * one.begins
-    run = one.run(data, given.out, one.read([one.recipe], bindings))
+    run = one.run(data, given.out, one.read([one.recipe]))
     run.run()
     print(one.finish(run))
     made = export_adapter(ModelFolder.find(run.model_dir(one.model)), given.out / "adapter")
