@@ -25,10 +25,15 @@ def bucket_widths(longest: int) -> np.ndarray:
     return np.array(widths)
 
 
-def bucket_width(length: int, longest: int) -> int:
-    """The least of the widths, or `longest`, that has room for `length`."""
+def widths_of(lengths: np.ndarray, longest: int) -> np.ndarray:
+    """Of each length the least of the widths, or `longest`, that has room for it; of a greater one `longest`."""
     widths = bucket_widths(longest)
-    return min(int(widths[np.searchsorted(widths, length)]), longest)
+    return np.minimum(widths[np.searchsorted(widths, np.minimum(lengths, longest))], longest)
+
+
+def bucket_width(length: int, longest: int) -> int:
+    """`widths_of` one length."""
+    return int(widths_of(np.array(length), longest))
 
 
 def by_length(lengths: Sequence[Sequence[int]], size: int) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lisax.devices.batching import Progress, Tokens, bucket_width, by_tokens, padded
+from lisax.devices.batching import Progress, Tokens, by_tokens, padded, widths_of
 from lisax.devices.finite import check_finite
 from lisax.errors import LisaxError
 from lisax.models.architectures import DualEncoderConfig, Model, PairConfig, T5Config
@@ -59,7 +59,7 @@ class OnnxTexts:
         result = self._session.get_outputs()[0]
         found = np.zeros((len(texts), *result.shape[1:]), np.float32)
         lengths = np.array([len(text) for text in texts], int)
-        widths = np.array([bucket_width(min(length, self._max_tokens), self._max_tokens) for length in lengths], int)
+        widths = widths_of(lengths, self._max_tokens)
         # A batch has texts of one width: the result of a text is then the same, to the last digit, in every batch.
         for place in map(np.flatnonzero, (widths == width for width in np.unique(widths))):
             for rows, _, width in by_tokens(lengths[place], self._max_tokens, self._tokens_per_batch, 1):
