@@ -61,8 +61,8 @@ MOST_BYTES = 5_000_000  # of an adapter in the repository
 
 class Shipped(NamedTuple):
     """A model by its folder in `lisax/shipped`. `model`: the one of the run that is shipped; `claims`: its claims or
-    questions by role and id; `most`: of a mixture, how many claims of each set it takes at most, for training, of which
-    some are held out, and reported; `first`: the gin file of a run that is made before; `share`: of its own weights
+    questions by role and id; `most`: of a mixture, how many claims of each set it takes at most (None: all), for training,
+    of which some are held out, and reported; `first`: the gin file of a run that is made before; `share`: of its own weights
     in what ships, where the others are those of that run's model (Wortsman et al. 2022)."""
 
     recipe: str
@@ -71,7 +71,7 @@ class Shipped(NamedTuple):
     finish: Callable[[Any], str]
     model: str
     claims: Callable[[Any, str], Iterable[str]]
-    most: Mapping[str, tuple[int, ...]] = {}
+    most: Mapping[str, tuple[int | None, ...]] = {}
     first: str = ""
     share: float = 1.0
 
@@ -84,7 +84,7 @@ def _over_text(recipe: str, model: str = "label_listwise_infused", **more: Any) 
     return Shipped(recipe, Recipe.read, List5, finish_text, model, _claims, **more)
 
 
-def _over_tables(recipe: str, tabfact: int = 40000, infotabs: int = 20000) -> Shipped:
+def _over_tables(recipe: str, tabfact: int | None = None, infotabs: int | None = None) -> Shipped:
     most = {"train": (tabfact, infotabs), "dev": (1500, 1800)}
     return Shipped(recipe, TableRecipe.read, OpenTables, finish_tables, "closed", _claims, most)
 
@@ -102,7 +102,7 @@ MODELS = {
         "parts",
         lambda run, role: run.questions[role],
     ),
-    "accurate/text": _over_text("experiments/list5/mpnet_contrasts.gin"),
+    "accurate/text": _over_text("experiments/list5/mpnet.gin"),
     "accurate/tables": _over_tables("experiments/open_tables/mpnet.gin"),
 }
 
@@ -165,7 +165,7 @@ def _write(adapter: Path, arrays: Mapping[str, np.ndarray]) -> None:
     (adapter / SAFETENSORS).chmod(0o644)  # safetensors lets its owner alone read it
 
 
-def data_of(folders: Sequence[Path], out: Path, most: Mapping[str, tuple[int, ...]]) -> Dataset:
+def data_of(folders: Sequence[Path], out: Path, most: Mapping[str, tuple[int | None, ...]]) -> Dataset:
     """The one dataset, or a mixture of sets of claims over tables, which is written to `out/data` once."""
     if len(folders) == 1:
         return open_folder(folders[0])
@@ -180,7 +180,7 @@ def data_of(folders: Sequence[Path], out: Path, most: Mapping[str, tuple[int, ..
     return open_folder(out / "data")
 
 
-def _some(claims: Iterable[Claim], number: int) -> list[Claim]:
+def _some(claims: Iterable[Claim], number: int | None) -> list[Claim]:
     return sorted(claims, key=_place)[:number]
 
 

@@ -25,15 +25,10 @@ def bucket_widths(longest: int) -> np.ndarray:
     return np.array(widths)
 
 
-def widths_of(lengths: np.ndarray, longest: int) -> np.ndarray:
-    """Of each length the least of the widths, or `longest`, that has room for it; of a greater one `longest`."""
-    widths = bucket_widths(longest)
-    return np.minimum(widths[np.searchsorted(widths, np.minimum(lengths, longest))], longest)
-
-
 def bucket_width(length: int, longest: int) -> int:
-    """`widths_of` one length."""
-    return int(widths_of(np.array(length), longest))
+    """The least of the widths, or `longest`, that has room for `length`."""
+    widths = bucket_widths(longest)
+    return min(int(widths[np.searchsorted(widths, length)]), longest)
 
 
 def by_length(lengths: Sequence[Sequence[int]], size: int) -> list[np.ndarray]:
@@ -46,10 +41,11 @@ def by_length(lengths: Sequence[Sequence[int]], size: int) -> list[np.ndarray]:
 
 
 def by_tokens(
-    lengths: Sequence[int], longest: int, tokens_per_batch: int, devices: int
+    lengths: Sequence[int], longest: int, tokens_per_batch: int, devices: int, *, of_one_width: bool = False
 ) -> Iterator[tuple[np.ndarray, int, int]]:
     """(indices, rows, width) of batches of about `tokens_per_batch` tokens, longest first; of a width, only the last
-    batch may have fewer rows. Rows are a multiple of `devices`.
+    batch may have fewer rows. Rows are a multiple of `devices`. `of_one_width`: no batch mixes examples of
+    two widths.
 
     A length above `longest` is an error: formats shorten, batches do not."""
     lengths = np.array(lengths)
@@ -57,11 +53,15 @@ def by_tokens(
         raise LisaxError(
             f"an input of {lengths.max()} tokens was given to a scorer of at most {longest}: shorten it with its format"
         )
-    order = np.argsort(-lengths, kind="stable")
+    order, widths = np.argsort(-lengths, kind="stable"), bucket_widths(longest)
     while len(order):
-        width = bucket_width(int(lengths[order[0]]), longest)
+        place = np.searchsorted(widths, lengths[order[0]])
+        width = min(int(widths[place]), longest)
         largest = max(1, tokens_per_batch // width // devices) * devices
-        rows, order = order[:largest], order[largest:]
+        rows = order[:largest]
+        if of_one_width and place:
+            rows = rows[lengths[rows] > widths[place - 1]]
+        order = order[len(rows) :]
         yield rows, _rows_for(len(rows), largest, devices), width
 
 

@@ -125,12 +125,6 @@ class Checker:
         while group := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
             yield from self.verify(group, self.find(group))
 
-    def forget(self) -> None:
-        """Makes the next verdicts independent of earlier claims, to the last digit (`Ranker.forget`)."""
-        self.verifier.forget()
-        if self.ranker is not None:
-            self.ranker.forget()
-
     def find(self, claims: Sequence[str | Claim]) -> list[list[Evidence]]:
         """The ranked evidence of each claim, as `verify` reads it. Raises LisaxError for a claim outside a list."""
         return self.rank(claims, self.search(claims))

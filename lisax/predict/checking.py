@@ -181,7 +181,6 @@ def _opened(settings: Settings, by_encoder: bool) -> Callable[[Sequence[Claim]],
     checker = settings.open(by_encoder)
 
     def lines_of(claims: Sequence[Claim]) -> list[str]:
-        checker.forget()
         return [verdict.to_json() for verdict in checker.check_many(claims)]
 
     return lines_of

@@ -47,7 +47,6 @@ def verifying(
 
     def verdicts_of(claims: Sequence[Claim]) -> list[Verdict]:
         nonlocal reported
-        verifier.forget()
         evidence = [index.evidence(run.get(claim.id, ()), verifier.depth, claim.text) for claim in claims]
         verdicts = verifier.verify_many(claims, evidence)
         if min_confidence is not None:

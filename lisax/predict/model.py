@@ -90,11 +90,6 @@ class Model:
         """`probabilities` of inputs that are already encoded, with their special tokens."""
         return self._scorer.probabilities(tokens, progress)
 
-    def forget(self) -> None:
-        """Makes the next results independent of earlier examples, to the last digit."""
-        if hasattr(self._scorer, "forget"):
-            self._scorer.forget()
-
     @functools.cached_property
     def _count(self) -> Callable[[str], int]:
         return self.vocabulary.count

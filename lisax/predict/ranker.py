@@ -76,10 +76,6 @@ class Ranker(Protocol):
             if progress is not None:
                 progress(len(found))
 
-    def forget(self) -> None:
-        """Makes the next scores independent of earlier claims: vectors kept from these have the last digits of the
-        batches that they were computed in."""
-
     @staticmethod
     def open(path: str | os.PathLike, use: Use | None = None) -> Ranker:
         """Opens a monoT5 model, a pair scorer, a pointer to documents or evidence, or a published ranker
@@ -198,9 +194,6 @@ class Reranker(Ranker):
     def __init__(self, second: SentenceRanker, first: Ranker, reranking: Reranking):
         self.second, self.first, self.reranking = second, first, reranking
 
-    def forget(self):
-        self.first.forget()
-
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         ordered = list(self.first.rank_many(claims, evidence, spot=spot, progress=progress))
         best = [found[: self.reranking.depth] for found in ordered]
@@ -227,9 +220,6 @@ class PairwiseRanker(Ranker):
         """`first` orders the evidence; None: `Bm25Ranker`."""
         self.model, self.first, self.top, self.tag = model, first or Bm25Ranker(), top, "pairwise"
 
-    def forget(self):
-        self.first.forget()
-
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         for claim, found in zip(claims, self.first.rank_many(claims, evidence, spot=spot, progress=progress)):
             texts = [text_of([Passage(one.unit, one.source, one.text)]) for one in found[: self.top]]
@@ -251,9 +241,6 @@ class PointerRanker(Ranker):
     def __init__(self, model: Model):
         self.model, self.tag = model, str(model.format)
 
-    def forget(self):
-        self.model.forget()
-
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         examples = [
             pointer_example(claim, found[: self.model.depth]) for claim, found in zip(claims, evidence, strict=True)
@@ -273,9 +260,6 @@ class PagePointerRanker(Ranker):
 
     def __init__(self, model: Model):
         self.model, self.tag = model, str(model.format)
-
-    def forget(self):
-        self.model.forget()
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         pages = [_by_page(found) for found in evidence]
@@ -346,10 +330,6 @@ class VectorRanker(Ranker):
         self.encoder = encoder
         self._known: OrderedDict[Text, np.ndarray] = OrderedDict()
 
-    def forget(self):
-        if not self.encoder.encoder.rows_alone:
-            self._known.clear()
-
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         new = (one for found in evidence for one in found if one.similarity is None)
         vectors = self._passages(Text(one.source, one.text) for one in new)
@@ -366,6 +346,8 @@ class VectorRanker(Ranker):
 
     def _passages(self, texts: Iterable[Text]) -> dict[Text, np.ndarray]:
         """The vector of each text; vectors not known from earlier claims are computed together."""
+        if not self.encoder.encoder.rows_alone:
+            self._known.clear()
         wanted = dict.fromkeys(texts)
         new = [text for text in wanted if text not in self._known]
         self._known.update(zip(new, self.encoder.passages(new)))
@@ -404,7 +386,6 @@ def ranking(
     """The work on a group of claims: the lines of a run of their candidates, best first."""
 
     def lines_of(group: Sequence[Claim]) -> list[str]:
-        ranker.forget()
         found = [candidates(claim) for claim in group]
         ranked = ranker.rank_many([claim.text for claim in group], found, spot=spot)
         return [

@@ -76,9 +76,6 @@ class Verifier(Protocol):
         """The number of model inputs for a claim with this evidence."""
         return 1
 
-    def forget(self) -> None:
-        """See `Ranker.forget`."""
-
     @staticmethod
     def open(
         path: str | os.PathLike | ModelFolder,
@@ -277,9 +274,6 @@ class PointerVerifier(Verifier):
             raise LisaxError("this model points to documents; verify needs one that points to evidence")
         self.model, self.depth, self.calibration = model, model.depth, model.calibration
 
-    def forget(self):
-        self.model.forget()
-
     def verify_many(self, claims, evidence, *, progress=None):
         pairs = list(zip(claims, evidence, strict=True))
         for start in range(0, len(pairs), CLAIMS_AT_A_TIME):
@@ -319,10 +313,6 @@ class TableVerifier(Verifier):
             raise LisaxError(f"this model reads at most {model.depth} tables, found {depth}")
         self.model, self.decision, self.depth = model, decision, depth or (ONE_BY_ONE if singly else model.depth)
         self.calibration, self.columns = model.calibration, model.columns
-
-    def forget(self):
-        if isinstance(self.model, Model):
-            self.model.forget()
 
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]

@@ -68,11 +68,6 @@ class ClaimScorer(ABC):
     def open(cls, model: ModelFolder, *, texts: int, max_tokens: int) -> Self:
         return cls(*load_model(model, cls.architecture), texts=texts, max_tokens=max_tokens, source=model.folder)
 
-    def forget(self) -> None:
-        """Forgets the vectors of earlier claims' texts, whose last digits are those of the batches that they were in."""
-        if self._kept is not None:
-            self._kept.forget()
-
     def run(self, claims: Sequence[Sequence[Sequence[int]]], progress: Progress | None) -> list[np.ndarray]:
         """The model's results for claims, given as token ids [claim][text][token], texts that end in EOS.
 
@@ -85,6 +80,8 @@ class ClaimScorer(ABC):
         if not claims:
             shapes = jax.eval_shape(self._score, self._loop.parameters, np.zeros((1, self._texts, 1), np.int32))
             return [np.zeros((0, *leaf.shape[1:]), leaf.dtype) for leaf in shapes]
+        if self._kept is not None:
+            self._kept.begin()
         found = self._loop.all(
             claims,
             self._batches,

@@ -30,11 +30,17 @@ LONGEST = 4096  # tokens of a text, unless the model sets it
 
 
 class KeptVectors:
-    """`encode` gives vectors float32 [texts, width] of token ids. The store begins again when it would be more than
-    `limit` bytes."""
+    """`encode` gives vectors float32 [texts, width] of token ids; `rows_alone`: see `backends.EncodesTexts`. The store
+    begins again when it would be more than `limit` bytes."""
 
-    def __init__(self, encode: Callable[[Sequence[Tokens]], np.ndarray], width: int, limit: int = LIMIT):
-        self._encode, self._most = encode, max(1, limit // (4 * width))
+    def __init__(
+        self,
+        encode: Callable[[Sequence[Tokens]], np.ndarray],
+        width: int,
+        limit: int = LIMIT,
+        rows_alone: bool = True,
+    ):
+        self._encode, self._most, self._rows_alone = encode, max(1, limit // (4 * width)), rows_alone
         self._places: dict[bytes, int] = {}
         self._vectors = np.zeros((0, width), np.float32)
         self._lock = threading.Lock()  # training reads ahead by a thread
@@ -56,10 +62,12 @@ class KeptVectors:
             found[there] = self._vectors[[self._places[keys[place]] for place in there]]
         return found.reshape(*tokens.shape[:2], -1)
 
-    def forget(self) -> None:
-        """Begins the store again."""
-        with self._lock:
-            self._places = {}
+    def begin(self) -> None:
+        """Makes the next vectors independent of those before, to the last digit: forgets these if they depend on the
+        batches that they were in."""
+        if not self._rows_alone:
+            with self._lock:
+                self._places = {}
 
     def _add(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         first, last = len(self._places), len(self._places) + len(keys)
@@ -100,11 +108,11 @@ class _Parameters:
 
 @functools.lru_cache(ENCODERS)
 def _kept(model: DualEncoderConfig, parameters: _Parameters) -> KeptVectors:
-    options = {"max_tokens": model.backbone.max_length or LONGEST}
+    options, in_jax = {"max_tokens": model.backbone.max_length or LONGEST}, backend_for(model) == JAX
 
     @functools.cache
     def encoder() -> Any:
-        if backend_for(model) == JAX:
+        if in_jax:
             from lisax.scoring.passages import VectorEncoder
 
             return VectorEncoder(model, nested(parameters.arrays), **options)
@@ -114,4 +122,4 @@ def _kept(model: DualEncoderConfig, parameters: _Parameters) -> KeptVectors:
 
     # A dual encoder's are scaled for their dot products.
     scale = np.float32(model.backbone.emb_dim**0.25)
-    return KeptVectors(lambda texts: scale * encoder().passages(texts), model.backbone.emb_dim)
+    return KeptVectors(lambda texts: scale * encoder().passages(texts), model.backbone.emb_dim, rows_alone=not in_jax)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.devices.batching import by_tokens, padded, padded_each
+from lisax.devices.batching import bucket_width, by_tokens, padded, padded_each
 from lisax.devices.finite import check_finite
 from lisax.devices.loop import DeviceLoop
 from lisax.errors import DataError, LisaxError
@@ -26,6 +26,15 @@ def batches_of(shards):
             yield rows, {"tokens": padded([texts[row] for row in rows], count, width)}
 
     return batches
+
+
+@given(st.lists(st.integers(1, 300), max_size=60), st.booleans())
+def test_batches_have_every_example_once_and_if_asked_are_of_one_width(lengths, alone):
+    batches = list(by_tokens(lengths, 300, 900, 1, of_one_width=alone))
+    assert sorted(row for rows, *_ in batches for row in rows) == list(range(len(lengths)))
+    for rows, count, width in batches:
+        widths = {bucket_width(lengths[row], 300) for row in rows}
+        assert len(rows) <= count and width == max(widths) and (len(widths) == 1 or not alone)
 
 
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=16), max_size=40))

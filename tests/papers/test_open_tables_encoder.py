@@ -85,18 +85,19 @@ def test_wrong_tables_are_learned_from_as_too_little(run):
 
 
 def test_a_teacher_is_learned_from(run, folder, tmp_path):
-    teacher, told = run.model_dir("closed"), {"losses.Loss.teacher": 0.7, "TRAIN_STEPS": 2}
+    teacher, settings = run.model_dir("closed"), {"losses.Loss.teacher": 0.7, "TRAIN_STEPS": 2}
+    models = {"closed": (str(folder / "closed.gin"), settings)}
     lines = [
         f"TableRecipe.teacher = '{teacher}'",
-        f"TableRecipe.train = {{'closed': ('{folder / 'closed.gin'}', {told})}}",
+        f"TableRecipe.train = {models}",
         f"TableRecipe.initial = {{'closed': '{folder / 'encoder'}'}}",
     ]
-    taught = OpenTables(open_folder(folder / "world"), tmp_path, TableRecipe.read([folder / "recipe.gin"], lines))
-    taught.make("train.closed")
-    examples = list(read_examples(taught.examples_file("tables_closed_and_wrong", "train"), TableExample))
+    student = OpenTables(open_folder(folder / "world"), tmp_path, TableRecipe.read([folder / "recipe.gin"], lines))
+    student.make("train.closed")
+    examples = list(read_examples(student.examples_file("tables_closed_and_wrong", "train"), TableExample))
     expected = Model.open(teacher).probabilities(examples)
     np.testing.assert_allclose([one.taught for one in examples], expected, atol=1e-3)
-    assert (taught.model_dir("closed") / "checkpoint_2").is_dir()
+    assert (student.model_dir("closed") / "checkpoint_2").is_dir()
 
 
 def test_the_checker_reads_tables_one_by_one(run, tmp_path):

@@ -20,6 +20,7 @@ from lisax.retrieval.fusion import WEIGHT, fused
 from lisax.scoring.backends import ONNX_INT8
 from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.huggingface import write_huggingface
+from lisax.weights.pretrained import MODELS
 from tests.references import recorded
 
 CONFIG = EncoderConfig(
@@ -68,18 +69,20 @@ def test_many_claims_are_ranked_as_each_alone_and_texts_are_encoded_once(ranker,
     assert encoded == [CLAIM, "Anna was born.", "x"]
 
 
-def test_a_vector_is_the_same_in_every_batch_and_kept(ranker, folder):
-    texts = [f"{'The harbour was opened. ' * (i % 3)}In {1900 + i}." for i in range(12)]
-    whole = ranker.encoder.encode(texts)
-    for some in ([0], [5, 0, 3], [11, 2, 7, 1, 0]):
-        assert (ranker.encoder.encode([texts[i] for i in some]) == whole[some]).all()
-    ranker.rank(CLAIM, FOUND)
-    ranker.forget()
-    assert len(ranker._known) == len(FOUND)
+@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
+def test_a_vector_is_the_same_in_every_batch():
+    encoder = SentenceEncoder.open("minilm")
+    texts = [f"In {1900 + i} the harbour of Ostra{' and' * (i % 9)} was opened." for i in range(40)]
+    whole = encoder.encode(texts)
+    assert all((encoder.encode([text])[0] == vector).all() for text, vector in zip(texts, whole, strict=True))
+
+
+def test_vectors_are_kept_that_are_the_same_in_every_batch(ranker, folder):
     in_8_bits = rankers.VectorRanker(SentenceEncoder.open(folder, backend=ONNX_INT8))
-    in_8_bits.rank(CLAIM, FOUND)
-    in_8_bits.forget()
-    assert not in_8_bits._known
+    for one, kept in ((ranker, 3), (in_8_bits, 1)):  # 8 bits depend on the batch
+        one.rank(CLAIM, FOUND)
+        one.rank(CLAIM, FOUND[:1])
+        assert len(one._known) == kept
 
 
 def test_what_an_index_knows_is_not_encoded_again(ranker):

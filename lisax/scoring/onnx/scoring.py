@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lisax.devices.batching import Progress, Tokens, by_tokens, padded, widths_of
+from lisax.devices.batching import Progress, Tokens, by_tokens, padded
 from lisax.devices.finite import check_finite
 from lisax.errors import LisaxError
 from lisax.models.architectures import DualEncoderConfig, Model, PairConfig, T5Config
@@ -58,15 +58,14 @@ class OnnxTexts:
         """float32 [texts, outputs] of the token ids of texts with their special tokens."""
         result = self._session.get_outputs()[0]
         found = np.zeros((len(texts), *result.shape[1:]), np.float32)
-        lengths = np.array([len(text) for text in texts], int)
-        widths = widths_of(lengths, self._max_tokens)
-        # A batch has texts of one width: the result of a text is then the same, to the last digit, in every batch.
-        for place in map(np.flatnonzero, (widths == width for width in np.unique(widths))):
-            for rows, _, width in by_tokens(lengths[place], self._max_tokens, self._tokens_per_batch, 1):
-                batch = padded([texts[row] for row in place[rows]], len(rows), width)
-                (found[place[rows]],) = self._session.run([result.name], {TOKENS: batch})
-                if progress is not None:
-                    progress(len(rows))
+        lengths = [len(text) for text in texts]
+        # In batches of one width a text's result is the same, to the last digit, whatever else is read.
+        for rows, _, width in by_tokens(lengths, self._max_tokens, self._tokens_per_batch, 1, of_one_width=True):
+            (found[rows],) = self._session.run(
+                [result.name], {TOKENS: padded([texts[row] for row in rows], len(rows), width)}
+            )
+            if progress is not None:
+                progress(len(rows))
         check_finite([found], nested(self._parameters), self._source)
         return found
 
