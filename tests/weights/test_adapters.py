@@ -133,6 +133,8 @@ def test_another_training_starts_from_it(trained, data, tmp_path, scanned):
     )
     for name in one:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
+    opened = [Model.open(run.model_dir, backend="onnx") for run in (trained, on_top)]
+    np.testing.assert_allclose(*(model.probabilities(examples(1, 4)) for model in opened), atol=1e-6)
     described, first = ModelFolder.find(on_top.model_dir).card, ModelFolder.find(trained.model_dir).card
     assert described["adapter"] == first["adapter"]  # it is that adapter, further trained, and not one beside it
     assert described["training"]["first_step"] == first["step"]

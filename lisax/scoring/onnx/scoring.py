@@ -71,8 +71,8 @@ class OnnxTexts:
 
 
 def read_parameters(checkpoint: Checkpoint, model: Model) -> Parameters:
-    """The parameters of a checkpoint that the model has."""
-    wanted = shapes_of_model(model).keys()
+    """The parameters of a checkpoint that the model has, with a name for each layer."""
+    wanted = shapes_of_model(model.for_inference()).keys()
     return dict(checkpoint.read(piece for piece in checkpoint.parameters if piece.shapes.keys() <= wanted))
 
 
