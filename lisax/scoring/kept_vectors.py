@@ -63,8 +63,7 @@ class KeptVectors:
         return found.reshape(*tokens.shape[:2], -1)
 
     def begin(self) -> None:
-        """Makes the next vectors independent of those before, to the last digit: forgets these if they depend on the
-        batches that they were in."""
+        """Forgets vectors whose last digits are those of the batches of earlier calls."""
         if not self._rows_alone:
             with self._lock:
                 self._places = {}

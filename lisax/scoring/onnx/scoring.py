@@ -59,7 +59,7 @@ class OnnxTexts:
         result = self._session.get_outputs()[0]
         found = np.zeros((len(texts), *result.shape[1:]), np.float32)
         lengths = [len(text) for text in texts]
-        # In batches of one width a text's result is the same, to the last digit, whatever else is read.
+        # A text has the same result, to the last digit, in every batch of one width.
         for rows, _, width in by_tokens(lengths, self._max_tokens, self._tokens_per_batch, 1, of_one_width=True):
             (found[rows],) = self._session.run(
                 [result.name], {TOKENS: padded([texts[row] for row in rows], len(rows), width)}
