@@ -24,7 +24,7 @@ ENCODER = EncoderConfig(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_laye
 MODELS = {"pointer": (pointer_task, pointer_task.T5), "fusion": (fusion_task, fusion_task.T5)}
 
 
-def counted(width: int = 2, limit: int = 1 << 20) -> tuple[KeptVectors, list[int]]:
+def counted(width: int = 2, limit: int = 1 << 20, **options: bool) -> tuple[KeptVectors, list[int]]:
     """Vectors (first token, length), and how many texts each call encoded."""
     calls: list[int] = []
 
@@ -32,7 +32,7 @@ def counted(width: int = 2, limit: int = 1 << 20) -> tuple[KeptVectors, list[int
         calls.append(len(texts))
         return np.array([[text[0], len(text)] for text in texts], np.float32)
 
-    return KeptVectors(encode, width, limit), calls
+    return KeptVectors(encode, width, limit, **options), calls
 
 
 def test_a_text_is_encoded_once():
@@ -43,6 +43,15 @@ def test_a_text_is_encoded_once():
     np.testing.assert_array_equal(kept.of(np.array([[[5, 0], [7, 0]]], np.int32)), [[[5, 1], [7, 1]]])
     assert calls == [2, 1]
     assert kept.of(np.zeros((1, 2, 3), np.int32)).tolist() == [[[0, 0], [0, 0]]] and calls == [2, 1]
+
+
+@pytest.mark.parametrize(("rows_alone", "expected"), [(True, [1]), (False, [1, 1])])
+def test_vectors_that_depend_on_their_batch_last_for_one_call(rows_alone, expected):
+    kept, calls = counted(rows_alone=rows_alone)
+    for _ in range(2):
+        kept.begin()
+        kept.of(np.array([[[3]], [[3]]], np.int32))
+    assert calls == expected
 
 
 def test_what_does_not_fit_begins_anew():
