@@ -16,6 +16,7 @@ from typing import Any
 from lisax.formats.budget import CountTokens, fits, join, longest_start, shorten, squeeze
 from lisax.formats.examples import Example
 from lisax.formats.format import VERDICT, Format, PairTexts, Text
+from lisax.formats.number_facts import number_facts
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.ranking import only_sentence, titled
 from lisax.formats.tables import TableExample
@@ -134,9 +135,10 @@ def _pointwise_pair(example: Example, *, preset: Preset) -> PairTexts:
 
 
 def _listwise_pair(example: Example, *, preset: Preset) -> PairTexts:
-    """The claim, and its sentences behind their titles, best first."""
+    """The claim; the facts that are computed for it, and its sentences behind their titles, best first."""
+    facts = number_facts(example.claim, [sentence.text for sentence in example.sentences])
     documents = (titled(sentence.title, sentence.text, preset) for sentence in example.sentences)
-    return PairTexts(squeeze(example.claim), join(*documents))
+    return PairTexts(squeeze(example.claim), join(*(f"{fact} ." for fact in facts), *documents))
 
 
 def _claim_alone(example: Example | TableExample, *, preset: Preset) -> PairTexts:

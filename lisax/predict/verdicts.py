@@ -40,7 +40,8 @@ class Evidence:
     last step that ranked it: the search, a ranker (a probability of relevance), or an evidence pointer; None if nothing
     did. `page` is the page's id as its corpus writes it; `table` is the part of a table that a model reads;
     `similarity` is the cosine of the claim's vector with its own, if it was found in an index with vectors; `computed`
-    are the facts that were computed from a table for the claim and read with it (`formats.table_facts`). Of a live wiki, `url` is the page's address and `revision_url` that of the revision that was read.
+    are the facts that were computed for the claim and read: from this table (`formats.table_facts`), or at the first of
+    several sentences from the numbers of all (`formats.number_facts`). Of a live wiki, `url` is the page's address and `revision_url` that of the revision that was read.
 
     >>> Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 1", 0.98)
     Evidence(unit='Vova_Brugard_0', text='Vova Brugard was born in Torimoor.', source='Vova Brugard', place='sentence 1', score=0.98)

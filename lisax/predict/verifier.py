@@ -12,7 +12,8 @@ import numpy as np
 from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import POINTERS, RELEVANCE, VERDICT
-from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
+from lisax.formats.number_facts import number_facts
 from lisax.formats.table_facts import facts
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample
 from lisax.metrics.temperature import Calibration, calibrated
@@ -191,7 +192,8 @@ class Labeller(Verifier):
             total = total / total.sum()
             if len(shares):
                 total = calibrated(total, self.calibration)
-            verdict = verdict_of(claim, total, read, reason="" if len(shares) else NOTHING)
+            shown = self._with_facts(claim, read)
+            verdict = verdict_of(claim, total, shown, reason="" if len(shares) else NOTHING)
             yield dataclasses.replace(verdict, decided_by=decided_by)
 
     def singly(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> list[np.ndarray]:
@@ -204,6 +206,13 @@ class Labeller(Verifier):
         shares = calibrated(self.model.probabilities(single), self.calibration) if single else np.zeros((0, 3))
         ends = np.cumsum([len(read) for read in evidence])
         return np.split(np.asarray(shares, float), ends[:-1]) if len(ends) else []
+
+    def _with_facts(self, claim: str | Claim, read: Sequence[Evidence]) -> Sequence[Evidence]:
+        """The units; the first has the facts that a pair scorer of lists reads of all."""
+        if not read or not self.model.pairs or self.model.format is not LABEL_LISTWISE:
+            return read
+        facts = number_facts(_text(claim), [one.text for one in read[: self.sentences]])
+        return [dataclasses.replace(read[0], computed=tuple(facts)), *read[1:]]
 
     def _examples(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
         """The model's inputs for a claim."""

@@ -122,7 +122,7 @@ class Model(BaseModel):
 
 class Evidence(Model):
     """A unit of evidence. `unit` is its id, `source` the title of its page, table or graph; `computed` are facts that were
-    computed from a table for the claim."""
+    computed for the claim from a table or from the numbers of sentences."""
 
     unit: str
     text: str

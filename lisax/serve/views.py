@@ -106,7 +106,7 @@ class Stands:
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvidenceView:
     """A sentence, row or edge (`text`) or a table (`rows`) that a verdict was read from, with the words marked that it
-    shares with the claim; `computed` are the facts that were read with a table. `context` is the text before and after it, `stands` its source, for evidence from an index of
+    shares with the claim; `computed` are the facts that were computed and read with it. `context` is the text before and after it, `stands` its source, for evidence from an index of
     passages; `kind` is the evidence's source in the corpus."""
 
     id: str

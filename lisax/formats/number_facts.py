@@ -1,0 +1,271 @@
+"""Facts that are computed from the numbers and dates of a claim and its sentences (ours).
+
+A reader of few tokens compares words and not numbers, so sums, differences, bounds and orders are computed before it
+reads, as a table's are (`table_facts`). No claim is parsed: a fact is about a number of the claim that no sentence has,
+or about numbers of the sentences where the claim has a word that compares, such as `than` or `before`.
+
+    63 is more than 50               a number that the claim bounds
+    four years is 48 months          its number in another unit or in other words
+    62 plus 87 is 149                two numbers, or all of a sentence, that make its number, or could
+    340 minus 300 is 40
+    38 % of 200 is 76
+    400 of 600 is 66.67 % , as much as Two thirds
+    from 1958 to 1963 is 5 years
+    1980 plus five years is 1985
+    6,900 is less than 7,400         numbers that it compares
+    1,396 is 2 times 698
+    1914 is before 1921              dates that it puts in order
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from lisax.text import units
+from lisax.text.dates import Date, find_dates
+from lisax.text.numbers import ONES, cardinal
+from lisax.text.quantities import Kind, Relation, find
+from lisax.text.words import words
+
+MOST = 4  # facts that are read
+ASKED, FOUND = 3, 6  # numbers of the claim, and of its sentences in one dimension, that facts are about
+YEARS = range(1000, 2101)
+DATE = "date"  # the dimension of dates, in years; those of other numbers are their base units
+_BOUNDS = (Relation.MORE, Relation.LESS, Relation.AT_LEAST, Relation.AT_MOST)
+_FOUR_DIGITS = re.compile(r"(?<![\d.,])\d{4}(?![\d]|[.,]\d)")
+_SMALL = "|".join((*ONES[1:], r"\d{1,3}", "twenty", "fifty"))
+_SHARE = re.compile(
+    rf"\b(?P<part>{_SMALL}) (?:in|out of)(?: every| each)? (?P<whole>{_SMALL})\b(?![.,]\d)", re.IGNORECASE
+)
+_THAN = re.compile(r"\b[a-z]{2,12}(?:er|re|ss) than (?:the |an? |age )?$")
+_LONGEST_THAN = 32  # characters
+# Words before a number that say how it is meant.
+_BEFORE = re.compile(
+    r"^(?:(?:(?:no|not) )?(?:more|less|fewer|greater|higher|lower|larger|smaller) than|at (?:least|most)|over|under|above"
+    r"|below|up to|exceed\w*|minimum of|maximum of|to|by|about|around|some|nearly|almost|approximately|roughly) ",
+    re.IGNORECASE,
+)
+# Words of claims that put dates in order, and that compare other numbers.
+_ORDER = frozenset(
+    "before after earlier later earliest latest first last prior preceded followed until since already younger older "
+    "youngest oldest newer newest then next previously subsequently".split()
+)
+_COMPARED = frozenset(
+    "than more less fewer most least fewest twice half double triple times won lost beat win exceed exceeds exceeded "
+    "increased decreased rose fell grew shrank up down majority minority equal equally same higher highest lower lowest "
+    "larger largest smaller smallest bigger biggest greater greatest longer longest shorter shortest taller tallest "
+    "heavier heaviest lighter lightest faster fastest slower slowest cheaper cheapest older oldest younger youngest "
+    "deeper deepest wider widest hotter hottest colder coldest warmer warmest richer poorer further farther nearer "
+    "outnumber outnumbers outnumbered outsold surpassed tripled doubled halved".split()
+)
+_MULTIPLES = frozenset("times twice double doubled half halved triple tripled".split())
+
+
+class Number(NamedTuple):
+    """A number of a text, from `low` to `high` in the base unit `dimension`. `unit` is the one that is written; `bound`:
+    the number bounds another (`over 50`); `place` numbers its sentence."""
+
+    text: str
+    low: Fraction
+    high: Fraction
+    dimension: str = ""
+    unit: str = ""
+    bound: bool = False
+    place: int = 0
+
+    @property
+    def exact(self) -> bool:
+        return self.low == self.high
+
+    @property
+    def share(self) -> Fraction | None:
+        """The number as a part of one; None if it is no share."""
+        if self.dimension == "%":
+            return self.low / 100
+        return self.low if not self.dimension and 0 < self.low < 1 else None
+
+    def shown(self, value: Fraction) -> str:
+        """A value in this number's unit."""
+        unit = units.find(self.unit) if self.unit else None
+        return _written(value) if unit is None else f"{_written(unit.back(value))} {self.unit}"
+
+    def against(self, other: Number) -> str:
+        """How this number compares with another."""
+        names = ("before", "in", "after") if self.dimension == DATE else ("less than", "as much as", "more than")
+        return names[1 + (self.low > other.high) - (self.high < other.low)]
+
+
+def numbers(text: str) -> list[Number]:
+    """The numbers of a text, dates and years among them and first; no ordinals."""
+    small = text.lower()
+    text = text if len(small) == len(text) else small  # `İ` becomes two characters
+    read = [_date(text[start:end], date) for date, start, end in find_dates(small)]
+    shares = [match for match in _SHARE.finditer(text) if match["part"].lower() != match["whole"].lower()]
+    for match in shares:
+        part, whole = (cardinal([match[name].lower()], 0)[0] for name in ("part", "whole"))
+        if 0 < part < whole:
+            read.append(Number(match[0], Fraction(part, whole), Fraction(part, whole)))
+    ends = {match.end(name) for match in shares for name in ("part", "whole")}
+    for one in find(text):
+        written = text[one.start : one.end]
+        if one.kind is Kind.ORDINAL or one.end in ends:
+            continue
+        years = _FOUR_DIGITS.findall(written)  # two of `from 1958 to 1963`
+        if not one.unit and years and {one.low, one.high} == set(map(int, years)) and YEARS[0] <= one.low <= YEARS[-1]:
+            read += (_date(year, (int(year), 0, 0)) for year in years)
+            continue
+        bound = one.relation in _BOUNDS
+        low, high = (one.value if bound or part is None else part for part in (one.low, one.high))
+        bound = bound or _THAN.search(text, max(0, one.start - _LONGEST_THAN), one.start) is not None
+        read.append(Number(_BEFORE.sub("", written), low, high, one.unit, one.written, bound))
+    return read
+
+
+def _date(text: str, date: Date) -> Number:
+    """A date as years; one without month or day lasts from its first day to its last. All months have 31 days."""
+    year, month, day = date
+    first = (12 * year + (month or 1) - 1) * 31 + (day or 1) - 1
+    last = (12 * year + (month or 12) - 1) * 31 + (day or 31) - 1
+    return Number(text, Fraction(first, 372), Fraction(last, 372), DATE)
+
+
+def number_facts(claim: str, texts: Sequence[str]) -> list[str]:
+    """At most `MOST` facts that a claim and its sentences give, those of the claim's own numbers first."""
+    return list(itertools.islice(dict.fromkeys(_Facts(claim, texts).all()), MOST))
+
+
+class _Facts:
+    """All facts of a claim and its sentences. `found` are the numbers of the sentences by their dimension."""
+
+    def __init__(self, claim: str, texts: Sequence[str]):
+        asked = set(words(claim))
+        self.asked = numbers(claim)
+        self.orders, self.compares = not asked.isdisjoint(_ORDER), not asked.isdisjoint(_COMPARED)
+        self.multiplies = not asked.isdisjoint(_MULTIPLES)
+        self.found: dict[str, list[Number]] = {}
+        for place, text in enumerate(texts if self.asked or self.orders or self.compares else ()):
+            for number in numbers(text):
+                if len(of := self.found.setdefault(number.dimension, [])) < FOUND:
+                    of.append(number._replace(place=place))
+
+    def all(self) -> Iterator[str]:
+        for asked in self.asked[:ASKED]:
+            if asked.dimension == DATE:
+                yield from self._of_date(asked)
+            elif asked.share is not None:
+                yield from self._of_share(asked)
+            elif asked.bound:
+                yield from self._of_bound(asked)
+            else:
+                yield from self._of_value(asked)
+        taken = {asked.dimension for asked in self.asked}
+        for dimension, of in self.found.items():
+            if dimension not in taken and (self.orders if dimension == DATE else self.compares):
+                yield from _in_order(of)
+        if self.multiplies:
+            yield from self._multiples()
+
+    def _of_date(self, asked: Number) -> Iterator[str]:
+        dates = self.found.get(DATE, [])
+        if self.orders:
+            yield from (f"{one.text} is {one.against(asked)} {asked.text}" for one in dates if one.text != asked.text)
+        elif not any(one.low <= asked.high and asked.low <= one.high for one in dates):
+            for one, lasting in itertools.product(dates, self.found.get("year", [])):
+                for sign, word in ((1, "plus"), (-1, "minus")):
+                    year = int(one.low) + sign * lasting.low
+                    if lasting.exact and year == int(asked.low):
+                        yield f"{one.text} {word} {lasting.text} is {year}"
+
+    def _of_share(self, asked: Number) -> Iterator[str]:
+        shares = [one for one in (*self.found.get("%", []), *self.found.get("", [])) if one.share is not None]
+        for one in shares[:2]:
+            if (one.share, one.text) != (asked.share, asked.text):
+                yield f"{one.text} is {_order(one.share, asked.share)} {asked.text}"
+        computed = []
+        for pair in itertools.combinations(() if shares else self.found.get("", []), 2):
+            part, whole = sorted(pair, key=lambda one: one.low)
+            if part.exact and whole.exact and 0 < part.low < whole.low:
+                share = part.low / whole.low
+                fact = f"{part.text} of {whole.text} is {_written(100 * share)} %"
+                computed.append((f"{fact} , {_order(share, asked.share)} {asked.text}", share))
+        yield from (fact for fact, _ in computed) if asked.bound else _nearest(computed, asked.share)
+
+    def _of_bound(self, asked: Number) -> Iterator[str]:
+        same = self.found.get(asked.dimension) or (self.found.get("", []) if asked.dimension == "year" else [])
+        yield from (f"{one.text} is {one.against(asked)} {asked.text}" for one in same[:2])
+        if not same:
+            for fact, value in self._computed(asked):
+                yield f"{fact} , {_order(value, asked.low)} {asked.text}"
+
+    def _of_value(self, asked: Number) -> Iterator[str]:
+        same = self.found.get(asked.dimension) or (self.found.get("", []) if asked.dimension == "year" else [])
+        equal = next((one for one in same if one.exact and one.low == asked.low), None)
+        if equal is not None:
+            if equal.text.lower() != asked.text.lower():
+                yield f"{equal.text} is {asked.text}"
+            return
+        yield from (f"{asked.text} is {asked.against(one)} {one.text}" for one in same if one.bound)
+        yield from _nearest(list(self._computed(asked)), asked.low)
+
+    def _computed(self, asked: Number) -> Iterator[tuple[str, Fraction]]:
+        """Facts, each with its value, that compute numbers of the claim's dimension from the sentences' numbers."""
+        same = [one for one in self.found.get(asked.dimension, []) if one.exact]
+        for _, of_sentence in itertools.groupby(same, lambda one: one.place):
+            terms = list(of_sentence)
+            if len(terms) > 2:
+                total = sum(one.low for one in terms)
+                yield f"{' plus '.join(one.text for one in terms)} is {terms[0].shown(total)}", total
+        for one, other in sorted(itertools.combinations(same, 2), key=lambda pair: pair[0].place != pair[1].place):
+            if one.low == other.low and one.unit != other.unit:
+                continue  # one number in two units
+            less, more = sorted((one, other), key=lambda one: one.low)
+            total, rest = one.low + other.low, more.low - less.low
+            yield f"{one.text} plus {other.text} is {one.shown(total)}", total
+            yield f"{more.text} minus {less.text} is {one.shown(rest)}", rest
+        if asked.dimension in ("", "year"):
+            for pair in itertools.combinations(self.found.get(DATE, []), 2):
+                first, last = sorted(pair, key=lambda one: one.low)
+                if years := int(last.low) - int(first.low):
+                    yield f"from {first.text} to {last.text} is {years} years", Fraction(years)
+        if not asked.dimension:
+            for share, whole in itertools.product(self.found.get("%", []), same):
+                if share.exact:
+                    part = share.share * whole.low
+                    yield f"{share.text} of {whole.text} is {whole.shown(part)}", part
+
+    def _multiples(self) -> Iterator[str]:
+        for dimension, of in self.found.items():
+            exact = [one for one in of if one.exact and one.low > 0 and dimension != DATE]
+            for pair in itertools.combinations(exact, 2):
+                less, more = sorted(pair, key=lambda one: one.low)
+                if less.low != more.low:
+                    yield f"{more.text} is {_written(more.low / less.low)} times {less.text}"
+
+
+def _nearest(computed: Sequence[tuple[str, Fraction]], value: Fraction) -> list[str]:
+    """The first fact that gives a value; the first two if none does."""
+    return [fact for fact, given in computed if given == value][:1] or [fact for fact, _ in computed[:2]]
+
+
+def _in_order(found: Sequence[Number]) -> Iterator[str]:
+    """Each number with the next greater one."""
+    for less, more in itertools.pairwise(sorted(found, key=lambda one: (one.low, one.high))):
+        if less.high < more.low:
+            yield f"{less.text} is {less.against(more)} {more.text}"
+        elif (less.low, less.high) == (more.low, more.high):
+            yield f"{less.text} is equal to {more.text}"
+
+
+def _order(value: Fraction, other: Fraction) -> str:
+    return "more than" if value > other else "less than" if value < other else "as much as"
+
+
+def _written(value: Fraction) -> str:
+    """A value with commas, and at most two decimals."""
+    if value.denominator == 1:
+        return f"{value.numerator:,}"
+    return f"{float(value):,.2f}".rstrip("0").rstrip(".")

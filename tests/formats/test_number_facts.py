@@ -1,0 +1,77 @@
+"""Facts of numbers: golden strings, and rules that hold for any texts."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lisax.formats.examples import Example, Passage
+from lisax.formats.labelling import LABEL_LISTWISE
+from lisax.formats.number_facts import MOST, number_facts
+from lisax.formats.presets import PAPER
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentences", "facts"),
+    [
+        ("Over 50 people came.", ["63 people came."], ["63 is more than 50"]),
+        ("No more than fifty people came.", ["63 people came."], ["63 is more than fifty"]),
+        ("The liner is faster than 14 knots.", ["Top speed: 13 knots."], ["13 knots is less than 14 knots"]),
+        ("They won at least 3 cups.", ["They won 3 cups."], ["3 is as much as 3"]),
+        ("He served 48 months.", ["He got four years."], ["four years is 48 months"]),
+        ("It holds 1,200 books.", ["Twelve hundred books are there."], ["Twelve hundred is 1,200"]),
+        ("It holds 1,200 books.", ["There are 1,200 books."], []),
+        ("The album has 15 songs.", ["7 old songs and 8 new ones."], ["7 plus 8 is 15"]),
+        ("The album has 16 songs.", ["7 old songs and 8 new ones."], ["7 plus 8 is 15", "8 minus 7 is 1"]),
+        ("Varn won 15 medals.", ["3 gold, 4 silver and 8 bronze."], ["3 plus 4 plus 8 is 15"]),
+        ("It has 40 pages more.", ["First 300 pages.", "Then 340."], ["340 minus 300 is 40"]),
+        ("76 members agreed.", ["38 % of the 200 members agreed."], ["38 % of 200 is 76"]),
+        ("Two thirds came.", ["Of 600 people 400 came."], ["400 of 600 is 66.67 % , as much as Two thirds"]),
+        ("More than half own one.", ["One in ten owns one."], ["One in ten is less than half"]),
+        ("He led it for 5 years.", ["He led it from 1958 to 1963."], ["from 1958 to 1963 is 5 years"]),
+        ("It closed in 1985.", ["It opened in 1980, and closed five years later."], ["1980 plus five years is 1985"]),
+        ("Orm is larger than Sel.", ["Orm has 7,400 people, Sel 6,900."], ["6,900 is less than 7,400"]),
+        ("Orm has twice as many.", ["Orm has 1,396, Sel 698."], ["698 is less than 1,396", "1,396 is 2 times 698"]),
+        ("She came before 1921.", ["She came in May 1914."], ["May 1914 is before 1921"]),
+        ("It was built before that.", ["One in 1702, one in 1690."], ["1690 is before 1702"]),
+        # Neither a number nor a word that compares; one number; ordinals.
+        ("Orm is a town.", ["Orm has 7,400 people, Sel 6,900."], []),
+        ("Orm is larger than Sel.", ["Orm has 7,400 people."], []),
+        ("It is the third town.", ["It is the 5th town of 2nd rank."], []),
+    ],
+)
+def test_facts(claim, sentences, facts):
+    assert number_facts(claim, sentences) == facts
+
+
+def test_facts_come_before_the_sentences():
+    example = Example("c", "Over 50 people came.", (Passage("a_0", "Fair", "63 people came."),))
+    assert LABEL_LISTWISE.pair(example, preset=PAPER).second == "63 is more than 50 . Fair . 63 people came."
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        "over at least 50 63 half two thirds % of in one five 1914 May 1921 before than more km 3 m years İ 5 , .".split()
+    ),
+    max_size=30,
+).map(" ".join)
+
+
+@given(TEXTS, st.lists(TEXTS, max_size=4))
+def test_facts_are_few_and_different(claim, sentences):
+    facts = number_facts(claim, sentences)
+    assert len(facts) == len(set(facts)) <= MOST
+    assert facts == number_facts(claim, sentences)
+
+
+@pytest.mark.parametrize("part", ["one in five ", "7 plus ", "1914 ", "over 5 km ", "than 3 ", "a"])
+def test_time_grows_linearly(part):
+    def seconds(times: int) -> float:
+        text = part * times
+        start = time.process_time()
+        number_facts(f"more than half before {text}", [text])
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(40_000) < 20 * max(seconds(10_000), 0.02)
