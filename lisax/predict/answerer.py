@@ -176,11 +176,11 @@ class PassageAnswerer(Answerer):
     def find(self, questions: Mapping[str, str], k: int | None = None) -> dict[str, list[Passage]]:
         """The passages that the reader reads for each question, by question id, best first; `k` are retrieved."""
         found = self.search(questions, max(self.passages, self.reader.passages) if k is None else k)
-        self.search.index.prepare(hit for hits in found.values() for hit, _ in hits[: self.reader.passages])
-        return {
-            key: [self.search.index.passage(hit) for hit, _ in hits[: self.reader.passages]]
-            for key, hits in found.items()
-        }
+        return {key: self._read([hit for hit, _ in hits[: self.reader.passages]]) for key, hits in found.items()}
+
+    def _read(self, ids: Sequence[str]) -> list[Passage]:
+        self.search.index.prepare(ids)
+        return list(map(self.search.index.passage, ids))
 
     def ask_many(self, questions: Sequence[str], answers: int = 5) -> Iterator[list[Answer]]:
         for start in range(0, len(questions), QUESTIONS_AT_A_TIME):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
@@ -67,11 +68,15 @@ class Index(Protocol):
         """The evidence for unit ids, or for hits of a run with their scores: the first `limit` units that the index has
         text for, without duplicates. `claim` is the claim they are read for; it selects the columns of tables."""
         scores = dict((unit, None) if isinstance(unit, str) else (unit.id, unit.score) for unit in units)
+        self.prepare(itertools.islice(scores, limit))
         return first_found(scores, lambda unit: self._read(unit, scores[unit], claim), limit)
 
     def compared(self, claim: str, evidence: Sequence[Evidence]) -> list[Evidence]:
         """The evidence with its similarity to a claim, where the index has vectors of single sentences."""
         return list(evidence)
+
+    def prepare(self, units: Iterable[str]) -> None:
+        """Reads units that are wanted next. Does nothing for files; a cluster is asked for all in one request."""
 
     def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
         """The unit with this id; None if the index has no text for it."""

@@ -15,6 +15,7 @@ from typing import Any
 from lisax.corpora import Dataset
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import is_cluster
+from lisax.files.resumable import fingerprint
 from lisax.files.writing import write_json
 from lisax.progress import counted
 from lisax.records import Table
@@ -161,6 +162,11 @@ def open_tables(index: Path | str) -> TableStore | ClusterRecords[Table]:
     if (opened.described() or {}).get("of") != TABLES:
         raise LisaxError(f"{index} holds no whole tables: fill one by `lisax index cluster --of tables`")
     return ClusterRecords(opened, STORED_TABLES)
+
+
+def print_of(place: Path | str) -> list:
+    """A fingerprint that changes with the content of a file, of a folder, or of the index at a cluster's address."""
+    return [place, open_cluster(place).digest] if is_cluster(place) else fingerprint(Path(place))
 
 
 def state_of(index: ElasticIndex) -> tuple[str, float]:

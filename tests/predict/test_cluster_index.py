@@ -11,6 +11,7 @@ from lisax.errors import DataError, LisaxError
 from lisax.predict.answerer import Answerer
 from lisax.predict.checker import Checker
 from lisax.predict.checking import Settings
+from lisax.predict.file_steps import verify_file
 from lisax.predict.index import Index
 from lisax.predict.passage_search import PassageSearch
 from lisax.predict.retriever import add_vectors, open_encoder
@@ -312,6 +313,45 @@ def test_the_verbs_take_an_address(server, corpus, claims, model, bundles, capsy
         (["index", "cluster", at, "--corpus", str(corpus), "--of", "tables", "--vectors", str(model)], "--vectors out"),
     ):
         assert cli.main(wrong) == 2 and message in capsys.readouterr().err
+
+
+def test_rerank_verify_and_answer_take_an_address(server, corpus, local, bundles, capsys, tmp_path):
+    at, mixed = fill(corpus, "documents"), fill(corpus, "passages", name="mixed")
+    few = (corpus / "claims.train.jsonl").read_text().splitlines()[:40]
+    claims, asked = tmp_path / "claims.jsonl", tmp_path / "questions.jsonl"
+    claims.write_text("".join(line + "\n" for line in few))
+    asked.write_text("".join((corpus / "questions.train.jsonl").read_text().splitlines(True)[:3]))
+    documents = tmp_path / "documents.trec"
+    given = ["--claims", str(claims), "--index", at]
+    assert cli.main(["retrieve", "documents", *given, "--out", str(documents), "--k", "5"]) == 0
+
+    def written(name, *words, index):
+        """The file that a command writes over the cluster, which is that over a folder."""
+        server.requests.clear()
+        out = tmp_path / name
+        assert cli.main([*words, "--index", index, "--out", str(out)]) == 0
+        assert len(server.requests) < 90  # not one for each page and passage
+        here = local("documents" if index == at else "passages").folder
+        assert cli.main([*words, "--index", str(here), "--out", str(tmp_path / "here")]) == 0
+        assert out.read_bytes() == (tmp_path / "here").read_bytes() and out.stat().st_size
+        (tmp_path / "here").unlink()
+        return out
+
+    rank = ["rerank", "--claims", str(claims), "--model", str(bundles["ranker"]), "--depth", "9", "--run"]
+    verify = ["verify", "--claims", str(claims), "--model", str(bundles["pointwise"]), "--temporal", "--run"]
+    ranked = written("ranked", *rank, str(documents), index=at)
+    written("verdicts", *verify, str(ranked), index=at)
+    rows = tmp_path / "rows.trec"
+    found = ["retrieve", "mixed", "--claims", str(claims), "--index", mixed, "--out", str(rows), "--k", "5"]
+    assert cli.main(found) == 0
+    written("verdicts_of_rows", *verify, str(written("ranked_rows", *rank, str(rows), index=mixed)), index=mixed)
+    written("answers", "answer", "--reader", str(bundles["reader"]), "--questions", str(asked), index=mixed)
+    capsys.readouterr()
+    answer = ["answer", "--reader", str(bundles["reader"]), "--questions", str(asked), "--out", str(tmp_path / "no")]
+    assert cli.main([*answer, "--index", at]) == 1
+    assert "a reader answers from an index of `lisax index mixed`" in capsys.readouterr().err
+    with pytest.raises(LisaxError, match="the model reads tables, and this index holds sentences"):
+        verify_file(bundles["fusion"], claims, rows, at, tmp_path / "no")
 
 
 def test_what_holds_no_pages_is_named(server, corpus):
