@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from lisax.corpora import open_folder, plain, read_claims, read_questions
 from lisax.devices.workers import Workers, lines_to_file
@@ -177,8 +178,8 @@ def answer_file(
     if not has_passages(opened.components):
         answerer = Answerer.open(opened, model, retriever=retriever_folder)
 
-        def answers(group: Sequence[Question]) -> Iterator[Sequence[Answer]]:
-            return answerer.ask_many([question.text for question in group])
+        def answers(group: Sequence[tuple[Question, Any]]) -> Iterator[Sequence[Answer]]:
+            return answerer.ask_many([question.text for question, _ in group])
     elif reader_folder is None:
         raise LisaxError(f"{index} has passages, which a reader reads: name one by --reader")
     else:
@@ -187,10 +188,10 @@ def answer_file(
         reader = PassageAnswerer.of(opened, Reader.open(model), retriever, method, not approximate)
         passages = reader.find({i: question.text for i, question in questions.items()}, k)
 
-        def answers(group: Sequence[Question]) -> Iterator[Sequence[Answer]]:
-            return reader.reader.read([(question.text, passages.get(question.id)) for question in group])
+        def answers(group: Sequence[tuple[Question, Any]]) -> Iterator[Sequence[Answer]]:
+            return reader.reader.read([(question.text, passages.get(question.id)) for question, _ in group])
 
-    answer_to_file(answers, questions.values(), out, json.dumps(made_from))
+    answer_to_file(lambda: answers, [(question, None) for question in questions.values()], out, json.dumps(made_from))
     gold = {i: question.answers for i, question in questions.items() if question.answers}
     if not gold:
         return None
@@ -212,12 +213,12 @@ def verbalize_file(
     from lisax.predict.verbalizer import Choices, RuleVerbalizer, Verbalizer, verbalize_to_file
 
     sources, choices = unit_sources(tables, graphs), Choices(beams, pairs, check=check)
-    verbalizer = RuleVerbalizer() if model is None else Verbalizer.open(model, choices)
+    opens = RuleVerbalizer if model is None else functools.partial(Verbalizer.open, model, choices)
     read = sources if model is None else [model, *sources]
     # The output may be written next to the tables, so it is left out of their fingerprint.
     made_from = json.dumps([repr(choices) if model else "rule", *(fingerprint(path, besides=out) for path in read)])
     with counting(sum(1 for _ in units(tables, graphs)), "rows and sub-graphs") as advance:
-        return verbalize_to_file(verbalizer, units(tables, graphs), out, made_from, advance)
+        return verbalize_to_file(opens, units(tables, graphs), out, made_from, advance)
 
 
 def unit_sources(tables: Path | None, graphs: Path | None) -> list[Path]:
