@@ -15,6 +15,7 @@ from lisax.records import Hit
 from lisax.retrieval import cluster
 from lisax.retrieval.cluster_pages import ClusterDocuments
 from lisax.retrieval.cluster_passages import ClusterPassages
+from lisax.retrieval.cluster_tables import ClusterTables
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.sampling.examples import Lookup, first_found
@@ -175,8 +176,12 @@ def open_index(folder: str | os.PathLike) -> Index:
     )
 
 
-def of_cluster(opened: ClusterDocuments | ClusterPassages) -> Index:
-    """The index of a cluster's pages or passages."""
+def of_cluster(opened: ClusterDocuments | ClusterPassages | ClusterTables) -> Index:
+    """The index of a cluster's pages, passages or tables."""
+    if isinstance(opened, ClusterTables):
+        from lisax.predict.table_index import TableIndex
+
+        return TableIndex(opened)
     if isinstance(opened, ClusterDocuments):
         from lisax.predict.page_index import PageIndex
 
