@@ -6,12 +6,17 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Count, Local, Option
+from lisax.cli.verbs import Count, Indexed, Local, Option
 
 
 def answer(
     *,
-    index: Annotated[Local, Option("An index of `lisax index mixed`, or of `tables`.", "INDEX")],
+    index: Annotated[
+        Indexed,
+        Option(
+            "An index of `lisax index mixed`, or of `tables`, or the address of one of `lisax index cluster`.", "INDEX"
+        ),
+    ],
     questions: Annotated[
         Local,
         Option(

@@ -354,8 +354,8 @@ def cluster(
         Literal["documents", "passages", "tables"],
         Option("Kind of records to index: pages of text, passages of text, tables and graphs, or whole tables."),
     ] = "documents",
-    k1: Annotated[float | None, Option("BM25's k1.", default="0.6, of tables 1.2")] = None,
-    b: Annotated[float | None, Option("BM25's b.", default="0.5, of tables 0.75")] = None,
+    k1: Annotated[float | None, Option("BM25's k1.", default="0.6, of tables 1.2, with vectors 0.3")] = None,
+    b: Annotated[float | None, Option("BM25's b.", default="0.5, of tables 0.75, with vectors 0.9")] = None,
     add: Annotated[bool, Option("Add to the existing index.")] = False,
     replace: Annotated[
         bool, Option("Fill a new index, and make the name an alias of it when it is complete; the old one goes.")
@@ -366,7 +366,7 @@ def cluster(
     ] = None,
     vectors: Vectors = None,
 ) -> None:
-    """Fill an index of an Elasticsearch or OpenSearch cluster, which check, ask, serve and retrieve take by its address.
+    """Fill an index of an Elasticsearch or OpenSearch cluster, which other verbs take by its address.
 
     Credentials come from the environment: LISAX_CLUSTER_USER, LISAX_CLUSTER_PASSWORD, LISAX_CLUSTER_API_KEY,
     LISAX_CLUSTER_CA and LISAX_CLUSTER_AWS. An interrupted command resumes.
@@ -375,15 +375,13 @@ def cluster(
     """
     from lisax.corpora import open_folder
     from lisax.files.resumable import fingerprint
-    from lisax.retrieval.cluster import TABLES, fill_cluster
+    from lisax.retrieval.cluster import fill_cluster
 
     _bm25_settings(k1, b, add)
     given = {"number_of_shards": shards, "number_of_replicas": replicas}
     settings = {name: value for name, value in given.items() if value is not None}
     if add and (replace or settings):
         raise click.UsageError("--add keeps the index as it is: leave --replace, --shards and --replicas out")
-    if vectors is not None and of == TABLES:
-        raise click.UsageError("in a cluster vectors are of documents or passages: leave --vectors out")
     encoder = None
     if vectors is not None:
         from lisax.predict.retriever import open_encoder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from lisax.cli.check import Prompt, words_of
-from lisax.cli.verbs import AtWorkers, Count, Fetched, Option, Place, SkipBad
+from lisax.cli.verbs import AtWorkers, Count, Fetched, IndexRead, Option, Place, SkipBad
 
 
 def rerank(
@@ -16,7 +16,12 @@ def rerank(
     claims: Annotated[Fetched, Option("Claims as JSON Lines.", "FILE")],
     skip_bad: SkipBad = False,
     run: Annotated[Fetched, Option("Run of documents or sentences to rank.", "RUN")],
-    index: Annotated[Fetched, Option("An index of `lisax index documents` or `mixed`.", "INDEX")],
+    index: Annotated[
+        IndexRead,
+        Option(
+            "An index of `lisax index documents` or `mixed`, or the address of one of `lisax index cluster`.", "INDEX"
+        ),
+    ],
     out: Annotated[Place, Option("TREC run to write.", "RUN")],
     depth: Annotated[Count, Option("Sentences ranked per claim.")] = 200,
     workers: AtWorkers = None,

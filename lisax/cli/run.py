@@ -97,12 +97,13 @@ def open_tables(
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
+    workers: AtWorkers = None,
 ) -> None:
     """Verdicts over tables found by open search.
 
     lisax run open-tables --data TABFACT --out OUT
     """
-    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run)
+    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run, workers)
     _run("open-tables", settings, data, pages, skip_bad=skip_bad)
 
 
@@ -132,6 +133,7 @@ def cltr(
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
+    workers: AtWorkers = None,
 ) -> None:
     """CLTR: answers to questions in the cells of tables.
 
@@ -150,7 +152,7 @@ def cltr(
         recipe, rows = "transfer", "parts" if column_model is None else "rows"
         models = {rows: model, "columns": column_model, "aggregation": aggregation_model}
         gin_bindings = (*gin_bindings, transfer_binding(models))
-    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run)
+    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run, workers)
     _run("cltr", settings, data, pages, recipe=recipe, folds=folds)
 
 
@@ -185,12 +187,14 @@ def udt_qa(
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
+    workers: AtWorkers = None,
 ) -> None:
     """UDT-QA: answers over text and verbalized tables and graphs in one index.
 
     lisax run udt-qa --data DIR --out OUT
     """
-    _run("udt-qa", _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run), data, pages)
+    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run, workers)
+    _run("udt-qa", settings, data, pages)
 
 
 def verbalizer(

@@ -9,6 +9,7 @@ values.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import re
@@ -56,6 +57,7 @@ class PathAt(Built):
 Local = Annotated[Path, PathAt(local)]  # on this machine
 Indexed = Annotated[Any, PathAt(index_at)]  # a folder on this machine, or an address of a cluster
 Fetched = Annotated[Path, PathAt(fetched)]  # read; may be in a bucket
+IndexRead = Annotated[Any, PathAt(functools.partial(index_at, read=fetched))]  # as `Indexed`; may be in a bucket
 Place = Annotated[Path, PathAt(place)]  # read and written; may be in a bucket
 Count = Annotated[int, click.IntRange(min=1)]
 Port = Annotated[int, click.IntRange(0, 65535)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from lisax.cli.check import Aggregate, Calibrate, LabelWords, MinConfidence, Prompt, words_of
-from lisax.cli.verbs import AtWorkers, Count, Fetched, Option, Place, SkipBad
+from lisax.cli.verbs import AtWorkers, Count, Fetched, IndexRead, Option, Place, SkipBad
 
 
 def verify(
@@ -22,7 +22,13 @@ def verify(
             "RUN",
         ),
     ],
-    index: Annotated[Fetched, Option("An index of `lisax index documents`, `mixed` or `cells`.", "INDEX")],
+    index: Annotated[
+        IndexRead,
+        Option(
+            "An index of `lisax index documents`, `mixed` or `cells`, or the address of one of `lisax index cluster`.",
+            "INDEX",
+        ),
+    ],
     out: Annotated[Place, Option("FEVER submission to write.", "FILE")],
     aggregate: Aggregate = "any",
     temporal: Annotated[

@@ -112,10 +112,11 @@ def lines_to_file(
     *,
     made_from: str = "",
     workers: Workers | None = None,
+    what: str = "claims",
 ) -> None:
     """Writes the lines of each group of claims, as `files.resumable` does: an interrupted call resumes, with the same
     workers or others."""
-    resumable_groups(out, lambda done: grouped(opens, items, at_a_time, workers, done=done), made_from)
+    resumable_groups(out, lambda done: grouped(opens, items, at_a_time, workers, what, done), made_from)
 
 
 # --- Here -----------------------------------------------------------------------------------

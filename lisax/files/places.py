@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +65,9 @@ def is_cluster(path: str | os.PathLike) -> bool:
     return isinstance(path, str) and re.match(r"(opensearch\+)?https?://", path) is not None
 
 
-def index_at(path: str) -> Path | str:
-    """The folder of an index on this machine, or the address of one of a cluster."""
-    return path if is_cluster(path) else local(path)
+def index_at(path: str, read: Callable[[str], Path] = local) -> Path | str:
+    """The folder of an index, which `read` returns, or the address of one of a cluster."""
+    return path if is_cluster(path) else read(path)
 
 
 def fetched(path: str | os.PathLike) -> Path:

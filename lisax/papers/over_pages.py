@@ -8,12 +8,10 @@ import itertools
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from lisax.adversary.attack import Attack, AttackKind
 from lisax.adversary.writing import SUMMARY, write_folder
 from lisax.corpora import fever, open_folder, read_claims
-from lisax.devices.workers import Opens, grouped
 from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
@@ -209,11 +207,7 @@ class PagePipeline(Pipeline):
             example = dataclasses.replace(example, sentences=example.sentences * sampling.LIST_LENGTH)
             yield LABEL_LISTWISE.encode(example, preset=self.preset, count_tokens=len).inputs
 
-    # --- Work at workers --------------------------------------------------------------------
-
-    def at_workers(self, opens: Opens, items: Iterable[Any], at_a_time: int) -> Iterator[Any]:
-        """The results of groups of claims one after the other (`devices.workers.mapped`)."""
-        return itertools.chain.from_iterable(grouped(opens, list(items), at_a_time, self.workers))
+    # --- Verdicts ---------------------------------------------------------------------------
 
     def verified(
         self,
@@ -222,15 +216,14 @@ class PagePipeline(Pipeline):
         run: Mapping[str, Sequence[Hit | str]],
         *,
         temporal: bool = False,
+        units: Path | None = None,
     ) -> Iterator[Verdict]:
         """The verdicts on claims from a run of units, as `judging.verify_run` gives them. `opens`: `Verifier.open` with a
-        model."""
+        model. `units`: the folder of another index that they are in."""
         pairs = ((claim, list(run.get(claim.id, ()))) for claim in claims)
         return self.at_workers(
-            functools.partial(_open_verifying, opens, self.units_place, temporal), pairs, VERIFIED_AT_A_TIME
+            functools.partial(_open_verifying, opens, units or self.units_place, temporal), pairs, VERIFIED_AT_A_TIME
         )
-
-    # --- Verdicts ---------------------------------------------------------------------------
 
     def calibrate_model(
         self,

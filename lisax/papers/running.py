@@ -41,7 +41,7 @@ DRY_RUN_PAGES = 60
 @dataclasses.dataclass(frozen=True)
 class RunSettings:
     """The folder and options of a run. `out`: the run's folder; its finished stages are not repeated. `dry_run`: print
-    the plan and do nothing. `workers`: of the stages that find, rank and label."""
+    the plan and do nothing. `workers`: of the stages that find, rank, label and answer."""
 
     out: Path
     gin_files: Sequence[str] = ()
@@ -94,7 +94,7 @@ def run_paper(
                 from lisax.papers.cltr.folds import cross_validate
 
                 with alone_in(out):
-                    print(cross_validate(open_folder(folder), out, read, folds))
+                    print(cross_validate(open_folder(folder), out, read, folds, settings.workers))
                 return
             report = importlib.import_module(f"{module}.report")
             dataset = open_folder(folder, skip_bad=skip_bad)

@@ -7,14 +7,15 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import itertools
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lisax.corpora import Dataset
-from lisax.devices.workers import Workers
+from lisax.devices.workers import Opens, Workers, grouped
 from lisax.errors import LisaxError
 from lisax.files.resumable import content_print
 from lisax.papers.settings import View, fact, value_of
@@ -32,8 +33,8 @@ class Planned:
 
 
 class Staged(ABC):
-    """A run of a recipe over data in the folder `out`. `workers`: for blocks of claims in its stages; no setting,
-    because the results are the same."""
+    """A run of a recipe over data in the folder `out`. `workers`: for blocks of claims, questions or tables in its
+    stages; no setting, because the results are the same."""
 
     workers: Workers | None = None
 
@@ -104,6 +105,10 @@ class Staged(ABC):
                 stage.work()
 
         self.runner.run(dataclasses.replace(stage, work=work))
+
+    def at_workers(self, opens: Opens, items: Iterable[Any], at_a_time: int, what: str = "claims") -> Iterator[Any]:
+        """The results of groups of `at_a_time` items one after the other (`devices.workers.mapped`)."""
+        return itertools.chain.from_iterable(grouped(opens, list(items), at_a_time, self.workers, what))
 
     def before(self, *names: str) -> set[str]:
         """The named stages and all their dependencies, direct or not."""

@@ -102,7 +102,7 @@ class Answerer(Protocol):
                 raise LisaxError(f"{model} reads tables, which the index finds: leave the retriever out")
             if table_text.NAME not in index.components:
                 raise LisaxError(f"{model} answers from an index of `lisax index tables`, and {_named(index)} is none")
-            tables = TableAnswerer.open(index.folder, named, columns)
+            tables = TableAnswerer.open(index.folder or index, named, columns)
             aggregator = None if aggregation is None else Aggregator.open(aggregation)
             return CellAnswerer(tables, aggregator, min_confidence=min_confidence)
         raise LisaxError(
@@ -116,7 +116,7 @@ def shipped_answerer(index: Index, min_confidence: float | None = None) -> Answe
     components, found = index.components, []
     if table_text.NAME in components:
         try:
-            tables = TableAnswerer.open(index.folder, shipped_parts())
+            tables = TableAnswerer.open(index.folder or index, shipped_parts())
             found.append(CellAnswerer(tables, min_confidence=min_confidence))
         except DataError as error:
             if not (has_passages(components) or "pages" in components):
@@ -176,11 +176,11 @@ class PassageAnswerer(Answerer):
     def find(self, questions: Mapping[str, str], k: int | None = None) -> dict[str, list[Passage]]:
         """The passages that the reader reads for each question, by question id, best first; `k` are retrieved."""
         found = self.search(questions, max(self.passages, self.reader.passages) if k is None else k)
-        self.search.index.prepare(hit for hits in found.values() for hit, _ in hits[: self.reader.passages])
-        return {
-            key: [self.search.index.passage(hit) for hit, _ in hits[: self.reader.passages]]
-            for key, hits in found.items()
-        }
+        return {key: self._read([hit for hit, _ in hits[: self.reader.passages]]) for key, hits in found.items()}
+
+    def _read(self, ids: Sequence[str]) -> list[Passage]:
+        self.search.index.prepare(ids)
+        return list(map(self.search.index.passage, ids))
 
     def ask_many(self, questions: Sequence[str], answers: int = 5) -> Iterator[list[Answer]]:
         for start in range(0, len(questions), QUESTIONS_AT_A_TIME):

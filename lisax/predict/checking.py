@@ -21,7 +21,6 @@ from lisax.devices.workers import Workers, lines_to_file, mapped
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import is_cluster
 from lisax.files.reading import get_field, parse_json_object
-from lisax.files.resumable import fingerprint
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.predict.building import build_index
@@ -35,7 +34,7 @@ from lisax.predict.verifier import AGGREGATE, Labeller, PromptVerifier, Verifier
 from lisax.predict.wiki_index import WikiIndex
 from lisax.progress import say
 from lisax.records import Claim, is_text
-from lisax.retrieval.cluster import open_cluster
+from lisax.retrieval.cluster import print_of
 from lisax.weights import pretrained
 from lisax.weights.pretrained import sendable
 from lisax.weights.public_models import Job, given_use
@@ -288,6 +287,6 @@ def _claim_of(line: str, where: dict[str, Any]) -> Claim:
 
 def _print_of(path: Any) -> Any:
     """A fingerprint that changes with the file, folder or index of a cluster. A word that is not a path (`bm25`) is its own fingerprint."""
-    if is_cluster(path):
-        return [path, open_cluster(path).digest]
-    return path if path is None else fingerprint(Path(path)) if Path(path).exists() else str(path)
+    if path is None or not (is_cluster(path) or Path(path).exists()):
+        return path and str(path)
+    return print_of(path)

@@ -13,9 +13,7 @@ from lisax.predict.retriever import open_encoder
 from lisax.retrieval import bm25, table_text
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.cluster import open_records
-from lisax.retrieval.cluster_pages import ClusterDocuments
-from lisax.retrieval.cluster_passages import ClusterPassages
-from lisax.retrieval.cluster_vectors import ClusterVectors
+from lisax.retrieval.cluster_vectors import ClusterContent, ClusterVectors
 from lisax.retrieval.dense import DenseIndex, Encodes, source_of_vectors, weight_of
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.fusion import WEIGHT, Judged, fused
@@ -75,7 +73,7 @@ class DenseSearch:
     @classmethod
     def over(
         cls,
-        index: DocumentIndex | MixedIndex | ClusterDocuments | ClusterPassages,
+        index: DocumentIndex | MixedIndex | ClusterContent,
         weight: float | None = None,
         only: str | None = None,
     ) -> DenseSearch | None:

@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from lisax.corpora import open_folder, plain, read_claims, read_questions
 from lisax.devices.workers import Workers, lines_to_file
@@ -25,8 +26,8 @@ from lisax.predict.verdicts import Evidence
 from lisax.predict.verifier import AGGREGATE, PointerVerifier, TableVerifier, Verifier, tell_open
 from lisax.progress import counting
 from lisax.records import Claim, Question
+from lisax.retrieval.cluster import print_of
 from lisax.retrieval.entities import default_spotter
-from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import ranked_ids
@@ -38,7 +39,7 @@ def rerank_file(
     model: Path,
     claims: Path,
     run: Path,
-    index: Path,
+    index: Path | str,
     out: Path,
     *,
     depth: int = 200,
@@ -49,14 +50,14 @@ def rerank_file(
     """Reranks the first `depth` sentences of each claim. `run` holds documents or sentences; `use` has the settings of
     a published model (`Ranker.open`). `workers`: do it at them (`devices.workers`)."""
     asked = list(read_claims(claims, skip_bad=skip_bad))
-    prints = [fingerprint(model) or [str(model), repr(use)], *map(fingerprint, (claims, run, index))]
+    prints = [fingerprint(model) or [str(model), repr(use)], *map(print_of, (claims, run, index))]
     opens = functools.partial(_open_ranking, sendable(model), run, index, depth, use)
     made_from = json.dumps([depth, *prints])
     lines_to_file(out, opens, asked, RANKED_AT_A_TIME, made_from=made_from, workers=workers)
 
 
 def _open_ranking(
-    model: Path | str, run: Path, index: Path, depth: int, use: Use | None
+    model: Path | str, run: Path, index: Path | str, depth: int, use: Use | None
 ) -> Callable[[Sequence[Claim]], list[str]]:
     ranker, opened = Ranker.open(model, use), Index.open(index).reading("sentences")
     candidates = opened.in_run(read_run(run))
@@ -74,7 +75,7 @@ def verify_file(
     model: Path,
     claims: Path,
     run: Path,
-    index: Path,
+    index: Path | str,
     out: Path,
     *,
     aggregate: str = AGGREGATE,
@@ -100,7 +101,7 @@ def verify_file(
     if calibrate:
         calibrating.check_calibratable(model, asked, claims)
     settings = [aggregate, temporal, threshold, min_confidence, columns, calibrate]
-    made_from = [*settings, fingerprint(model) or str(model), repr(use), *map(fingerprint, (claims, run, index))]
+    made_from = [*settings, fingerprint(model) or str(model), repr(use), *map(print_of, (claims, run, index))]
     opens = functools.partial(_open_verifying, sendable(model), run, index, *settings, use)
     lines_to_file(out, opens, asked, VERIFIED_AT_A_TIME, made_from=json.dumps(made_from), workers=workers)
     if calibrate:
@@ -111,7 +112,7 @@ def verify_file(
 def _open_verifying(
     model: Path | str,
     run: Path,
-    index: Path,
+    index: Path | str,
     aggregate: str,
     temporal: bool,
     threshold: float | None,
@@ -123,13 +124,14 @@ def _open_verifying(
     verifier = Verifier.open(model, aggregate=aggregate, threshold=threshold, use=use)
     if calibrate:
         calibrating.uncalibrated(verifier)
+    if isinstance(verifier, TableVerifier) and temporal:
+        raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
+    opened = Index.open(index).reading(verifier.reads)
     if isinstance(verifier, TableVerifier):
-        if temporal:
-            raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
-        opened = TableIndex(index, columns or verifier.columns or COLUMNS)
+        opened = opened.keeping(columns or verifier.columns or COLUMNS)
         ranked = _ranked_tables(verifier, run, opened)
     else:
-        opened, ranked = Index.open(index).reading("sentences"), read_run(run)
+        ranked = read_run(run)
         if isinstance(verifier, PointerVerifier):
             ranked = opened.in_run(ranked)
     verify = verifying(verifier, ranked, opened, temporal=temporal, min_confidence=min_confidence)
@@ -143,12 +145,12 @@ def _ranked_tables(verifier: TableVerifier, run: Path, index: TableIndex) -> dic
     tell_open(verifier.model, verifier.decision)
     ranked = ranked_ids(read_run(run))
     if not any(index.table(table) for tables in ranked.values() for table in tables):
-        raise DataError(f"none of its tables is in {index.folder}", path=run)
+        raise DataError("none of its tables is in the index", path=run)
     return ranked
 
 
 def answer_file(
-    index: Path,
+    index: Path | str,
     reader_folder: Path | None,
     questions_file: Path,
     out: Path,
@@ -171,24 +173,25 @@ def answer_file(
 
     model = shipped_parts() if reader_folder is None else reader_folder
     questions = {question.id: question for question in read_questions(questions_file)}
-    made_from = [method, k, approximate, retriever_folder, *map(fingerprint, (index, model, questions_file))]
-    if not has_passages(read_components(index)):
-        answerer = Answerer.open(index, model, retriever=retriever_folder)
+    made_from = [method, k, approximate, retriever_folder, *map(print_of, (index, model, questions_file))]
+    opened = Index.open(index)
+    if not has_passages(opened.components):
+        answerer = Answerer.open(opened, model, retriever=retriever_folder)
 
-        def answers(group: Sequence[Question]) -> Iterator[Sequence[Answer]]:
-            return answerer.ask_many([question.text for question in group])
+        def answers(group: Sequence[tuple[Question, Any]]) -> Iterator[Sequence[Answer]]:
+            return answerer.ask_many([question.text for question, _ in group])
     elif reader_folder is None:
         raise LisaxError(f"{index} has passages, which a reader reads: name one by --reader")
     else:
         retriever = None if retriever_folder is None else open_encoder(retriever_folder)
         made_from[3] = retriever and retriever.digest
-        reader = PassageAnswerer.of(Index.open(index), Reader.open(model), retriever, method, not approximate)
+        reader = PassageAnswerer.of(opened, Reader.open(model), retriever, method, not approximate)
         passages = reader.find({i: question.text for i, question in questions.items()}, k)
 
-        def answers(group: Sequence[Question]) -> Iterator[Sequence[Answer]]:
-            return reader.reader.read([(question.text, passages.get(question.id)) for question in group])
+        def answers(group: Sequence[tuple[Question, Any]]) -> Iterator[Sequence[Answer]]:
+            return reader.reader.read([(question.text, passages.get(question.id)) for question, _ in group])
 
-    answer_to_file(answers, questions.values(), out, json.dumps(made_from))
+    answer_to_file(lambda: answers, [(question, None) for question in questions.values()], out, json.dumps(made_from))
     gold = {i: question.answers for i, question in questions.items() if question.answers}
     if not gold:
         return None
@@ -210,12 +213,12 @@ def verbalize_file(
     from lisax.predict.verbalizer import Choices, RuleVerbalizer, Verbalizer, verbalize_to_file
 
     sources, choices = unit_sources(tables, graphs), Choices(beams, pairs, check=check)
-    verbalizer = RuleVerbalizer() if model is None else Verbalizer.open(model, choices)
+    opens = RuleVerbalizer if model is None else functools.partial(Verbalizer.open, model, choices)
     read = sources if model is None else [model, *sources]
     # The output may be written next to the tables, so it is left out of their fingerprint.
     made_from = json.dumps([repr(choices) if model else "rule", *(fingerprint(path, besides=out) for path in read)])
     with counting(sum(1 for _ in units(tables, graphs)), "rows and sub-graphs") as advance:
-        return verbalize_to_file(verbalizer, units(tables, graphs), out, made_from, advance)
+        return verbalize_to_file(opens, units(tables, graphs), out, made_from, advance)
 
 
 def unit_sources(tables: Path | None, graphs: Path | None) -> list[Path]:

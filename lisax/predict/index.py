@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
@@ -14,6 +15,7 @@ from lisax.records import Hit
 from lisax.retrieval import cluster
 from lisax.retrieval.cluster_pages import ClusterDocuments
 from lisax.retrieval.cluster_passages import ClusterPassages
+from lisax.retrieval.cluster_tables import ClusterTables
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 from lisax.sampling.examples import Lookup, first_found
@@ -67,11 +69,15 @@ class Index(Protocol):
         """The evidence for unit ids, or for hits of a run with their scores: the first `limit` units that the index has
         text for, without duplicates. `claim` is the claim they are read for; it selects the columns of tables."""
         scores = dict((unit, None) if isinstance(unit, str) else (unit.id, unit.score) for unit in units)
+        self.prepare(itertools.islice(scores, limit))
         return first_found(scores, lambda unit: self._read(unit, scores[unit], claim), limit)
 
     def compared(self, claim: str, evidence: Sequence[Evidence]) -> list[Evidence]:
         """The evidence with its similarity to a claim, where the index has vectors of single sentences."""
         return list(evidence)
+
+    def prepare(self, units: Iterable[str]) -> None:
+        """Reads units that are wanted next. Does nothing for files; a cluster is asked for all in one request."""
 
     def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
         """The unit with this id; None if the index has no text for it."""
@@ -170,8 +176,12 @@ def open_index(folder: str | os.PathLike) -> Index:
     )
 
 
-def of_cluster(opened: ClusterDocuments | ClusterPassages) -> Index:
-    """The index of a cluster's pages or passages."""
+def of_cluster(opened: ClusterDocuments | ClusterPassages | ClusterTables) -> Index:
+    """The index of a cluster's pages, passages or tables."""
+    if isinstance(opened, ClusterTables):
+        from lisax.predict.table_index import TableIndex
+
+        return TableIndex(opened)
     if isinstance(opened, ClusterDocuments):
         from lisax.predict.page_index import PageIndex
 

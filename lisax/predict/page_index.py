@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 import numpy as np
 
+from lisax.devices.batching import windows
 from lisax.formats.examples import Passage
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.index import DOCUMENTS, TABLE_COMPONENTS, Index
@@ -23,6 +24,7 @@ from lisax.retrieval.runs import by_query
 from lisax.retrieval.titles import Titles
 
 PAGES_KEPT = 100_000
+IDS_AT_A_TIME = 1000
 
 
 class PageIndex(Index):
@@ -123,9 +125,14 @@ class PageIndex(Index):
         page = self.original_page(split_sentence_id(unit)[0])
         return Evidence(unit, found.text, found.title, place_of(unit), score, page)
 
+    def prepare(self, units: Iterable[str]) -> None:
+        self.index.pages.prepare(split_sentence_id(unit)[0] for unit in units)
+
     def of_pages(self, hits: Iterable[Hit], limit: int | None = None) -> list[str]:
         """Ids of the non-empty sentences of the retrieved pages, in the order of the hits."""
-        pages = filter(None, (self.page(hit.id) for hit in hits))
+        ids = [hit.id for hit in hits]
+        self.index.pages.prepare(ids)
+        pages = filter(None, map(self.page, ids))
         return list(itertools.islice((s.id for page in pages for s in page.sentences if s.text), limit))
 
     def candidates(self, query_id: str, hits: Iterable[Hit], limit: int | None) -> Iterator[Hit]:
@@ -138,9 +145,12 @@ class PageIndex(Index):
 
         A sentence id may also be a page id; the majority of a run's ids decides which of the two it holds.
         """
-        ids = {hit.id for hits in run.values() for hit in hits}
-        self.index.pages.prepare(ids)
-        of_pages = 2 * sum(unit in self.index.pages for unit in ids) >= len(ids)
+        ids, pages = {hit.id for hits in run.values() for hit in hits}, self.index.pages
+        are_pages = 0
+        for some in windows(ids, IDS_AT_A_TIME):
+            pages.prepare(some)
+            are_pages += sum(unit in pages for unit in some)
+        of_pages = 2 * are_pages >= len(ids)
         return {query: self.of_pages(hits) if of_pages else [hit.id for hit in hits] for query, hits in run.items()}
 
     def original_page(self, page_id: str) -> str:

@@ -72,6 +72,9 @@ class PassageIndex(Index):
         found = self.lookup(unit)
         return found and Evidence(unit, found.text, found.title, place_of(unit), score)
 
+    def prepare(self, units: Iterable[str]) -> None:
+        self.index.prepare(units=units)
+
     def retrieve(self, claims: Sequence[Claim], passages: int) -> dict[str, list[str]]:
         """Units of the first `passages` passages that BM25, with vectors where the index has them, finds for each
         claim, in their order."""
@@ -86,13 +89,12 @@ class PassageIndex(Index):
 
     def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
         """Unit ids by query. `run` holds passages or units."""
-        self.index.prepare(hit.id for hits in run.values() for hit in hits)
-        return {
-            query: self.of_passages(hit.id for hit in hits)
-            if any(self.index.passage(hit.id) for hit in hits)
-            else [hit.id for hit in hits]
-            for query, hits in run.items()
-        }
+
+        def units(ids: Sequence[str]) -> Sequence[str]:
+            self.index.prepare(ids)
+            return self.of_passages(ids) if any(map(self.index.passage, ids)) else ids
+
+        return {query: units([hit.id for hit in hits]) for query, hits in run.items()}
 
     def _lookup(self, unit: str) -> Passage | None:
         """The sentence, row or edge with this id; None if the index has none."""

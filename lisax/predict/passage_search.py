@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from lisax.errors import LisaxError
 from lisax.predict.dense_search import DenseSearch
+from lisax.records import Question
 from lisax.retrieval.cluster_passages import ClusterPassages
 from lisax.retrieval.dense import DenseIndex, Encodes, fused
 from lisax.retrieval.mixed import Hits, MixedIndex
@@ -60,14 +61,9 @@ class PassageSearch:
         return fused([{query: [hit for hit, _ in hits] for query, hits in run.items()} for run in runs], k)
 
 
-def retrieve(
-    folder: str | os.PathLike,
-    questions: Mapping[str, str],
-    k: int,
-    *,
-    method: str = "bm25",
-    retriever: Encodes | None = None,
-    exact: bool = True,
-) -> dict[str, Hits]:
-    """Up to `k` (passage id, score) hits for each question {id: text}: see `PassageSearch`."""
-    return PassageSearch(folder, method=method, retriever=retriever, exact=exact)(questions, k)
+def open_search(
+    folder: str | os.PathLike, k: int, method: str, opens: Callable[[], Encodes] | None
+) -> Callable[[Sequence[Question]], list[Hits]]:
+    """The work on a group of questions: up to `k` (passage id, score) hits of each. `opens` opens the retriever."""
+    search = PassageSearch(folder, method=method, retriever=opens and opens())
+    return lambda questions: list(search({question.id: question.text for question in questions}, k).values())

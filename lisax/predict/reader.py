@@ -10,19 +10,20 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lisax.devices.batching import windows
-from lisax.files.resumable import resumable_lines
+from lisax.devices.workers import Opens, Workers, grouped
+from lisax.files.resumable import resumable_groups
+from lisax.files.writing import json_line
 from lisax.formats import reading
 from lisax.formats.reading import POINT, READ
 from lisax.metrics.open_qa import answer_spans, normalize
 from lisax.predict.verdicts import Evidence
-from lisax.progress import counting
 from lisax.records import Question
 from lisax.retrieval.passages import Passage
 from lisax.weights.model_folder import ModelFolder
@@ -240,31 +241,27 @@ def _first_place(passages: Sequence[Passage], answer: str) -> SpanPlace | None:
 
 
 def answer_to_file(
-    answers: Callable[[Sequence[Question]], Iterable[Sequence[Answer]]],
-    questions: Iterable[Question],
+    opens: Opens,
+    asked: Sequence[tuple[Question, Any]],
     out: Path,
     made_from: str = "",
     more: Callable[[Question], dict] = lambda question: {},
+    workers: Workers | None = None,
 ) -> None:
     """Writes a line for each question: {"id", "question", "answers", "found"} and the fields that `more` returns.
 
-    `answers` gives the answers to each question of a batch; an interrupted call with the same `made_from` resumes."""
-    groups = list(windows(questions, QUESTIONS_AT_A_TIME))
-    with counting(sum(map(len, groups)), "questions") as advance:
+    `opens` returns the work on questions with the passages that are read for them: the answers to each. An interrupted
+    call with the same `made_from` resumes."""
 
-        def lines(group: Sequence[Question]) -> Iterator[str]:
-            for question, found in zip(group, answers(group), strict=True):
-                yield json.dumps(
-                    {
-                        "id": question.id,
-                        "question": question.text,
-                        "answers": [answer.text for answer in found if not answer.abstained],
-                        "found": [answer.row() for answer in found],
-                        **more(question),
-                    },
-                    ensure_ascii=False,
-                )
-            advance(len(group))
+    def groups_after(done: int) -> Iterator[list[str]]:
+        answered = grouped(opens, asked, QUESTIONS_AT_A_TIME, workers, "questions", done)
+        for group, answers in zip(list(windows(asked, QUESTIONS_AT_A_TIME))[done:], answered):
+            yield [_line(question, found, more(question)) for (question, _), found in zip(group, answers, strict=True)]
 
-        out.parent.mkdir(parents=True, exist_ok=True)
-        resumable_lines(out, groups, lines, made_from)
+    resumable_groups(out, groups_after, made_from)
+
+
+def _line(question: Question, found: Sequence[Answer], more: dict) -> str:
+    given = [answer.text for answer in found if not answer.abstained]
+    row = {"id": question.id, "question": question.text, "answers": given, "found": [answer.row() for answer in found]}
+    return json_line(row | more)

@@ -23,12 +23,15 @@ from lisax.predict.dense_search import DenseSearch
 from lisax.predict.model import Model
 from lisax.predict.opening import open_model
 from lisax.predict.part_scorer import TABLES_KEPT, PartScorer, Progress
+from lisax.predict.table_index import TableIndex
 from lisax.records import Table
 from lisax.retrieval.bm25 import Bm25Index
+from lisax.retrieval.cluster_records import ClusterRecords
 from lisax.retrieval.dense import weight_of
+from lisax.retrieval.elastic import ElasticIndex
 from lisax.retrieval.fusion import WEIGHT
 from lisax.retrieval.table_store import TableStore
-from lisax.retrieval.table_text import POOL, open_index
+from lisax.retrieval.table_text import POOL
 from lisax.text.words import stemmer, words
 
 REDUCTIONS = ("max", "mean")
@@ -119,7 +122,11 @@ class TableAnswerer:
     (`answer_confidence.py`)."""
 
     def __init__(
-        self, index: Bm25Index | DenseSearch, store: TableStore, rows: PartScorer, columns: PartScorer | None = None
+        self,
+        index: Bm25Index | ElasticIndex | DenseSearch,
+        store: TableStore | ClusterRecords[Table],
+        rows: PartScorer,
+        columns: PartScorer | None = None,
     ):
         self.index, self.store = index, store
         self._rows, self._columns = rows, columns or rows
@@ -132,20 +139,24 @@ class TableAnswerer:
 
     @classmethod
     def open(
-        cls, index: str | os.PathLike, bundle: str | os.PathLike, column_bundle: str | os.PathLike | None = None
+        cls,
+        index: str | os.PathLike | TableIndex,
+        bundle: str | os.PathLike,
+        column_bundle: str | os.PathLike | None = None,
     ) -> TableAnswerer:
-        """Opens the answerer. `index` is a folder that `lisax index tables` built; a bundle holds a model of the format
+        """Opens the answerer. `index` is a folder that `lisax index tables` built, or open; a bundle holds a model of the format
         `table_parts`, and may also be a MODEL_DIR. Tables are found as when the weights of the model of rows were
         fitted: by BM25, or by BM25 and vectors, which the index must have."""
         columns = None if column_bundle is None else open_model(column_bundle)
-        return cls.of(Path(index), TableStore.open(index), open_model(bundle), columns)
+        index = index if isinstance(index, TableIndex) else TableIndex(index)
+        return cls.of(index, open_model(bundle), columns)
 
     @classmethod
-    def of(cls, folder: Path, store: TableStore, rows: Model, columns: Model | None = None) -> TableAnswerer:
-        """`open` with models and tables that are open already."""
+    def of(cls, index: TableIndex, rows: Model, columns: Model | None = None) -> TableAnswerer:
+        """`open` with models and an index that are open already."""
         by_vectors = rows.card.content.get("retrieval") == VECTORS
-        search = search_by_vectors(folder) if by_vectors else open_index(folder)
-        return cls(search, store, PartScorer.of(rows), None if columns is None else PartScorer.of(columns))
+        search = search_by_vectors(index) if by_vectors else index.words
+        return cls(search, index.store, PartScorer.of(rows), None if columns is None else PartScorer.of(columns))
 
     def search(self, question: str, pool: int = POOL) -> list[tuple[str, float]]:
         """Up to `pool` (table id, score) pairs, best first."""
@@ -154,7 +165,7 @@ class TableAnswerer:
     def table(self, table_id: str) -> Table:
         table = self._table(table_id)
         if table is None:
-            raise LisaxError(f"{self.store.folder}: the index finds a table '{table_id}' that it does not hold")
+            raise LisaxError(f"the index finds a table '{table_id}' that it does not hold")
         return table
 
     def answer(
@@ -244,19 +255,23 @@ class TableAnswerer:
 
     def pool(self, question: str, pool: int = POOL) -> list[tuple[Table, float]]:
         """The tables that are found, except those whose cells are all empty: they hold no answer."""
-        found = [(self.table(table), score) for table, score in self.search(question, pool)]
+        hits = self.search(question, pool)
+        self.store.prepare(table for table, _ in hits)
+        found = [(self.table(table), score) for table, score in hits]
         return [(table, score) for table, score in found if any(map(str.strip, itertools.chain(*table.rows)))]
 
 
-def search_by_vectors(folder: Path) -> DenseSearch:
+def search_by_vectors(index: Path | TableIndex) -> DenseSearch:
     """The search of an index of tables by BM25 and vectors, which take part even if BM25 without them was found to be
     best."""
-    search = DenseSearch.open(folder, weight_of(folder, "tables") or WEIGHT, "tables")
-    if search is None:
+    index = index if isinstance(index, TableIndex) else TableIndex(index)
+    fitted = None if index.folder is None else weight_of(index.folder, "tables")
+    if (search := index.by_vectors(fitted or WEIGHT)) is None:
+        place = index.folder or f"URL/{index.words.name}"
         raise DataError(
             "the model was trained for tables that BM25 and vectors find together, and this index has no vectors: make "
-            f"them by `lisax index vectors {folder} --retriever minilm`",
-            path=folder,
+            f"them by `lisax index vectors {place} --retriever minilm`",
+            path=place,
         )
     return search
 

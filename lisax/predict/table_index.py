@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
 from lisax.errors import LisaxError
@@ -14,8 +14,10 @@ from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence, table_evidence
 from lisax.records import Claim, Hit
 from lisax.retrieval import tables as retrieval
+from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.cells import CellIndex
-from lisax.retrieval.folder import read_components
+from lisax.retrieval.cluster_tables import ClusterTables
+from lisax.retrieval.elastic import ElasticIndex
 from lisax.retrieval.linking import spans
 from lisax.retrieval.runs import by_query
 from lisax.retrieval.table_store import TableStore
@@ -25,18 +27,23 @@ COLUMNS, TABLES_KEPT = 3, 4096
 
 
 class TableIndex(Index):
-    """Tables of an index of cells, found by their cells, or of an index of whole tables, found by BM25 over their text
-    and by vectors if it has them.
+    """Tables of an index of cells, found by their cells, or of an index of whole tables, in a folder or a cluster, found
+    by BM25 over their text and by vectors if it has them.
 
     `columns`: how many columns of a table are kept, the most relevant to the claim (all without an index of cells)."""
 
     reads = "tables"
 
-    def __init__(self, folder: str | os.PathLike, columns: int = COLUMNS):
-        self.folder, self.columns = Path(folder), columns
-        self.store = TableStore.open(self.folder)
+    def __init__(self, index: str | os.PathLike | ClusterTables, columns: int = COLUMNS):
+        self.columns, self.remote = columns, index if isinstance(index, ClusterTables) else None
+        self.folder = Path(index) if self.remote is None else None
+        self.store = TableStore.open(self.folder) if self.remote is None else self.remote.store
         self.table = functools.lru_cache(TABLES_KEPT)(self.store.get)
-        self.has_cells = "cells" in read_components(self.folder)
+        self.has_cells = "cells" in self.components
+
+    @property
+    def components(self) -> Set[str]:
+        return super().components if self.remote is None else self.remote.components
 
     def keeping(self, columns: int) -> TableIndex:
         """The same index with another number of columns kept per table."""
@@ -51,8 +58,21 @@ class TableIndex(Index):
     @functools.cached_property
     def search_texts(self) -> Search:
         """The search of the tables' texts: BM25, with vectors where the index has them."""
-        dense = DenseSearch.open(self.folder, self.weight, "tables")
-        return (dense or open_index(self.folder)).search
+        return (self.by_vectors(self.weight) or self.words).search
+
+    @property
+    def words(self) -> Bm25Index | ElasticIndex:
+        """BM25 over the tables' texts."""
+        return open_index(self.folder) if self.remote is None else self.remote.bm25
+
+    def by_vectors(self, weight: float | None) -> DenseSearch | None:
+        """The search by BM25 and vectors; None if the index has no vectors."""
+        if self.remote is None:
+            return DenseSearch.open(self.folder, weight, "tables")
+        return DenseSearch.over(self.remote, weight)
+
+    def prepare(self, units: Iterable[str]) -> None:
+        self.store.prepare(units)
 
     def search_many(
         self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1

@@ -10,6 +10,7 @@ in its text.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import os
@@ -17,11 +18,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lisax.devices.batching import windows
+from lisax.devices.workers import Workers, mapped
 from lisax.errors import DataError, LisaxError
 from lisax.faithful.facts import Facts, render, render_pairs
 from lisax.faithful.overlap import Overlap
 from lisax.faithful.restoring import Restorer
 from lisax.files.resumable import resumable_groups
+from lisax.files.writing import json_line
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.formats.verbalizing import MARKERS, VERBALIZE, Encoder
 from lisax.formats.vocabulary import EOS_ID, UNK_ID, Vocabulary
@@ -220,31 +224,37 @@ def ended(text: str) -> str:
 
 
 def verbalize_to_file(
-    verbalizer: Verbalizer | RuleVerbalizer,
+    opens: Callable[[], Verbalizer | RuleVerbalizer],
     units: Iterable[Triples],
     out: Path,
     made_from: str = "",
     progress: Callable[[int], None] | None = None,
+    workers: Workers | None = None,
 ) -> dict[str, float | int]:
     """Writes a line for each unit, streaming, and returns their `shares`. An interrupted call with the same `made_from`
-    resumes. `progress` is called after each group with its number of units."""
+    resumes. `progress` is called after each group with its number of units; `workers`: see `devices.workers`."""
 
     def groups_after(done: int) -> Iterator[list[str]]:
         rest = iter(units)
         if done:
             skipped = sum(1 for _ in itertools.islice(rest, done * UNITS_AT_A_TIME))
             say(f"  resumes after {skipped:,} units of {out}")
-        while group := list(itertools.islice(rest, UNITS_AT_A_TIME)):
-            yield [
-                json.dumps(found.to_row() | {"digest": unit.digest}, ensure_ascii=False)
-                for unit, found in zip(group, verbalizer.verbalize(group), strict=True)
-            ]
+        for lines in mapped(functools.partial(_open_writing, opens), windows(rest, UNITS_AT_A_TIME), workers):
+            yield lines
             if progress is not None:
-                progress(len(group))
+                progress(len(lines))
 
     out.parent.mkdir(parents=True, exist_ok=True)
     resumable_groups(out, groups_after, made_from)
     return shares(read_verbalized(out))
+
+
+def _open_writing(opens: Callable[[], Verbalizer | RuleVerbalizer]) -> Callable[[Sequence[Triples]], list[str]]:
+    verbalizer = opens()
+    return lambda group: [
+        json_line(found.to_row() | {"digest": unit.digest})
+        for unit, found in zip(group, verbalizer.verbalize(group), strict=True)
+    ]
 
 
 def read_verbalized(path: Path) -> Iterator[Verbalized]:

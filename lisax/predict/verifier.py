@@ -430,7 +430,7 @@ def tell_dropped_rows(model: Model, of: str) -> bool:
     return bool(model.dropped_rows)
 
 
-def tell_open(model: Model, decision: TableDecision | None) -> None:
+def tell_open(model: Model | ModelFolder, decision: TableDecision | None) -> None:
     """Logs that table fusion will not label claims with tables NOT ENOUGH INFO, and how to change that."""
     if model.format is TABLE_FUSION and decision is None:
         chosen = (

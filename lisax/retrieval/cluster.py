@@ -15,6 +15,7 @@ from typing import Any
 from lisax.corpora import Dataset
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import is_cluster
+from lisax.files.resumable import fingerprint
 from lisax.files.writing import write_json
 from lisax.progress import counted
 from lisax.records import Table
@@ -24,10 +25,11 @@ from lisax.retrieval.cluster_client import TIMEOUT
 from lisax.retrieval.cluster_pages import ClusterDocuments
 from lisax.retrieval.cluster_passages import ClusterPassages
 from lisax.retrieval.cluster_records import ClusterRecords
-from lisax.retrieval.cluster_vectors import BESIDE, encode_cluster
+from lisax.retrieval.cluster_tables import ClusterTables
+from lisax.retrieval.cluster_vectors import BESIDE, ClusterContent, encode_cluster
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import Encodes
-from lisax.retrieval.dense_texts import Text, text_of_passage
+from lisax.retrieval.dense_texts import Text, text_of_passage, text_of_table
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.elastic import TEXT, TRIES, ElasticIndex, Fields, scored
 from lisax.retrieval.mixed import MixedIndex
@@ -35,6 +37,8 @@ from lisax.retrieval.table_store import TABLES as STORED_TABLES
 from lisax.retrieval.table_store import TableStore
 
 DOCUMENTS, PASSAGES, TABLES = "documents", "passages", "tables"
+KINDS = {DOCUMENTS: ClusterDocuments, PASSAGES: ClusterPassages, TABLES: ClusterTables}
+VERBS = {DOCUMENTS: "documents", PASSAGES: "mixed", TABLES: "tables"}  # of `lisax retrieve`
 NOTE = "cluster.json"  # in a folder with the address of a cluster's index, and no index of its own
 
 
@@ -65,8 +69,10 @@ def fill_cluster(
         index.add(_records(data, of))
         encode(index)
         return
-    usual_k1, usual_b = (table_text.K1, table_text.B) if of == TABLES else (K1, B)
-    k1, b = usual_k1 if k1 is None else k1, usual_b if b is None else b
+    usual = {"k1": K1, "b": B}
+    if of == TABLES:
+        usual = {"k1": table_text.K1, "b": table_text.B} if encoder is None else table_text.BESIDE_VECTORS
+    k1, b = usual["k1"] if k1 is None else k1, usual["b"] if b is None else b
     made_from = json.dumps([of, corpus_print, k1, b, *sorted(settings.items())])
     meta = {"k1": k1, "b": b, "of": of, "made_from": hashlib.sha256(made_from.encode()).hexdigest()}
     text_settings, text = scored(k1, b)
@@ -107,12 +113,15 @@ def _records(data: Dataset, of: str) -> Iterator[tuple[str, Fields]]:
 
 
 def add_vectors(index: ElasticIndex, encoder: Encodes, **settings: int) -> int:
-    """Encodes the sentences of an index's pages, or its passages; returns the number of vectors."""
+    """Encodes the sentences of an index's pages, or its passages or tables; returns the number of vectors."""
     return encode_cluster(index, counted(_texts(records_of(index)), "texts"), encoder, **settings)
 
 
-def _texts(opened: ClusterDocuments | ClusterPassages) -> Iterable[tuple[str, Text]]:
+def _texts(opened: ClusterContent) -> Iterable[tuple[str, Text]]:
     """(record id, text) of all texts that are encoded, as `dense_texts` has them."""
+    if isinstance(opened, ClusterTables):
+        yield from ((table.id, text_of_table(table)) for table in opened.store)
+        return
     if isinstance(opened, ClusterPassages):
         yield from ((passage.id, text_of_passage(passage)) for passage in opened)
         return
@@ -136,31 +145,34 @@ def open_documents(index: Path | str) -> DocumentIndex | ClusterDocuments:
     """The pages of an index folder, or of a cluster's index at an address, or at the address `noted` in a folder."""
     if (cluster := index if is_cluster(index) else noted(Path(index))) is None:
         return DocumentIndex.open(index)
-    opened = open_records(cluster)
-    if not isinstance(opened, ClusterDocuments):
-        raise LisaxError(f"{cluster} holds passages, and not pages: search it with `lisax retrieve mixed`")
-    return opened
+    return _opened(cluster, DOCUMENTS)
 
 
 def open_passages(index: Path | str) -> MixedIndex | ClusterPassages:
     """The passages of an index folder, or of a cluster's index at an address."""
     if not is_cluster(index):
         return MixedIndex.open(index)
-    opened = open_records(index)
-    if not isinstance(opened, ClusterPassages):
-        raise LisaxError(f"{index} holds pages, and not passages: search it with `lisax retrieve documents`")
-    return opened
+    return _opened(index, PASSAGES)
 
 
 def open_tables(index: Path | str) -> TableStore | ClusterRecords[Table]:
     """The whole tables of an index folder, or of a cluster's index at an address."""
     if not is_cluster(index):
         return TableStore.open(index)
-    opened = open_cluster(index)
-    opened.check()
-    if (opened.described() or {}).get("of") != TABLES:
-        raise LisaxError(f"{index} holds no whole tables: fill one by `lisax index cluster --of tables`")
-    return ClusterRecords(opened, STORED_TABLES)
+    return _opened(index, TABLES).store
+
+
+def _opened(cluster: str, of: str) -> Any:
+    opened = open_records(cluster)
+    if not isinstance(opened, KINDS[of]):
+        held = next(name for name, kind in KINDS.items() if isinstance(opened, kind))
+        raise LisaxError(f"{cluster} holds {held}, and not {of}: search it with `lisax retrieve {VERBS[held]}`")
+    return opened
+
+
+def print_of(place: Path | str) -> list:
+    """A fingerprint that changes with the content of a file, of a folder, or of the index at a cluster's address."""
+    return [place, open_cluster(place).digest] if is_cluster(place) else fingerprint(Path(place))
 
 
 def state_of(index: ElasticIndex) -> tuple[str, float]:
@@ -171,20 +183,18 @@ def state_of(index: ElasticIndex) -> tuple[str, float]:
     return digest, float((index.described() or {}).get("made", 0.0))
 
 
-def open_records(cluster: str, **options: Any) -> ClusterDocuments | ClusterPassages:
-    """The pages or passages of a cluster's index; `options` as of `open_cluster`."""
+def open_records(cluster: str, **options: Any) -> ClusterDocuments | ClusterPassages | ClusterTables:
+    """The pages, passages or tables of a cluster's index; `options` as of `open_cluster`."""
     return records_of(open_cluster(cluster, **options))
 
 
-def records_of(index: ElasticIndex) -> ClusterDocuments | ClusterPassages:
-    """The pages or passages of an index. Raises DataError for one that has neither, and an error for one that is not
-    filled to its end."""
+def records_of(index: ElasticIndex) -> ClusterDocuments | ClusterPassages | ClusterTables:
+    """The pages, passages or tables of an index. Raises DataError for one that has none of them, and an error for one
+    that is not filled to its end."""
     index.check()
-    kinds = {DOCUMENTS: ClusterDocuments, PASSAGES: ClusterPassages}
-    if (kind := kinds.get((index.described() or {}).get("of"))) is None:
+    if (kind := KINDS.get((index.described() or {}).get("of"))) is None:
         raise DataError(
-            "it holds no pages and no passages: fill one by `lisax index cluster URL/NAME --corpus DIR` with --of "
-            "documents or --of passages",
+            "it holds no pages, passages or tables: fill one by `lisax index cluster URL/NAME --corpus DIR`",
             path=f"the cluster's index '{index.name}'",
         )
     return kind(index)

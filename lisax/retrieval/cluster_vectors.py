@@ -106,7 +106,7 @@ class ClusterVectors:
 
 
 class ClusterContent:
-    """The vectors and the digest of the pages or passages of an index. These have no `folder`."""
+    """The vectors and the digest of the pages, passages or tables of an index. These have no `folder`."""
 
     folder = None
 

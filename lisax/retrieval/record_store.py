@@ -131,6 +131,9 @@ class RecordStore(Generic[Record]):
                 return self._decode(record_id, texts[number])
         return None
 
+    def prepare(self, ids: Iterable[str]) -> None:
+        """Does nothing, since the records are mapped. A cluster reads the records of these ids here."""
+
     def id_at(self, place: int) -> str:
         """The id of the `place`-th record, from 0."""
         return at_place([ids for ids, _ in self._parts], place)

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -136,16 +136,22 @@ def cells_to_file(
     index = CellIndex.open(folder)
     if mode == "linked":
         tables.gold_tables(TableStore.open(folder).get, claims, claims_file)
-    opens = functools.partial(_open_cells, folder, k, mode)
-    # Each search reads the whole index, and its size changes no score: in one process the largest are fastest.
-    at_a_time = tables.CLAIMS_AT_A_TIME if workers is None else documents.CLAIMS_AT_A_TIME
-    hits = functools.partial(grouped, opens, claims, at_a_time, workers)
+    hits = functools.partial(found_by_cells, folder, folder, claims, k, mode, workers)
     made_from = {"index": index.digest, "claims": _sha256(claims_file), "k": k, "mode": mode}
     return _write_once(out, made_from, hits, f"lisax-{index.strategy}-{mode}")
 
 
-def _open_cells(folder: Path, k: int, mode: str) -> Callable[[Sequence[Claim]], list[Hit]]:
-    index, lookup = CellIndex.open(folder), TableStore.open(folder).get
+def found_by_cells(
+    folder: Path, stored: Path, claims: Sequence[Claim], k: int, mode: str, workers: Workers | None
+) -> Iterator[Sequence[Hit]]:
+    """The hits of `k` tables for each group of claims, from an index of cells; `stored`: the folder of the tables."""
+    # Each search reads the whole index, and its size changes no score: in one process the largest are fastest.
+    at_a_time = tables.CLAIMS_AT_A_TIME if workers is None else documents.CLAIMS_AT_A_TIME
+    return grouped(functools.partial(_open_cells, folder, stored, k, mode), claims, at_a_time, workers)
+
+
+def _open_cells(folder: Path, stored: Path, k: int, mode: str) -> Callable[[Sequence[Claim]], list[Hit]]:
+    index, lookup = CellIndex.open(folder), TableStore.open(stored).get
 
     def hits_of(claims: Sequence[Claim]) -> list[Hit]:
         gold = tables.gold_tables(lookup, claims) if mode == "linked" else None
@@ -166,7 +172,7 @@ def tables_to_file(
     """Retrieves `k` tables per question by BM25 from an index of tables, in a folder or at a cluster's address. `dense`
     opens a search that replaces the index's BM25."""
     asked = hashlib.sha256(json.dumps([(question.id, question.text) for question in questions]).encode()).hexdigest()
-    opens = functools.partial(_open_tables, folder, k, dense)
+    opens = functools.partial(open_table_search, folder, k, dense)
     hits = functools.partial(grouped, opens, questions, table_text.QUESTIONS_AT_A_TIME, workers, "questions")
     made_from = {"index": _open_texts(folder).digest, "questions": asked, "k": k}
     if searched := dense and dense():
@@ -179,7 +185,10 @@ def _open_texts(folder: Path | str) -> Bm25Index | ElasticIndex:
     return open_tables(folder).index if is_cluster(folder) else table_text.open_index(folder)
 
 
-def _open_tables(folder: Path | str, k: int, dense: OpensSearch | None) -> Callable[[Sequence[Question]], list[Hit]]:
+def open_table_search(
+    folder: Path | str, k: int, dense: OpensSearch | None = None
+) -> Callable[[Sequence[Question]], list[Hit]]:
+    """The work on a group of questions: the tables of each, see `tables_to_file`."""
     index = (dense and dense()) or _open_texts(folder)
     return lambda questions: list(table_text.retrieve(index.search, questions, k))
 

@@ -257,7 +257,7 @@ class Engine(OpenIndexes):
         from lisax.predict.table_answers import TableAnswerer
 
         def opened() -> TableAnswerer:
-            return TableAnswerer.of(corpus.index, self.tables(corpus), self.models[PARTS], self.models.get(COLUMNS))
+            return TableAnswerer.of(self.table_index(corpus), self.models[PARTS], self.models.get(COLUMNS))
 
         return self.once(PARTS, corpus, opened)
 

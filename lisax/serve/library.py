@@ -30,6 +30,7 @@ from lisax.predict.building import account_of
 from lisax.retrieval.cluster import noted, open_records, state_of
 from lisax.retrieval.cluster_pages import ClusterDocuments
 from lisax.retrieval.cluster_passages import ClusterPassages
+from lisax.retrieval.cluster_tables import ClusterTables
 from lisax.retrieval.folder import META, open_component, read_components, unchanged
 from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.passages import Source
@@ -374,7 +375,7 @@ def _given(path: Path, corpus_id: str) -> ServedCorpus:
     return corpus
 
 
-def open_served(address: str) -> ClusterDocuments | ClusterPassages:
+def open_served(address: str) -> ClusterDocuments | ClusterPassages | ClusterTables:
     """An index of a cluster, which people do not wait long for."""
     return open_records(address, tries=CLUSTER_TRIES, timeout=CLUSTER_SECONDS)
 

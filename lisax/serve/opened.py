@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from lisax.predict.passage_index import PassageIndex
     from lisax.predict.passage_search import PassageSearch
     from lisax.predict.table_index import TableIndex
+    from lisax.records import Table
+    from lisax.retrieval.cluster_records import ClusterRecords
     from lisax.retrieval.table_store import TableStore
 
 TEXT, TABLES, PASSAGES = "text", "tables", "passages"  # kinds of evidence
@@ -52,15 +54,14 @@ class OpenIndexes:
         digests |= zip(result.get("evidence", ()), result.get("digests", ()))
         return unit not in digests or digests[unit] == self.digest(corpus, source, unit)
 
-    def tables(self, corpus: ServedCorpus) -> TableStore:
-        from lisax.retrieval.table_store import TableStore
-
-        return self.once("store", corpus, lambda: TableStore.open(corpus.index))
+    def tables(self, corpus: ServedCorpus) -> TableStore | ClusterRecords[Table]:
+        return self.table_index(corpus).store
 
     def table_index(self, corpus: ServedCorpus) -> TableIndex:
         from lisax.predict.table_index import TableIndex
 
-        return self.once("cells", corpus, lambda: TableIndex(corpus.index, self._columns))
+        opened = open_served if corpus.is_remote else Path
+        return self.once("cells", corpus, lambda: TableIndex(opened(corpus.index), self._columns))
 
     def sentences(self, corpus: ServedCorpus) -> PageIndex:
         from lisax.predict.page_index import PageIndex

@@ -8,19 +8,29 @@ from pathlib import Path
 
 import pytest
 
+from lisax.devices.workers import Workers
 from lisax.papers import base
 from lisax.papers.staged import Staged
 from lisax.retrieval.folder import META
 
 
-def check(make_run: Callable[[], Staged], monkeypatch: pytest.MonkeyPatch, names: Iterable[str] | None = None) -> None:
+def check(
+    make_run: Callable[[], Staged],
+    monkeypatch: pytest.MonkeyPatch,
+    names: Iterable[str] | None = None,
+    workers: Workers | None = None,
+) -> None:
     """Does the work of each stage again in a new run, which has nothing in memory of the stages before, and compares.
 
-    Models are not trained again; what their training reads of the recipe is read."""
+    Models are not trained again; what their training reads of the recipe is read. With `workers`, compares their files
+    with those of one process that has the same sizes of blocks."""
     trained = []
     monkeypatch.setattr(base, "train_by_gin", lambda gin_file, *_, **__: trained.append(gin_file))
     for name in names or make_run().graph:
+        if workers is not None:
+            make_run().graph[name].work()
         run = make_run()
+        run.workers = workers
         stage, before = run.graph[name], _files(run.out)
         if not ("train" in name.split(".") or name == "warm_up"):
             for path in stage.outputs:

@@ -1,5 +1,6 @@
 """CLTR end to end on a small world, a few steps of a model."""
 
+import functools
 import hashlib
 import json
 import shutil
@@ -8,16 +9,19 @@ import zlib
 import ir_measures
 import numpy as np
 import pytest
+import ray_cluster
 import stages_alone
 from small_run import SmallRun
 
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.devices.workers import Workers
 from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import read_examples
 from lisax.formats.parts import OperationExample, PartExample
 from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, train_vocabulary
 from lisax.papers.base import REPORT
+from lisax.papers.cltr import operations
 from lisax.papers.cltr import report as cltr_report
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
 from lisax.papers.cltr.questions import by_id
@@ -26,6 +30,7 @@ from lisax.papers.cltr.run import Cltr
 from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.table_answers import TableAnswerer
 from lisax.records import Operation, Question, is_cell, split_cell_id
+from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_qrels, read_run
 from lisax.weights.checkpoints import resolve_checkpoint
 from lisax.weights.model_folder import ModelFolder
@@ -485,3 +490,16 @@ def test_a_model_that_was_damaged_and_trained_again_keeps_its_weights(finished, 
 @pytest.mark.slow
 def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
     stages_alone.check(finished, monkeypatch)
+
+
+@pytest.mark.slow
+def test_workers_write_the_files_of_one_process(finished, head, monkeypatch):
+    monkeypatch.setattr(table_text, "QUESTIONS_AT_A_TIME", 7)
+    monkeypatch.setattr(operations, "QUESTIONS_AT_A_TIME", 7)
+    models = {"parts": f"{finished.out}/models/parts", "aggregation": str(head)}
+    few = ["CltrRecipe.pool = 6", "CltrRecipe.report_questions = 10", "CltrRecipe.aggregation_threshold = 0.6"]
+    recipe = CltrRecipe.read(["experiments/cltr/transfer.gin"], [f"CltrRecipe.models = {models}", *few])
+    made = functools.partial(Cltr, open_folder(finished.folder / "world"), finished.folder / "given", recipe)
+    made().run()
+    with ray_cluster.started(workers=2):
+        stages_alone.check(made, monkeypatch, ["retrieve", "rerank.test", "aggregate"], Workers("ray", 2))

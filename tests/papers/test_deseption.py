@@ -4,6 +4,7 @@ import json
 from collections import Counter
 
 import pytest
+import ray_cluster
 import stages_alone
 from small_run import SmallRun
 
@@ -11,9 +12,11 @@ import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.devices.workers import Workers
 from lisax.errors import LisaxError
 from lisax.formats.examples import read_examples
 from lisax.papers import base
+from lisax.papers.deseption import run as deseption
 from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.deseption.run import VARIANTS, Deseption
 from lisax.papers.over_pages import _of_every_kind
@@ -218,3 +221,11 @@ def test_kinds_take_turns():
 @pytest.mark.slow
 def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
     stages_alone.check(finished, monkeypatch)
+
+
+@pytest.mark.slow
+def test_workers_write_the_files_of_one_process(finished, monkeypatch):
+    monkeypatch.setattr(deseption, "CLAIMS_AT_A_TIME", 7)
+    with ray_cluster.started(workers=2):
+        names = ["retrieve", "point.test", "predict.joint"]
+        stages_alone.check(finished, monkeypatch, names, Workers("ray", 2))

@@ -1,19 +1,25 @@
 """The claims of a run of UDT-QA: their groups, their stages, their figures, with counters of words as models."""
 
 import dataclasses
-from types import SimpleNamespace
+import functools
 
 import numpy as np
 import pytest
+import ray_cluster
+import stages_alone
+from small_bundles import bundle
 
 from lisax import world
 from lisax.corpora import open_folder, plain
 from lisax.corpora.check import check
+from lisax.devices.workers import Workers
 from lisax.errors import DataError, LisaxError
+from lisax.files.resumable import partial
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.ranking import RANK
 from lisax.papers.list5.run import List5
 from lisax.papers.stages import Stopped
+from lisax.papers.udt_qa import claim_models
 from lisax.papers.udt_qa import claims as mixed_claims
 from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.papers.udt_qa.report import _claims_table
@@ -137,10 +143,12 @@ def test_accuracy_is_told_before_and_after_dates():
 
 
 def test_a_ranking_goes_on_only_with_the_same_models_and_passages(run, tmp_path, monkeypatch):
-    seen = []
+    begun = []
 
-    def rank(*_, made_from: str, **__):
-        seen.append(made_from)
+    def rank(self, opens, claims, candidates, depth, out, *_):
+        begun.append(partial(out).exists())
+        partial(out).parent.mkdir(parents=True, exist_ok=True)
+        partial(out).touch()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(
@@ -148,15 +156,13 @@ def test_a_ranking_goes_on_only_with_the_same_models_and_passages(run, tmp_path,
         "train_models",
         lambda self: [self.model_dir(model).mkdir(parents=True, exist_ok=True) for model in self.recipe.train],
     )
-    monkeypatch.setattr(mixed_claims.Ranker, "open", staticmethod(lambda path: SentenceRanker(Words(path))))
-    monkeypatch.setattr(mixed_claims, "lines_to_file", rank)
-    monkeypatch.setattr(mixed_claims, "default_spotter", lambda titles: SimpleNamespace(spot=None))
-    monkeypatch.setattr(List5, "index", SimpleNamespace(titles=None))
-    for change in ({}, {}, {"claim_passages": 7}, {"seed": 5}):
+    monkeypatch.setattr(List5, "rank_claims", rank)
+    for change in ({}, {}, {"claim_passages": 7}, {"checked_claims": 9}, {"seed": 5}):
         again = UdtQa(run.data, tmp_path, dataclasses.replace(run.recipe, train=READER, **change))
+        assert again.claim_checks.claims  # known before the stage, as in a whole run
         with pytest.raises(KeyboardInterrupt):
             again.make("claims.text.text")
-    assert seen[0] == seen[1] and len(set(seen)) == 3
+    assert begun == [False, True, False, False, False]
 
 
 def test_models_of_claims_start_from_the_runs_warm_up_with_its_vocabulary(run, tmp_path, monkeypatch):
@@ -186,3 +192,18 @@ def test_questions_alone_are_answered_and_no_claims_checked(run, tmp_path):
     alone = UdtQa(open_folder(tmp_path), tmp_path / "out", dataclasses.replace(run.recipe, train=READER))
     assert run.checks_claims and not alone.checks_claims
     assert alone.stage_names == [stage for stage in run.stage_names if not stage.startswith("claims.")]
+
+
+@pytest.mark.slow
+def test_workers_check_claims_as_one_process_does(run, tmp_path, monkeypatch):
+    def trained(self):
+        self.make("index")
+        for model in self.recipe.train:
+            bundle(self.model_dir(model), "entity ranker" if "rank" in model else "pointwise")
+
+    monkeypatch.setattr(List5, "train_models", trained)
+    monkeypatch.setattr(claim_models, "CLAIMS_AT_A_TIME", 7)
+    made = functools.partial(UdtQa, run.data, tmp_path, dataclasses.replace(run.recipe, train=READER))
+    made().make("claims.text.raw")
+    with ray_cluster.started(workers=2):
+        stages_alone.check(made, monkeypatch, ["claims.text.raw"], Workers("ray", 2))

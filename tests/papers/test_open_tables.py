@@ -6,12 +6,14 @@ import shutil
 
 import numpy as np
 import pytest
+import ray_cluster
 import stages_alone
 from small_run import SmallRun
 
 import lisax
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.devices.workers import Workers
 from lisax.errors import DataError, LisaxError
 from lisax.papers.base import REPORT
 from lisax.papers.open_tables import report as open_tables_report
@@ -22,6 +24,7 @@ from lisax.predict.model import Model
 from lisax.predict.table_decision import TableDecision
 from lisax.predict.verifier import judged, table_verdicts
 from lisax.records import Label
+from lisax.retrieval import documents
 from lisax.retrieval.runs import read_run
 from lisax.weights.checkpoints import resolve_checkpoint
 from lisax.weights.model_folder import ModelFolder
@@ -255,3 +258,12 @@ def test_a_model_that_was_damaged_and_trained_again_keeps_its_threshold(finished
 @pytest.mark.slow
 def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
     stages_alone.check(finished, monkeypatch)
+
+
+@pytest.mark.slow
+def test_workers_write_the_files_of_one_process(finished, monkeypatch):
+    monkeypatch.setattr(documents, "CLAIMS_AT_A_TIME", 7)
+    monkeypatch.setattr(open_tables, "VERIFIED_AT_A_TIME", 7)
+    names = ["retrieve", "compare", "predict.closed", "predict.joint_top3"]
+    with ray_cluster.started(workers=2):
+        stages_alone.check(finished, monkeypatch, names, Workers("ray", 2))

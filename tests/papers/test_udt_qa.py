@@ -1,16 +1,21 @@
 """`lisax run udt-qa` at the smallest size: its stages, their files, the report, resumption."""
 
+import functools
 import json
 
 import pytest
+import ray_cluster
 import stages_alone
 
 from lisax import cli, world
 from lisax.corpora import open_folder
+from lisax.devices.workers import Workers
 from lisax.errors import LisaxError
 from lisax.papers import base
+from lisax.papers.udt_qa import run as udt_qa
 from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.papers.udt_qa.run import UdtQa
+from lisax.predict import reader
 from lisax.predict.opening import open_model
 from lisax.predict.reader import Reader
 from lisax.retrieval.mixed import MixedIndex
@@ -205,3 +210,15 @@ def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, monkey
     assert cli.main(arguments) == 0
     recipe = QuestionRecipe.read([out.parent / "recipe.gin"])
     stages_alone.check(lambda: UdtQa(open_folder(out / "world"), out, recipe), monkeypatch)
+
+
+@pytest.mark.slow
+def test_workers_write_the_files_of_one_process(run, monkeypatch):
+    out, _ = run
+    recipe = QuestionRecipe.read([str(out.parent / "recipe.gin")])
+    monkeypatch.setattr(udt_qa, "CLAIMS_AT_A_TIME", 5)
+    monkeypatch.setattr(reader, "QUESTIONS_AT_A_TIME", 5)
+    with ray_cluster.started(workers=2):
+        names = ["examples.retriever_second_text", "answer.text.verbalized"]
+        made = functools.partial(UdtQa, open_folder(out / "world"), out, recipe)
+        stages_alone.check(made, monkeypatch, names, Workers("ray", 2))

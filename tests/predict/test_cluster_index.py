@@ -11,12 +11,14 @@ from lisax.errors import DataError, LisaxError
 from lisax.predict.answerer import Answerer
 from lisax.predict.checker import Checker
 from lisax.predict.checking import Settings
+from lisax.predict.file_steps import verify_file
 from lisax.predict.index import Index
 from lisax.predict.passage_search import PassageSearch
 from lisax.predict.retriever import add_vectors, open_encoder
+from lisax.predict.table_index import TableIndex
 from lisax.records import split_sentence_id
-from lisax.retrieval import cluster_client, documents, elastic, mixed
-from lisax.retrieval.cluster import fill_cluster
+from lisax.retrieval import cluster_client, documents, elastic, mixed, table_text
+from lisax.retrieval.cluster import fill_cluster, open_documents
 from lisax.retrieval.corpus_passages import passages_of
 from tests.small_cluster import ELASTICSEARCH, OPENSEARCH, Cluster, stand_in
 
@@ -309,15 +311,90 @@ def test_the_verbs_take_an_address(server, corpus, claims, model, bundles, capsy
     capsys.readouterr()
     for wrong, message in (
         (["index", "vectors", at, "--retriever", str(model), "--approximate", "hnsw"], "its own way"),
-        (["index", "cluster", at, "--corpus", str(corpus), "--of", "tables", "--vectors", str(model)], "--vectors out"),
     ):
         assert cli.main(wrong) == 2 and message in capsys.readouterr().err
 
 
-def test_what_holds_no_pages_is_named(server, corpus):
-    fill(corpus, "tables", name="tables")
-    with pytest.raises(DataError, match="'tables'.*holds no pages and no passages"):
-        Index.open(f"{HOST}/tables")
+def test_rerank_verify_and_answer_take_an_address(server, corpus, local, bundles, capsys, tmp_path):
+    at, mixed = fill(corpus, "documents"), fill(corpus, "passages", name="mixed")
+    few = (corpus / "claims.train.jsonl").read_text().splitlines()[:40]
+    claims, asked = tmp_path / "claims.jsonl", tmp_path / "questions.jsonl"
+    claims.write_text("".join(line + "\n" for line in few))
+    asked.write_text("".join((corpus / "questions.train.jsonl").read_text().splitlines(True)[:3]))
+    documents = tmp_path / "documents.trec"
+    given = ["--claims", str(claims), "--index", at]
+    assert cli.main(["retrieve", "documents", *given, "--out", str(documents), "--k", "5"]) == 0
+
+    def written(name, *words, index):
+        """The file that a command writes over the cluster, which is that over a folder."""
+        server.requests.clear()
+        out = tmp_path / name
+        assert cli.main([*words, "--index", index, "--out", str(out)]) == 0
+        assert len(server.requests) < 90  # not one for each page and passage
+        here = local("documents" if index == at else "passages").folder
+        assert cli.main([*words, "--index", str(here), "--out", str(tmp_path / "here")]) == 0
+        assert out.read_bytes() == (tmp_path / "here").read_bytes() and out.stat().st_size
+        (tmp_path / "here").unlink()
+        return out
+
+    rank = ["rerank", "--claims", str(claims), "--model", str(bundles["ranker"]), "--depth", "9", "--run"]
+    verify = ["verify", "--claims", str(claims), "--model", str(bundles["pointwise"]), "--temporal", "--run"]
+    ranked = written("ranked", *rank, str(documents), index=at)
+    written("verdicts", *verify, str(ranked), index=at)
+    rows = tmp_path / "rows.trec"
+    found = ["retrieve", "mixed", "--claims", str(claims), "--index", mixed, "--out", str(rows), "--k", "5"]
+    assert cli.main(found) == 0
+    written("verdicts_of_rows", *verify, str(written("ranked_rows", *rank, str(rows), index=mixed)), index=mixed)
+    written("answers", "answer", "--reader", str(bundles["reader"]), "--questions", str(asked), index=mixed)
+    capsys.readouterr()
+    answer = ["answer", "--reader", str(bundles["reader"]), "--questions", str(asked), "--out", str(tmp_path / "no")]
+    assert cli.main([*answer, "--index", at]) == 1
+    assert "a reader answers from an index of `lisax index mixed`" in capsys.readouterr().err
+    with pytest.raises(LisaxError, match="the model reads tables, and this index holds sentences"):
+        verify_file(bundles["fusion"], claims, rows, at, tmp_path / "no")
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+def test_whole_tables_are_found_and_read_as_in_a_folder(server, corpus, model, bundles, capsys, tmp_path, vectors):
+    at, data = f"{HOST}/tables", open_folder(corpus)
+    given = ["index", "cluster", at, "--corpus", str(corpus), "--of", "tables"]
+    assert cli.main([*given, *(["--vectors", str(model)] if vectors else [])]) == 0
+    bm25 = table_text.BESIDE_VECTORS if vectors else {}
+    table_text.build_index(data.tables(), tmp_path / "tables", analyzer="lucene", **bm25)
+    if vectors:
+        add_vectors(tmp_path / "tables", open_encoder(model))
+    remote, here = Index.open(at), Index.open(tmp_path / "tables")
+    assert isinstance(remote, TableIndex) and remote.reading("tables") is remote
+    assert ("dense-tables" in remote.components) is vectors is (remote.by_vectors(None) is not None)
+    asked = [question.text for question in data.questions("train") if table_text.gold_tables(question)][:10]
+    server.requests.clear()
+    found, expected = (index.search_many(asked, 20) for index in (remote, here))
+    assert len(server.requests) < 2 * len(asked) + 5 + 2 * vectors * len(asked)  # not one for each table
+    assert all(found) and [one[0].unit for one in found] == [one[0].unit for one in expected]
+    tables = {one.unit: one.table for of_one in expected for one in of_one}
+    assert all(tables.get(one.unit, one.table) == one.table for of_one in found for one in of_one)
+    answered = [Answerer.open(index, bundles["parts"]).ask(asked[0]) for index in (remote, here)]
+    assert answered[0] and [one.text for one in answered[0]] == [one.text for one in answered[1]]
+    assert Answerer.open(remote, bundles["parts"]).searched == {"tables": len(here.store)}
+    capsys.readouterr()
+    assert cli.main(["ask", asked[0], "--index", at, "--model", str(bundles["parts"]), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["answer"] == answered[0][0].text
+    claims, run = corpus / "table_claims.dev.jsonl", tmp_path / "run.trec"
+    hits = [f"{claim.id} Q0 {claim.gold_ids[0]} 1 1 x\n" for claim in data.table_claims("dev") if claim.gold_ids]
+    run.write_text("".join(hits))
+    verify = ["verify", "--claims", str(claims), "--model", str(bundles["fusion"]), "--run", str(run)]
+    for index, name in ((at, "there"), (tmp_path / "tables", "here")):
+        assert cli.main([*verify, "--index", str(index), "--out", str(tmp_path / name)]) == 0
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+
+
+def test_an_index_of_another_kind_is_named(server, corpus):
+    at = fill(corpus, "tables", name="tables")
+    with pytest.raises(LisaxError, match="holds tables, and not documents: search it with `lisax retrieve tables`"):
+        open_documents(at)
+    server.meta["tables"]["lisax"]["of"] = "songs"
+    with pytest.raises(DataError, match="'tables'.*holds no pages, passages or tables"):
+        Index.open(at)
     with pytest.raises(LisaxError, match="no such index"):
         Index.open(f"{HOST}/nothing")
     fill(corpus, "documents", name="half")

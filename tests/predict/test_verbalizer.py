@@ -204,10 +204,10 @@ def test_an_interrupted_file_goes_on(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        verbalize_to_file(verbalizer, interrupted(), out, "a")
+        verbalize_to_file(lambda: verbalizer, interrupted(), out, "a")
     assert verbalizer._generator.calls == 2 and not out.exists()
     counted = []
-    assert verbalize_to_file(verbalizer, units, out, "a", counted.append)["units"] == 5
+    assert verbalize_to_file(lambda: verbalizer, units, out, "a", counted.append)["units"] == 5
     assert verbalizer._generator.calls == 5 and counted == [2, 1]
     assert [(found.id, found.digest) for found in read_verbalized(out)] == [(unit.id, unit.digest) for unit in units]
     out.write_text("{}\n")

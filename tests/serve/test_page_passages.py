@@ -20,7 +20,7 @@ from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
 from lisax.predict.judging import verify_run
 from lisax.predict.passage_index import PassageIndex
-from lisax.predict.passage_search import retrieve
+from lisax.predict.passage_search import PassageSearch
 from lisax.predict.ranker import SentenceRanker, ranking
 from lisax.predict.reader import Reader
 from lisax.predict.retriever import Retriever
@@ -161,7 +161,7 @@ def test_a_question_is_answered_with_its_place_marked_as_lisax_answer_does(brows
     response = browser.ask(QUESTION)
     found = shown(response)
     rows = last_answers(page.store, 1)[0].result["answers"]
-    hits = retrieve(index, {"q": QUESTION}, 100, method="fused", retriever=made[RETRIEVER])["q"]
+    hits = PassageSearch(index, method="fused", retriever=made[RETRIEVER])({"q": QUESTION}, 100)["q"]
     opened = MixedIndex.open(index)
     (answers,) = made[READER].read([(QUESTION, [opened.passage(hit) for hit, _ in hits])])
     assert [row["answer"] for row in rows] == [answer.text for answer in answers] and len(rows) == 5

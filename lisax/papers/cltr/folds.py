@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lisax.corpora import Dataset
+from lisax.devices.workers import Workers
 from lisax.errors import LisaxError
 from lisax.metrics.ranking import answer_measures, table_measures
 from lisax.papers import reporting
@@ -56,7 +57,9 @@ class FoldData(Dataset):
         return iter(())
 
 
-def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, folds: int) -> str:
+def cross_validate(
+    data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, folds: int, workers: Workers | None = None
+) -> str:
     """Runs all folds, writes `metrics.json` and `report.html`, and returns the tables for a terminal."""
     if not recipe.train:
         raise LisaxError("cross-validation trains a model on each fold: the recipe names none (CltrRecipe.train)")
@@ -66,6 +69,7 @@ def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, fo
     out = Path(out)
     dealt = dataclasses.replace(recipe, train_splits=None, report_split=None)
     common = Cltr(dealt_out[0], out, dealt)
+    common.workers = workers
     of_all_folds = f"train.{OWN}" if OWN in recipe.train else WARM_UP if recipe.warms_up else "vocabulary"
     common.make(of_all_folds, *([WARM_UP] if recipe.warms_up else []))
 
@@ -86,6 +90,7 @@ def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, fo
     for number, fold in enumerate(dealt_out):
         say(f"fold {number + 1} of {folds}")
         run = Cltr(fold, out / "folds" / str(number), own, index=common.index_folder, made_from=made_from)
+        run.workers = workers
         run.run()
         cltr_report.finish(run)
         runs.append(run)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,16 @@ from lisax.files.reading import read_json_lines
 from lisax.files.writing import write_json_lines
 from lisax.formats.examples import write_examples
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
+from lisax.papers.cltr.pool_scores import PoolScores
 from lisax.papers.cltr.recipe import AGGREGATION, CltrRecipe
 from lisax.papers.stages import Stage
 from lisax.predict import aggregation
 from lisax.predict.aggregation import Aggregator
+from lisax.predict.answerer import QUESTIONS_AT_A_TIME
 from lisax.predict.arithmetic import aggregate
 from lisax.progress import say
 from lisax.records import Operation, Question, Table, split_cell_id
+from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import gold_tables
 from lisax.sampling import operation_examples, part_examples
 
@@ -34,6 +37,15 @@ if TYPE_CHECKING:
 
 AGGREGATING = {role: f"{role}.{AGGREGATION}" for role in (TRAIN, VALIDATION, REPORT)}
 UNKNOWN = "unknown"
+
+
+def _open_aggregating(
+    model: Path, threshold: float, tables: Path
+) -> Callable[[Sequence[tuple[str, PoolScores]]], list[dict[str, Any]]]:
+    aggregator, lookup = Aggregator.open(model, threshold), TableStore.open(tables).get
+    return lambda pairs: [
+        aggregation.line(pool.id, aggregator.answers(question, pool.first_tables(lookup))) for question, pool in pairs
+    ]
 
 
 class AggregationStages:
@@ -110,18 +122,16 @@ class AggregationStages:
         return [answer]
 
     def _answer(self) -> None:
-        run = self._run
-        aggregator = Aggregator.open(run.model_dir(AGGREGATION), self.threshold)
-        say(f"  rows from a probability of {aggregator.threshold:.4f} on")
-        write_json_lines(
-            self.file,
-            (
-                aggregation.line(pool.id, aggregator.answers(run.questions[role][pool.id].text, run.shown(pool)))
-                for role, asked in self._asked.items()
-                for pool in run.scores(role)
-                if pool.id in asked
-            ),
+        run, threshold = self._run, self.threshold
+        say(f"  rows from a probability of {threshold:.4f} on")
+        opens = functools.partial(_open_aggregating, run.model_dir(AGGREGATION), threshold, run.tables_folder)
+        pairs = (
+            (run.questions[role][pool.id].text, pool)
+            for role, asked in self._asked.items()
+            for pool in run.scores(role)
+            if pool.id in asked
         )
+        write_json_lines(self.file, run.at_workers(opens, pairs, QUESTIONS_AT_A_TIME, "questions"))
 
     @functools.cached_property
     def _asked(self) -> dict[str, dict[str, Question]]:

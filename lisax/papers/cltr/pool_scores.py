@@ -15,12 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from lisax.files.resumable import resumable_lines
 from lisax.predict import score_fusion
 from lisax.predict.answer_confidence import ANSWERS, Asked, Cells
 from lisax.predict.answerer import POOL
 from lisax.predict.table_answers import TableAnswerer, TableScores, bound
-from lisax.records import Hit, Question, cell_id
+from lisax.records import Hit, Question, Table, cell_id
 from lisax.retrieval.table_text import gold_tables
 
 SHOWN = 5  # tables per question whose rows and columns are kept
@@ -67,6 +66,13 @@ class PoolScores:
             tuple(map(tuple, gold)),
             tuple((table, score, tuple(rows), tuple(columns)) for table, score, rows, columns in shown),
         )
+
+    def first_tables(self, lookup: Callable[[str], Table]) -> list[TableScores]:
+        """The first tables by best cell, which `lookup` reads."""
+        return [
+            TableScores(lookup(table), retrieval, np.array(rows, np.float32), np.array(columns, np.float32))
+            for table, retrieval, rows, columns in self.shown
+        ]
 
     def ordered(self, order: str) -> list[ScoredTable]:
         """The tables by decreasing `retrieval`, `max` or `mean`; equal ones in the pool's order."""
@@ -120,20 +126,12 @@ def ranked_cells(scores: TableScores) -> list[tuple[str, float]]:
     ]
 
 
-def score_to_file(
-    answerer: TableAnswerer,
-    questions: Sequence[Question],
-    run: Mapping[str, Sequence[Hit]],
-    out: Path,
-    progress: Callable[[int], None],
-) -> None:
-    """Writes a line for each question and calls `progress`. An interrupted call resumes."""
-
-    def lines(question: Question) -> Iterator[str]:
-        yield score_pool(answerer, question, run.get(question.id, ())).line()
-        progress(1)
-
-    resumable_lines(out, questions, lines)
+def open_scoring(
+    index: Path, models: Sequence[Path]
+) -> Callable[[Sequence[tuple[Question, Sequence[Hit]]]], list[str]]:
+    """The work on questions with their pools: a line of scores for each."""
+    answerer = TableAnswerer.open(index, *models)
+    return lambda pairs: [score_pool(answerer, question, pool).line() for question, pool in pairs]
 
 
 def read_scores(path: Path) -> Iterator[PoolScores]:

@@ -103,7 +103,7 @@ def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
     for pool in itertools.islice(run.scores(), QUESTIONS_SHOWN):
         question = run.questions[REPORT][pool.id]
         told = f"{question.text} ({', '.join(question.answers)})" if question.answers else question.text
-        made.append((told, run.shown(pool)))
+        made.append((told, pool.first_tables(run.lookup)))
     return made
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.corpora import open_folder
+from lisax.devices.workers import Opens, lines_to_file
 from lisax.errors import LisaxError
 from lisax.formats.examples import write_examples
 from lisax.formats.parts import TABLE_PARTS, PartKind, encode_header
@@ -33,12 +34,13 @@ from lisax.predict import answer_confidence, score_fusion
 from lisax.predict.answer_confidence import AnswerConfidence, Asked
 from lisax.predict.retriever import Retriever, add_vectors
 from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.predict.table_answers import VECTORS, TableAnswerer, TableScores, search_by_vectors
-from lisax.progress import counting, say
+from lisax.predict.table_answers import VECTORS, search_by_vectors
+from lisax.progress import say
 from lisax.records import Hit, Question, Table, is_cell
 from lisax.retrieval import fusion, table_text
 from lisax.retrieval.dense import keep_weight
 from lisax.retrieval.dense_texts import text_of_table
+from lisax.retrieval.run_files import open_table_search
 from lisax.retrieval.runs import read_run, write_qrels, write_run
 from lisax.sampling import part_examples, question_examples
 from lisax.sampling.own_questions import own_questions
@@ -103,10 +105,6 @@ class Cltr(QuestionPipeline):
     # --- Inputs of stages -------------------------------------------------------------------
 
     @kept
-    def answerer(self) -> TableAnswerer:
-        return TableAnswerer.open(self.index_folder, *(self.model_dir(model) for model in self.recipe.scorers))
-
-    @kept
     def fusion_weights(self) -> np.ndarray:
         """Weights of the best cell and BM25, fitted on held-out questions."""
         held = list(self.scores(VALIDATION))
@@ -148,13 +146,6 @@ class Cltr(QuestionPipeline):
         if FUSED in self.orders:
             found[FUSED] = pool_scores.pruning_curve(self.scores(), limits, worth=fused)
         return found
-
-    def shown(self, pool: PoolScores) -> list[TableScores]:
-        """The question's first tables by best cell."""
-        return [
-            TableScores(self.lookup(table), retrieval, np.array(rows, np.float32), np.array(columns, np.float32))
-            for table, retrieval, rows, columns in pool.shown
-        ]
 
     def scores(self, role: str = REPORT) -> Iterator[PoolScores]:
         return pool_scores.read_scores(self.scores_file(role))
@@ -205,10 +196,10 @@ class Cltr(QuestionPipeline):
     def _build_index(self) -> None:
         table_text.build_index(self.data.tables(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
         if self.recipe.learns_to_retrieve:
-            add_vectors(self.index_folder, Retriever.open(self.model_dir(RETRIEVER)))
+            add_vectors(self.index_folder, Retriever.open(self.model_dir(RETRIEVER)), self.workers)
             self._fit_weight()
         elif self.recipe.backbone is not None:
-            add_vectors(self.index_folder, SentenceEncoder.open(self.recipe.backbone))
+            add_vectors(self.index_folder, SentenceEncoder.open(self.recipe.backbone), self.workers)
 
     def _fit_weight(self) -> None:
         """Fits the weight of trained vectors against BM25 to held-out questions, and stores it in the index."""
@@ -223,18 +214,20 @@ class Cltr(QuestionPipeline):
             f"questions; {100 * precisions[0.0]:.1f} by BM25 only"
         )
 
-    def search(self) -> table_text.Search:
-        """BM25 over the tables' texts; with a backbone, together with its vectors."""
-        if self.recipe.backbone is None:
-            return table_text.open_index(self.index_folder).search
-        return search_by_vectors(self.index_folder).search
+    def found(self, questions: Iterable[Question], k: int) -> Iterator[Hit]:
+        """`k` tables for each question by BM25 over their texts; with a backbone, together with its vectors."""
+        folder = self.index_folder
+        dense = None if self.recipe.backbone is None else functools.partial(search_by_vectors, folder)
+        return self._searched(functools.partial(open_table_search, folder, k, dense), questions)
+
+    def _searched(self, opens: Opens, questions: Iterable[Question]) -> Iterator[Hit]:
+        return self.at_workers(opens, questions, table_text.QUESTIONS_AT_A_TIME, "questions")
 
     def _retrieve(self, roles: Sequence[str]) -> None:
-        search = self.search()
         for role in roles:
             questions = self.questions[role].values()
             say(f"  {len(questions):,} questions for {role}")
-            write_run(self.run_file(BM25, role), table_text.retrieve(search, questions, self.recipe.pool), BM25)
+            write_run(self.run_file(BM25, role), self.found(questions, self.recipe.pool), BM25)
         reported = self.questions[REPORT].values()
         write_qrels(
             self.qrels_file(TABLES),
@@ -251,14 +244,17 @@ class Cltr(QuestionPipeline):
         return [*self.stages_before_training(), examples, self.training(RETRIEVER, after=[examples.name])]
 
     def _write_retriever_examples(self) -> None:
-        recipe, search = self.recipe, table_text.open_index(self.tables_folder).search
+        recipe, opens = (
+            self.recipe,
+            functools.partial(open_table_search, self.tables_folder, question_examples.NEAR + 1),
+        )
 
         def view(table: str) -> PassageView:
             return PassageView(table, *text_of_table(self.lookup(table)))
 
         for role in (TRAIN, VALIDATION):
             questions = self.questions[role].values()
-            found = _by_query(table_text.retrieve(search, questions, question_examples.NEAR + 1))
+            found = _by_query(self._searched(opens, questions))
             ranked = {query: [hit.id for hit in hits] for query, hits in found.items()}
             made = question_examples.for_table_retriever(
                 questions, ranked, self.gold_tables, view, negatives=recipe.retriever_negatives, seed=recipe.seed
@@ -333,7 +329,7 @@ class Cltr(QuestionPipeline):
         recipe = self.recipe
         asked = own_questions(self.tables, len(self.tables), recipe.own_questions, recipe.seed)
         found = dict[str, list[str]]()
-        for hit in table_text.retrieve(self.search(), asked, part_examples.WINDOW):
+        for hit in self.found(asked, part_examples.WINDOW):
             found.setdefault(hit.query_id, []).append(hit.id)
         held = int(recipe.validation_share * len(asked)) or 1
         self._write_parts(self.out / OWN, {VALIDATION: asked[:held], TRAIN: asked[held:]}, found)
@@ -428,9 +424,10 @@ class Cltr(QuestionPipeline):
     def _rerank(self, role: str) -> None:
         questions = list(self.questions[role].values())
         run = read_run(self.run_file(BM25, role)) if questions else {}
-        with counting(len(questions), "questions") as advance:
-            first = {query: hits[: self.recipe.scored] for query, hits in run.items()}
-            pool_scores.score_to_file(self.answerer, questions, first, self.scores_file(role), advance)
+        pairs = [(question, run.get(question.id, [])[: self.recipe.scored]) for question in questions]
+        models = [self.model_dir(model) for model in self.recipe.scorers]
+        opens = functools.partial(pool_scores.open_scoring, self.index_folder, models)
+        lines_to_file(self.scores_file(role), opens, pairs, 1, workers=self.workers, what="questions")
 
     def _answer(self, weighed: Path | None) -> None:
         scored, pools = list(self.scores()), read_run(self.run_file(BM25))

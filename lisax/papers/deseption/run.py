@@ -21,9 +21,9 @@ from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5.recipe import WORLD_SHARES
 from lisax.papers.over_pages import PagePipeline
 from lisax.papers.stages import Stage
-from lisax.predict.model import Model
+from lisax.predict.model import Model, depth_of
 from lisax.predict.verifier import CLAIMS_AT_A_TIME, Verifier
-from lisax.progress import counting, say
+from lisax.progress import say
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval import candidates as retrieval
 from lisax.retrieval.cluster import open_documents
@@ -34,6 +34,7 @@ from lisax.sampling import negatives, pointer_examples
 from lisax.sampling.balancing import balanced
 from lisax.sampling.negatives import Window
 from lisax.weights.checkpoints import FITTED
+from lisax.weights.model_folder import ModelFolder
 
 GOLD = "gold"
 
@@ -72,6 +73,26 @@ SENTENCE_EXAMPLES = ("pointer_labels", "pointer_sentences")
 def _open_candidates(folder: Path, k: int) -> Callable[[Sequence[Claim]], list[Hit]]:
     index = open_documents(folder)
     return lambda claims: list(retrieval.retrieve(index, claims, k))
+
+
+def _open_pointing(model: Path) -> Callable[[Sequence[PointerExample]], list[Hit]]:
+    pointer = Model.open(model)
+
+    def hits_of(examples: Sequence[PointerExample]) -> list[Hit]:
+        return [
+            Hit(example.claim_id, example.candidates[place].id, rank, 1 / rank)
+            for example, places in zip(examples, pointer.probabilities(examples).pointers, strict=True)
+            for rank, place in enumerate((place for place in places if place >= 0), start=1)
+        ]
+
+    return hits_of
+
+
+def _open_hops(folder: Path, k: int) -> Callable[[Sequence[tuple[Claim, Sequence[Hit]]]], list[Hit]]:
+    index = open_documents(folder)
+    return lambda pairs: list(
+        second_pages(index, [claim for claim, _ in pairs], {claim.id: hits for claim, hits in pairs}, k)
+    )
 
 
 class Deseption(EncoderPipeline, PagePipeline):
@@ -244,26 +265,18 @@ class Deseption(EncoderPipeline, PagePipeline):
         """The second hop: the last of the documents pointed to are replaced by pages that the sentences of the first
         name."""
         run = read_run(self.pages_file("documents", role))
-        write_run(
-            self.pages_file("hops", role),
-            second_pages(self.index, self.claims_of(role).values(), run, self.recipe.documents),
-            "hops",
-        )
+        asked = ((claim, run.get(claim.id, ())) for claim in self.claims_of(role).values())
+        opens = functools.partial(_open_hops, self.index_folder, self.recipe.documents)
+        hits = self.at_workers(opens, asked, retrieval.CLAIMS_AT_A_TIME)
+        write_run(self.pages_file("hops", role), hits, "hops")
 
     def _point(self, role: str) -> None:
-        model, claims = Model.open(self.model_dir("documents")), self.limited(role)
+        model, claims = self.model_dir("documents"), self.limited(role)
         ranked = pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
-        examples = list(pointer_examples.as_used(claims, ranked, self.page, lambda claim: (), model.depth))
-        write_run(self.pages_file("documents", role), self._pointed(model, examples), "documents")
-
-    def _pointed(self, model: Model, examples: Sequence[PointerExample]) -> Iterator[Hit]:
-        with counting(len(examples), "claims") as advance:
-            for start in range(0, len(examples), CLAIMS_AT_A_TIME):
-                group = examples[start : start + CLAIMS_AT_A_TIME]
-                for example, pointers in zip(group, model.probabilities(group, advance).pointers):
-                    places = [place for place in pointers if place >= 0]
-                    for rank, place in enumerate(places, start=1):
-                        yield Hit(example.claim_id, example.candidates[place].id, rank, 1 / rank)
+        depth = depth_of(ModelFolder.find(model).card)
+        examples = pointer_examples.as_used(claims, ranked, self.page, lambda claim: (), depth)
+        hits = self.at_workers(functools.partial(_open_pointing, model), examples, CLAIMS_AT_A_TIME)
+        write_run(self.pages_file("documents", role), hits, "documents")
 
     # --- Evidence ---------------------------------------------------------------------------
 

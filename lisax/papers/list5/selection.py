@@ -24,6 +24,7 @@ from lisax.papers.stages import Stage
 from lisax.predict import score_fusion
 from lisax.predict.index import Index
 from lisax.predict.opening import open_model
+from lisax.predict.page_index import PageIndex
 from lisax.predict.ranker import CLAIMS_AT_A_TIME, Ranker, Reranking, SentenceRanker, VectorRanker, ranking
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import say
@@ -63,6 +64,16 @@ def _open_ranking(
         return rank([claim for claim, _ in pairs])
 
     return lines_of
+
+
+def _open_hops(folder: Path) -> Callable[[Sequence[tuple[Claim, Sequence[Hit]]]], list[Hit]]:
+    pages = PageIndex(open_documents(folder))
+
+    def hits_of(pairs: Sequence[tuple[Claim, Sequence[Hit]]]) -> list[Hit]:
+        run = {claim.id: hits for claim, hits in pairs}
+        return list(second_sentences(pages.index, [claim for claim, _ in pairs], run, pages.page))
+
+    return hits_of
 
 
 class SelectionPipeline(EncoderPipeline, PagePipeline):
@@ -245,10 +256,12 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         depth: int,
         out: Path,
         tag: str = "run",
+        units: Path | None = None,
     ) -> None:
-        """Writes the first `depth` candidates of each claim as a run, in the order of the ranker that `opens` opens."""
+        """Writes the first `depth` candidates of each claim as a run, in the order of the ranker that `opens` opens.
+        `units`: the folder of another index that they are in."""
         pairs = [(claim, candidates.get(claim.id, ())) for claim in claims]
-        opens = functools.partial(_open_ranking, opens, self.units_place, self.index_folder, depth, tag)
+        opens = functools.partial(_open_ranking, opens, units or self.units_place, self.index_folder, depth, tag)
         lines_to_file(out, opens, pairs, CLAIMS_AT_A_TIME, workers=self.workers)
 
     def _select_bm25(self, role: str) -> None:
@@ -280,6 +293,7 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
     def _hop(self, first: str, role: str) -> None:
         """The second hop from the first selected sentences."""
         run = read_run(self.selection_file(first, role))
-        claims = (claim for claim in self.claims_of(role).values() if claim.id in run)
-        hits = second_sentences(self.index, claims, run, self.sentences.page)
+        pairs = ((claim, run[claim.id]) for claim in self.claims_of(role).values() if claim.id in run)
+        opens = functools.partial(_open_hops, self.index_folder)
+        hits = self.at_workers(opens, pairs, retrieval.CLAIMS_AT_A_TIME)
         write_run(self.selection_file("hops", role), hits, "hops")

@@ -12,8 +12,9 @@ import functools
 import io
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,28 +35,56 @@ from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
+from lisax.predict.judging import VERIFIED_AT_A_TIME
 from lisax.predict.model import Model
 from lisax.predict.opening import open_model
 from lisax.predict.table_decision import TableDecision, sufficiency
 from lisax.predict.teaching import taught
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
-from lisax.progress import counting, say
+from lisax.progress import say
 from lisax.records import LABELS, Claim, Label, Table
 from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
+from lisax.retrieval.run_files import found_by_cells
 from lisax.retrieval.runs import read_run, write_run
 from lisax.retrieval.table_store import TableStore
 from lisax.sampling import table_examples
 from lisax.sampling.examples import ranked_ids
 from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS
 from lisax.weights.checkpoints import FITTED, write_fitted
+from lisax.weights.model_folder import ModelFolder
 
 DEPTH = max(DEPTHS)
 ROLES = (TRAIN, VALIDATION, REPORT)
 NO_UNDECIDED = "no claim for train has the label NOT ENOUGH INFO, so that no model learns it"
 ORACLE = "oracle"  # a fusion model on only the gold table
+SCORES = ("probabilities", "attention", "sufficiency")  # of a fusion model
 RETRIEVED = "retrieved"  # the model `closed` on retrieved tables, one by one
+
+
+def _open_scoring(
+    model: Path, reads: Callable[[Model, Sequence[TableExample]], Iterable[Any]]
+) -> Callable[[Sequence[TableExample]], list[Any]]:
+    scorer, told = open_model(model), False
+
+    def scores_of(examples: Sequence[TableExample]) -> list[Any]:
+        nonlocal told
+        found = list(reads(scorer, examples))
+        told = told or tell_dropped_rows(scorer, f"the tables of {len(examples):,} claims")
+        return found
+
+    return scores_of
+
+
+def _shares(model: Model, examples: Sequence[TableExample]) -> np.ndarray:
+    return model.probabilities(examples).astype(np.float64)
+
+
+def _of_tables(model: Model, examples: Sequence[TableExample]) -> Iterable[tuple[np.ndarray, ...]]:
+    """(probabilities, attention, sufficiency) of each claim by a fusion model."""
+    found = model.probabilities(examples)
+    return zip(*found, sufficiency(model, examples, found.probabilities), strict=True)
 
 
 class OpenTables(EncoderPipeline):
@@ -229,11 +258,9 @@ class OpenTables(EncoderPipeline):
         ]
 
     def _search(self, strategy: Strategy, mode: str, claims: Sequence[Claim], out: Path) -> None:
-        index = CellIndex.open(self.index_folder(strategy))
-        hits = table_retrieval.retrieve(
-            index, claims, DEPTH, lookup=self.lookup, mode=mode, gold=self._gold(claims, mode)
-        )
-        write_run(out, hits, str(strategy))
+        self._gold(claims, mode)  # an error for a missing one names the data
+        groups = found_by_cells(self.index_folder(strategy), self.tables.folder, claims, DEPTH, mode, self.workers)
+        write_run(out, itertools.chain.from_iterable(groups), str(strategy))
 
     def texts(self) -> Iterator[str]:
         """Claims and tables as the models read them, from the data and from the warm-up's world."""
@@ -330,14 +357,10 @@ class OpenTables(EncoderPipeline):
 
     def _predict_text(self, model: str, singly: bool) -> None:
         name = CLOSED if model in ("claim_only", "closed") else table_examples.file_name(depth_of(model))
-        scorer = open_model(self.model_dir(model))
-        for role in (VALIDATION, REPORT):
-            examples = self.examples(name, role)
-            with counting(len(examples), "claims") as advance:
-                shares = scorer.probabilities(examples, advance).astype(np.float64)
-            tell_dropped_rows(scorer, f"{role}'s tables")
-            if role == VALIDATION:
-                calibration = _temperature(model, examples, shares, LABELS)
+        held, examples = (self.examples(name, role) for role in (VALIDATION, REPORT))
+        scored = self._scored(model, _shares, held, examples)
+        before, shares = (np.array(some).reshape(-1, len(LABELS)) for some in scored)
+        calibration = _temperature(model, held, before, LABELS)
         write_fitted(
             self.model_dir(model), {"calibration": dataclasses.asdict(calibration), "columns": self.recipe.columns}
         )
@@ -346,26 +369,33 @@ class OpenTables(EncoderPipeline):
         self._write(model, examples, calibration.apply(shares))
         if singly:
             examples = self.examples(table_examples.file_name(ONE_BY_ONE), REPORT)
-            self._write(RETRIEVED, examples, calibration.apply(table_shares(scorer, examples)))
+            (found,) = self._scored(model, table_shares, examples)
+            self._write(RETRIEVED, examples, calibration.apply(np.stack(found)))
+
+    def _scored(
+        self,
+        model: str,
+        reads: Callable[[Model, Sequence[TableExample]], Iterable[Any]],
+        *examples: Sequence[TableExample],
+    ) -> list[list[Any]]:
+        """The scores that `reads` gives the claims of each list of examples, with a model."""
+        opens = functools.partial(_open_scoring, self.model_dir(model), reads)
+        found = self.at_workers(opens, itertools.chain(*examples), VERIFIED_AT_A_TIME)
+        return [list(itertools.islice(found, len(some))) for some in examples]
 
     def _predict_fusion(self, model: str, closest_to_gold: bool) -> None:
-        scorer, name = Model.open(self.model_dir(model)), table_examples.file_name(depth_of(model))
-        for role in (VALIDATION, REPORT):
-            examples = self.examples(name, role)
-            with counting(len(examples), "claims") as advance:
-                scores = scorer.probabilities(examples, advance)
-            tell_dropped_rows(scorer, f"{role}'s tables")
+        name = table_examples.file_name(depth_of(model))
+        gold = self.examples(CLOSED, REPORT) if closest_to_gold else []
+        held, examples = (self.examples(name, role) for role in (VALIDATION, REPORT))
+        *scored, of_gold = self._scored(model, _of_tables, held, examples, gold)
+        for role, found in zip((VALIDATION, REPORT), scored):
+            scores = dict(zip(SCORES, map(np.stack, zip(*found))))
             with atomic_write(self.scores_file(model, role), "wb") as file:
                 buffer = io.BytesIO()
-                np.savez(
-                    buffer,
-                    probabilities=scores.probabilities,
-                    attention=scores.attention,
-                    sufficiency=sufficiency(scorer, examples, scores.probabilities),
-                )
+                np.savez(buffer, **scores)
                 file.write(buffer.getvalue())
             if role == VALIDATION:
-                calibration = _temperature(model, examples, table_truth.truth(scores.probabilities), LABELS[:2])
+                calibration = _temperature(model, held, table_truth.truth(scores["probabilities"]), LABELS[:2])
         decision = self.decision(model)
         fitted = {
             "decision": decision and decision._asdict(),
@@ -373,20 +403,20 @@ class OpenTables(EncoderPipeline):
             "columns": self.recipe.columns,
         }
         write_fitted(self.model_dir(model), fitted)
-        tell_open(scorer, decision if self.undecided_claims else None)
+        tell_open(ModelFolder.find(self.model_dir(model)), decision if self.undecided_claims else None)
         self._write(
             model,
             examples,
             *judged(
-                scores.probabilities,
-                self.sufficiency(model, REPORT),
+                scores["probabilities"],
+                scores["sufficiency"],
                 decision if self.undecided_claims else None,
                 calibration,
             ),
         )
         if closest_to_gold:
-            gold = self.examples(CLOSED, REPORT)
-            self._write(ORACLE, gold, *judged(scorer.probabilities(gold).probabilities, None, None, calibration))
+            known = np.stack([probabilities for probabilities, *_ in of_gold]) if gold else np.zeros((0, 1, 2))
+            self._write(ORACLE, gold, *judged(known, None, None, calibration))
 
     def _write(
         self,

@@ -6,15 +6,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.run import List5
 from lisax.papers.settings import fact, kept
+from lisax.papers.staged import Staged
 from lisax.papers.stages import Stage
 from lisax.predict.passage_index import PassageIndex
 from lisax.records import Claim, Hit, Label
+from lisax.retrieval.documents import CLAIMS_AT_A_TIME
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.runs import write_run
 from lisax.sampling.files import hashed_share
@@ -89,14 +91,25 @@ class MixedList5(List5):
 
     def _retrieve(self, roles: Sequence[str]) -> None:
         for role in roles:
-            claims = list(self.claims_of(role).values())
-            found = self.units.retrieve(claims, self.passages)
+            self.see("evidence_digest")
+            found = units_of_passages(self, self._mixed, list(self.claims_of(role).values()), self.passages)
             hits = (
                 Hit(claim, unit, rank, 1 / rank)
                 for claim, units in found.items()
                 for rank, unit in enumerate(units[: self.recipe.candidates], start=1)
             )
             write_run(self.candidates_file(role), hits, "candidates")
+
+
+def units_of_passages(run: Staged, index: Path, claims: Sequence[Claim], passages: int) -> dict[str, list[str]]:
+    """The units of the first `passages` passages that an index finds for each claim, by its id."""
+    found = run.at_workers(functools.partial(_open_units, index, passages), claims, CLAIMS_AT_A_TIME)
+    return {claim.id: units for claim, units in zip(claims, found, strict=True)}
+
+
+def _open_units(index: Path, passages: int) -> Callable[[Sequence[Claim]], list[list[str]]]:
+    evidence = PassageIndex(MixedIndex.open(index))
+    return lambda claims: list(evidence.retrieve(claims, passages).values())
 
 
 def decided(claims: Iterable[Claim]) -> dict[str, Claim]:

@@ -9,25 +9,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax.corpora.fever import read_predictions
-from lisax.devices.workers import lines_to_file
 from lisax.errors import DataError
 from lisax.papers.base import is_of_warm_up
 from lisax.papers.recipe import WARM_UP
 from lisax.papers.stages import Stage
-from lisax.predict.judging import verify_run
-from lisax.predict.passage_index import PassageIndex
-from lisax.predict.ranker import CLAIMS_AT_A_TIME, Ranker, ranking
+from lisax.predict.ranker import Ranker
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import Verifier
 from lisax.records import Claim, Prediction, split_sentence_id
-from lisax.retrieval.entities import default_spotter
-from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.runs import read_run
 
 if TYPE_CHECKING:
@@ -81,14 +75,12 @@ class ClaimChecks:
 
         data, folder = self._run.data, self.models_folder(learned)
         if learned == "text":
-            return List5(data, folder, self._started)
-        return MixedList5(
-            data,
-            folder,
-            self._started,
-            index=self._run.index_folder(learned, learned),
-            passages=self._run.recipe.claim_passages,
-        )
+            made = List5(data, folder, self._started)
+        else:
+            index, passages = self._run.index_folder(learned, learned), self._run.recipe.claim_passages
+            made = MixedList5(data, folder, self._started, index=index, passages=passages)
+        made.workers = self._run.workers
+        return made
 
     def models_folder(self, learned: str) -> Path:
         return self.folder / f"list5.{learned}"
@@ -130,34 +122,16 @@ class ClaimChecks:
 
     def _check(self, learned: str, index: str) -> None:
         """Writes verdicts, followed by the temporal step, which keeps the verifier's own label."""
+        from lisax.papers.udt_qa.claim_models import units_of_passages
+
+        self._run.see("checked_claims")
         claims, models = list(self.claims.values()), self.models_folder(learned) / "models"
-        evidence = PassageIndex(MixedIndex.open(self._run.index_folder(index, index)))
-        ranked = self.ranking_file(learned, index)
-        candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
-        opens = functools.partial(
-            ranking,
-            Ranker.open(models / RANKER),
-            lambda claim: evidence.evidence(candidates[claim.id], self.recipe.candidates),
-            default_spotter(self.pipeline(learned).index.titles).spot,
-            RANKER,
-        )
-        lines_to_file(
-            ranked,
-            opens,
-            claims,
-            CLAIMS_AT_A_TIME,
-            made_from=json.dumps(
-                [
-                    index,
-                    evidence.index.bm25.digest,
-                    self._run.recipe.checked_claims,
-                    self._run.recipe.claim_passages,
-                    self._run.runner.digest(f"claims.train.{learned}"),
-                ]
-            ),
-        )
-        verifier = Verifier.open(models / self.labeller)
-        verdicts = verify_run(verifier, claims, read_run(ranked), evidence, temporal=True)
+        pipeline, units = self.pipeline(learned), self._run.index_folder(index, index)
+        candidates = units_of_passages(self._run, units, claims, self._run.recipe.claim_passages)
+        ranked, opens = self.ranking_file(learned, index), functools.partial(Ranker.open, models / RANKER)
+        pipeline.rank_claims(opens, claims, candidates, self.recipe.candidates, ranked, RANKER, units)
+        opens = functools.partial(Verifier.open, models / self.labeller)
+        verdicts = pipeline.verified(opens, claims, read_run(ranked), temporal=True, units=units)
         write_predictions(self.verdicts_file(learned, index), verdicts)
 
     @functools.cached_property

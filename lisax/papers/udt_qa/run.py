@@ -11,7 +11,7 @@ import functools
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lisax.corpora import open_folder
@@ -27,22 +27,30 @@ from lisax.papers.settings import fact
 from lisax.papers.stages import Stage
 from lisax.papers.udt_qa.claims import ClaimChecks
 from lisax.papers.udt_qa.recipe import QuestionRecipe
-from lisax.predict.passage_search import retrieve
-from lisax.predict.reader import Reader, answer_to_file
-from lisax.predict.retriever import Retriever
-from lisax.predict.sentence_encoder import SentenceEncoder
-from lisax.progress import counting, say
+from lisax.predict.passage_search import open_search
+from lisax.predict.reader import Answer, Reader, answer_to_file
+from lisax.predict.retriever import add_vectors, open_encoder
+from lisax.progress import say
 from lisax.records import Document, Question
 from lisax.retrieval import mixed
 from lisax.retrieval.corpus_passages import passages_of
-from lisax.retrieval.dense import Encodes, encode_index
+from lisax.retrieval.dense import Encodes
+from lisax.retrieval.documents import CLAIMS_AT_A_TIME
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.passages import Source
 from lisax.sampling import files
 from lisax.sampling import question_examples as sampling
 from lisax.training.gin_files import model_class_of
+from lisax.weights.pretrained import sendable
 
 LEARNED = (TRAIN, VALIDATION)
+
+
+def _open_reading(
+    model: Path, folder: Path
+) -> Callable[[Sequence[tuple[Question, Sequence[str]]]], list[Sequence[Answer]]]:
+    reader, index = Reader.open(model), MixedIndex.open(folder)
+    return lambda pairs: list(reader.read([(question.text, list(map(index.passage, ids))) for question, ids in pairs]))
 
 
 class UdtQa(EncoderPipeline):
@@ -176,10 +184,11 @@ class UdtQa(EncoderPipeline):
         from lisax.predict.verbalizer import Verbalizer, verbalize_to_file
 
         shares = verbalize_to_file(
-            Verbalizer.open(self.recipe.verbalizer),
+            functools.partial(Verbalizer.open, sendable(self.recipe.verbalizer)),
             itertools.chain(rows, graphs),
             self.verbalized_file,
             json.dumps(self.data_files),
+            workers=self.workers,
         )
         say("  " + ", ".join(f"{name} {share:.4g}" for name, share in shares.items()))
 
@@ -321,19 +330,18 @@ class UdtQa(EncoderPipeline):
     def _retrieve(
         self, questions: dict[str, Question], learned: str, index: str, k: int, model: str | None, method: str
     ) -> dict[str, Hits]:
-        folder = self.index_folder(index, learned)
-        retriever = None if method == "bm25" else self._retriever(model, self.recipe.backbone)
-        if retriever is not None:
-            with counting(len(MixedIndex.open(folder)), "passages") as advance:
-                encode_index(folder, retriever, advance)
-        return retrieve(
-            folder, {i: question.text for i, question in questions.items()}, k, method=method, retriever=retriever
-        )
+        folder, opens = self.index_folder(index, learned), None
+        if method != "bm25":
+            retriever = sendable(self.recipe.backbone) if model is None else self.model_dir(model)
+            opens = functools.partial(open_encoder, retriever)
+            add_vectors(folder, self._retriever(retriever), self.workers)
+        work = functools.partial(open_search, folder, k, method, opens)
+        found = self.at_workers(work, questions.values(), CLAIMS_AT_A_TIME, "questions")
+        return dict(zip(questions, found, strict=True))
 
     @functools.lru_cache(2)
-    def _retriever(self, model: str | None, backbone: str | None) -> Encodes:
-        """A retriever of the run; None: the backbone as published."""
-        return SentenceEncoder.open(backbone) if model is None else Retriever.open(self.model_dir(model))
+    def _retriever(self, model: Path | str) -> Encodes:
+        return open_encoder(model)  # which shares one that is still in use
 
     # --- Answers ----------------------------------------------------------------------------
 
@@ -357,17 +365,17 @@ class UdtQa(EncoderPipeline):
         runs = {
             method: self._ranked(questions, learned, index, recipe.retrieved, retriever, method) for method in methods
         }
-        opened = MixedIndex.open(self.index_folder(index, learned))
-        reader, read = Reader.open(self.model_dir(f"reader_{learned}")), runs[recipe.method]
+        reader, read = self.model_dir(f"reader_{learned}"), runs[recipe.method]
         answer_to_file(
-            lambda group: reader.read([(one.text, [opened.passage(hit) for hit in read[one.id]]) for one in group]),
-            questions.values(),
+            functools.partial(_open_reading, reader, self.index_folder(index, learned)),
+            [(question, read[question.id]) for question in questions.values()],
             self.answers_file(learned, index),
             more=lambda question: {
                 "gold": question.answers,
                 "evidence": question.evidence,
                 "retrieved": {name: runs[name][question.id] for name in methods},
             },
+            workers=self.workers,
         )
 
     def answers(self, learned: str, index: str) -> list[dict]:

@@ -307,7 +307,7 @@ class VerbalizerTraining(Staged):
         }
         with counting(sum(1 for _ in self.target_units(reported=False)), "target units") as advance:
             found = verbalize_to_file(
-                self.verbalizer(T_F, recipe.target_pairs),
+                functools.partial(self.verbalizer, T_F, recipe.target_pairs),
                 self.target_units(reported=False),
                 self._outputs_file,
                 json.dumps(made_from, default=str),

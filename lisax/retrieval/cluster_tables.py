@@ -1,0 +1,22 @@
+"""Whole tables of a cluster's index, in the place of an index folder of tables."""
+
+from __future__ import annotations
+
+import functools
+
+from lisax.records import Table
+from lisax.retrieval import table_store
+from lisax.retrieval.cluster_records import ClusterRecords
+from lisax.retrieval.cluster_vectors import ClusterContent
+
+
+class ClusterTables(ClusterContent):
+    @functools.cached_property
+    def store(self) -> ClusterRecords[Table]:
+        return ClusterRecords(self.bm25, table_store.TABLES)
+
+    @property
+    def components(self) -> frozenset[str]:
+        """The names that an index folder has for its parts."""
+        own = {table_store.NAME, table_store.TEXTS}
+        return frozenset(own if self.vectors is None else own | {"dense-tables"})
