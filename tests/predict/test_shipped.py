@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.ship import MODELS as TRAINED
 from benchmarks.ship import MOST_BYTES, data_of
-from lisax import Answerer, Checker, Index, cli, shipped
+from lisax import Answerer, Checker, Index, Verifier, cli, shipped
 from lisax.corpora import open_folder
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.cltr.recipe import CltrRecipe
@@ -202,6 +202,17 @@ def test_claims_over_tables(minilm, tables):
     fact = "Winner is Tarn United and Year is 1921 in 1 row"
     assert verdict.evidence[0].computed[0] == fact and fact in verdict.to_dict()["evidence"][0]["computed"]
     assert f"\n     computed: {fact}\n" in str(verdict) and f"<br>computed: {fact}" in verdict._repr_html_()
+
+
+def test_facts_of_numbers_are_read_and_shown(minilm):
+    verifier = Verifier.open("minilm-text")
+    claim, sentences = "Tarn has over 9,000 inhabitants.", ["Tarn has 12,000 inhabitants.", "It is 6 km long.", "9,500"]
+    verdict = verifier.verify(claim, sentences)
+    # It reads two of the three sentences.
+    assert [one.computed for one in verdict.evidence] == [("12,000 is more than 9,000",), (), ()]
+    assert verifier.verify("Tarn is a town.", sentences).evidence[0].computed == ()
+    computed = [*verifier.singly([claim], [verdict.evidence[:1]])[0][0]]
+    assert computed == pytest.approx([*verifier.verify(claim, sentences[:1]).probabilities.values()], abs=1e-5)
 
 
 @of_tables
