@@ -9,7 +9,7 @@ or about numbers of the sentences where the claim has a word that compares, such
     62 plus 87 is 149                two numbers, or all of a sentence, that make its number, or could
     340 minus 300 is 40
     38 % of 200 is 76
-    400 of 600 is 66.67 % , as much as Two thirds
+    400 of 600 is 66.67 % , equal to Two thirds
     from 1958 to 1963 is 5 years
     1980 plus five years is 1985
     6,900 is less than 7,400         numbers that it compares
@@ -43,7 +43,7 @@ _SHARE = re.compile(
 )
 _THAN = re.compile(r"\b[a-z]{2,12}(?:er|re|ss) than (?:the |an? |age )?$")
 _LONGEST_THAN = 32  # characters
-# Words before a number that say how it is meant.
+# Words before a number: bounds, which `bound` has, and estimates.
 _BEFORE = re.compile(
     r"^(?:(?:(?:no|not) )?(?:more|less|fewer|greater|higher|lower|larger|smaller) than|at (?:least|most)|over|under|above"
     r"|below|up to|exceed\w*|minimum of|maximum of|to|by|about|around|some|nearly|almost|approximately|roughly) ",
@@ -66,8 +66,10 @@ _MULTIPLES = frozenset("times twice double doubled half halved triple tripled".s
 
 
 class Number(NamedTuple):
-    """A number of a text, from `low` to `high` in the base unit `dimension`. `unit` is the one that is written; `bound`:
-    the number bounds another (`over 50`); `place` numbers its sentence."""
+    """A number of a text, from `low` to `high` in the base unit `dimension`.
+
+    `unit` is the unit that the text writes. `bound` means that the number bounds another (`over 50`). `place` numbers the
+    sentence."""
 
     text: str
     low: Fraction
@@ -83,7 +85,7 @@ class Number(NamedTuple):
 
     @property
     def share(self) -> Fraction | None:
-        """The number as a part of one; None if it is no share."""
+        """The number as a part of one; None if it is a count or a measure."""
         if self.dimension == "%":
             return self.low / 100
         return self.low if not self.dimension and 0 < self.low < 1 else None
@@ -95,7 +97,7 @@ class Number(NamedTuple):
 
     def against(self, other: Number) -> str:
         """How this number compares with another."""
-        names = ("before", "in", "after") if self.dimension == DATE else ("less than", "as much as", "more than")
+        names = ("before", "in", "after") if self.dimension == DATE else ("less than", "equal to", "more than")
         return names[1 + (self.low > other.high) - (self.high < other.low)]
 
 
@@ -261,7 +263,7 @@ def _in_order(found: Sequence[Number]) -> Iterator[str]:
 
 
 def _order(value: Fraction, other: Fraction) -> str:
-    return "more than" if value > other else "less than" if value < other else "as much as"
+    return "more than" if value > other else "less than" if value < other else "equal to"
 
 
 def _written(value: Fraction) -> str:
