@@ -6,9 +6,9 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from lisax.errors import LisaxError
 from lisax.files.places import is_remote, listing, telling, uploading
@@ -18,13 +18,6 @@ from lisax.files.writing import naming, write_json
 def partial(path: Path) -> Path:
     """The path where lines gather before they are complete."""
     return path.with_name(path.name + ".partial")
-
-
-def resumable_lines(
-    path: Path, groups: Sequence[Any], work: Callable[[Any], Iterable[str]], made_from: str = ""
-) -> None:
-    """Writes the lines of `work(group)` for every group to `path`, as `resumable_groups` does."""
-    resumable_groups(path, lambda done: map(work, groups[done:]), made_from)
 
 
 def resumable_groups(path: Path, groups_after: Callable[[int], Iterable[Iterable[str]]], made_from: str = "") -> None:

@@ -19,6 +19,7 @@ or about numbers of the sentences where the claim has a word that compares, such
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -101,7 +102,8 @@ class Number(NamedTuple):
         return names[1 + (self.low > other.high) - (self.high < other.low)]
 
 
-def numbers(text: str) -> list[Number]:
+@functools.lru_cache(maxsize=1 << 12)
+def numbers(text: str) -> tuple[Number, ...]:
     """The numbers of a text, dates and years among them and first; no ordinals."""
     small = text.lower()
     text = text if len(small) == len(text) else small  # `İ` becomes two characters
@@ -124,7 +126,7 @@ def numbers(text: str) -> list[Number]:
         low, high = (one.value if bound or part is None else part for part in (one.low, one.high))
         bound = bound or _THAN.search(text, max(0, one.start - _LONGEST_THAN), one.start) is not None
         read.append(Number(_BEFORE.sub("", written), low, high, one.unit, one.written, bound))
-    return read
+    return tuple(read)
 
 
 def _date(text: str, date: Date) -> Number:

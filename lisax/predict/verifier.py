@@ -12,7 +12,7 @@ import numpy as np
 from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import POINTERS, RELEVANCE, VERDICT
-from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
+from lisax.formats.labelling import CLAIM_ONLY, LABEL_POINTWISE
 from lisax.formats.number_facts import number_facts
 from lisax.formats.table_facts import facts
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample
@@ -207,12 +207,15 @@ class Labeller(Verifier):
         ends = np.cumsum([len(read) for read in evidence])
         return np.split(np.asarray(shares, float), ends[:-1]) if len(ends) else []
 
-    def _with_facts(self, claim: str | Claim, read: Sequence[Evidence]) -> Sequence[Evidence]:
-        """The units; the first has the facts that a pair scorer of lists reads of all."""
-        if not read or not self.model.pairs or self.model.format is not LABEL_LISTWISE:
-            return read
-        facts = number_facts(_text(claim), [one.text for one in read[: self.sentences]])
-        return [dataclasses.replace(read[0], computed=tuple(facts)), *read[1:]]
+    def _with_facts(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Evidence]:
+        """The units, each with the facts that a pair scorer reads with it; those of a list are with its first unit."""
+        read = list(read)
+        if self.model.pairs and self.model.format is not CLAIM_ONLY:
+            lists = [[one] for one in read] if self.pointwise else [read[: self.sentences]] if read else []
+            for i, some in enumerate(lists):
+                facts = number_facts(_text(claim), [one.text for one in some])
+                read[i] = dataclasses.replace(read[i], computed=tuple(facts))
+        return read
 
     def _examples(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
         """The model's inputs for a claim."""

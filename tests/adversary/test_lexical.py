@@ -196,7 +196,7 @@ def test_a_labeller_reads_a_claim_with_its_own_evidence(monkeypatch, text_format
         read.extend(tuple(passage.text for passage in example.sentences) for example in examples)
         return np.array([[0.2, 0.3, 0.5], [0.6, 0.1, 0.9]])[: len(examples)]
 
-    labeller = types.SimpleNamespace(format=text_format, probabilities=probabilities)
+    labeller = types.SimpleNamespace(format=text_format, probabilities=probabilities, pairs=False)
     labeller.calibration = labeller.sentences = None
     monkeypatch.setattr(verifier, "open_model", lambda path, use=None: labeller)
     page = Document("P", "P", (Sentence("P", 0, "One ."), Sentence("P", 1, ""), Sentence("P", 2, "Two .")))

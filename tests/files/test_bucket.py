@@ -200,12 +200,12 @@ def test_groups_of_lines_go_on_after_a_kill(tmp_path):
     code = f"""if True:
         import sys, time
         from lisax.files.places import place
-        from lisax.files.resumable import resumable_lines
+        from lisax.files.resumable import resumable_groups
         def work(n):
             time.sleep(0.3 if sys.argv[1] == "slow" else 0)
             print(n, flush=True)
             return [f"line {{n}} {{i}}" for i in range(3)]
-        resumable_lines(place({path!r}), range(8), work, made_from=sys.argv[2])"""
+        resumable_groups(place({path!r}), lambda done: map(work, range(done, 8)), made_from=sys.argv[2])"""
 
     def start(*arguments):
         return subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True)

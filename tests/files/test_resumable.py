@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.files.resumable import content_print, partial, resumable_lines
+from lisax.files.resumable import content_print, partial, resumable_groups
 
 # What stands in runs and predictions, and what looks like the marks between groups but is none.
 LINES = st.one_of(
@@ -47,7 +47,7 @@ def stopped_after(folder, groups, finished, made_from=""):
         return group
 
     with pytest.raises(Stop):
-        resumable_lines(left, groups, work, made_from)
+        resumable_groups(left, lambda done: map(work, groups[done:]), made_from)
     return partial(left).read_bytes()
 
 
@@ -55,7 +55,7 @@ def resumed(file, groups, gathered, made_from=""):
     """The groups that are worked on again after an interruption that left these bytes."""
     again = []
     partial(file).write_bytes(gathered)
-    resumable_lines(file, groups, lambda group: again.append(group) or group, made_from)
+    resumable_groups(file, lambda done: (again.append(group) or group for group in groups[done:]), made_from)
     assert not partial(file).exists()
     return again
 
@@ -80,7 +80,7 @@ def test_what_other_inputs_began_is_not_continued(tmp_path):
 @given(groups=st.lists(st.lists(LINES, max_size=3), min_size=1, max_size=6), data=st.data())
 def test_lines_cut_at_any_byte_are_completed_to_the_same_file(tmp_path_factory, groups, data):
     folder = tmp_path_factory.mktemp("lines")
-    resumable_lines(folder / "whole", groups, lambda group: group)
+    resumable_groups(folder / "whole", lambda done: groups[done:])
     lines = "".join(line + "\n" for group in groups for line in group)
     assert (folder / "whole").read_bytes() == lines.encode()
     written = stopped_after(folder, groups, data.draw(st.integers(0, len(groups) - 1)))

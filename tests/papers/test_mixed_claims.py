@@ -33,6 +33,7 @@ class Words:
     """Relevance is the share of the claim's words that a text has; a text with most of them supports."""
 
     calibration = sentences = None
+    pairs = False
 
     def __init__(self, path):
         self.format = RANK if "rank" in path.name else LABEL_POINTWISE

@@ -24,6 +24,7 @@ class Reader:
     """In the place of a model: notes what it is given to read."""
 
     calibration = sentences = None
+    pairs = False
 
     def __init__(self, text_format):
         self.format, self.read = text_format, []

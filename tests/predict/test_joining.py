@@ -75,7 +75,7 @@ def test_a_joined_verdict_as_plain_data_has_the_evidence_of_all_sources():
 class ReadsTogether:
     """A labeller of lists: sure of what it supports as far as the words of the claim are there."""
 
-    format, calibration, sentences = LABEL_LISTWISE, None, None
+    format, calibration, sentences, pairs = LABEL_LISTWISE, None, None, False
 
     def probabilities(self, examples, progress=None):
         shared = [

@@ -101,6 +101,7 @@ class Words:
     """A ranker and a labeller that count shared words: what a trained T5 would be."""
 
     calibration = sentences = None
+    pairs = False
 
     def __init__(self, text_format):
         self.format = text_format

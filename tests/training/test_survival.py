@@ -33,6 +33,7 @@ import sys
 sys.path.insert(0, {here!r})
 from lisax.errors import LisaxError
 from lisax.weights.checkpoints import complete_steps, latest_checkpoint
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 from lisax.weights.checkpoints import SaveCheckpointConfig
 from lisax.training.train import train
@@ -42,7 +43,7 @@ try:
 except LisaxError as error:
     sys.exit(f"lisax: {{error}}")
 finally:
-    load_parameters(latest_checkpoint({disk!r} + "/m"))
+    load_parameters(ModelFolder.find(latest_checkpoint({disk!r} + "/m")))
     print("whole:", complete_steps({disk!r} + "/m"))
 """
 
@@ -135,6 +136,7 @@ def _limited(limit: int, code: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         [
             sys.executable,
+            "-B",  # else compiled modules are cut off at the limit, and break the next program
             "-c",
             f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit})); {code}",
         ],
@@ -152,8 +154,8 @@ def _limited(limit: int, code: str) -> subprocess.CompletedProcess:
             "x.jsonl",
         ),
         (
-            "from lisax.files.resumable import resumable_lines; from pathlib import Path; "
-            "resumable_lines(Path('{0}/x.jsonl'), range(50), lambda n: ['b' * 100])",
+            "from lisax.files.resumable import resumable_groups; from pathlib import Path; "
+            "resumable_groups(Path('{0}/x.jsonl'), lambda done: [['b' * 100]] * (50 - done))",
             "x.jsonl.partial",
         ),
         (

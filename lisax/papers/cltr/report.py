@@ -102,8 +102,8 @@ def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
     made = []
     for pool in itertools.islice(run.scores(), QUESTIONS_SHOWN):
         question = run.questions[REPORT][pool.id]
-        told = f"{question.text} ({', '.join(question.answers)})" if question.answers else question.text
-        made.append((told, pool.first_tables(run.lookup)))
+        asked = f"{question.text} ({', '.join(question.answers)})" if question.answers else question.text
+        made.append((asked, pool.first_tables(run.lookup)))
     return made
 
 

@@ -66,12 +66,12 @@ RETRIEVED = "retrieved"  # the model `closed` on retrieved tables, one by one
 def _open_scoring(
     model: Path, reads: Callable[[Model, Sequence[TableExample]], Iterable[Any]]
 ) -> Callable[[Sequence[TableExample]], list[Any]]:
-    scorer, told = open_model(model), False
+    scorer, reported = open_model(model), False
 
     def scores_of(examples: Sequence[TableExample]) -> list[Any]:
-        nonlocal told
+        nonlocal reported
         found = list(reads(scorer, examples))
-        told = told or tell_dropped_rows(scorer, f"the tables of {len(examples):,} claims")
+        reported = reported or tell_dropped_rows(scorer, f"the tables of {len(examples):,} claims")
         return found
 
     return scores_of
