@@ -6,7 +6,6 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from lisax.corpora import open_folder, plain, read_claims, read_questions
 from lisax.devices.workers import Workers, lines_to_file
@@ -29,6 +28,7 @@ from lisax.records import Claim, Question
 from lisax.retrieval.cluster import print_of
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.passage_store import has_passages
+from lisax.retrieval.passages import Passage
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import ranked_ids
 from lisax.weights.pretrained import is_named, sendable
@@ -174,11 +174,11 @@ def answer_file(
     model = shipped_parts() if reader_folder is None else reader_folder
     questions = {question.id: question for question in read_questions(questions_file)}
     made_from = [method, k, approximate, retriever_folder, *map(print_of, (index, model, questions_file))]
-    opened = Index.open(index)
+    opened, passages = Index.open(index), {}
     if not has_passages(opened.components):
         answerer = Answerer.open(opened, model, retriever=retriever_folder)
 
-        def answers(group: Sequence[tuple[Question, Any]]) -> Iterator[Sequence[Answer]]:
+        def answers(group: Sequence[tuple[Question, Sequence[Passage]]]) -> Iterator[Sequence[Answer]]:
             return answerer.ask_many([question.text for question, _ in group])
     elif reader_folder is None:
         raise LisaxError(f"{index} has passages, which a reader reads: name one by --reader")
@@ -188,10 +188,11 @@ def answer_file(
         reader = PassageAnswerer.of(opened, Reader.open(model), retriever, method, not approximate)
         passages = reader.find({i: question.text for i, question in questions.items()}, k)
 
-        def answers(group: Sequence[tuple[Question, Any]]) -> Iterator[Sequence[Answer]]:
-            return reader.reader.read([(question.text, passages.get(question.id)) for question, _ in group])
+        def answers(group: Sequence[tuple[Question, Sequence[Passage]]]) -> list[list[Answer]]:
+            return reader.reader.read([(question.text, found) for question, found in group])
 
-    answer_to_file(lambda: answers, [(question, None) for question in questions.values()], out, json.dumps(made_from))
+    asked = [(question, passages.get(question.id, ())) for question in questions.values()]
+    answer_to_file(lambda: answers, asked, out, json.dumps(made_from))
     gold = {i: question.answers for i, question in questions.items() if question.answers}
     if not gold:
         return None
