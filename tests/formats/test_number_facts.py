@@ -62,7 +62,6 @@ TEXTS = st.lists(
 def test_facts_are_few_and_different(claim, sentences):
     facts = number_facts(claim, sentences)
     assert len(facts) == len(set(facts)) <= MOST
-    assert facts == number_facts(claim, sentences)
 
 
 @pytest.mark.parametrize("part", ["one in five ", "7 plus ", "1914 ", "over 5 km ", "than 3 ", "a"])
@@ -74,4 +73,4 @@ def test_time_grows_linearly(part):
         return time.process_time() - start
 
     seconds(100)
-    assert seconds(40_000) < 20 * max(seconds(10_000), 0.02)
+    assert seconds(8_000) < 20 * max(seconds(1_000), 0.02)
