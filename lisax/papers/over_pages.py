@@ -230,18 +230,17 @@ class PagePipeline(Pipeline):
         model: str,
         claims: Iterable[Claim],
         run: Mapping[str, Sequence[Hit | str]],
-        *,
-        sentences: int | None = None,
+        reading: Mapping[str, int | bool] | None = None,
     ) -> None:
-        """Fits the temperature of a labeller on held-out claims, and stores it with the model, as well as the number of
-        sentences if the model reads fewer than are selected."""
+        """Fits the temperature of a labeller on held-out claims, and stores it with the model, as well as how it reads
+        (`Labeller`: `sentences`, `leading`) if it reads fewer sentences than are selected."""
         verifier = calibrating.uncalibrated(Verifier.open(self.model_dir(model)))
-        if sentences is not None:
-            verifier.sentences = sentences
+        reading = dict(reading or {})
+        for name, value in reading.items():
+            setattr(verifier, name, value)
         fitted = self.temperature_of(verifier, claims, run)
         say(f"  {model}: temperature {fitted.temperature:.3f}, fitted on {fitted.claims:,} claims")
-        read = {} if sentences is None else {"sentences": sentences}
-        write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(fitted), **read})
+        write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(fitted)} | reading)
 
     def temperature_of(
         self, verifier: Verifier, claims: Iterable[Claim], run: Mapping[str, Sequence[Hit | str]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
@@ -155,7 +156,9 @@ class Labeller(Verifier):
 
     `depth`: the sentences of a verdict's evidence; None: five. A listwise labeller reads them all at once; one whose
     checkpoint gives a smaller number of training `sentences` (`Recipe.list_sentences`) reads the first, the first two
-    and so on to that number, and gives the mean of its label probabilities."""
+    and so on to that number, and gives the mean of its label probabilities. If its checkpoint has `leading`
+    (`Recipe.leading`), it reads each sentence on its own before, and moves the first one that decides the claim, for
+    which NOT ENOUGH INFO is not the likeliest label, to the front."""
 
     def __init__(self, model: Model, aggregate: str = AGGREGATE, depth: int | None = None):
         if aggregate not in AGGREGATES:
@@ -163,49 +166,76 @@ class Labeller(Verifier):
         self.model, self.aggregate, self.depth = model, aggregate, depth or LIST_LENGTH
         self.pointwise = model.format is LABEL_POINTWISE
         self.sentences = None if self.pointwise or depth else model.sentences
+        self.leading = self.sentences is not None and model.leading
         # A temperature fitted for one way of combining sentences does not hold for another.
         fitted = model.calibration
         self.calibration = None if self.pointwise and fitted and fitted.aggregate != aggregate else fitted
+        self._known: dict[Example, np.ndarray] = {}  # sentences that were last read on their own
 
     def inputs(self, evidence):
-        return len(self._examples("", evidence[: self.depth]))
+        read = evidence[: self.depth]
+        alone = len(read) if self.pointwise or self.leading else 0
+        return alone + len(self._lists("", read))
 
     def verify_many(self, claims, evidence, *, progress=None):
-        claims, evidence = list(claims), [found[: self.depth] for found in evidence]
-        inputs = [self._examples(claim, read) for claim, read in zip(claims, evidence, strict=True)]
-        scores = self.model.probabilities([example for rows in inputs for example in rows], progress)
-        start = 0
-        for claim, read, rows in zip(claims, evidence, inputs):
-            shares = scores[start : start + len(rows)]
-            start += len(rows)
+        claims, evidence = list(claims), [list(found[: self.depth]) for found in evidence]
+        alone = [np.zeros((0, len(LABELS)))] * len(claims)
+        if self.pointwise or self.leading:
+            inputs = [_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)]
+            alone = self._scores(inputs, progress)
+            self._known = dict(zip(itertools.chain(*inputs), itertools.chain(*alone)))
+        if self.leading:
+            orders = [_leading(shares) for shares in alone]
+            evidence = [[read[i] for i in order] for read, order in zip(evidence, orders)]
+            alone = [shares[order] for shares, order in zip(alone, orders)]
+        lists = self._scores([self._lists(claim, read) for claim, read in zip(claims, evidence, strict=True)], progress)
+        for claim, read, single, listed in zip(claims, evidence, alone, lists):
             decided_by = None
-            if not len(shares):
+            if self.pointwise and not read:
                 # Without evidence a pointwise model has no input: NOT ENOUGH INFO.
                 total = np.array([0.0, 0.0, 1.0])
             elif self.pointwise:
                 # A ranker's scores are probabilities. BM25 scores above 1 count as certain, as do missing scores.
                 relevance = np.clip([1.0 if one.score is None else one.score for one in read], 0, 1)
-                total = AGGREGATES[self.aggregate](shares, relevance)
-                decided_by = read[int(np.argmax(shares[:, int(np.argmax(total))] * relevance))].unit
+                total = AGGREGATES[self.aggregate](single, relevance)
+                decided_by = read[int(np.argmax(single[:, int(np.argmax(total))] * relevance))].unit
             else:
-                total = shares.mean(axis=0)
+                total = np.concatenate([single[:1], listed]).mean(axis=0)
+                if len(single):
+                    decided_by = read[int(np.argmax(single[:, int(np.argmax(total))]))].unit
             total = total / total.sum()
-            if len(shares):
+            if read or not self.pointwise:
                 total = calibrated(total, self.calibration)
-            shown = self._with_facts(claim, read)
-            verdict = verdict_of(claim, total, shown, reason="" if len(shares) else NOTHING)
+            reason = NOTHING if self.pointwise and not read else ""
+            verdict = verdict_of(claim, total, self._with_facts(claim, read), reason=reason)
             yield dataclasses.replace(verdict, decided_by=decided_by)
 
     def singly(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> list[np.ndarray]:
         """The probabilities of each claim's units, each read on its own, float64 [units, labels]."""
-        single = [
-            Example(_id(claim), _text(claim), (passage,))
-            for claim, read in zip(claims, evidence, strict=True)
-            for passage in passages_of(read)
+        inputs = [_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)]
+        known = self._known
+        unread = [[example for example in rows if example not in known] for rows in inputs]
+        scores = [iter(of_claim) for of_claim in self._scores(unread)]
+        return [
+            calibrated(
+                np.reshape([known[x] if x in known else next(new) for x in rows], (-1, len(LABELS))), self.calibration
+            )
+            for rows, new in zip(inputs, scores)
         ]
-        shares = calibrated(self.model.probabilities(single), self.calibration) if single else np.zeros((0, 3))
-        ends = np.cumsum([len(read) for read in evidence])
-        return np.split(np.asarray(shares, float), ends[:-1]) if len(ends) else []
+
+    def _scores(self, inputs: Sequence[Sequence[Example]], progress: Progress | None = None) -> list[np.ndarray]:
+        """The label probabilities of each claim's inputs, float64 [inputs, labels]."""
+        examples = [example for rows in inputs for example in rows]
+        scores = self.model.probabilities(examples, progress) if examples else np.zeros((0, len(LABELS)))
+        return np.split(np.asarray(scores, float), np.cumsum([len(rows) for rows in inputs], dtype=int)[:-1])
+
+    def _lists(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
+        """The inputs besides those of single sentences."""
+        if self.pointwise:
+            return []
+        if self.sentences is None or not read:
+            return [_example(claim, read)]
+        return [_example(claim, read[:n]) for n in range(1 + self.leading, min(self.sentences, len(read)) + 1)]
 
     def _with_facts(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Evidence]:
         """The units, each with the facts that a pair scorer reads with it; those of a list are with its first unit."""
@@ -217,16 +247,20 @@ class Labeller(Verifier):
                 read[i] = dataclasses.replace(read[i], computed=tuple(facts))
         return read
 
-    def _examples(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
-        """The model's inputs for a claim."""
-        passages = tuple(passages_of(read))
-        if self.pointwise:
-            lists = [(passage,) for passage in passages]
-        elif self.sentences is None or not passages:
-            lists = [passages]
-        else:
-            lists = [passages[: i + 1] for i in range(min(self.sentences, len(passages)))]
-        return [Example(_id(claim), _text(claim), one) for one in lists]
+
+def _leading(shares: np.ndarray) -> list[int]:
+    """The order of sentences with label probabilities [sentences, labels] in which the first that decides leads."""
+    decide = np.flatnonzero(shares.argmax(axis=1) < 2)
+    first = int(decide[0]) if len(decide) else 0
+    return sorted(range(len(shares)), key=lambda i: i != first)
+
+
+def _singles(claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
+    return [_example(claim, [one]) for one in read]
+
+
+def _example(claim: str | Claim, read: Sequence[Evidence]) -> Example:
+    return Example(_id(claim), _text(claim), tuple(passages_of(read)))
 
 
 def attributed(verifier: Verifier, verdicts: Iterable[Verdict]) -> list[Verdict]:

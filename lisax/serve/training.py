@@ -397,7 +397,7 @@ def _in_comment(path: Path) -> str:
 
 # Settings fitted or chosen for a model after its training. The number of columns that it reads of a table is the
 # task's.
-KEPT = ("fusion", "reranks", "retrieval", "sentences", "calibration", "answers")
+KEPT = ("fusion", "reranks", "retrieval", "sentences", "leading", "calibration", "answers")
 
 
 def _keep_fitted(base: Path, model: Path) -> None:

@@ -178,5 +178,5 @@ def scoring(card: ModelCard, model: Model, vocabulary: Vocabulary) -> dict[str, 
     if (fitted := card.calibration) is not None and fitted.aggregate is None:
         found["temperature"] = fitted.temperature
     if text_format is LABEL_LISTWISE and "sentences" in card:
-        found["sentences"] = card["sentences"]
+        found |= {name: card[name] for name in ("sentences", "leading") if name in card}
     return found

@@ -40,7 +40,7 @@ from lisax.weights.interop.kinds import MODEL_JSON, VOCABULARY_NAME, vocabulary_
 from lisax.weights.pretrained import folder_of
 
 # In a MODEL_DIR: the values fitted on held-out data for one of its checkpoints, {"checkpoint": name} with "decision",
-# "fusion", "reranks", "calibration", "columns", "sentences" or "answers".
+# "fusion", "reranks", "calibration", "columns", "sentences", "leading" or "answers".
 FITTED = "fitted.json"
 TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
 # The fields that are read, if present. Other fields are kept and not used.
@@ -81,6 +81,7 @@ FIELDS: Kinds = {
     },
     "columns": Whole(1, 1000),  # that are kept of a table
     "sentences": Whole(1, 1000),  # of the evidence, up to which a labeller reads lists
+    "leading": Truth(),  # whether the first sentence that decides a claim leads these lists
     "answers": {
         "weights": Items(FINITE, 5, 5),
         "threshold": Number(0, math.nextafter(1, 2)),

@@ -75,7 +75,7 @@ def test_a_joined_verdict_as_plain_data_has_the_evidence_of_all_sources():
 class ReadsTogether:
     """A labeller of lists: sure of what it supports as far as the words of the claim are there."""
 
-    format, calibration, sentences, pairs = LABEL_LISTWISE, None, None, False
+    format, calibration, sentences, leading, pairs = LABEL_LISTWISE, None, None, False, False
 
     def probabilities(self, examples, progress=None):
         shared = [
@@ -105,3 +105,30 @@ def test_of_sentences_read_together_the_one_that_says_most_alone_decides():
     assert told.deciding == "P_1" and dataclasses.replace(told, decided_by=None) == verdict
     undecided = dataclasses.replace(verdict, label=N)
     assert attributed(labeller, [undecided]) == [undecided]
+
+
+def test_the_first_sentence_that_decides_leads_the_lists():
+    model = ReadsTogether()
+    model.sentences, model.leading = 2, True
+    labeller, evidence = Labeller(model), [Evidence(f"P_{i}", text) for i, text in enumerate(["a", "b c d", "a b c d"])]
+    verdict, without = labeller.verify_many(["a b c d"] * 2, [evidence, []])
+    shares = (np.array([0.6, 0.1, 0.2]) + [0.8, 0.1, 0.0]) / 1.8  # of "b c d", and of "b c d a"
+    assert list(verdict.probabilities.values()) == pytest.approx(shares.tolist())
+    assert [one.text for one in verdict.evidence] == ["b c d", "a", "a b c d"]
+    assert verdict.label is S and verdict.decided_by == "P_2"  # that supports it most on its own
+    assert (labeller.inputs(evidence), labeller.inputs([])) == (4, 1)
+    assert without.label is N and without.decided_by is None
+    (open_,) = labeller.verify_many(["a b c d"], [evidence[:1] * 2])
+    assert [one.unit for one in open_.evidence] == ["P_0", "P_0"]
+
+
+def test_sentences_that_were_read_for_a_verdict_are_not_read_again():
+    model, read = ReadsTogether(), []
+    model.sentences, model.leading, probabilities = 1, True, model.probabilities
+    model.probabilities = lambda examples, progress=None: read.extend(examples) or probabilities(examples)
+    labeller, evidence = Labeller(model), [Evidence(f"P_{i}", text) for i, text in enumerate(["a", "b c", "d"])]
+    list(labeller.verify_many(["a b c d"], [evidence]))
+    assert len(read) == labeller.inputs(evidence) == 3
+    more = [*evidence[1:], Evidence("P_3", "a b c d")]
+    (shares,) = labeller.singly(["a b c d"], [more])
+    assert len(read) == 4 and shares[:, 0].tolist() == pytest.approx([0.4, 0.2, 0.8])

@@ -31,7 +31,12 @@ def test_the_facts_that_are_read_are_shown(text_format, sentences):
         return np.full((len(examples), 3), 1 / 3)
 
     model = types.SimpleNamespace(
-        format=text_format, probabilities=probabilities, pairs=True, calibration=None, sentences=sentences
+        format=text_format,
+        probabilities=probabilities,
+        pairs=True,
+        calibration=None,
+        sentences=sentences,
+        leading=False,
     )
     texts = ["63 people came.", "40 people came.", "70 people came."]
     shown = Labeller(model).verify("Over 50 people came.", texts).evidence

@@ -91,6 +91,8 @@ class Recipe(BackboneRecipe, AttackRecipe):
     # of them in training, and in use a labeller reads the first, the first two and so on: its label is that of the
     # mean.
     list_sentences: int = LIST_LENGTH
+    # Whether the first sentence that decides a claim, read on its own, leads these lists in use.
+    leading: bool = False
     # Train labellers on equally many examples of each label: of the more frequent labels, some are left out at random.
     balanced_labels: bool = False
     # Keep all checkpoints of rankers and labellers, and take the best ones on held-out claims, by R@5 and FEVER score
@@ -137,6 +139,10 @@ class Recipe(BackboneRecipe, AttackRecipe):
             raise LisaxError(f"Recipe.method must be one of {', '.join(METHODS)}, found '{self.method}'")
         if not 1 <= self.list_sentences <= LIST_LENGTH:
             raise LisaxError(f"Recipe.list_sentences must be from 1 to {LIST_LENGTH}, found {self.list_sentences}")
+        if self.leading and self.list_sentences == LIST_LENGTH:
+            raise LisaxError(
+                f"Recipe.leading is for lists of fewer than {LIST_LENGTH} sentences: set Recipe.list_sentences"
+            )
         if bool(self.k1_grid) != bool(self.b_grid):
             raise LisaxError("Recipe.k1_grid and Recipe.b_grid go together: give values for both, or for neither")
         self.check_choice("hops", 1, 2)

@@ -267,9 +267,9 @@ class List5(SelectionPipeline):
         """The FEVER score of a labeller's checkpoint on held-out claims; of a pointwise one, with `any_decides`."""
         run = read_run(self.selection_file(selector, VALIDATION))
         claims = {i: claim for i, claim in self.claims_of(VALIDATION).items() if i in run and claim.label is not None}
-        verifier, sentences = Verifier.open(checkpoint), self._sentences_of(model)
-        if sentences is not None:
-            verifier.sentences = sentences
+        verifier = Verifier.open(checkpoint)
+        for name, value in self._reading_of(model).items():
+            setattr(verifier, name, value)
         verdicts = verify_run(verifier, claims.values(), run, self.units)
         made = {i: verdict.prediction() for i, verdict in zip(claims, verdicts, strict=True)}
         return "fever_score", fever_score(claims, made)["fever_score"]
@@ -322,13 +322,14 @@ class List5(SelectionPipeline):
         ]
 
     def _calibrate(self, labeller: str, selector: str) -> None:
-        run, sentences = read_run(self.selection_file(selector, VALIDATION)), self._sentences_of(labeller)
-        self.calibrate_model(labeller, self.claims_of(VALIDATION).values(), run, sentences=sentences)
+        run = read_run(self.selection_file(selector, VALIDATION))
+        self.calibrate_model(labeller, self.claims_of(VALIDATION).values(), run, self._reading_of(labeller))
 
-    def _sentences_of(self, labeller: str) -> int | None:
-        """How many sentences a labeller reads, if fewer than are selected."""
-        fewer = labeller in LISTWISE and self.recipe.list_sentences != LIST_LENGTH
-        return self.recipe.list_sentences if fewer else None
+    def _reading_of(self, labeller: str) -> dict[str, Any]:
+        """The settings of a labeller that reads fewer sentences than are selected."""
+        if labeller not in LISTWISE or self.recipe.list_sentences == LIST_LENGTH:
+            return {}
+        return {"sentences": self.recipe.list_sentences} | ({"leading": True} if self.recipe.leading else {})
 
     def _predict(self, variant: str, labeller: str, selection: str) -> None:
         if labeller == GIVEN:
