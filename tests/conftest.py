@@ -32,6 +32,9 @@ QUICK_COMPILATION = (
 )
 
 
+# Bytes of a worker, past which it forgets what was compiled.
+PROGRAMS = 3 << 30
+
 # No test cuts the power: what `fsync` waits for is most of the time of those that write many small files.
 os.fsync = lambda file: None
 
@@ -78,9 +81,17 @@ class SkippedTests:
 
 @pytest.fixture(autouse=True, scope="module")
 def forget_programs():
-    """What a module compiled would stay in memory to the end: gigabytes."""
+    """What modules compiled would stay in memory to the end: gigabytes. Up to a limit, others have the use of it."""
     yield
-    if "jax" in sys.modules:
+    if "jax" in sys.modules and _resident() > PROGRAMS:
         sys.modules["jax"].clear_caches()
         gc.collect()
         gc.freeze()  # or each collection would go through all that every module before it has left
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has; where the system does not tell, more than any."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return sys.maxsize
