@@ -40,7 +40,7 @@ os.fsync = lambda file: None
 
 
 # Rooms of files that take long. They come first: at the end a worker would be left with one while others have nothing.
-SLOW = ("papers", "training", "tasks", "gin_configs")
+SLOW = ("papers", "training", "tasks", "gin_configs", "weights")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

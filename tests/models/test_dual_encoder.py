@@ -1,7 +1,5 @@
 """The dual encoder and the readers against their definitions."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
