@@ -32,8 +32,7 @@ QUICK_COMPILATION = (
 )
 
 
-# Bytes of a worker, past which it forgets what was compiled.
-PROGRAMS = 3 << 30
+MOST_PAGES = (3 << 30) // os.sysconf("SC_PAGE_SIZE")  # of a worker's memory
 
 # No test cuts the power: what `fsync` waits for is most of the time of those that write many small files.
 os.fsync = lambda file: None
@@ -83,15 +82,8 @@ class SkippedTests:
 def forget_programs():
     """What modules compiled would stay in memory to the end: gigabytes. Up to a limit, others have the use of it."""
     yield
-    if "jax" in sys.modules and _resident() > PROGRAMS:
+    pages = Path("/proc/self/statm")  # where there is none, each module's are forgotten
+    if "jax" in sys.modules and not (pages.exists() and int(pages.read_text().split()[1]) < MOST_PAGES):
         sys.modules["jax"].clear_caches()
         gc.collect()
         gc.freeze()  # or each collection would go through all that every module before it has left
-
-
-def _resident() -> int:
-    """Bytes of memory that this process has; where the system does not tell, more than any."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return sys.maxsize

@@ -21,10 +21,8 @@ from lisax.models.t5 import initialize
 LAYOUTS = """
 import functools, json, sys, jax, jax.numpy as jnp, numpy as np
 from lisax.models.stacking import stack, unstack
-from lisax.models.architectures import T5Config
+from lisax.models.architectures import FusionConfig, PointerConfig, T5Config
 from lisax.models.t5 import initialize
-from lisax.models.architectures import PointerConfig
-from lisax.models.architectures import FusionConfig
 from lisax.training.optimizers import Adafactor, AdamW
 from lisax.devices.partitioning import PjitPartitioner, bytes_on_device, standard_logical_axis_rules
 from lisax.training.losses import Loss

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax
 import numpy as np
 import pytest
 from applying import applied
@@ -37,14 +38,8 @@ def test_every_head_takes_an_encoder(head):
         SpanReaderConfig: (texts.reshape(4, -1),),
     }.get(head, (texts.reshape(4, recorded.PASSAGES, -1),))
     assert {"token_embedder", "encoder"} < parameters.keys() or head is DualEncoderConfig
-    leaves = [np.asarray(leaf) for leaf in _leaves(applied(model, parameters, *inputs))]
+    leaves = jax.tree.leaves(applied(model, parameters, *inputs))
     assert leaves and all(np.isfinite(leaf).all() for leaf in leaves)
-
-
-def _leaves(found):
-    import jax
-
-    return jax.tree.leaves(found)
 
 
 @pytest.mark.parametrize("normalized", [False, True])
