@@ -32,12 +32,14 @@ QUICK_COMPILATION = (
 )
 
 
+MOST_PAGES = (3 << 30) // os.sysconf("SC_PAGE_SIZE")  # of a worker's memory
+
 # No test cuts the power: what `fsync` waits for is most of the time of those that write many small files.
 os.fsync = lambda file: None
 
 
 # Rooms of files that take long. They come first: at the end a worker would be left with one while others have nothing.
-SLOW = ("papers", "training", "tasks", "gin_configs")
+SLOW = ("papers", "training", "tasks", "gin_configs", "weights")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -78,9 +80,10 @@ class SkippedTests:
 
 @pytest.fixture(autouse=True, scope="module")
 def forget_programs():
-    """What a module compiled would stay in memory to the end: gigabytes."""
+    """What modules compiled would stay in memory to the end: gigabytes. Up to a limit, others have the use of it."""
     yield
-    if "jax" in sys.modules:
+    pages = Path("/proc/self/statm")  # where there is none, each module's are forgotten
+    if "jax" in sys.modules and not (pages.exists() and int(pages.read_text().split()[1]) < MOST_PAGES):
         sys.modules["jax"].clear_caches()
         gc.collect()
         gc.freeze()  # or each collection would go through all that every module before it has left

@@ -51,6 +51,7 @@ class Decoding:
     without: tuple[int, ...] = ()
 
     def __post_init__(self):
+        object.__setattr__(self, "without", tuple(self.without))  # gin may give a list
         if self.beam_size < 1:
             raise LisaxError(f"BEAM_SIZE must be at least 1, found {self.beam_size}")
         if self.search not in SEARCHES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -90,6 +91,7 @@ class Generator:
         return hypotheses
 
 
+@functools.cache
 def make_predictor(
     model: T5Config, length: int, decoding: Decoding, partitioner: Partitioner
 ) -> Callable[[Any, jax.Array, jax.Array], Generated]:

@@ -6,6 +6,7 @@ A kind's `Inference` is its half of `model_kinds.ModelKind`; `lisax infer`, `eva
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -165,6 +166,7 @@ class TextToTextInference:
         return programs.export_scorer(model, parameters, [vocabulary.piece_id(word) for word in text["words"]])
 
 
+@functools.cache
 def make_target_scorer(model: Model, partitioner: Partitioner) -> Callable[[Any, dict[str, Array]], Array]:
     """The compiled (parameters, batch) -> log-likelihood [rows] float32 of the targets, EOS included."""
 

@@ -24,6 +24,7 @@ from lisax.weights.train_state import TrainState
 HARDWARE_RNG = "unsafe_rbg"
 
 
+@functools.cache
 def make_train_step(
     model: Model,
     loss: Loss,
@@ -44,7 +45,8 @@ def make_train_step(
     `microbatches` and `normalize_each` are `Trainer.num_microbatches` and `Trainer.normalize_each_microbatch`.
 
     Dropout depends only on (seed, step), so that a resumed run repeats it; `generator` is JAX's name of another way to
-    draw it. Metrics are the objective's sums with `learning_rate` and `gradient_norm`."""
+    draw it. Metrics are the objective's sums with `learning_rate` and `gradient_norm`. Equal arguments give the same
+    function: runs alike in one process trace and compile it once."""
     objective = kind_of(model).objective
 
     def normalizer_of(batch):
@@ -133,6 +135,7 @@ def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbat
     return jax.lax.scan(body, zeros, (jnp.arange(microbatches), slices))[0]
 
 
+@functools.cache
 def make_eval_step(model: Model, loss: Loss, partitioner: Partitioner) -> Callable:
     """The compiled (parameters, batch) -> the objective's sums, without dropout."""
     objective = kind_of(model).objective

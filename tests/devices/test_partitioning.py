@@ -19,12 +19,10 @@ from lisax.models.stacking import stack, unstack
 from lisax.models.t5 import initialize
 
 LAYOUTS = """
-import dataclasses, json, sys, jax, jax.numpy as jnp, numpy as np
+import functools, json, sys, jax, jax.numpy as jnp, numpy as np
 from lisax.models.stacking import stack, unstack
-from lisax.models.architectures import T5Config
+from lisax.models.architectures import FusionConfig, PointerConfig, T5Config
 from lisax.models.t5 import initialize
-from lisax.models.architectures import PointerConfig
-from lisax.models.architectures import FusionConfig
 from lisax.training.optimizers import Adafactor, AdamW
 from lisax.devices.partitioning import PjitPartitioner, bytes_on_device, standard_logical_axis_rules
 from lisax.training.losses import Loss
@@ -33,7 +31,7 @@ from lisax.weights.train_state import TrainState
 import fusion_task, pointer_task
 from memory_task import batch_of
 
-t5 = T5Config(vocab_size=64, emb_dim=32, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
+t5 = T5Config(vocab_size=64, emb_dim=32, num_heads=4, num_encoder_layers=1, num_decoder_layers=2, head_dim=8,
                  mlp_dim=64, mlp_activations=("gelu", "linear"))
 batch = batch_of(3, rows=16)
 batch["decoder_loss_weights"][:8, 2:] = 0
@@ -41,12 +39,12 @@ fusion_batch = fusion_task.batch_of(3, rows=16)
 fusion_batch["decoder_target_tokens"][:8, 2] = 0  # some tables, and some gold ones, are absent
 batches = {T5Config: batch, FusionConfig: fusion_batch, PointerConfig: pointer_task.batch_of(3, rows=16)}
 pointer = PointerConfig(t5, steps=2, hidden=16, hops=1)
-initial = {model: jax.tree.map(np.asarray, initialize(model)) for model in (t5, FusionConfig(t5), pointer)}
+initial = functools.cache(lambda model: jax.tree.map(np.asarray, initialize(model)))
 
 def run(model, devices, microbatches=1, layout={}, optimizer=None, **options):
     config, batch = model.replaced(**options), batches[type(model)]
     partitioner = PjitPartitioner(**layout).over(devices)
-    parameters = stack(initial[model]) if config.backbone.scan_layers else initial[model]
+    parameters = stack(initial(model)) if config.backbone.scan_layers else initial(model)
     state = TrainState(jnp.int32(0), parameters, optimizer.init(parameters))
     held = bytes_on_device(state, partitioner.state(state))
     step = make_train_step(config, Loss(), optimizer, lambda _: jnp.float32(1.0), seed=0, microbatches=microbatches,

@@ -64,8 +64,11 @@ def test_facts_are_few_and_different(claim, sentences):
     assert len(facts) == len(set(facts)) <= MOST
 
 
-@pytest.mark.parametrize("part", ["one in five ", "7 plus ", "1914 ", "over 5 km ", "than 3 ", "a"])
-def test_time_grows_linearly(part):
+@pytest.mark.parametrize(
+    "part, most",
+    [*((part, 3_200) for part in ("one in five ", "7 plus ", "1914 ", "over 5 km ", "than 3 ")), ("a", 8_000)],
+)
+def test_time_grows_linearly(part, most):
     def seconds(times: int) -> float:
         text = part * times
         start = time.process_time()
@@ -73,4 +76,4 @@ def test_time_grows_linearly(part):
         return time.process_time() - start
 
     seconds(100)
-    assert seconds(8_000) < 20 * max(seconds(1_000), 0.02)
+    assert seconds(most) < 20 * max(seconds(most // 8), 0.01)

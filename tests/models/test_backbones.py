@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax
 import numpy as np
 import pytest
 from applying import applied
@@ -27,9 +28,8 @@ HEADS = (DualEncoderConfig, FusionConfig, PairConfig, PointerConfig, SpanReaderC
 
 
 @pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("name", ["roberta", "albert"])
-def test_every_head_takes_an_encoder(name, head):
-    model = head(ENCODERS[name], **({"passages": recorded.PASSAGES} if head is SpanReaderConfig else {}))
+def test_every_head_takes_an_encoder(head):
+    model = head(ENCODERS["albert"], **({"passages": recorded.PASSAGES} if head is SpanReaderConfig else {}))
     assert from_description(describe(model)) == model
     parameters, texts = recorded.drawn(model), recorded.passages(model.backbone)
     inputs = {
@@ -38,14 +38,8 @@ def test_every_head_takes_an_encoder(name, head):
         SpanReaderConfig: (texts.reshape(4, -1),),
     }.get(head, (texts.reshape(4, recorded.PASSAGES, -1),))
     assert {"token_embedder", "encoder"} < parameters.keys() or head is DualEncoderConfig
-    leaves = [np.asarray(leaf) for leaf in _leaves(applied(model, parameters, *inputs))]
+    leaves = jax.tree.leaves(applied(model, parameters, *inputs))
     assert leaves and all(np.isfinite(leaf).all() for leaf in leaves)
-
-
-def _leaves(found):
-    import jax
-
-    return jax.tree.leaves(found)
 
 
 @pytest.mark.parametrize("normalized", [False, True])

@@ -20,15 +20,8 @@ def test_attention_drops_keys_of_each_row_and_head_alike_for_all_queries():
     rows, keys = 400, 8
     weights = {name: {"kernel": jnp.eye(4) * (name in ("value", "out"))} for name in ("query", "key", "value", "out")}
     ones = jnp.ones((rows, keys, 4))
-    mixed = Attention(CONFIG).apply(
-        {"params": weights},
-        ones,
-        ones,
-        jnp.ones((1, 1, 1, keys), bool),
-        None,
-        dropout=True,
-        rngs={"dropout": jax.random.key(0)},
-    )
+    seen, rngs = jnp.ones((1, 1, 1, keys), bool), {"dropout": jax.random.key(0)}
+    mixed = Attention(CONFIG).apply({"params": weights}, ones, ones, seen, None, dropout=True, rngs=rngs)
     heads = np.asarray(mixed).reshape(rows, keys, 2, 2)  # each query attends to all keys alike, whose values are 1
     assert (heads == heads[:, :1, :, :1]).all()
     found = heads[:, 0, :, 0]
@@ -77,14 +70,8 @@ def test_masks_are_shared_over_positions_where_t5x_shares_them():
         return masked * arguments[0]
 
     with nn.intercept_methods(recorded):
-        Transformer(config).apply(
-            {"params": initialize(config)},
-            tokens,
-            tokens,
-            tokens,
-            enable_dropout=True,
-            rngs={"dropout": jax.random.key(0)},
-        )
+        given, rngs = {"params": initialize(config)}, {"dropout": jax.random.key(0)}
+        Transformer(config).apply(given, tokens, tokens, tokens, enable_dropout=True, rngs=rngs)
     own = [name for name, shared in masks.items() if not shared]
     assert own == ["encoder/Dropout_1"] and len(masks) == 2 + 3 + 2 + 4, masks
 

@@ -1,7 +1,5 @@
 """The dual encoder and the readers against their definitions."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -49,10 +47,10 @@ def test_padding_changes_no_vector_and_towers_differ_where_they_are_not_tied():
     wider, _ = applied(config, parameters, np.pad(tokens, ((0, 0), (0, 5))), tokens)
     np.testing.assert_allclose(wider, questions, atol=1e-6)
     assert np.abs(questions - passages).max() > 0.1
-    scanned = initialize(dataclasses.replace(config, backbone=dataclasses.replace(T5, scan_layers=True)))
-    again = stack(unstack(scanned))
-    assert jax.tree.structure(again) == jax.tree.structure(scanned)
-    assert jax.tree.structure(unstack(scanned)) == jax.tree.structure(parameters)
+    scanned = jax.eval_shape(lambda: initialize(config.replaced(scan_layers=True)))
+    separate = jax.eval_shape(unstack, scanned)
+    assert jax.tree.structure(jax.eval_shape(stack, separate)) == jax.tree.structure(scanned)
+    assert jax.tree.structure(separate) == jax.tree.structure(parameters)
 
 
 def test_contrast_by_its_definition():
@@ -77,7 +75,8 @@ def test_a_batch_is_split_into_questions_and_passages():
 @pytest.mark.parametrize("beams", [1, 3])
 def test_generation_from_passages_scores_as_teacher_forcing_does(beams):
     config, parameters, inputs = ReaderConfig(T5, 2), initialize(T5, 3), texts(4, 12)
-    found = generate(config, parameters, inputs, np.arange(4), 5, Decoding(beam_size=beams, length_penalty=0.0))
+    decoding = Decoding(beam_size=beams, length_penalty=0.0)
+    found = jax.jit(lambda given: generate(config, given, inputs, np.arange(4), 5, decoding))(parameters)
     tokens = np.asarray(found.tokens[:, 0])
     before = np.pad(tokens, ((0, 0), (1, 0)))[:, :-1]
     logits = applied(config, parameters, inputs, before, tokens)

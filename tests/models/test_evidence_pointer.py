@@ -167,28 +167,32 @@ def test_gradients_reach_every_parameter_and_are_finite(relation, options):
 
 
 def drawn_of(rewarded: PointerConfig, gold: Gold, seed: int = 0):
+    """(parameters, what is drawn in a step of training, the gradients of the reward's loss)."""
     parameters, key = initialize(rewarded), jax.random.key(seed)
     tokens = np.random.default_rng(3).integers(2, 48, (4, 4, 5)).astype(np.int32)
     apply = functools.partial(rewarded.network().apply, enable_dropout=True, rngs={"dropout": key})
-    return parameters, lambda p: apply({"params": p}, tokens, gold.pointers)
+
+    def loss(parameters):
+        drawn = apply({"params": parameters}, tokens, gold.pointers)[2]
+        return jnp.sum(pointer_loss.reward_loss(drawn, gold)), drawn
+
+    gradients, drawn = jax.jit(jax.grad(loss, has_aux=True))(parameters)
+    return parameters, drawn, gradients["pointer"]
 
 
 @pytest.mark.parametrize("relation", ["sequence", "set"])
 def test_a_reward_teaches_the_pointers_that_are_drawn_and_its_critic(relation):
     rewarded = dataclasses.replace(CONFIG, relation=relation, reward_weight=1.0)
-    gold = pointer_loss.gold_of(jnp.asarray(targets()), 3)
-    parameters, run = drawn_of(rewarded, gold)
-    drawn = run(parameters)[2]
+    parameters, drawn, gradients = drawn_of(rewarded, pointer_loss.gold_of(jnp.asarray(targets()), 3))
     assert drawn.labels.shape == (*drawn.pointed.pointers.shape, 3)
     np.testing.assert_allclose(drawn.labels[:, -1], drawn.pointed.labels[:, -1], atol=1e-6)
-    gradients = jax.grad(lambda p: jnp.sum(pointer_loss.reward_loss(run(p)[2], gold)))(parameters)["pointer"]
     assert all(np.any(gradients[name]["kernel"]) for name in ("value", "value_hidden", "pointer_keys", "lstm_state"))
     # The reward itself has no gradient: labels learn by the other losses alone.
     assert not np.any(gradients["classes"]["kernel"])
     # Without training, and without a reward, nothing is drawn; the rest of the parameters are the same.
-    assert len(rewarded.network().apply({"params": parameters}, tokens_of())) == 2
-    more = parameters["pointer"].keys() - initialize(dataclasses.replace(rewarded, reward_weight=0.0))["pointer"].keys()
-    assert more == {"value", "value_hidden"}
+    assert len(jax.eval_shape(rewarded.network().apply, {"params": parameters}, tokens_of())) == 2
+    plain = jax.eval_shape(lambda: initialize(dataclasses.replace(rewarded, reward_weight=0.0)))
+    assert parameters["pointer"].keys() - plain["pointer"].keys() == {"value", "value_hidden"}
     with pytest.raises(ValueError, match="reward_weight is above 0, and the reward is of labels"):
         PointerConfig(T5, relation="none", reward_weight=1.0)
 
@@ -196,8 +200,7 @@ def test_a_reward_teaches_the_pointers_that_are_drawn_and_its_critic(relation):
 def test_the_rewards_loss_by_its_definition():
     rewarded = dataclasses.replace(CONFIG, relation="sequence", reward_weight=1.0)
     gold = pointer_loss.gold_of(jnp.asarray(targets()), 3)
-    parameters, run = drawn_of(rewarded, gold, seed=1)
-    drawn = run(parameters)[2]
+    _, drawn, _ = drawn_of(rewarded, gold, seed=1)
     losses = pointer_loss.reward_loss(drawn, gold)
     for row, pointers in enumerate(np.asarray(drawn.pointed.pointers)):
         proven = np.asarray(pointer_loss.complete(drawn.pointed.pointers, gold.sets))[row] | (gold.label[row] == 2)
@@ -213,17 +216,20 @@ def test_the_rewards_loss_by_its_definition():
         np.testing.assert_allclose(losses[row], expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "attention"])
-def test_known_vectors_stand_for_their_tokens(pooling):
-    config = dataclasses.replace(CONFIG, pooling=pooling, train_encoder=False)
-    assert config.vectors_once == (pooling == "mean")
-    if not config.vectors_once:
-        return
-    parameters, tokens = initialize(config), tokens_of()
-    memory = config.network().apply({"params": parameters}, tokens, method=lambda net, t: net._read(t, None, False))
-    vectors = memory.vectors + 0 * memory.present[..., None]
-    apply = config.network().apply
-    whole, known = apply({"params": parameters}, tokens), apply({"params": parameters}, tokens, vectors=vectors)
+def test_known_vectors_stand_for_their_tokens():
+    assert not dataclasses.replace(CONFIG, pooling="attention", train_encoder=False).vectors_once
+    config = dataclasses.replace(CONFIG, pooling="mean", train_encoder=False)
+    assert config.vectors_once
+    network, tokens = config.network(), tokens_of()
+
+    @jax.jit
+    def read(parameters):
+        given = {"params": parameters}
+        memory = network.apply(given, tokens, method=lambda net, t: net._read(t, None, False))
+        vectors = memory.vectors + 0 * memory.present[..., None]
+        return network.apply(given, tokens), network.apply(given, tokens, vectors=vectors)
+
+    whole, known = read(parameters_of(config))
     for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(known), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
 

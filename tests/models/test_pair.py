@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax
 import numpy as np
 import pytest
 from applying import applied
@@ -22,8 +23,14 @@ def states(config, parameters, tokens):
     return applied(dataclasses.replace(config, pooler=False), parameters, tokens).states
 
 
-@pytest.mark.parametrize("pooling", ["mean", "first", "pooler", "attention"])
-@pytest.mark.parametrize("name", BACKBONES)
+@pytest.mark.parametrize(
+    ("name", "pooling"),
+    [
+        *((name, "mean") for name in BACKBONES),
+        *(("bert", one) for one in ("first", "pooler", "attention")),
+        ("t5", "attention"),
+    ],
+)
 def test_logits_by_hand(name, pooling):
     config = PairConfig(BACKBONES[name], labels=3, pooling=pooling)
     parameters, tokens = recorded.drawn(config), recorded.questions(config.backbone)
@@ -41,7 +48,7 @@ def test_logits_by_hand(name, pooling):
             vector = np.tanh(vector @ head["pooler"]["kernel"] + head["pooler"]["bias"])
         expected = vector @ head["classes"]["kernel"] + head["classes"]["bias"]
         np.testing.assert_allclose(found[row], expected, atol=1e-4)
-    shares = np.asarray(probabilities(config, parameters, tokens))
+    shares = np.asarray(jax.jit(probabilities, static_argnums=0)(config, parameters, tokens))
     np.testing.assert_allclose(shares.sum(1), 1, atol=1e-5)
     np.testing.assert_array_equal(shares.argmax(1), np.asarray(found).argmax(1))
 

@@ -31,8 +31,10 @@ def apply(config, tokens, seed=0):
     return jax.jit(config.network().apply)({"params": initialize(config, seed)}, tokens)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize(("heads", "pooling"), [(2, "attention"), (4, "mean"), (0, "attention")])
+@pytest.mark.parametrize(
+    ("objective", "heads", "pooling"),
+    [*((one, 2, "attention") for one in OBJECTIVES), ("joint", 4, "mean"), ("joint", 0, "attention")],
+)
 def test_shapes_and_sums(objective, heads, pooling):
     config = FusionConfig(T5, objective, heads, pooling)
     fused = apply(config, tokens_of())

@@ -36,7 +36,7 @@ PointerRecipe.train = {{
 }}
 PointerRecipe.initial = {{'documents': 'titles'}}
 PointerRecipe.candidates = 8
-PointerRecipe.documents = 3
+PointerRecipe.documents = 2
 PointerRecipe.sentences = 10
 PointerRecipe.title_tokens = 32
 PointerRecipe.sentence_tokens = 48
@@ -51,7 +51,7 @@ STEPS = (
     "TRAIN_STEPS = 2\nEVAL_PERIOD = 2\nBATCH_SIZE = 8\nnetwork.T5Config.num_encoder_layers = 1\n"
     "network.T5Config.num_decoder_layers = 1\n"
 )
-POINTER = "evidence_pointer.PointerConfig:\n  hidden = 16\n  hops = 1\n  beam_size = 2\n  steps = 3\n"
+POINTER = "evidence_pointer.PointerConfig:\n  hidden = 16\n  hops = 1\n  beam_size = 2\n  steps = 2\n"
 
 
 @pytest.fixture(scope="module")
@@ -140,9 +140,9 @@ def test_verdicts_are_of_sentences_of_the_documents_pointed_to(finished):
     rows = [json.loads(line) for line in (folder / "out/predictions/joint.attacked.jsonl").read_text().splitlines()]
     for row in rows:
         pages = [hit.id for hit in documents[row["id"]]]
-        assert len(pages) == 3 and set(pages) <= {hit.id for hit in candidates[row["id"]]}
+        assert len(pages) == 2 and set(pages) <= {hit.id for hit in candidates[row["id"]]}
         assert {page.replace(" ", "_") for page, _ in row["predicted_evidence"]} <= set(pages)
-        assert len(row["predicted_evidence"]) == 3 and sum(row["label_probabilities"].values()) == pytest.approx(1)
+        assert len(row["predicted_evidence"]) == 2 and sum(row["label_probabilities"].values()) == pytest.approx(1)
 
 
 def test_a_bundle_answers_in_python_and_by_the_verbs(finished):
@@ -151,7 +151,7 @@ def test_a_bundle_answers_in_python_and_by_the_verbs(finished):
     for name, bundle in bundles.items():
         assert main(["export", "--model", str(folder / "out" / "models" / name), "--out", bundle]) == 0
     pages = [Evidence(str(i), "", title) for i, title in enumerate(("One page", "Another", "A third", "A fourth"))]
-    assert len({one.unit for one in lisax.load(bundles["documents"]).rank("A claim.", pages)}) == 3
+    assert len({one.unit for one in lisax.load(bundles["documents"]).rank("A claim.", pages)}) == 2
     with pytest.raises(LisaxError, match="points to documents"):
         lisax.Verifier.open(bundles["documents"])
     verdict = lisax.load(bundles["evidence"]).verify("A claim.", ["A sentence.", "Two."])
@@ -180,14 +180,14 @@ def test_eval_and_infer_read_the_task(finished, monkeypatch):
         "--gin.PointerConfig.hidden=16",
         "--gin.PointerConfig.hops=1",
         "--gin.PointerConfig.beam_size=2",
-        "--gin.PointerConfig.steps=3",
+        "--gin.PointerConfig.steps=2",
     ]
     assert main(["eval", *flags, "--gin_file=runs/eval.gin", f"--gin.EVAL_OUTPUT_DIR={folder}/eval"]) == 0
     metrics = json.loads((folder / "eval/pointer_sentences-dev.json").read_text())["metrics"]
     assert metrics.keys() == {"loss", "recall", "accuracy", "score", "pointed_recall"}
     assert main(["infer", *flags, "--gin_file=runs/infer.gin", f"--gin.INFER_OUTPUT_DIR={folder}/infer"]) == 0
     rows = [json.loads(line) for line in (folder / "infer/pointer_sentences-predict.jsonl").read_text().splitlines()]
-    assert len(rows) == 10 and all(len(row["prediction"]) == 3 and len(row["labels"]) == 3 for row in rows)
+    assert len(rows) == 10 and all(len(row["prediction"]) == 2 and len(row["labels"]) == 3 for row in rows)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ Recipe.train = {{'base': '{model}', 'rank_entities': '{model}', 'label_pointwise
                 'label_listwise_infused': '{model}'}}
 Recipe.initial = {{'rank_entities': 'base', 'label_listwise_infused': 'label_pointwise'}}
 Recipe.max_tokens = 96
+Recipe.pointwise_max_tokens = 96
 Recipe.list_max_tokens = 192
 Recipe.vocabulary_size = 600
 Recipe.documents = 6

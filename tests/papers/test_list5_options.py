@@ -26,6 +26,7 @@ RECIPE = """
 Recipe.train = {{'rank_entities': '{model}', 'label_pointwise': '{model}', 'label_listwise_infused': '{model}'}}
 Recipe.initial = {{'label_listwise_infused': 'label_pointwise'}}
 Recipe.max_tokens = 96
+Recipe.pointwise_max_tokens = 96
 Recipe.list_max_tokens = 192
 Recipe.vocabulary_size = 600
 Recipe.documents = 6

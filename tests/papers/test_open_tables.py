@@ -42,6 +42,7 @@ TableRecipe.compared = ('query-word',)
 TableRecipe.initial = {{}}
 TableRecipe.table_tokens = 64
 TableRecipe.text_tokens = 128
+TableRecipe.claim_max_tokens = 128
 TableRecipe.vocabulary_size = 600
 TableRecipe.train_claims = 60
 TableRecipe.validation_claims = 12

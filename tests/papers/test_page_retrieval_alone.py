@@ -43,8 +43,7 @@ def test_figures_of_a_whole_run_are_kept(data, tmp_path):
     assert (tmp_path / "metrics.json").read_text() == '{"variants": {}}'
 
 
-@pytest.mark.parametrize("family", [ELASTICSEARCH, OPENSEARCH])
-@pytest.mark.parametrize("paper", ["list5", "deseption"])
+@pytest.mark.parametrize(("family", "paper"), [(ELASTICSEARCH, "list5"), (OPENSEARCH, "deseption")])
 def test_a_run_over_a_cluster_needs_no_index_of_its_own(data, tmp_path, monkeypatch, family, paper):
     server = Cluster(family)
     monkeypatch.setattr(cluster_client, "connect", lambda url, **_: stand_in(server))

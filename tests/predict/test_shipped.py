@@ -107,23 +107,30 @@ def described(ids):
     return {"claims": len(ids), "ids_sha256": digest(ids)}
 
 
+@pytest.fixture(scope="module")
+def splits():
+    """By split, the ids of TabFact's and InfoTabs' claims, and TabFact's tables."""
+    found = {}
+    for split in ("train", "dev"):
+        claims = [list(open_folder(folder, wording="written").table_claims(split)) for folder in (TABFACT, INFOTABS)]
+        ids = {claim.id for of_data in claims for claim in of_data}
+        found[split] = ids, {unit for claim in claims[0] for unit in claim.gold_ids}
+    return found
+
+
 @of_tables
 @pytest.mark.skipif(not (TABFACT.is_dir() and INFOTABS.is_dir()), reason="needs ../shared/data/tabfact and infotabs")
 @pytest.mark.parametrize("name", ["warmup", "tables", "accurate/tables"])
-def test_labellers_over_tables_were_trained_on_the_training_splits_alone(name, tmp_path):
+def test_labellers_over_tables_were_trained_on_the_training_splits_alone(name, splits, tmp_path):
     training = json.loads((shipped.FOLDER / name / "training.json").read_text())
     data = data_of([TABFACT, INFOTABS], tmp_path, TRAINED[name].most)
     run = OpenTables(data, tmp_path, TableRecipe.read([training["recipe"]]))
-    theirs = [open_folder(folder, wording="written") for folder in (TABFACT, INFOTABS)]
+    (claims, tables), (other_claims, other_tables) = splits["train"], splits["dev"]
     for role, name in ((TRAIN, "trained"), (VALIDATION, "held_out")):
         ids = run.claims_of(role).keys()
         assert training[name] == described(ids)
-        assert ids <= {claim.id for data in theirs for claim in data.table_claims("train")}
-        assert not ids & {claim.id for data in theirs for claim in data.table_claims("dev")}
-    tables = [
-        {unit for claim in theirs[0].table_claims(split) for unit in claim.gold_ids} for split in ("train", "dev")
-    ]
-    assert not tables[0] & tables[1]  # TabFact's splits have no table in common
+        assert ids <= claims and not ids & other_claims
+    assert not tables & other_tables  # TabFact's splits have no table in common
 
 
 @of_parts

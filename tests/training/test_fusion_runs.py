@@ -6,6 +6,7 @@ import json
 import jax
 import numpy as np
 import pytest
+from applying import applied
 from fusion_task import LENGTH, MODEL, T5, TABLES, batch_of, config
 
 from lisax import cli
@@ -132,7 +133,7 @@ def test_scoring_is_the_forward_pass_of_training(objective):
     told = []
     scores = scorer.probabilities([[list(map(int, row)) for row in rows] for rows in tables], told.append)
     assert sum(told) == 24 and len(told) > 1
-    fused = model.network().apply({"params": parameters}, tables)
+    fused = applied(model, parameters, tables)
     np.testing.assert_allclose(scores.probabilities, probabilities(objective, fused), atol=1e-5)
     np.testing.assert_allclose(scores.attention, fused.attention, atol=1e-5)
     sums = jax.jit(Fusion().__call__, static_argnums=(0, 3))(model, parameters, batch, Loss(z_loss=0.0), None)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import seqio
 import small_encoder
+from applying import applied
 
 from lisax.formats.examples import Passage, read_examples, write_examples
 from lisax.formats.pointing import COLUMNS, PointerExample
@@ -149,9 +150,7 @@ def test_a_dual_encoder(data, tmp_path):
     inputs = np.stack([row["inputs"] for row in dev("questions_retrieve", lengths)])
     texts = dual_encoder.split(inputs, 2)
     model, parameters = load_model(ModelFolder.find(tmp_path / "model"), DualEncoderConfig)
-    asked, told = model.network().apply(
-        {"params": parameters}, texts.questions, texts.passages.reshape(-1, texts.passages.shape[-1])
-    )
+    asked, told = applied(model, parameters, texts.questions, texts.passages.reshape(-1, texts.passages.shape[-1]))
     retriever = Retriever(tmp_path / "model")
     examples = list(read_examples(data / "examples/retriever.dev.jsonl", QuestionExample))
     np.testing.assert_allclose(retriever.questions([one.question for one in examples]), asked, atol=1e-5)
@@ -167,11 +166,12 @@ def test_a_span_reader(data, tmp_path, monkeypatch):
     model, parameters = load_model(ModelFolder.find(tmp_path / "model"), SpanReaderConfig)
     vocabulary, reader = open_vocabulary(data / "encoder/tokenizer.json"), Reader(tmp_path / "model")
     examples = list(read_examples(data / "examples/reader.dev.jsonl", QuestionExample))
-    for row, example in zip(dev(task, lengths), examples, strict=True):
+    rows = dev(task, lengths)
+    all_logits = np.asarray(applied(model, parameters, np.stack([row["inputs"] for row in rows])))
+    for row, logits, example in zip(rows, all_logits, examples, strict=True):
         # The target is the year, after [CLS] and the question.
         (first, last), _ = row["targets"].reshape(2, 2)
         assert vocabulary.decode(row["inputs"][first : last + 1]).replace(" ", "") == example.answers[0]
-        logits = np.asarray(model.network().apply({"params": parameters}, row["inputs"][None]))[0]
         shares = np.exp(logits - np.logaddexp.reduce(logits, axis=0))
         view = example.passages[0]
         passage = Unit(view.id, view.title, view.text, ("u",), (0,))

@@ -123,7 +123,8 @@ def test_a_program_on_an_encoder_of_two_segments_is_read_at_any_length():
     flat = flatten(jax.tree.map(np.asarray, parameters))
     exported = programs.export_claim_scorer(PointerScorer.outputs, model, flat, CANDIDATES)
     found = jax.export.deserialize(exported.serialize()).call(flat, tokens)
-    for ours, program in zip(PointerScorer.outputs(model, parameters, tokens), found, strict=True):
+    outputs = jax.jit(PointerScorer.outputs, static_argnums=0)
+    for ours, program in zip(outputs(model, parameters, tokens), found, strict=True):
         np.testing.assert_allclose(program, ours, atol=1e-5)
 
 

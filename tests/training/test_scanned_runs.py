@@ -15,15 +15,7 @@ from lisax.formats import presets
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.models.architectures import (
-    DualEncoderConfig,
-    FusionConfig,
-    PointerConfig,
-    ReaderConfig,
-    SpanReaderConfig,
-    T5Config,
-    describe,
-)
+from lisax.models.architectures import DualEncoderConfig, PointerConfig, SpanReaderConfig, T5Config, describe
 from lisax.models.stacking import unstack
 from lisax.models.t5 import initialize
 from lisax.predict.model import Model
@@ -123,19 +115,9 @@ def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
             np.testing.assert_array_equal(array, unstacked[name])
         if kind in scans:
             capsys.readouterr()
-            assert (
-                call(
-                    "train",
-                    "finetune",
-                    f"MODEL_DIR={tmp_path / f'{kind}_trained'}",
-                    "TRAIN_STEPS=3",
-                    f"INITIAL_CHECKPOINT_PATH={there}",
-                    "RestoreCheckpointConfig.restore_optimizer=True",
-                    f"T5Config.scan_layers={scans[kind]}",
-                    "EVAL_PERIOD=3",
-                )
-                == 0
-            )
+            start = f"MODEL_DIR={there}_trained", f"INITIAL_CHECKPOINT_PATH={there}", "TRAIN_STEPS=3", "EVAL_PERIOD=3"
+            form = "RestoreCheckpointConfig.restore_optimizer=True", f"T5Config.scan_layers={scans[kind]}"
+            assert call("train", "finetune", *start, *form) == 0
             assert "with its optimizer state" in capsys.readouterr().err
 
 
@@ -229,16 +211,9 @@ T5 = T5Config(
 )
 
 
+# A reader has a T5's own parameters, and fusion a head beside an encoder, as the pointer has.
 @pytest.mark.parametrize(
-    "model",
-    [
-        FusionConfig(T5, "joint", 2),
-        PointerConfig(T5),
-        DualEncoderConfig(T5),
-        ReaderConfig(T5, passages=2),
-        SpanReaderConfig(T5, passages=2),
-    ],
-    ids=lambda model: type(model).__name__,
+    "model", [PointerConfig(T5), DualEncoderConfig(T5), SpanReaderConfig(T5, 2)], ids=lambda one: type(one).__name__
 )
 def test_models_built_on_a_t5_come_out_too(tmp_path, model):
     scanned = model.replaced(scan_layers=True)

@@ -227,22 +227,34 @@ def test_imports_keep_their_lines_and_quoted_text_stays():
     assert as_static("evaluate_all = 1\nx.evaluated = 2", STRING) == "evaluate_all = 1\nx.evaluated = 2"
 
 
-@pytest.mark.parametrize("scanned", [False, True])
-def test_training_evaluates_by_decoding_and_the_verbs_use_the_model(files, tmp_path, scanned, capsys):
+def trained_in(folder, files, scanned):
+    """(the flags of a model that is trained in the folder, the rows of its log's evaluations)"""
     flags = [f"--gin_search_paths={files}", "--gin_file=model.gin"]
     flags += [f"--gin.T5Config.scan_layers={scanned}", "--gin.EncoderDecoderModel.predict_batch_with_aux.num_decodes=2"]
-    assert invoke(["train", *flags, "--gin_file=train.gin", f"--gin.MODEL_DIR={tmp_path / 'model'}"]) == 0
-    rows = [row for row in read_train_log(tmp_path / "model") if row["kind"] == "dev"]
+    assert invoke(["train", *flags, "--gin_file=train.gin", f"--gin.MODEL_DIR={folder}"]) == 0
+    rows = [row for row in read_train_log(folder) if row["kind"] == "dev"]
     assert [row["step"] for row in rows] == [3, 6] and all(
         {"exact", "mean_score", "loss"} <= row.keys() for row in rows
     )
-    written = tmp_path / "model/inference_eval/first_word-000006.jsonl"
-    lines = [json.loads(line) for line in written.read_text().splitlines()]
+    lines = [json.loads(x) for x in (folder / "inference_eval/first_word-000006.jsonl").read_text().splitlines()]
     assert len(lines) == 2 and lines[0].keys() == {"inputs", "target", "prediction", "hypotheses", "score"}
     assert lines[1]["inputs"]["inputs_pretokenized"] == "no 1" and lines[1]["target"] == "no"
-    if scanned:
-        return
-    used = [f"--gin.CHECKPOINT_PATH={tmp_path / 'model'}", f"--gin.OUT={tmp_path / 'used'}"]
+    return flags, rows
+
+
+@pytest.fixture(scope="module")
+def trained(files, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    return folder, *trained_in(folder, files, scanned=False)
+
+
+def test_training_evaluates_scanned_layers_by_decoding(files, tmp_path):
+    trained_in(tmp_path, files, scanned=True)
+
+
+def test_training_evaluates_by_decoding_and_the_verbs_use_the_model(trained, tmp_path, capsys):
+    folder, flags, rows = trained
+    used = [f"--gin.CHECKPOINT_PATH={folder}", f"--gin.OUT={tmp_path / 'used'}"]
     assert invoke(["eval", *flags, "--gin_file=evaluate.gin", *used]) == 0
     metrics = json.loads((tmp_path / "used/first_word-dev.json").read_text())["metrics"]
     assert {"exact", "mean_score", "loss"} <= metrics.keys()
@@ -256,12 +268,11 @@ def test_training_evaluates_by_decoding_and_the_verbs_use_the_model(files, tmp_p
         invoke(["infer", *flags, "--gin_file=infer.gin", *fresh])
 
 
-def test_evaluation_of_some_examples_writes_some(files, tmp_path):
-    flags = [f"--gin_search_paths={files}", "--gin_file=model.gin"]
-    assert invoke(["train", *flags, "--gin_file=train.gin", f"--gin.MODEL_DIR={tmp_path / 'model'}"]) == 0
+def test_evaluation_of_some_examples_writes_some(trained, tmp_path):
+    folder, flags, _ = trained
     ours = [
         "--gin_file=runs/eval.gin",
-        f"--gin.CHECKPOINT_PATH={tmp_path / 'model'}",
+        f"--gin.CHECKPOINT_PATH={folder}",
         f"--gin.EVAL_OUTPUT_DIR={tmp_path / 'used'}",
         "--gin.MIXTURE_OR_TASK_NAME=first_word",
         "--gin.MIXTURE_OR_TASK_MODULE=tiny_task",

@@ -270,9 +270,8 @@ def test_eight_devices_give_the_losses_of_one(whole, tmp_path):
         assert eight == pytest.approx(one, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT), (signal.SIGKILL, -signal.SIGKILL)]
-)
+# Of Ctrl-C see test_preemption.py.
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)])
 def test_signals(tmp_path, number, code):
     child = _child(tmp_path, 100_000)
     _wait_for_step(child, tmp_path, 7)

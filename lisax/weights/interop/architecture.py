@@ -5,6 +5,7 @@ without JAX; of any other model the network is traced for them."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 from lisax.errors import LisaxError
@@ -185,16 +186,20 @@ def _norm_shapes(name: str, width: int) -> dict[str, Shape]:
 
 def parameter_shapes(config: Model) -> dict:
     """The nested tree of float32 `jax.ShapeDtypeStruct` that `config` has."""
-    import jax
-
     layers = config.backbone.stacks
     if not config.backbone.scan_layers:  # one of each is traced: layers of a stack are alike, and many take a minute
         config = config.replaced(**{f"num_{stack}_layers": min(1, count) for stack, count in layers.items()})
+    return _with_layers(_traced(config), layers)
+
+
+@functools.cache
+def _traced(config: Model) -> dict:
+    """A run opens a model in many of its stages."""
+    import jax
+
     # The key is made inside, so that no device is asked for.
-    shapes = jax.eval_shape(lambda *inputs: config.network().init(jax.random.key(0), *inputs), *config.example())[
-        "params"
-    ]
-    return _with_layers(shapes, layers)
+    made = jax.eval_shape(lambda *inputs: config.network().init(jax.random.key(0), *inputs), *config.example())
+    return made["params"]
 
 
 def _with_layers(tree: dict, layers: Mapping[str, int]) -> dict:
