@@ -91,7 +91,7 @@ class Generator:
         return hypotheses
 
 
-@functools.cache
+@functools.lru_cache(maxsize=32)
 def make_predictor(
     model: T5Config, length: int, decoding: Decoding, partitioner: Partitioner
 ) -> Callable[[Any, jax.Array, jax.Array], Generated]:

@@ -166,7 +166,7 @@ class TextToTextInference:
         return programs.export_scorer(model, parameters, [vocabulary.piece_id(word) for word in text["words"]])
 
 
-@functools.cache
+@functools.lru_cache(maxsize=32)
 def make_target_scorer(model: Model, partitioner: Partitioner) -> Callable[[Any, dict[str, Array]], Array]:
     """The compiled (parameters, batch) -> log-likelihood [rows] float32 of the targets, EOS included."""
 

@@ -24,7 +24,7 @@ from lisax.weights.train_state import TrainState
 HARDWARE_RNG = "unsafe_rbg"
 
 
-@functools.cache
+@functools.lru_cache(maxsize=32)
 def make_train_step(
     model: Model,
     loss: Loss,
@@ -135,7 +135,7 @@ def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbat
     return jax.lax.scan(body, zeros, (jnp.arange(microbatches), slices))[0]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=32)
 def make_eval_step(model: Model, loss: Loss, partitioner: Partitioner) -> Callable:
     """The compiled (parameters, batch) -> the objective's sums, without dropout."""
     objective = kind_of(model).objective
