@@ -96,6 +96,10 @@ class Number(NamedTuple):
         unit = units.find(self.unit) if self.unit else None
         return _written(value) if unit is None else f"{_written(unit.back(value))} {self.unit}"
 
+    def measures(self, other: Number) -> bool:
+        """Whether both are measures, in two different units."""
+        return bool(self.unit and other.unit) and units.find(self.unit) != units.find(other.unit)
+
     def against(self, other: Number) -> str:
         """How this number compares with another."""
         names = ("before", "in", "after") if self.dimension == DATE else ("less than", "equal to", "more than")
@@ -213,6 +217,7 @@ class _Facts:
                 yield f"{equal.text} is {asked.text}"
             return
         yield from (f"{asked.text} is {asked.against(one)} {one.text}" for one in same if one.bound)
+        yield from (f"{one.text} is {asked.shown(one.low)}" for one in same if one.exact and one.measures(asked))
         yield from _nearest(list(self._computed(asked)), asked.low)
 
     def _computed(self, asked: Number) -> Iterator[tuple[str, Fraction]]:

@@ -31,6 +31,8 @@ RESIDUAL = ("batch", "residual_length", "embed")
 MASKED = -1e10
 # Collections of keys and values in decoding step by step.
 PAST, ENCODED = "past", "encoded"
+# Dimensions of keys and values in training, each head's own, in einsum's notation.
+OWN = "bkhd"
 # Names of attention's output and of its rows' sums, for policies of rematerialisation.
 MIXED = "mixed"
 # Initial bias of distance 0 in matching heads: enough to outweigh a token's match with itself.
@@ -60,10 +62,18 @@ def pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) 
 
 
 def product(x: Array, kernel: Array) -> Array:
-    """x [rows, in] times kernel [in, features], as `jnp.dot`."""
+    """x [..., in] times kernel [in, features], as `jnp.dot`."""
+    if not _on_cpu():
+        return jnp.dot(x, kernel)
+    # Two-dimensional, because XLA's CPU backend computes the kernel's gradient several times faster so.
+    rows = x.reshape(-1, x.shape[-1])  # [rows, in]
+    y = _cpu_product(rows, kernel) if x.dtype == jnp.bfloat16 else jnp.dot(rows, kernel)
+    return y.reshape(*x.shape[:-1], kernel.shape[-1])
+
+
+def _on_cpu() -> bool:
     device = jax.sharding.get_abstract_mesh().abstract_device
-    platform = jax.default_backend() if device is None else device.platform
-    return _cpu_product(x, kernel) if platform == "cpu" and x.dtype == jnp.bfloat16 else jnp.dot(x, kernel)
+    return (jax.default_backend() if device is None else device.platform) == "cpu"
 
 
 @jax.custom_vjp
@@ -102,17 +112,16 @@ class Dense(nn.Module):
     @nn.compact
     def __call__(self, x: Array) -> Array:
         kernel = self.param("kernel", self.kernel_init, (x.shape[-1], self.features), jnp.float32)
-        # Two-dimensional, because XLA's CPU backend computes the kernel's gradient several times faster so.
-        rows = x.astype(self.dtype).reshape(-1, x.shape[-1])  # [rows, in]
+        x = x.astype(self.dtype)
         # Where parameters are fully sharded, this is where a layer's are gathered, in the type they are used in.
         kernel = constrain(kernel.astype(self.dtype), *self.axes)  # [in, features]
-        y = product(rows, kernel)  # [rows, features]
+        y = product(x, kernel)  # [..., features]
         if self.has_variable("params", LORA_A):
             a, b = (self.get_variable("params", name).astype(self.dtype) for name in (LORA_A, LORA_B))
-            y += product(product(rows, a), b)  # a [in, rank], b [rank, features]
+            y += product(product(x, a), b)  # a [in, rank], b [rank, features]
         if self.bias:
             y += self.param("bias", nn.initializers.zeros, (self.features,), jnp.float32).astype(self.dtype)
-        return y.reshape(*x.shape[:-1], self.features)
+        return y
 
 
 class RelativePositionBias(nn.Module):
@@ -135,8 +144,12 @@ class RelativePositionBias(nn.Module):
         bucket = relative_position_bucket(relative, bidirectional=self.bidirectional)  # [length, keys]
         if position is not None:
             bucket = jnp.asarray(bucket)[position][None]  # [1, keys]
-        # [heads, buckets] -> [1, heads, length, keys]
-        return embedding.astype(self.config.dtype)[None, :, bucket]
+        embedding = embedding.astype(self.config.dtype)
+        if _on_cpu():
+            return embedding[None, :, bucket]  # [1, heads, length, keys]
+        # A TPU gathers slowly, and adds the gradients of a gather one by one, in bfloat16.
+        one_hot = jax.nn.one_hot(bucket, RELATIVE_BUCKETS, dtype=embedding.dtype)  # [length, keys, buckets]
+        return jnp.einsum("hn,qkn->hqk", embedding, one_hot, precision="highest")[None]
 
 
 def _matching_heads(config: Backbone) -> int:
@@ -180,7 +193,7 @@ class Attention(nn.Module):
                 return kernel.at[:, :matched].set(query_kernel[:, :matched] * np.sqrt(head_dim))
 
         folded = self._folds(queries.shape[1], keys.shape[1])
-        attended = "bkd" if folded else "bkhd"
+        attended = "bkd" if folded else OWN
         if self.cache == ENCODED and self.has_variable(ENCODED, "keys"):
             key, value = self.get_variable(ENCODED, "keys"), self.get_variable(ENCODED, "values")
             attended = "bhdk"
@@ -283,21 +296,31 @@ def _mixed_values(attended, query, key, value, mask, bias, kept):
     logits = jnp.where(mask, logits, jnp.asarray(MASKED, logits.dtype))
     top = jnp.max(logits, axis=-1, keepdims=True)  # [batch, heads, length, 1]
     weights = jnp.exp(logits - top)  # [batch, heads, length, keys]
-    total = jnp.sum(weights, axis=-1, keepdims=True, dtype=jnp.float32)  # [batch, heads, length, 1]
-    values = key if value is None else value
-    mixed = jnp.einsum(f"bhqk,{attended}->bqhd", _kept(weights.astype(values.dtype), kept), values)
-    mixed = (mixed / total.transpose(0, 2, 1, 3)).astype(values.dtype)  # [batch, length, heads, head_dim]
+    values, of_weights, of_values = key if value is None else value, *_masks(attended, value, kept)
+    if summed := _at_values(attended, value):
+        # One more value, 1 and never dropped: the product sums the weights too, without a pass over them.
+        values = jnp.pad(values, (*[(0, 0)] * 3, (0, 1)), constant_values=1)
+        if of_values is not None:
+            of_values = jnp.where(np.arange(values.shape[-1]) < value.shape[-1], of_values, 1)
+    else:
+        total = jnp.sum(weights, axis=-1, keepdims=True, dtype=jnp.float32)  # [batch, heads, length, 1]
+    weights, values = _kept(weights.astype(values.dtype), of_weights), _kept(values, of_values)
+    mixed = jnp.einsum(f"bhqk,{attended}->bhqd", weights, values, preferred_element_type=jnp.float32)
+    if summed:
+        mixed, total = mixed[..., :-1], mixed[..., -1:]
+    # The barrier makes XLA keep the output in its type, and not the float32 array that it is made of.
+    mixed = jax.lax.optimization_barrier((mixed / total).astype(values.dtype))  # [batch, heads, length, head_dim]
     mixed, top, total = (checkpoint_name(x, MIXED) for x in (mixed, top, total))
-    return mixed, (query, key, value, mask, bias, kept, logits, top, total, mixed)
+    return mixed.transpose(0, 2, 1, 3), (query, key, value, mask, bias, kept, logits, top, total, mixed)
 
 
 def _gradients(attended, residuals, gradient):
     query, key, value, mask, bias, kept, logits, top, total, mixed = residuals
-    values = key if value is None else value
-    weights = jnp.exp((logits - top).astype(jnp.float32)) / total  # [batch, heads, length, keys]
+    values, kept, kept_values = key if value is None else value, *_masks(attended, value, kept)
+    weights = jnp.exp((logits - top).astype(jnp.float32)) * (1 / total)  # [batch, heads, length, keys]
     # [batch, length, heads, head_dim] -> [batch, heads, length, 1]
-    of_sum = jnp.sum(gradient.astype(jnp.float32) * mixed, axis=-1, keepdims=True).transpose(0, 2, 1, 3)
-    of_weights = _kept(jnp.einsum(f"bqhd,{attended}->bhqk", gradient, values), kept)
+    of_sum = jnp.sum(gradient.transpose(0, 2, 1, 3).astype(jnp.float32) * mixed, axis=-1, keepdims=True)
+    of_weights = _kept(jnp.einsum(f"bqhd,{attended}->bhqk", gradient, _kept(values, kept_values)), kept)
     of_logits = jnp.where(mask, weights * (of_weights - of_sum), 0.0).astype(logits.dtype)
     weights = _kept(weights.astype(values.dtype), kept)
     of_query = jnp.einsum(f"bhqk,{attended}->bqhd", of_logits, key)  # [batch, length, heads, head_dim]
@@ -307,13 +330,25 @@ def _gradients(attended, residuals, gradient):
         of_key, of_value = jnp.einsum(f"sbhqk,sbqhd->{attended}", *pairs), None
     else:
         of_key = jnp.einsum(f"bhqk,bqhd->{attended}", of_logits, query)
-        of_value = jnp.einsum(f"bhqk,bqhd->{attended}", weights, gradient)
+        of_value = _kept(jnp.einsum(f"bhqk,bqhd->{attended}", weights, gradient), kept_values)
     of_bias = None if bias is None else jnp.sum(of_logits, axis=0, keepdims=True).astype(bias.dtype)
     return of_query, of_key.astype(key.dtype), of_value, None, of_bias, None
 
 
-def _kept(weights: Array, kept: Array | None) -> Array:
-    return weights if kept is None else weights * kept
+def _at_values(attended: str, value: Array | None) -> bool:
+    """Whether sums and dropout are a matter of a head's own values, which are fewer than its weights: on a TPU."""
+    return value is not None and attended == OWN and not _on_cpu()
+
+
+def _masks(attended: str, value: Array | None, kept: Array | None) -> tuple[Array | None, Array | None]:
+    """Dropout's masks of the weights and of the values [batch, keys, heads, 1]; all queries share one."""
+    if kept is None or not _at_values(attended, value):
+        return kept, None
+    return None, kept.transpose(0, 3, 1, 2)
+
+
+def _kept(x: Array, kept: Array | None) -> Array:
+    return x if kept is None else x * kept
 
 
 mixed_values.defvjp(_mixed_values, _gradients)

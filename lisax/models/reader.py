@@ -28,14 +28,20 @@ class FusionInDecoder(Transformer):
     passages: int = 1
 
     def encode(
-        self, encoder_input_tokens: Array, encoder_segment_ids: Array | None = None, *, enable_dropout: bool = False
+        self,
+        encoder_input_tokens: Array,
+        encoder_segment_ids: Array | None = None,
+        *,
+        embedded: Array | None = None,
+        enable_dropout: bool = False,
     ) -> Array:
         """[rows, passages * length] -> [rows, passages * length, emb]"""
         if encoder_segment_ids is not None:
             raise ValueError("texts of many passages cannot be packed")
         texts = constrain(texts_of(encoder_input_tokens, self.passages), "batch", "length")  # [rows * passages, length]
         valid = texts > 0
-        encoded = self.encoder(self.token_embedder(texts), pair_mask(valid, valid), dropout=enable_dropout)
+        embedded = self.token_embedder(texts) if embedded is None else embedded.reshape(*texts.shape, -1)
+        encoded = self.encoder(embedded, pair_mask(valid, valid), dropout=enable_dropout)
         return encoded.reshape(*encoder_input_tokens.shape, -1)
 
 

@@ -224,8 +224,12 @@ class Encoder(nn.Module):
         )
         x = run_layers(config, layers, count, x, mask, bias, dropout=dropout)  # [batch, length, emb]
         x = LayerNorm(config.dtype, name="encoder_norm")(x)
-        # T5X draws a mask for each position here, and shares one over positions everywhere else.
-        x = nn.Dropout(config.dropout_rate)(x, deterministic=not dropout)
+        if dropout and config.dropout_rate:
+            # T5X draws a mask for each position here, and shares one over positions everywhere else. Behind a barrier,
+            # because XLA draws it again for every product that reads it.
+            drawn = nn.Dropout(config.dropout_rate)(jnp.ones_like(x), deterministic=False) > 0
+            kept = jax.lax.optimization_barrier(drawn)  # [batch, length, emb]
+            x = jax.lax.optimization_barrier(jnp.where(kept, x / (1.0 - config.dropout_rate), 0))
         return constrain(constrain(x, *RESIDUAL), *HIDDEN)
 
 
@@ -319,14 +323,21 @@ class Transformer(nn.Module):
         self.decoder = Decoder(self.config)
 
     def encode(
-        self, encoder_input_tokens: Array, encoder_segment_ids: Array | None = None, *, enable_dropout: bool = False
+        self,
+        encoder_input_tokens: Array,
+        encoder_segment_ids: Array | None = None,
+        *,
+        embedded: Array | None = None,
+        enable_dropout: bool = False,
     ) -> Array:
-        """[batch, length] -> [batch, length, emb]. Segments are those of packed examples."""
+        """[batch, length] -> [batch, length, emb]. Segments are those of packed examples; `embedded` are the tokens'
+        embeddings, if they are known."""
         valid = encoder_input_tokens > 0  # [batch, length]
         mask = pair_mask(valid, valid)  # [batch, 1, length, length]
         if encoder_segment_ids is not None:
             mask &= pair_mask(encoder_segment_ids, encoder_segment_ids, jnp.equal)
-        return self.encoder(self.token_embedder(encoder_input_tokens), mask, dropout=enable_dropout)
+        embedded = self.token_embedder(encoder_input_tokens) if embedded is None else embedded
+        return self.encoder(embedded, mask, dropout=enable_dropout)
 
     def decode(
         self,
@@ -338,9 +349,11 @@ class Transformer(nn.Module):
         decoder_segment_ids: Array | None = None,
         *,
         pieces: Array | None = None,
+        embedded: Array | None = None,
         enable_dropout: bool = False,
     ) -> Array:
-        """Logits float32 [batch, target length, vocab or len(pieces)] given `encoded` inputs."""
+        """Logits float32 [batch, target length, vocab or len(pieces)] given `encoded` inputs; `embedded` are the input
+        tokens' embeddings, if they are known."""
         valid = decoder_target_tokens > 0  # [batch, length]
         length = decoder_input_tokens.shape[1]
         self_mask = pair_mask(valid, valid) & np.tril(np.ones((length, length), bool))  # [batch, 1, length, length]
@@ -348,9 +361,8 @@ class Transformer(nn.Module):
         if decoder_segment_ids is not None:
             self_mask &= pair_mask(decoder_segment_ids, decoder_segment_ids, jnp.equal)
             cross_mask &= pair_mask(decoder_segment_ids, encoder_segment_ids, jnp.equal)
-        hidden = self.decoder(
-            self.token_embedder(decoder_input_tokens), encoded, self_mask, cross_mask, dropout=enable_dropout
-        )
+        embedded = self.token_embedder(decoder_input_tokens) if embedded is None else embedded
+        hidden = self.decoder(embedded, encoded, self_mask, cross_mask, dropout=enable_dropout)
         return self.decoder.logits(hidden, self.token_embedder.embedding, pieces)
 
     def next_logits(
@@ -402,7 +414,10 @@ class Transformer(nn.Module):
         differences only, which packing keeps within a segment.
         """
         del encoder_positions, decoder_positions
-        encoded = self.encode(encoder_input_tokens, encoder_segment_ids, enable_dropout=enable_dropout)
+        # At once, for one gradient as large as the vocabulary.
+        embedded = self.token_embedder(jnp.concatenate([encoder_input_tokens, decoder_input_tokens], axis=1))
+        inputs, targets = jnp.split(embedded, [encoder_input_tokens.shape[1]], axis=1)
+        encoded = self.encode(encoder_input_tokens, encoder_segment_ids, embedded=inputs, enable_dropout=enable_dropout)
         return self.decode(
             encoded,
             encoder_input_tokens,
@@ -410,6 +425,7 @@ class Transformer(nn.Module):
             decoder_target_tokens,
             encoder_segment_ids,
             decoder_segment_ids,
+            embedded=targets,
             enable_dropout=enable_dropout,
         )
 

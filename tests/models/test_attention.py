@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lisax.models.attention import MASKED, mixed_values
+from lisax.models import attention
+from lisax.models.architectures import T5Config
+from lisax.models.attention import MASKED, RelativePositionBias, mixed_values
 
 ROWS, LENGTH, KEYS, HEADS, HEAD_DIM = 3, 5, 7, 2, 4
 # Of keys and values: those of each head, those of all heads alike, those that are kept while decoding.
@@ -23,7 +25,9 @@ def by_definition(attended, query, key, value, mask, bias, kept):
 @pytest.mark.parametrize("with_bias, with_dropout", [(True, True), (False, False)])
 @pytest.mark.parametrize("attended", SHAPES)
 @pytest.mark.parametrize("values_are_keys", [False, True])
-def test_gradients_are_those_of_the_definition(attended, with_bias, with_dropout, values_are_keys):
+@pytest.mark.parametrize("on_cpu", [True, False])
+def test_gradients_are_those_of_the_definition(attended, with_bias, with_dropout, values_are_keys, on_cpu, monkeypatch):
+    monkeypatch.setattr(attention, "_on_cpu", lambda: on_cpu)
     rng = np.random.default_rng(0)
 
     def drawn(*shape):
@@ -46,3 +50,19 @@ def test_gradients_are_those_of_the_definition(attended, with_bias, with_dropout
     )
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-5)
+
+
+def test_biases_are_the_same_on_every_device(monkeypatch):
+    module = RelativePositionBias(T5Config(num_heads=HEADS), bidirectional=True)
+    variables = module.init(jax.random.key(0), LENGTH, KEYS)
+
+    def total(variables):
+        bias = module.apply(variables, LENGTH, KEYS)
+        return jnp.sum(bias * jnp.arange(bias.size).reshape(bias.shape)), bias
+
+    results = []
+    for on_cpu in (True, False):
+        monkeypatch.setattr(attention, "_on_cpu", lambda on_cpu=on_cpu: on_cpu)
+        results.append(jax.tree.leaves(jax.grad(total, has_aux=True)(variables)))
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_array_equal(a, b)
