@@ -170,7 +170,7 @@ class Labeller(Verifier):
         # A temperature fitted for one way of combining sentences does not hold for another.
         fitted = model.calibration
         self.calibration = None if self.pointwise and fitted and fitted.aggregate != aggregate else fitted
-        self._known: dict[Example, np.ndarray] = {}  # sentences that were last read on their own
+        self._known: dict[tuple, np.ndarray] = {}  # by `_read`: sentences that were last read on their own
 
     def inputs(self, evidence):
         read = evidence[: self.depth]
@@ -183,7 +183,7 @@ class Labeller(Verifier):
         if self.pointwise or self.leading:
             inputs = [_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)]
             alone = self._scores(inputs, progress)
-            self._known = dict(zip(itertools.chain(*inputs), itertools.chain(*alone)))
+            self._known = dict(zip(map(_read, itertools.chain(*inputs)), itertools.chain(*alone)))
         if self.leading:
             orders = [_leading(shares) for shares in alone]
             evidence = [[read[i] for i in order] for read, order in zip(evidence, orders)]
@@ -214,14 +214,11 @@ class Labeller(Verifier):
         """The probabilities of each claim's units, each read on its own, float64 [units, labels]."""
         inputs = [_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)]
         known = self._known
-        unread = [[example for example in rows if example not in known] for rows in inputs]
-        scores = [iter(of_claim) for of_claim in self._scores(unread)]
-        return [
-            calibrated(
-                np.reshape([known[x] if x in known else next(new) for x in rows], (-1, len(LABELS))), self.calibration
-            )
-            for rows, new in zip(inputs, scores)
-        ]
+        unread = [[one for one in rows if _read(one) not in known] for rows in inputs]
+        new = zip(map(_read, itertools.chain(*unread)), itertools.chain(*self._scores(unread)))
+        known = known | dict(new)
+        shares = (np.array([known[_read(one)] for one in rows]).reshape(-1, len(LABELS)) for rows in inputs)
+        return [calibrated(of_claim, self.calibration) for of_claim in shares]
 
     def _scores(self, inputs: Sequence[Sequence[Example]], progress: Progress | None = None) -> list[np.ndarray]:
         """The label probabilities of each claim's inputs, float64 [inputs, labels]."""
@@ -257,6 +254,11 @@ def _leading(shares: np.ndarray) -> list[int]:
 
 def _singles(claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
     return [_example(claim, [one]) for one in read]
+
+
+def _read(example: Example) -> tuple:
+    """The texts of an example."""
+    return example.claim, example.sentences
 
 
 def _example(claim: str | Claim, read: Sequence[Evidence]) -> Example:

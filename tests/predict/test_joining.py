@@ -9,7 +9,7 @@ from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.predict.joining import join
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.predict.verifier import Labeller, attributed
-from lisax.records import LABELS, Label
+from lisax.records import LABELS, Claim, Label
 
 S, R, N = LABELS
 
@@ -127,7 +127,7 @@ def test_sentences_that_were_read_for_a_verdict_are_not_read_again():
     model.sentences, model.leading, probabilities = 1, True, model.probabilities
     model.probabilities = lambda examples, progress=None: read.extend(examples) or probabilities(examples)
     labeller, evidence = Labeller(model), [Evidence(f"P_{i}", text) for i, text in enumerate(["a", "b c", "d"])]
-    list(labeller.verify_many(["a b c d"], [evidence]))
+    list(labeller.verify_many([Claim("1", "a b c d")], [evidence]))
     assert len(read) == labeller.inputs(evidence) == 3
     more = [*evidence[1:], Evidence("P_3", "a b c d")]
     (shares,) = labeller.singly(["a b c d"], [more])
