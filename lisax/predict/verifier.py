@@ -157,8 +157,8 @@ class Labeller(Verifier):
     `depth`: the sentences of a verdict's evidence; None: five. A listwise labeller reads them all at once; one whose
     checkpoint gives a smaller number of training `sentences` (`Recipe.list_sentences`) reads the first, the first two
     and so on to that number, and gives the mean of its label probabilities. If its checkpoint has `leading`
-    (`Recipe.leading`), it reads each sentence on its own before, and moves the first one that decides the claim, for
-    which NOT ENOUGH INFO is not the likeliest label, to the front."""
+    (`Recipe.leading`), the first sentence that decides the claim on its own, for which NOT ENOUGH INFO is not the
+    likeliest label, moves to the front before."""
 
     def __init__(self, model: Model, aggregate: str = AGGREGATE, depth: int | None = None):
         if aggregate not in AGGREGATES:
@@ -180,14 +180,12 @@ class Labeller(Verifier):
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [list(found[: self.depth]) for found in evidence]
         alone = [np.zeros((0, len(LABELS)))] * len(claims)
-        if self.pointwise or self.leading:
-            inputs = [_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)]
-            alone = self._scores(inputs, progress)
-            self._known = dict(zip(map(_read, itertools.chain(*inputs)), itertools.chain(*alone)))
-        if self.leading:
-            orders = [_leading(shares) for shares in alone]
-            evidence = [[read[i] for i in order] for read, order in zip(evidence, orders)]
-            alone = [shares[order] for shares, order in zip(alone, orders)]
+        if self.pointwise:
+            alone = self._scores(
+                [_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)], progress
+            )
+        elif self.leading:
+            evidence, alone = self._led(claims, evidence, progress)
         lists = self._scores([self._lists(claim, read) for claim, read in zip(claims, evidence, strict=True)], progress)
         for claim, read, single, listed in zip(claims, evidence, alone, lists):
             decided_by = None
@@ -200,15 +198,39 @@ class Labeller(Verifier):
                 total = AGGREGATES[self.aggregate](single, relevance)
                 decided_by = read[int(np.argmax(single[:, int(np.argmax(total))] * relevance))].unit
             else:
-                total = np.concatenate([single[:1], listed]).mean(axis=0)
-                if len(single):
-                    decided_by = read[int(np.argmax(single[:, int(np.argmax(total))]))].unit
+                total = np.concatenate([single, listed]).mean(axis=0)
+                decided_by = read[0].unit if len(single) else None
             total = total / total.sum()
             if read or not self.pointwise:
                 total = calibrated(total, self.calibration)
             reason = NOTHING if self.pointwise and not read else ""
             verdict = verdict_of(claim, total, self._with_facts(claim, read), reason=reason)
             yield dataclasses.replace(verdict, decided_by=decided_by)
+
+    def _led(
+        self, claims: list[str | Claim], evidence: list[list[Evidence]], progress: Progress | None
+    ) -> tuple[list[list[Evidence]], list[np.ndarray]]:
+        """Each claim's units with the leading one in front, and that one's label probabilities [1, labels]; [0, labels]
+        of a claim without units. Units after it are not read."""
+        leads, alone = [0] * len(claims), [np.zeros((0, len(LABELS)))] * len(claims)
+        known: dict[tuple, np.ndarray] = {}
+        unread, left = list(range(len(claims))), sum(map(len, evidence))
+        for place in range(self.depth):
+            unread = [i for i in unread if place < len(evidence[i])]
+            inputs = [_example(claims[i], [evidence[i][place]]) for i in unread]
+            (scores,) = self._scores([inputs], progress)
+            known |= zip(map(_read, inputs), scores)
+            left -= len(inputs)
+            decided = scores.argmax(axis=1) < 2
+            for i, shares, decides in zip(unread, scores, decided):
+                if decides or not place:
+                    leads[i], alone[i] = place, shares[None]
+            unread = [i for i, decides in zip(unread, decided) if not decides]
+        self._known = known
+        if progress is not None:
+            progress(left)
+        orders = ([lead, *range(lead), *range(lead + 1, len(read))] for lead, read in zip(leads, evidence))
+        return [[read[i] for i in order if read] for order, read in zip(orders, evidence)], alone
 
     def singly(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> list[np.ndarray]:
         """The probabilities of each claim's units, each read on its own, float64 [units, labels]."""
@@ -243,13 +265,6 @@ class Labeller(Verifier):
                 facts = number_facts(_text(claim), [one.text for one in some])
                 read[i] = dataclasses.replace(read[i], computed=tuple(facts))
         return read
-
-
-def _leading(shares: np.ndarray) -> list[int]:
-    """The order of sentences with label probabilities [sentences, labels] in which the first that decides leads."""
-    decide = np.flatnonzero(shares.argmax(axis=1) < 2)
-    first = int(decide[0]) if len(decide) else 0
-    return sorted(range(len(shares)), key=lambda i: i != first)
 
 
 def _singles(claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:

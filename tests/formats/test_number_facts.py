@@ -70,10 +70,12 @@ def test_facts_are_few_and_different(claim, sentences):
 )
 def test_time_grows_linearly(part, most):
     def seconds(times: int) -> float:
-        text = part * times
-        start = time.process_time()
-        number_facts(f"more than half before {text}", [text])
-        return time.process_time() - start
+        found = []
+        for run in range(2):  # the second without what the collector of garbage takes in the first
+            text, start = part * times + " " * run, time.process_time()
+            number_facts(f"more than half before {text}", [text])
+            found.append(time.process_time() - start)
+        return min(found)
 
     seconds(100)
     assert seconds(most) < 20 * max(seconds(most // 8), 0.01)

@@ -115,20 +115,29 @@ def test_the_first_sentence_that_decides_leads_the_lists():
     shares = (np.array([0.6, 0.1, 0.2]) + [0.8, 0.1, 0.0]) / 1.8  # of "b c d", and of "b c d a"
     assert list(verdict.probabilities.values()) == pytest.approx(shares.tolist())
     assert [one.text for one in verdict.evidence] == ["b c d", "a", "a b c d"]
-    assert verdict.label is S and verdict.decided_by == "P_2"  # that supports it most on its own
+    assert verdict.label is S and verdict.decided_by == "P_1"
     assert (labeller.inputs(evidence), labeller.inputs([])) == (4, 1)
     assert without.label is N and without.decided_by is None
     (open_,) = labeller.verify_many(["a b c d"], [evidence[:1] * 2])
     assert [one.unit for one in open_.evidence] == ["P_0", "P_0"]
 
 
-def test_sentences_that_were_read_for_a_verdict_are_not_read_again():
-    model, read = ReadsTogether(), []
-    model.sentences, model.leading, probabilities = 1, True, model.probabilities
-    model.probabilities = lambda examples, progress=None: read.extend(examples) or probabilities(examples)
-    labeller, evidence = Labeller(model), [Evidence(f"P_{i}", text) for i, text in enumerate(["a", "b c", "d"])]
-    list(labeller.verify_many([Claim("1", "a b c d")], [evidence]))
-    assert len(read) == labeller.inputs(evidence) == 3
-    more = [*evidence[1:], Evidence("P_3", "a b c d")]
-    (shares,) = labeller.singly(["a b c d"], [more])
-    assert len(read) == 4 and shares[:, 0].tolist() == pytest.approx([0.4, 0.2, 0.8])
+def test_sentences_are_read_once_and_none_after_one_that_decides():
+    model, read, counted = ReadsTogether(), [], []
+
+    def probabilities(examples, progress=None):
+        read.extend(example.sentences[0].text for example in examples)
+        progress and progress(len(examples))
+        return ReadsTogether.probabilities(model, examples)
+
+    model.sentences, model.leading, model.probabilities = 1, True, probabilities
+    labeller = Labeller(model)
+    evidence = [
+        [Evidence(f"P_{i}", text) for i, text in enumerate(texts)] for texts in (["a", "b c d", "d"], ["a b c"])
+    ]
+    claims = [Claim(str(i), "a b c d") for i in range(2)]
+    list(labeller.verify_many(claims, evidence, progress=counted.append))
+    assert read == ["a", "a b c", "b c d"]
+    assert sum(counted) == sum(map(labeller.inputs, evidence)) == 4
+    (shares,) = labeller.singly(["a b c d"], [evidence[0]])
+    assert read[3:] == ["d"] and shares[:, 0].tolist() == pytest.approx([0.2, 0.6, 0.2])
