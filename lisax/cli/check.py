@@ -35,7 +35,7 @@ Tier = Annotated[
     Literal["light", "accurate"],
     Option(
         "The shipped labeller, if no model is named: light, an adapter of MiniLM, or accurate, an adapter of MPNet, which "
-        "is right more often and takes up to ten times as long."
+        "is right more often and takes ten to fifteen times as long."
     ),
 ]
 Prompt = Annotated[

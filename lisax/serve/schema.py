@@ -70,7 +70,7 @@ Tier = Annotated[
     Literal["light", "accurate"] | None,
     Field(
         default=None,
-        description="The shipped labeller of text: light, or accurate, which is right more often and takes up to ten times as "
+        description="The shipped labeller of text: light, or accurate, which is right more often and takes ten to fifteen times as "
         "long; default: that of the server.",
     ),
 ]
