@@ -27,8 +27,9 @@ def stderr_closed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def saving_quietly() -> Iterator[None]:
-    """Orbax logs a save that fails with a traceback for every thread, before it raises the error; and tensorstore
-    prints one for every array whose event loop has ended by then, also long after the save."""
+    """Orbax logs a save that fails with a traceback for every thread, before it raises the error. tensorstore prints
+    one for every array whose event loop has ended by then, and asyncio one for every other task that failed too, also
+    long after the save."""
     _drop_late_callbacks()
     logger = logging.getLogger("absl")
     level = logger.level
@@ -41,7 +42,7 @@ def saving_quietly() -> Iterator[None]:
 
 @functools.cache
 def _drop_late_callbacks() -> None:
-    """tensorstore's callbacks reach either hook, by its version."""
+    """tensorstore's callbacks reach either hook, by its version; the save raises the first task's error."""
     told, unraisable = sys.excepthook, sys.unraisablehook
 
     def late(error: BaseException | None) -> bool:
@@ -49,3 +50,9 @@ def _drop_late_callbacks() -> None:
 
     sys.excepthook = lambda kind, error, trace: None if late(error) else told(kind, error, trace)
     sys.unraisablehook = lambda found: None if late(found.exc_value) else unraisable(found)
+
+    def first(record: logging.LogRecord) -> bool:
+        unread = record.getMessage().startswith("Task exception was never retrieved")
+        return not (unread and record.exc_info and isinstance(record.exc_info[1], OSError))
+
+    logging.getLogger("asyncio").addFilter(first)
