@@ -51,8 +51,9 @@ def _drop_late_callbacks() -> None:
     sys.excepthook = lambda kind, error, trace: None if late(error) else told(kind, error, trace)
     sys.unraisablehook = lambda found: None if late(found.exc_value) else unraisable(found)
 
-    def first(record: logging.LogRecord) -> bool:
-        unread = record.getMessage().startswith("Task exception was never retrieved")
-        return not (unread and record.exc_info and isinstance(record.exc_info[1], OSError))
+    def heard(record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        of_file = isinstance(error, OSError) or "os_error_code" in str(error)  # tensorstore's is a ValueError
+        return not (of_file and "exception was never retrieved" in record.getMessage())
 
-    logging.getLogger("asyncio").addFilter(first)
+    logging.getLogger("asyncio").addFilter(heard)
