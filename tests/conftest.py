@@ -80,9 +80,9 @@ class SkippedTests:
 
 @pytest.fixture(autouse=True, scope="module")
 def forget_programs():
-    """What modules compiled would stay in memory to the end: gigabytes. Up to a limit, others have the use of it."""
+    """Programs of all modules would take gigabytes. They are kept for later modules up to a limit; without /proc, never."""
     yield
-    pages = Path("/proc/self/statm")  # where there is none, each module's are forgotten
+    pages = Path("/proc/self/statm")
     if "jax" in sys.modules and not (pages.exists() and int(pages.read_text().split()[1]) < MOST_PAGES):
         sys.modules["jax"].clear_caches()
         gc.collect()

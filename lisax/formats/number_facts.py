@@ -6,6 +6,7 @@ or about numbers of the sentences where the claim has a word that compares, such
 
     63 is more than 50               a number that the claim bounds
     four years is 48 months          its number in another unit or in other words
+    71 metres is 232.94 feet         another number, in the claim's unit
     62 plus 87 is 149                two numbers, or all of a sentence, that make its number, or could
     340 minus 300 is 40
     38 % of 200 is 76
@@ -95,10 +96,6 @@ class Number(NamedTuple):
         """A value in this number's unit."""
         unit = units.find(self.unit) if self.unit else None
         return _written(value) if unit is None else f"{_written(unit.back(value))} {self.unit}"
-
-    def measures(self, other: Number) -> bool:
-        """Whether both are measures, in two different units."""
-        return bool(self.unit and other.unit) and units.find(self.unit) != units.find(other.unit)
 
     def against(self, other: Number) -> str:
         """How this number compares with another."""
@@ -217,7 +214,10 @@ class _Facts:
                 yield f"{equal.text} is {asked.text}"
             return
         yield from (f"{asked.text} is {asked.against(one)} {one.text}" for one in same if one.bound)
-        yield from (f"{one.text} is {asked.shown(one.low)}" for one in same if one.exact and one.measures(asked))
+        for one in same:
+            value, unit = asked.shown(one.low).partition(" ")[::2]
+            if one.exact and one.unit and value != one.shown(one.low).partition(" ")[0]:
+                yield f"{one.text} is {value} {unit}"
         yield from _nearest(list(self._computed(asked)), asked.low)
 
     def _computed(self, asked: Number) -> Iterator[tuple[str, Fraction]]:

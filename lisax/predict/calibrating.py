@@ -15,7 +15,8 @@ from lisax.formats.tables import TABLE_FUSION
 from lisax.metrics import temperature
 from lisax.metrics.calibration import calibration as reliability_figures
 from lisax.metrics.temperature import Calibration
-from lisax.predict.verifier import Labeller, TableVerifier, Verifier
+from lisax.predict.table_verifier import TableVerifier
+from lisax.predict.verifier import Labeller, Verifier
 from lisax.progress import say
 from lisax.records import LABELS, Claim, Label, Prediction
 from lisax.weights.checkpoints import add_fitted

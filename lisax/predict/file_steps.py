@@ -21,8 +21,9 @@ from lisax.predict.opening import find_model
 from lisax.predict.ranker import CLAIMS_AT_A_TIME as RANKED_AT_A_TIME
 from lisax.predict.ranker import Bm25Ranker, Ranker, ranking
 from lisax.predict.table_index import COLUMNS, TableIndex
+from lisax.predict.table_verifier import TableVerifier, tell_open
 from lisax.predict.verdicts import Evidence
-from lisax.predict.verifier import AGGREGATE, PointerVerifier, TableVerifier, Verifier, tell_open
+from lisax.predict.verifier import AGGREGATE, PointerVerifier, Verifier
 from lisax.progress import counting
 from lisax.records import Claim, Question
 from lisax.retrieval.cluster import print_of

@@ -11,8 +11,9 @@ from lisax.devices.workers import grouped
 from lisax.errors import LisaxError
 from lisax.predict.disagreement import with_disagreement
 from lisax.predict.index import Index
+from lisax.predict.table_verifier import TableVerifier, tell_dropped_rows
 from lisax.predict.verdicts import Verdict
-from lisax.predict.verifier import TableVerifier, Verifier, passages_of, tell_dropped_rows
+from lisax.predict.verifier import Verifier, passages_of
 from lisax.records import Claim, Hit, Label
 from lisax.sampling.examples import Lookup
 from lisax.temporal import judge

@@ -15,25 +15,21 @@ from lisax.formats.examples import Example, Passage
 from lisax.formats.format import POINTERS, RELEVANCE, VERDICT
 from lisax.formats.labelling import CLAIM_ONLY, LABEL_POINTWISE
 from lisax.formats.number_facts import number_facts
-from lisax.formats.table_facts import facts
-from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample
+from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.metrics.temperature import Calibration, calibrated
-from lisax.models import table_truth
 from lisax.predict.index import Reads
 from lisax.predict.model import Model
 from lisax.predict.opening import open_model
 from lisax.predict.prompt_model import PromptModel, text_of
 from lisax.predict.ranker import as_evidence, pointer_example
-from lisax.predict.table_decision import TableDecision, sufficiency
+from lisax.predict.table_decision import TableDecision
 from lisax.predict.verdicts import Evidence, Verdict
-from lisax.progress import say
 from lisax.records import LABELS, Claim, Label, Table
 from lisax.sampling.examples import LIST_LENGTH
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.public_models import Job, Use
 
 CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
-ONE_BY_ONE = 3  # tables that a labeller of one table reads, one after the other
 AGGREGATE = "any"  # how a pointwise labeller's labels of single sentences are combined, by default
 PROMPTS_AT_A_TIME = 32  # claims per call of a published checker
 
@@ -119,6 +115,8 @@ def verifier_of(
             raise LisaxError(f"{source} points to its evidence itself: leave the number of units out")
         return PointerVerifier(model)
     if model.format in (TABLES, TABLE_FUSION):
+        from lisax.predict.table_verifier import TableVerifier  # which is a Verifier
+
         decision = TableDecision.of(model.card) if model.format is TABLE_FUSION else None
         if threshold is not None:
             decision = TableDecision(threshold, True)
@@ -174,38 +172,42 @@ class Labeller(Verifier):
 
     def inputs(self, evidence):
         read = evidence[: self.depth]
-        alone = len(read) if self.pointwise or self.leading else 0
-        return alone + len(self._lists("", read))
+        if self.pointwise:
+            return len(read)
+        return len(self._lists("", read)) + (len(read) if self.leading else 0)
 
     def verify_many(self, claims, evidence, *, progress=None):
-        claims, evidence = list(claims), [list(found[: self.depth]) for found in evidence]
+        verdicts = self._of_each if self.pointwise else self._of_lists
+        return verdicts(list(claims), [list(found[: self.depth]) for found in evidence], progress)
+
+    def _of_each(
+        self, claims: list[str | Claim], evidence: list[list[Evidence]], progress: Progress | None
+    ) -> Iterator[Verdict]:
+        scores = self._scores([_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)], progress)
+        for claim, read, shares in zip(claims, evidence, scores):
+            if not read:
+                yield verdict_of(claim, np.array([0.0, 0.0, 1.0]), (), reason=NOTHING)
+                continue
+            # A ranker's scores are probabilities. BM25 scores above 1 count as certain, as do missing scores.
+            relevance = np.clip([1.0 if one.score is None else one.score for one in read], 0, 1)
+            total = AGGREGATES[self.aggregate](shares, relevance)
+            decided_by = read[int(np.argmax(shares[:, int(np.argmax(total))] * relevance))].unit
+            yield self._verdict(claim, read, total, decided_by)
+
+    def _of_lists(
+        self, claims: list[str | Claim], evidence: list[list[Evidence]], progress: Progress | None
+    ) -> Iterator[Verdict]:
         alone = [np.zeros((0, len(LABELS)))] * len(claims)
-        if self.pointwise:
-            alone = self._scores(
-                [_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)], progress
-            )
-        elif self.leading:
+        if self.leading:
             evidence, alone = self._led(claims, evidence, progress)
         lists = self._scores([self._lists(claim, read) for claim, read in zip(claims, evidence, strict=True)], progress)
         for claim, read, single, listed in zip(claims, evidence, alone, lists):
-            decided_by = None
-            if self.pointwise and not read:
-                # Without evidence a pointwise model has no input: NOT ENOUGH INFO.
-                total = np.array([0.0, 0.0, 1.0])
-            elif self.pointwise:
-                # A ranker's scores are probabilities. BM25 scores above 1 count as certain, as do missing scores.
-                relevance = np.clip([1.0 if one.score is None else one.score for one in read], 0, 1)
-                total = AGGREGATES[self.aggregate](single, relevance)
-                decided_by = read[int(np.argmax(single[:, int(np.argmax(total))] * relevance))].unit
-            else:
-                total = np.concatenate([single, listed]).mean(axis=0)
-                decided_by = read[0].unit if len(single) else None
-            total = total / total.sum()
-            if read or not self.pointwise:
-                total = calibrated(total, self.calibration)
-            reason = NOTHING if self.pointwise and not read else ""
-            verdict = verdict_of(claim, total, self._with_facts(claim, read), reason=reason)
-            yield dataclasses.replace(verdict, decided_by=decided_by)
+            decided_by = read[0].unit if len(single) else None
+            yield self._verdict(claim, read, np.concatenate([single, listed]).mean(axis=0), decided_by)
+
+    def _verdict(self, claim: str | Claim, read: list[Evidence], total: np.ndarray, decided_by: str | None) -> Verdict:
+        total = calibrated(total / total.sum(), self.calibration)
+        return dataclasses.replace(verdict_of(claim, total, self._with_facts(claim, read)), decided_by=decided_by)
 
     def _led(
         self, claims: list[str | Claim], evidence: list[list[Evidence]], progress: Progress | None
@@ -249,9 +251,7 @@ class Labeller(Verifier):
         return np.split(np.asarray(scores, float), np.cumsum([len(rows) for rows in inputs], dtype=int)[:-1])
 
     def _lists(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
-        """The inputs besides those of single sentences."""
-        if self.pointwise:
-            return []
+        """The inputs of a listwise labeller, besides those of single sentences."""
         if self.sentences is None or not read:
             return [_example(claim, read)]
         return [_example(claim, read[:n]) for n in range(1 + self.leading, min(self.sentences, len(read)) + 1)]
@@ -262,7 +262,7 @@ class Labeller(Verifier):
         if self.model.pairs and self.model.format is not CLAIM_ONLY:
             lists = [[one] for one in read] if self.pointwise else [read[: self.sentences]] if read else []
             for i, some in enumerate(lists):
-                facts = number_facts(_text(claim), [one.text for one in some])
+                facts = number_facts(text_of_claim(claim), [one.text for one in some])
                 read[i] = dataclasses.replace(read[i], computed=tuple(facts))
         return read
 
@@ -277,7 +277,7 @@ def _read(example: Example) -> tuple:
 
 
 def _example(claim: str | Claim, read: Sequence[Evidence]) -> Example:
-    return Example(_id(claim), _text(claim), tuple(passages_of(read)))
+    return Example(id_of(claim), text_of_claim(claim), tuple(passages_of(read)))
 
 
 def attributed(verifier: Verifier, verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -314,7 +314,7 @@ class PromptVerifier(Verifier):
         pairs = list(zip(claims, evidence, strict=True))
         for start in range(0, len(pairs), PROMPTS_AT_A_TIME):
             group = [(claim, found[: self.depth]) for claim, found in pairs[start : start + PROMPTS_AT_A_TIME]]
-            read = [(_text(claim), text_of(passages_of(found))) for claim, found in group if found]
+            read = [(text_of_claim(claim), text_of(passages_of(found))) for claim, found in group if found]
             shares = iter(self.model.shares(*zip(*read)) if read else ())
             for claim, found in group:
                 if found:
@@ -341,7 +341,7 @@ class PointerVerifier(Verifier):
         pairs = list(zip(claims, evidence, strict=True))
         for start in range(0, len(pairs), CLAIMS_AT_A_TIME):
             group = [(claim, found[: self.depth]) for claim, found in pairs[start : start + CLAIMS_AT_A_TIME]]
-            examples = [pointer_example(_text(claim), found, _id(claim)) for claim, found in group]
+            examples = [pointer_example(text_of_claim(claim), found, id_of(claim)) for claim, found in group]
             for (claim, found), places, shares, labels in zip(group, *self.model.probabilities(examples, progress)):
                 pointed = [
                     dataclasses.replace(found[place], score=float(share))
@@ -351,148 +351,6 @@ class PointerVerifier(Verifier):
                 if found:
                     labels = calibrated(labels, self.calibration)
                 yield verdict_of(claim, labels, pointed, reason="" if found else NOTHING)
-
-
-# --- Models of tables -----------------------------------------------------------------------
-
-
-class TableVerifier(Verifier):
-    """Table fusion, a labeller that reads tables as one text, or a pair scorer that reads each on its own
-    (`one_by_one`).
-
-    `decision`: the sufficiency at which table fusion returns NOT ENOUGH INFO. None: never for a claim that has a table.
-    `columns`: how many it was trained to read of a table; None if its checkpoint does not record it."""
-
-    reads: Reads = "tables"
-
-    def __init__(
-        self,
-        model: Model | PromptModel,
-        decision: TableDecision | None = None,
-        depth: int | None = None,
-    ):
-        singly = model.pairs and model.depth == 1
-        if depth is not None and depth > model.depth and not singly:
-            raise LisaxError(f"this model reads at most {model.depth} tables, found {depth}")
-        self.model, self.decision, self.depth = model, decision, depth or (ONE_BY_ONE if singly else model.depth)
-        self.calibration, self.columns = model.calibration, model.columns
-
-    def verify_many(self, claims, evidence, *, progress=None):
-        claims, evidence = list(claims), [found[: self.depth] for found in evidence]
-        examples = [_table_example(claim, read) for claim, read in zip(claims, evidence, strict=True)]
-        if self.model.pairs:
-            evidence = [_with_facts(claim, read) for claim, read in zip(claims, evidence, strict=True)]
-        if self.model.format is TABLE_FUSION:
-            probabilities = self.model.probabilities(examples, progress).probabilities
-            shares, sure, relevance = judged(
-                probabilities, sufficiency(self.model, examples, probabilities), self.decision, self.calibration
-            )
-        else:
-            shares = calibrated(table_shares(self.model, examples, progress), self.calibration)
-            sure, relevance = None, None
-        yield from table_verdicts(claims, evidence, shares, sure, relevance, self.decision)
-
-
-def table_shares(model: Model, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
-    """The shares of the labels of claims with their tables, float64 [claims, 3]. A pair scorer of one table reads each
-    on its own; then any table can decide (`any_decides`), and without tables there is not enough information."""
-    if not model.pairs or model.depth > 1:
-        return model.probabilities(examples, progress).astype(np.float64)
-    single = [
-        dataclasses.replace(example, tables=(table,), gold=example.gold[i : i + 1])
-        for example in examples
-        for i, table in enumerate(example.tables)
-    ]
-    scores, start = model.probabilities(single).astype(np.float64), 0
-    made = np.tile([0.0, 0.0, 1.0], (len(examples), 1))
-    for i, example in enumerate(examples):
-        shares = scores[start : (start := start + len(example.tables))]
-        if len(shares):
-            total = any_decides(shares, np.ones(len(shares)))
-            made[i] = total / total.sum()
-    if progress is not None:
-        progress(len(examples))
-    return made
-
-
-def _table_example(claim: str | Claim, read: Sequence[Evidence]) -> TableExample:
-    if any(one.table is None for one in read):
-        raise LisaxError(
-            f"this model reads tables, and '{read[0].unit}' is none: search an index of `lisax index cells`"
-        )
-    return TableExample(_id(claim), _text(claim), tuple(one.table for one in read))
-
-
-def _with_facts(claim: str | Claim, read: Sequence[Evidence]) -> list[Evidence]:
-    """The tables, with the facts that a pair scorer reads of each."""
-    return [dataclasses.replace(one, computed=tuple(facts(_text(claim), one.table))) for one in read]
-
-
-def judged(
-    probabilities: np.ndarray,
-    sufficiency: np.ndarray | None,
-    decision: TableDecision | None,
-    calibration: Calibration | None = None,
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """Turns probabilities [claims, k, classes] into label shares [claims, 3], sufficiency, and relevance [claims, k].
-
-    With a decision, a claim at or below its threshold has not enough information; any other is true or false. The
-    probability of NOT ENOUGH INFO is then its precision on validation data; if this is unknown, the claim's shares are
-    NaN. `calibration` is of the shares of true and false."""
-    shares = np.zeros((len(probabilities), 3))
-    shares[:, :2] = table_truth.truth(probabilities)
-    # Nothing was retrieved, or nothing sufficient.
-    undecided = shares.sum(1) == 0
-    shares[~undecided, :2] = calibrated(shares[~undecided, :2], calibration)
-    if decision is not None:
-        below = ~undecided & (sufficiency <= decision.threshold)
-        precision = np.nan if decision.precision is None else decision.precision
-        shares[below, :2] *= 1 - precision
-        shares[below, 2] = precision
-    shares[undecided] = 0.0, 0.0, 1.0
-    return shares, sufficiency, table_truth.relevance(probabilities)
-
-
-def table_verdicts(
-    claims: Sequence[str | Claim],
-    evidence: Sequence[Sequence[Evidence]],
-    shares: np.ndarray,
-    sufficiency: np.ndarray | None = None,
-    relevance: np.ndarray | None = None,
-    decision: TableDecision | None = None,
-) -> Iterator[Verdict]:
-    """Verdicts from label shares [claims, 3] in the order of `LABELS`; NaN means NOT ENOUGH INFO of unknown
-    probability. Their evidence is the tables that were read, scored by `relevance` [claims, k]."""
-    for i, (claim, read) in enumerate(zip(claims, evidence, strict=True)):
-        if relevance is not None:
-            read = [dataclasses.replace(one, score=float(share)) for one, share in zip(read, relevance[i])]
-        sure = None if sufficiency is None else float(sufficiency[i])
-        reason = NOTHING if relevance is not None and not read else ""
-        if read and decision is not None and sure is not None and sure <= decision.threshold:
-            reason = f"the tables decide it less surely ({sure:.3g}) than the threshold of {decision.threshold:.3g}"
-            if not decision.in_data:
-                reason += ", which was chosen on held-out claims and not learned from examples"
-        verdict = verdict_of(claim, shares[i], read, reason=reason, reads="tables")
-        best = None if relevance is None or not read else read[int(np.argmax(relevance[i][: len(read)]))].unit
-        yield dataclasses.replace(verdict, sufficiency=sure, decided_by=best)
-
-
-def tell_dropped_rows(model: Model, of: str) -> bool:
-    """Logs how many table rows did not fit into the inputs of the last call; returns whether there were any."""
-    if model.dropped_rows:
-        say(f"  {model.dropped_rows:,} rows of {of} had no room in {model.max_tokens} tokens")
-    return bool(model.dropped_rows)
-
-
-def tell_open(model: Model | ModelFolder, decision: TableDecision | None) -> None:
-    """Logs that table fusion will not label claims with tables NOT ENOUGH INFO, and how to change that."""
-    if model.format is TABLE_FUSION and decision is None:
-        chosen = (
-            "none was chosen on dev for this model"
-            if (fitted := TableDecision.of(model.card)) is None
-            else (f"--threshold={fitted.threshold!r} was chosen on dev, and the page uses it")
-        )
-        say(f"  without a threshold of sufficiency no claim that has a table is NOT ENOUGH INFO; {chosen}")
 
 
 # --- Any verifier ---------------------------------------------------------------------------
@@ -512,7 +370,7 @@ def verdict_of(
     """The verdict from shares [labels], of the verifier's labels; NaN means NOT ENOUGH INFO of unknown probability."""
     unknown = bool(np.isnan(shares).any())
     return Verdict(
-        _text(claim),
+        text_of_claim(claim),
         Label.NOT_ENOUGH_INFO if unknown else labels[int(np.argmax(shares))],
         {} if unknown else dict(zip(labels, map(float, shares), strict=True)),
         tuple(evidence),
@@ -522,9 +380,9 @@ def verdict_of(
     )
 
 
-def _text(claim: str | Claim) -> str:
+def text_of_claim(claim: str | Claim) -> str:
     return claim if isinstance(claim, str) else claim.text
 
 
-def _id(claim: str | Claim) -> str:
+def id_of(claim: str | Claim) -> str:
     return "claim" if isinstance(claim, str) else claim.id

@@ -167,7 +167,7 @@ def test_gradients_reach_every_parameter_and_are_finite(relation, options):
 
 
 def drawn_of(rewarded: PointerConfig, gold: Gold, seed: int = 0):
-    """(parameters, what is drawn in a step of training, the gradients of the reward's loss)."""
+    """Returns parameters, the pointers drawn in a training step, and the gradients of the reward's loss."""
     parameters, key = initialize(rewarded), jax.random.key(seed)
     tokens = np.random.default_rng(3).integers(2, 48, (4, 4, 5)).astype(np.int32)
     apply = functools.partial(rewarded.network().apply, enable_dropout=True, rngs={"dropout": key})

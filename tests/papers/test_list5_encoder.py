@@ -29,6 +29,7 @@ Recipe.max_tokens = 64
 Recipe.list_max_tokens = 96
 Recipe.infused_lists = 2
 Recipe.list_sentences = 2
+Recipe.leading = True
 Recipe.documents = 6
 Recipe.candidates = 12
 Recipe.ranking_window = (1, 12)
@@ -60,7 +61,7 @@ def test_a_run_leaves_adapters_verdicts_and_figures(run, folder):
     assert set(figures["selection"]) == {"bm25", "vectors", "rank"}
     card = ModelFolder.find(run.model_dir("label_listwise_infused")).card
     assert card["adapter"]["base"] == str(folder / "encoder") and card.calibration.claims > 0
-    assert card["sentences"] == 2  # of the five that are selected, in verdicts too
+    assert card["sentences"] == 2 and card["leading"]  # of the five that are selected, in verdicts too
     verifier = Verifier.open(run.model_dir("label_listwise_infused"))
     assert (verifier.sentences, verifier.depth) == (2, 5)
     assert (run.out / "tokenizer.json").read_bytes() == (folder / "encoder/tokenizer.json").read_bytes()
@@ -74,7 +75,8 @@ def test_the_checker_selects_and_labels_as_the_run(run, folder):
     checker = Checker(index, folder / "encoder", model, **settings)
     selected, verdicts = read_run(run.selection_file("vectors", "test")), run.verdicts("infused", "test")
     for claim, verdict in zip(claims, checker.check_many(claims)):
-        assert [one.unit for one in verdict.evidence] == [hit.id for hit in selected[claim.id]][:5]
+        assert {one.unit for one in verdict.evidence} == {hit.id for hit in selected[claim.id][:5]}
+        assert verdict.decided_by == verdict.evidence[0].unit
         assert list(verdict.probabilities.values()) == pytest.approx(verdicts[claim.id].probabilities, abs=1e-5)
 
 

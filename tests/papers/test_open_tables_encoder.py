@@ -19,7 +19,8 @@ from lisax.papers.open_tables.recipe import TableRecipe
 from lisax.papers.open_tables.report import finish
 from lisax.papers.open_tables.run import ORACLE, RETRIEVED, OpenTables
 from lisax.predict.model import Model
-from lisax.predict.verifier import ONE_BY_ONE, Verifier, any_decides, table_shares
+from lisax.predict.table_verifier import ONE_BY_ONE, table_shares
+from lisax.predict.verifier import Verifier, any_decides
 from lisax.records import Label
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import read_run

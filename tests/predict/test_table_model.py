@@ -10,7 +10,7 @@ from lisax.formats.examples import write_examples
 from lisax.formats.tables import TABLES, TableExample, TableView
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.predict.model import Model
-from lisax.predict.verifier import tell_dropped_rows
+from lisax.predict.table_verifier import tell_dropped_rows
 from lisax.records import Label
 from lisax.tasks import tables
 from lisax.tasks.example_tasks import Options

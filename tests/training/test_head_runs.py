@@ -150,12 +150,14 @@ def test_a_dual_encoder(data, tmp_path):
     inputs = np.stack([row["inputs"] for row in dev("questions_retrieve", lengths)])
     texts = dual_encoder.split(inputs, 2)
     model, parameters = load_model(ModelFolder.find(tmp_path / "model"), DualEncoderConfig)
-    asked, told = applied(model, parameters, texts.questions, texts.passages.reshape(-1, texts.passages.shape[-1]))
+    question_vectors, passage_vectors = applied(
+        model, parameters, texts.questions, texts.passages.reshape(-1, texts.passages.shape[-1])
+    )
     retriever = Retriever(tmp_path / "model")
     examples = list(read_examples(data / "examples/retriever.dev.jsonl", QuestionExample))
-    np.testing.assert_allclose(retriever.questions([one.question for one in examples]), asked, atol=1e-5)
+    np.testing.assert_allclose(retriever.questions([one.question for one in examples]), question_vectors, atol=1e-5)
     passages = [Text(view.title, view.text) for one in examples for view in one.passages]
-    np.testing.assert_allclose(retriever.passages(passages), told, atol=1e-5)
+    np.testing.assert_allclose(retriever.passages(passages), passage_vectors, atol=1e-5)
 
 
 def test_a_span_reader(data, tmp_path, monkeypatch):

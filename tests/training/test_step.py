@@ -72,9 +72,8 @@ def made(model, learning_rate, microbatches, **options):
     )
 
     def step(parameters, batch, number=0):
-        copied = jax.tree.map(np.array, parameters)
-        slots = jax.tree.map(lambda leaf: {"mu": np.zeros_like(leaf), "nu": np.zeros_like(leaf)}, copied)
-        return run(TrainState(jnp.int32(number), copied, slots), batch)
+        copied = jax.tree.map(jnp.copy, parameters)
+        return run(TrainState(jnp.int32(number), copied, optimizer.init(copied)), batch)
 
     return step
 

@@ -72,9 +72,9 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path):
         env=os.environ | {"JAX_PLATFORMS": "cpu"},
     )
     assert ended.returncode == 0, ended.stderr
-    told = [line for line in ended.stderr.splitlines() if line.startswith("lisax: ")]
+    (error,) = [line for line in ended.stderr.splitlines() if line.startswith("lisax: ")]
     # An array, a small file of the checkpoint, or TensorBoard's events meets the full disk first.
-    assert len(told) == 1 and str(disk / "m") in told[0] and "No space left on device. " in told[0]
+    assert str(disk / "m") in error and "No space left on device. " in error
     assert "Traceback" not in ended.stderr
     full, freed = [line for line in ended.stdout.splitlines() if line.startswith("whole:")]
     assert "12" not in full and freed.endswith(", 12]")

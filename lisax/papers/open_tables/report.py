@@ -16,7 +16,7 @@ from lisax.papers.base import REPORT, TRAIN
 from lisax.papers.open_tables.recipe import depth_of, is_fusion
 from lisax.papers.open_tables.run import NO_UNDECIDED, ORACLE, RETRIEVED, OpenTables
 from lisax.predict import calibrating
-from lisax.predict.verifier import ONE_BY_ONE
+from lisax.predict.table_verifier import ONE_BY_ONE
 from lisax.records import LABELS, Claim, Hit, Label, Prediction
 from lisax.report import charts
 from lisax.report.published import published

@@ -39,9 +39,9 @@ from lisax.predict.judging import VERIFIED_AT_A_TIME
 from lisax.predict.model import Model
 from lisax.predict.opening import open_model
 from lisax.predict.table_decision import TableDecision, sufficiency
+from lisax.predict.table_verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
 from lisax.predict.teaching import taught
 from lisax.predict.verdicts import Evidence, write_predictions
-from lisax.predict.verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
 from lisax.progress import say
 from lisax.records import LABELS, Claim, Label, Table
 from lisax.retrieval import tables as table_retrieval

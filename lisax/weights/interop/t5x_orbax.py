@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from lisax.devices.quiet import saving_quietly
 from lisax.extras import not_installed
-from lisax.files.places import absolute, is_remote
+from lisax.files.places import absolute
 from lisax.weights.checkpoints import nested, save_error
 from lisax.weights.interop.kinds import STATE_NAME, Kind
 from lisax.weights.interop.pieces import Checkpoint, Piece, Stored, unreadable
@@ -22,27 +21,13 @@ MIN_CONCURRENT_BYTES = 2**20
 
 
 def index_of(folder: Path) -> dict[str, Any]:
-    """The tree of array metadata (`.shape`, `.dtype`) of a checkpoint, only from its index. It is not to be changed."""
-    state = absolute(folder) / STATE_NAME
-    if is_remote(state):
-        return _index(state)
-    found = ((path, path.stat()) for path in sorted(state.rglob("*")))
-    return _kept_index(state, tuple((path, about.st_size, about.st_mtime_ns) for path, about in found))
-
-
-@functools.lru_cache(maxsize=32)
-def _kept_index(state: Path, _files: tuple) -> dict[str, Any]:
-    """Orbax opens each array for it, and the stages of a run open a model again and again."""
-    return _index(state)
-
-
-def _index(state: Path) -> dict[str, Any]:
+    """The tree of array metadata (`.shape`, `.dtype`) of a checkpoint, only from its index."""
     import orbax.checkpoint as ocp
 
     # The handler's, because a checkpointer's swallows errors.
-    tree = ocp.PyTreeCheckpointHandler().metadata(state).tree
+    tree = ocp.PyTreeCheckpointHandler().metadata(absolute(folder) / STATE_NAME).tree
     if not isinstance(tree, dict) or "target" not in tree:
-        raise ValueError(f"{state} has no tree 'target' in its index")
+        raise ValueError(f"{folder / STATE_NAME} has no tree 'target' in its index")
     return tree
 
 
