@@ -55,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # was compiled.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.rootpath / ".pytest_cache" / "jax"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    os.environ["LISAX_TIER"] = "light"  # also where MPNet is
     os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *QUICK_COMPILATION]).strip()
 
 

@@ -32,10 +32,11 @@ Aggregate = Annotated[
     Literal["any", "max", "sum", "first"], Option("How to combine a pointwise model's labels of single sentences.")
 ]
 Tier = Annotated[
-    Literal["light", "accurate"],
+    Literal["light", "accurate"] | None,
     Option(
         "The shipped labeller, if no model is named: light, an adapter of MiniLM, or accurate, an adapter of MPNet, which "
-        "is right more often and takes ten to fifteen times as long."
+        "is right more often and takes ten to fifteen times as long.",
+        default="LISAX_TIER, or else accurate if its encoder is here (lisax models get mpnet), else light",
     ),
 ]
 Prompt = Annotated[
@@ -78,7 +79,7 @@ def check(
             names=("--verifier", "--model"),
         ),
     ] = None,
-    tier: Tier = "light",
+    tier: Tier = None,
     corpus: Documents = None,
     index: Annotated[
         Indexed | None,
@@ -178,7 +179,7 @@ def check(
         raise click.UsageError("--workers is for --claims FILE, with --corpus DIR or --index INDEX")
     if strict and corpus is None:
         raise click.UsageError("--strict is for --corpus DIR")
-    if tier != "light" and model is not None:
+    if tier is not None and model is not None:
         raise click.UsageError("--tier chooses a shipped labeller: leave it out with --model")
     if calibrate and two_way:
         raise click.UsageError("--calibrate fits the probabilities of all labels: leave --two-way out")

@@ -79,7 +79,7 @@ def serve(
             default="the checker that ships, for claims over text",
         ),
     ] = (),
-    tier: Tier = "light",
+    tier: Tier = None,
     index: Indexes = (),
     corpus: Folders = (),
     state: State = STATE,
@@ -165,7 +165,7 @@ def serve(
     lisax serve --corpus my_documents/
     lisax serve --index INDEX --mcp
     """
-    if tier != "light" and model:
+    if tier is not None and model:
         raise click.UsageError("--tier chooses a shipped labeller: leave it out with --model")
     from lisax.serve.start import ServeSettings, serve, serve_assistant
 

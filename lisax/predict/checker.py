@@ -60,7 +60,7 @@ class Checker:
         verifier: Verifier | Path | None = None,
         *,
         model: Path | None = None,
-        tier: str = shipped.LIGHT,
+        tier: str | None = None,
         aggregate: str = AGGREGATE,
         threshold: float | None = None,
         evidence: int | None = None,
@@ -74,7 +74,7 @@ class Checker:
         """`index`, `ranker` and `verifier` are objects or paths: an index folder, and bundles, checkpoints or
         MODEL_DIRs. `model` is one model used for everything it can do: an evidence pointer ranks and verifies, a
         labeller verifies. `tier`: which of the shipped labellers, if none is given: `light`, or `accurate`, which takes
-        ten to fifteen times as long.
+        ten to fifteen times as long; None: see `tier_of`.
 
         `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide if they can
         (`judge_dates`), where sentences are read. `hops=2`: also search pages that sentences of the first pages name. `documents`: number of
@@ -91,7 +91,7 @@ class Checker:
         index = Index.open(index) if isinstance(index, (str, os.PathLike)) else index
         if model is None and verifier is None:
             verifier, ranker = shipped_for(index, ranker, tier)
-        elif tier != shipped.LIGHT:
+        elif tier is not None:
             raise LisaxError("tier= chooses a shipped labeller: leave it out with verifier= or model=")
         options = {"aggregate": aggregate, "threshold": threshold, "evidence": evidence}
         if model is not None or isinstance(verifier, (str, os.PathLike)):
@@ -178,13 +178,27 @@ def default_ranker(by_encoder: bool | None = None) -> Path | str:
     return shipped.ranker() if by_encoder else Bm25Ranker.tag
 
 
-def shipped_for(
-    index: Index, ranker: Ranker | Path | None = None, tier: str = shipped.LIGHT
-) -> tuple[Path, Ranker | Path | None]:
-    """The verifier of a tier that is shipped for an index, and the ranker: the given one, or else the shipped one for
-    it. Raises LisaxError if there is no such tier, or for an index of tables if it has no labeller of them."""
+def is_here(tier: str) -> bool:
+    """Whether the encoder of a tier's labellers is in the cache."""
+    return pretrained.find(shipped.ENCODERS[tier]).is_there
+
+
+def tier_of(tier: str | None) -> str:
+    """The tier that was asked for; None: that of the environment's LISAX_TIER, or else `accurate` if its encoder is in
+    the cache, else `light`. Raises LisaxError if there is no such tier."""
+    tier = tier or os.environ.get("LISAX_TIER") or (shipped.ACCURATE if is_here(shipped.ACCURATE) else shipped.LIGHT)
     if tier not in shipped.TIERS:
         raise LisaxError(f"no tier of the shipped labellers is named '{tier}'; there are {', '.join(shipped.TIERS)}")
+    return tier
+
+
+def shipped_for(
+    index: Index, ranker: Ranker | Path | None = None, tier: str | None = None
+) -> tuple[Path, Ranker | Path | None]:
+    """The verifier of a tier (`tier_of`) that is shipped for an index, and the ranker: the given one, or else
+    the shipped one for it. Raises LisaxError if there is no such tier, or for an index of tables if it has no labeller
+    of them."""
+    tier = tier_of(tier)
     reads = "tables" if index.has_only_tables and shipped.labeller("tables").is_dir() else index.reads
     labeller = shipped.labeller(reads, tier)
     if not labeller.is_dir():

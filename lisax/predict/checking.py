@@ -24,7 +24,7 @@ from lisax.files.reading import get_field, parse_json_object
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.predict.building import build_index
-from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, default_ranker, shipped_for
+from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, default_ranker, is_here, shipped_for, tier_of
 from lisax.predict.index import Index
 from lisax.predict.opening import find_model
 from lisax.predict.ranker import Ranker
@@ -41,6 +41,9 @@ from lisax.weights.public_models import Job, given_use
 
 STDIN = Path("standard input")
 SHIPPED_RANKER = "the shipped ranker: BM25, vectors of MiniLM and an adapter of it"
+LIGHT_FOR_NOW = (
+    f"light; after `lisax models get {shipped.ENCODERS[shipped.ACCURATE]}` by accurate, which is right more often"
+)
 BM25_ALONE = f"BM25; after `lisax models get {shipped.ENCODER}` by the shipped ranker"
 FILES = ("corpus", "index", "model", "ranker")
 
@@ -69,7 +72,7 @@ class Settings:
     ranker_prompt: str | None = None
     ranker_words: tuple[str, ...] = ()
     skip_bad: bool = False  # skip bad lines of files of claims
-    tier: str = shipped.LIGHT  # of the shipped labeller
+    tier: str | None = None  # of the shipped labeller; None: see `checker.tier_of`
     strict: bool = False  # a file of the corpus that cannot be read is an error
     wiki: str | None = None  # instead of an index, the URL of a live MediaWiki's api.php
 
@@ -79,8 +82,10 @@ class Settings:
         in the kind that the shipped labeller of tables reads."""
         model, ranker, index = self.model, self.ranker, None
         if model is None:
-            index = self._open_index()
-            model, ranker = shipped_for(index, ranker, self.tier)
+            index, tier = self._open_index(), tier_of(self.tier)
+            model, ranker = shipped_for(index, ranker, tier)
+            is_better_away = self.tier is None and not is_here(shipped.ACCURATE)
+            say(f"verdicts by the shipped labeller {LIGHT_FOR_NOW if is_better_away else tier}")
         verifier = self.open_verifier(model)
         if index is None:
             kind = "cells" if verifier.reads == "tables" else None

@@ -14,7 +14,6 @@ from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.reading import POINT, READ, RETRIEVE
 from lisax.shipped import LIGHT
-from lisax.weights import pretrained
 
 if TYPE_CHECKING:
     from lisax.predict.model import Model as TrainedModel
@@ -59,12 +58,13 @@ class Models:
         self._of_tier: dict[Path, Model] = {}
 
     @classmethod
-    def open(cls, paths: Iterable[Path], tier: str = LIGHT) -> Models:
+    def open(cls, paths: Iterable[Path], tier: str | None = None) -> Models:
         """Loads bundles or MODEL_DIRs. A second model that answers questions is used for columns.
 
         A labeller's evidence is ordered by `checker.default_ranker`. Without any, loads the shipped models: the ranker,
-        the labellers over text and tables, of a tier, and the model of rows and columns; none if MiniLM cannot be fetched. Raises LisaxError if the encoder of another tier cannot be fetched."""
-        from lisax.predict.checker import default_ranker
+        the labellers over text and tables, of a tier (`checker.tier_of`), and the model of rows and columns; none if
+        MiniLM cannot be fetched. Raises LisaxError if a tier is given and its encoder cannot be fetched."""
+        from lisax.predict.checker import default_ranker, tier_of
 
         paths = tuple(paths)
         if paths:
@@ -72,15 +72,16 @@ class Models:
             if LABELLER in made and RANKER not in made and (ranker := default_ranker()) != "bm25":
                 made.replace(ranker)
             return made
+        wanted = tier_of(tier)
         try:
-            labellers = [shipped.labeller(reads, tier) for reads in READS.values()]
+            labellers = [shipped.labeller(reads, wanted) for reads in READS.values()]
             made = cls._of([shipped.ranker(), *labellers, shipped.parts()])
         except LisaxError as error:
-            if tier != LIGHT:  # it was asked for
+            if tier is not None:  # it was asked for
                 raise
             made = cls({})
             made.missing = str(error)
-        made.shipped, made.tier = not made.missing, tier
+        made.shipped, made.tier = not made.missing, wanted
         return made
 
     @classmethod
@@ -112,7 +113,10 @@ class Models:
         was named or trained."""
         if not self.shipped or self.paths[LABELLER] != shipped.labeller(tier=self.tier):
             return ()
-        return (self.tier, *(one for one in shipped.TIERS if one != self.tier and _is_here(one)))
+        from lisax.predict.checker import is_here
+
+        others = (one for one in shipped.TIERS if one != self.tier and shipped.labeller(tier=one).is_dir())
+        return (self.tier, *filter(is_here, others))
 
     def labeller(self, tier: str | None = None, role: str = LABELLER) -> Model:
         """The labeller of text or the table verifier, or the shipped one of another of the `tiers`, which is loaded when
@@ -130,10 +134,6 @@ class Models:
         if role == PARTS:
             self._models.pop(COLUMNS, None)
         self._models[role], self.paths[role] = model, path
-
-
-def _is_here(tier: str) -> bool:
-    return shipped.labeller(tier=tier).is_dir() and pretrained.find(shipped.ENCODERS[tier]).is_there
 
 
 def _open(path: Path) -> tuple[str, Model]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from lisax.errors import LisaxError
 from lisax.files.writing import atomic_write
 from lisax.progress import say
-from lisax.shipped import LIGHT
 
 SHORTEST = 16  # characters of a token besides LISAX_TOKEN
 
@@ -51,7 +50,7 @@ class ServeSettings:
     origins: Sequence[str] = ()  # of pages elsewhere that may call the API
     shared_limits: str | None = None  # the URL of a Redis
     log_json: bool = False
-    tier: str = LIGHT  # of the shipped labeller
+    tier: str | None = None  # of the shipped labeller; None: see `checker.tier_of`
     keep_uploads: float | None = None  # seconds
     examples: Sequence[tuple[str, str, str]] = ()  # (kind, corpus, text); none: made of the indexes' content
     tried: str = ""  # how the examples were chosen

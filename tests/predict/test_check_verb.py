@@ -2,6 +2,7 @@
 
 import io
 import json
+import types
 
 import pytest
 
@@ -72,7 +73,14 @@ def test_a_tier_is_a_shipped_labeller(capsys, bundles, pages, monkeypatch):
         wanted = Checker(pages, bundles["ranker"], model).check(CLAIM)
         assert Checker(pages, tier=tier).check(CLAIM) == wanted
         assert rows(run(capsys, *given, "--tier", tier)[1]) == [wanted.to_dict()]
+    # Without --tier: LISAX_TIER, or else `accurate` if its encoder is here.
     assert rows(run(capsys, *given)[1]) == rows(run(capsys, *given, "--tier", "light")[1])
+    monkeypatch.delenv("LISAX_TIER")
+    for is_there, tier in ((True, "accurate"), (False, "light")):
+        monkeypatch.setattr(
+            pretrained, "find", lambda name, is_there=is_there: types.SimpleNamespace(is_there=is_there)
+        )
+        assert rows(run(capsys, *given)[1]) == rows(run(capsys, *given, "--tier", tier)[1])
     code, _, err = run(capsys, *given, "--tier", "accurate", "--model", bundles["listwise"])
     assert code == 2 and "leave it out with --model" in err
     for arguments, complaint in (
