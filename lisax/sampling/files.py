@@ -15,7 +15,7 @@ from pathlib import Path
 from lisax.files.writing import atomic_write
 from lisax.formats.examples import Example, write_examples
 from lisax.records import LABELS, Claim, Document
-from lisax.sampling import contrasts, corpus_contrasts, examples, negatives
+from lisax.sampling import contrasts, corpus_contrasts, examples, negatives, written
 from lisax.sampling.examples import Lookup, Ranked
 from lisax.sampling.negatives import Window
 
@@ -40,7 +40,9 @@ class Draws:
     sizes: Sequence[int] | None = None
     lists: int | None = None
     length: int = examples.LIST_LENGTH  # of lists
-    contrasts: int = 0  # added to a labeller's training examples, see `with_contrasts`
+    # Examples of `sampling.contrasts` and `sampling.written` that a labeller also learns from, see `with_ours`.
+    contrasts: int = 0
+    written: int = 0
 
 
 def build(
@@ -61,10 +63,10 @@ def build(
     of every claim, gold or not.
     """
     claims = [claim for claim in claims if claim.label in LABELS]
-    if training and draws.contrasts and variant in LABELLERS:
-        without = dataclasses.replace(draws, contrasts=0)
+    if training and (draws.contrasts or draws.written) and variant in LABELLERS:
+        without = dataclasses.replace(draws, contrasts=0, written=0)
         made = build(variant, claims, candidates, reranked, lookup, draws=without, skipped=skipped)
-        return iter(with_contrasts(made, claims, lookup, draws.contrasts, draws.seed))
+        return iter(with_ours(made, claims, lookup, draws))
     options = {"seed": draws.seed, "skipped": skipped}
     windowed = {**options, "window": draws.labelling_window, "sizes": draws.sizes}
     if variant == "rank":
@@ -82,15 +84,15 @@ def build(
     return examples.infused(claims, reranked, lookup, lists=draws.lists, length=draws.length, **options)
 
 
-def with_contrasts(
-    made: Iterable[Example], claims: Iterable[Claim], lookup: Lookup, count: int, seed: int
-) -> list[Example]:
-    """The examples and `count` contrasts in random order: contrasts of the claims' own sentences, at most one in
-    `OF_SENTENCES`, and for the rest those of templates. The claims must be of a training split."""
+def with_ours(made: Iterable[Example], claims: Iterable[Claim], lookup: Lookup, draws: Draws) -> list[Example]:
+    """The examples, contrasts and examples of written documents in random order. Of the contrasts at most one in
+    `OF_SENTENCES` is made from the claims' own sentences, the others from templates. The claims must be of a training
+    split."""
+    count, seed = draws.contrasts, draws.seed
     own = corpus_contrasts.of_sentences(corpus_contrasts.supported(claims, lookup), seed)
     added = list(itertools.islice(own, count // OF_SENTENCES))
     added += itertools.islice(contrasts.draw(count - len(added), seed), count - len(added))
-    mixed = [*made, *added]
+    mixed = [*made, *added, *written.draw(draws.written, seed)]
     random.Random(f"lisax.contrasts:{seed}").shuffle(mixed)
     return mixed
 

@@ -159,3 +159,5 @@ def test_settings_that_do_not_fit_are_refused():
         Recipe(train=train, k1_grid=(0.5,))
     with pytest.raises(LisaxError, match="contrasts must be 0 or more, found -1"):
         Recipe(train=train, contrasts=-1)
+    with pytest.raises(LisaxError, match="written must be 0 or more, found -2"):
+        Recipe(train=train, written=-2)

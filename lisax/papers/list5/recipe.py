@@ -84,6 +84,9 @@ class Recipe(BackboneRecipe, AttackRecipe):
     # Examples of contrasts that the labellers also learn from (`sampling.contrasts`; ours): claims that differ only in
     # the word that decides them.
     contrasts: int = 0
+    # Examples that the labellers also learn from, of claims about documents that were written for it
+    # (`sampling.written`; ours).
+    written: int = 0
     # A labeller whose probabilities of each training example the labellers also learn (ours), by the share that
     # `losses.Loss.teacher` has: a checkpoint, or a name that `lisax check --model` takes, such as mpnet-text.
     teacher: str | None = dataclasses.field(default=None, metadata=MODEL)
@@ -123,8 +126,9 @@ class Recipe(BackboneRecipe, AttackRecipe):
                 f"Recipe.train names '{RERANK}', which orders the results of a backbone's vectors: name a backbone"
             )
         self.check_positive("reranked")
-        if self.contrasts < 0:
-            raise LisaxError(f"Recipe.contrasts must be 0 or more, found {self.contrasts}")
+        for name in ("contrasts", "written"):
+            if getattr(self, name) < 0:
+                raise LisaxError(f"Recipe.{name} must be 0 or more, found {getattr(self, name)}")
         if self.teacher is not None and self.backbone is None:
             raise LisaxError("Recipe.teacher teaches pair scorers: name a backbone")
         if self.backbone is not None:

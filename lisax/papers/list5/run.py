@@ -197,6 +197,7 @@ class List5(SelectionPipeline):
             lists=recipe.infused_lists,
             length=recipe.list_sentences,
             contrasts=recipe.contrasts,
+            written=recipe.written,
         )
         for role in (TRAIN, VALIDATION):
             ranked = self.selected(selector, role)

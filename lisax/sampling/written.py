@@ -1,0 +1,86 @@
+"""Draws examples from short documents and claims about them that were written for this project one by one (ours).
+
+A line of `written.jsonl` is a document: minutes, a letter, a leaflet, news, rules, a table. Claims have other words than
+the sentences that decide them, and several claims of a sentence differ in the deciding detail. A claim is kept only if a
+second writer, who saw no label, gave it the same one, and if a bag of words of other documents' claims does not guess it
+surely.
+
+    title       str
+    sentences   [str]; a table has `header`, [str], and `rows`, [[str]]
+    claims      [{"claim": str, "label": "S", "R" or "N", "kind": str, "because": [int]}]
+
+`because` has the places, from 0, of the sentences or rows that together decide the claim; if the document leaves it open,
+the places of the nearest ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.formats.examples import Example, Passage
+from lisax.formats.triples import raw_table
+from lisax.records import LABELS, Label
+from lisax.text.words import shared_words
+
+LENGTHS = (1, 1, 1, 2, 3)  # of an example, in sentences, equally likely
+UNDECIDED = 0.2  # share of examples whose deciding sentences are left out, so that the claim is open
+SHUFFLED = 0.3  # share of examples in random order; in the others the deciding sentences come first
+_LABELS = dict(zip("SRN", LABELS, strict=True))
+
+
+@functools.cache
+def documents() -> list[dict]:
+    text = Path(__file__).with_name("written.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def draw(count: int, seed: int = 0) -> Iterator[Example]:
+    """The first `count` examples of rounds over all claims in random order; each round reads a claim with other
+    sentences of its document. A larger count begins with the examples of a smaller one."""
+    return itertools.islice(itertools.chain.from_iterable(_round(seed, number) for number in itertools.count()), count)
+
+
+def _round(seed: int, number: int) -> Iterator[Example]:
+    rng = random.Random(f"lisax.written:{seed}:{number}")
+    places = [(i, j) for i, document in enumerate(documents()) for j in range(len(document["claims"]))]
+    rng.shuffle(places)
+    for i, j in places:
+        document = documents()[i]
+        yield _example(f"written-{number}-{i}-{j}", document, document["claims"][j], rng)
+
+
+def _example(name: str, document: dict, claim: dict, rng: random.Random) -> Example:
+    label, decisive = _LABELS[claim["label"]], claim["because"]
+    open_ = label is Label.NOT_ENOUGH_INFO
+    if open_ or rng.random() < UNDECIDED:
+        # Of two sentences that only together decide, the first is a near miss.
+        first, label = decisive if open_ else decisive[:-1], Label.NOT_ENOUGH_INFO
+        left_out = [] if open_ else decisive[-1:]
+    else:
+        first, left_out = decisive, []
+    read = first + [place for place in _near(document, claim["claim"]) if place not in {*first, *left_out}]
+    needed = len(first) if label is not Label.NOT_ENOUGH_INFO else 0
+    read = read[: max(needed, rng.choice(LENGTHS))]
+    if rng.random() < SHUFFLED:
+        rng.shuffle(read)
+    texts = texts_of(document)
+    passages = (Passage(f"{name}_{place}", document["title"], texts[place]) for place in read)
+    return Example(name, claim["claim"], tuple(passages), label=label)
+
+
+def _near(document: dict, claim: str) -> list[int]:
+    """The places of a document's sentences or rows, ordered by the words that they share with the claim."""
+    shared = shared_words(claim, texts_of(document))
+    return sorted(range(len(shared)), key=lambda place: (-shared[place], place))
+
+
+def texts_of(document: dict) -> list[str]:
+    """The sentences of a document; of a table its rows, as an index gives them."""
+    if "rows" in document:
+        return [raw_table(document["header"], [row]) for row in document["rows"]]
+    return document["sentences"]
