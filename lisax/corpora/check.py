@@ -17,7 +17,7 @@ from lisax.corpora.layout import Dataset, open_folder
 from lisax.corpora.reading import Watch
 from lisax.documents.reading import kind_of
 from lisax.errors import DataError, printable
-from lisax.records import DataText, edge_id, is_cell
+from lisax.records import edge_id, is_cell
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -138,13 +138,9 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
         if with_cells:
             counts[f"questions in {split} answered by cells"] = with_cells
     for split in dataset.data_text_splits:
-        records = list(map(_count_texts, dataset.data_texts(split, watch)))
+        records = [len(record.texts) for record in dataset.data_texts(split, watch)]
         counts |= {f"records in {split}": len(records), f"texts in {split}": sum(records)}
     return counts, labels, wanted
-
-
-def _count_texts(record: DataText) -> int:
-    return len(record.texts)
 
 
 def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:

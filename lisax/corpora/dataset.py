@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from lisax.corpora.reading import Watch, skipping
@@ -29,6 +29,7 @@ class Dataset(ABC):
 
     layout: str
     has_own_table_claims = False  # claims over tables that `claims` does not return
+    question_files: Mapping[str, Path] = {}  # by split
 
     def __init__(self, folder: Path, files: dict[str, Path]):
         check_splits(folder, files)
@@ -42,7 +43,7 @@ class Dataset(ABC):
     @property
     def question_splits(self) -> tuple[str, ...]:
         """The splits with questions."""
-        return ()
+        return tuple(self.question_files)
 
     def skip_bad(self) -> None:
         """Makes claims and pages skip bad lines where the caller gives no watch; each line is named once."""
@@ -138,10 +139,6 @@ class QuestionDataset(TableDataset):
     def __init__(self, folder: Path, question_files: dict[str, Path]):
         super().__init__(folder, {})
         self.question_files = question_files
-
-    @property
-    def question_splits(self):
-        return tuple(self.question_files)
 
     def claims(self, split, watch=None):
         self.claim_file(split)  # raises: there are none

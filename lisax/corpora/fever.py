@@ -15,16 +15,7 @@ from pathlib import Path
 
 from lisax.corpora.reading import LABEL_NAMES, Row, Watch, named, read_records, told, unique_documents
 from lisax.errors import DataError
-from lisax.records import (
-    LABELS,
-    Claim,
-    Document,
-    Label,
-    Prediction,
-    Sentence,
-    sentence_id,
-    split_sentence_id,
-)
+from lisax.records import LABELS, Claim, Document, Label, Prediction, Sentence, sentence_id, split_sentence_id
 from lisax.text import titles
 
 CLAIM_FILES = {

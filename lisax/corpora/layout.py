@@ -62,10 +62,6 @@ class Plain(Dataset):
             self.table_claim_files = self.table_claim_files or self.files
 
     @property
-    def question_splits(self):
-        return tuple(self.question_files)
-
-    @property
     def table_claim_splits(self):
         return tuple(self.table_claim_files)
 

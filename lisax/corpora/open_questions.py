@@ -32,10 +32,6 @@ class OpenQuestions(StructureDataset):
         super().__init__(folder)
         self.question_files = question_files(folder)
 
-    @property
-    def question_splits(self):
-        return tuple(self.question_files)
-
     def questions(self, split, watch=None):
         if split not in self.question_files:
             return iter(())

@@ -51,10 +51,6 @@ class OttQa(StructureDataset):
         }
         self.tables_path = tables_path(folder)
 
-    @property
-    def question_splits(self):
-        return tuple(self.question_files)
-
     def tables(self, watch=None):
         return told(lambda w: unique_documents(lambda v: read_tables(self.tables_path, v), w), watch)
 

@@ -179,7 +179,7 @@ def write_pages(path, documents: Iterable[Document]) -> int:
                 {
                     "id": _original(document),
                     "title": document.title,
-                    "sentences": _texts(document),
+                    "sentences": by_number(document, "text"),
                     "headings": _headings(document),
                     "redirects": document.redirects or None,
                 }
@@ -212,14 +212,7 @@ def write_graphs(path, graphs: Iterable[Graph]) -> int:
     return write_json_lines(
         path,
         (
-            _present(
-                {
-                    "id": graph.id,
-                    "subject": graph.subject,
-                    "edges": graph.edges,
-                    "page": graph.page,
-                }
-            )
+            _present({"id": graph.id, "subject": graph.subject, "edges": graph.edges, "page": graph.page})
             for graph in graphs
         ),
     )
@@ -244,19 +237,16 @@ def write_questions(path, questions: Iterable[Question]) -> int:
     )
 
 
-def _texts(document: Document) -> list[str]:
-    by_number = {sentence.number: sentence.text for sentence in document.sentences}
-    return [by_number.get(number, "") for number in range(max(by_number, default=-1) + 1)]
+def by_number(document: Document, field: str) -> list[str]:
+    """The texts or the headings of sentences, at their own numbers; gaps are empty."""
+    known = {sentence.number: getattr(sentence, field) for sentence in document.sentences}
+    return [known.get(number, "") for number in range(max(known, default=-1) + 1)]
 
 
 def _headings(document: Document) -> list[str] | None:
     """The heading of each sentence; None if the page has no headings."""
-    by_number = {sentence.number: sentence.heading for sentence in document.sentences}
-    return (
-        [by_number.get(number, "") for number in range(max(by_number, default=-1) + 1)]
-        if any(by_number.values())
-        else None
-    )
+    headings = by_number(document, "heading")
+    return headings if any(headings) else None
 
 
 def _original(record) -> int | str:

@@ -1,19 +1,15 @@
 """`lisax data check` collects every problem of a dataset with its place."""
 
-import json
 from pathlib import Path
 
 import pytest
+from dataset_files import lines
 
 from lisax.corpora.check import check
 from lisax.corpora.reading import Watch
 from lisax.errors import DataError
 
 REAL = Path(__file__).parents[3] / "shared/data"
-
-
-def lines(path, rows):
-    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), "utf-8")
 
 
 def claim(claim_id, *evidence, label="SUPPORTS"):

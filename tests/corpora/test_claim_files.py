@@ -1,9 +1,9 @@
 """`read_claims`: a single file of claims, its layout told by its lines."""
 
-import json
 from pathlib import Path
 
 import pytest
+from dataset_files import lines
 
 from lisax.corpora import open_folder, read_claims
 
@@ -12,11 +12,6 @@ FEVER = {"id": 7, "label": "SUPPORTS", "claim": "Rome is old.", "evidence": [[[1
 NO_INFO = {"id": 8, "label": "NOT ENOUGH INFO", "claim": "Rome is dear.", "evidence": [[[3, None, None, None]]]}
 OURS = {"id": "7", "label": "SUPPORTS", "claim": "Rome is old.", "evidence": [["Rome_0"]]}
 UNDECIDED = {"id": "8", "label": "NOT ENOUGH INFO", "claim": "Rome is dear.", "evidence": []}
-
-
-def lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """FoolMeTwice and WiCE: claims that bring their own sentences."""
 
-import json
 from pathlib import Path
 
 import pytest
+from dataset_files import lines
 
 from lisax.corpora import fm2, open_folder, wice
 from lisax.corpora.reading import Watch
@@ -11,11 +11,6 @@ from lisax.errors import DataError
 from lisax.records import Claim, Label
 
 REAL = Path(__file__).parents[3] / "shared/data"
-
-
-def lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
 
 
 def said(text):

@@ -271,15 +271,13 @@ def test_a_tar_is_unpacked(tmp_path):
         (tarred(member("fifo", tarfile.FIFOTYPE)), "a link or a device"),
         (tarred(member("a"), member("a")), "holds 'a' twice"),
         (tarred(member("a"), member("a/b")), "cannot be unpacked"),
-        (tarred(member("a"))[:-20], "broken"),
         (zipped(**{"good": "x", "../evil": "x"}), "unsafe name, '../evil'"),
         (zipped(**{"..\\evil": "x"}), "unsafe name"),
         (zipped(**{"C:/evil": "x"}), "unsafe name"),
         (zipped_link(), "holds a link, 'link'"),
         (zipped(a="x" * 99).replace(b"x" * 99, b"y" * 99), "broken"),
-        (b"no archive", "neither a zip nor a tar archive"),
     ],
-    ids=map(str, range(14)),
+    ids=map(str, range(12)),
 )  # the bytes hold the time of day
 def test_archives_are_not_trusted(tmp_path, data, said):
     folder = tmp_path / "out"

@@ -1,11 +1,11 @@
 """FEVER claims, pages and submissions, in the owners' layout."""
 
-import json
 import math
 import unicodedata
 from pathlib import Path
 
 import pytest
+from dataset_files import lines
 
 from lisax.corpora import fever, open_folder
 from lisax.corpora.reading import Watch
@@ -31,12 +31,6 @@ CLAIMS = [
     {"id": 8, "label": "NOT ENOUGH INFO", "claim": "It rained.", "evidence": [[[9, None, None, None]]]},
     {"id": 9, "claim": "A blind claim."},
 ]
-
-
-def lines(path, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
 
 
 def page(page_id, text_lines):

@@ -8,10 +8,10 @@ import lzma
 import re
 import subprocess
 import sys
-import tarfile
 import zipfile
 
 import pytest
+from dataset_files import MCQS, packed, put
 
 from lisax.corpora import archives, fever, open_folder, tabmcq
 from lisax.corpora.check import check
@@ -23,24 +23,6 @@ BOX = b'{"title": ["T"], "key": ["%s"]}'
 OTT_TABLE = b'{"title": "T", "header": [["h", []]], "data": [[["%s", []]]]}'
 HYPOTHESES = b"annotater_id\ttable_id\thypothesis\tlabel\nG\tT0\tx\tE\n"
 WTQ = b"id\tutterance\tcontext\ttargetValue\nnt-0\twhat?\tcsv/1-csv/1.csv\ta\n"
-MCQS = "QUESTION\tCHOICE 1\tCHOICE 2\tCHOICE 3\tCHOICE 4\tCORRECT CHOICE\tRELEVANT TABLE\tRELEVANT ROW\tRELEVANT COL\n"
-
-
-def packed(mode: str = "w:gz", **members: bytes) -> bytes:
-    """A tar; `__` in a name is a slash."""
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode=mode) as archive:
-        for name, content in members.items():
-            info = tarfile.TarInfo(name.replace("__", "/"))
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return data.getvalue()
-
-
-def put(folder, files: dict) -> None:
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
 
 
 # --- Text that cannot be written ------------------------------------------------------------

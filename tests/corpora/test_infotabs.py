@@ -1,12 +1,11 @@
 """InfoTabs' hypotheses and info-boxes."""
 
 import collections
-import io
 import json
-import tarfile
 from pathlib import Path
 
 import pytest
+from dataset_files import packed
 
 from lisax.corpora import open_folder, read_claims
 from lisax.corpora.check import check
@@ -26,11 +25,8 @@ CLAIMS = (
 def folder(tmp_path):
     (tmp_path / "infotabs_train.tsv").write_text(CLAIMS)
     (tmp_path / "infotabs_test_alpha1.tsv").write_text(CLAIMS)
-    with tarfile.open(tmp_path / "tables.tar.gz", "w:gz") as archive:
-        for name, text in (("T0", BOX), ("T1", '{"title": []}')):
-            info = tarfile.TarInfo(f"tables/json/{name}.json")
-            info.size = len(text)
-            archive.addfile(info, io.BytesIO(text.encode()))
+    boxes = packed(**{"tables/json/T0.json": BOX, "tables/json/T1.json": '{"title": []}'})
+    (tmp_path / "tables.tar.gz").write_bytes(boxes)
     return tmp_path
 
 
@@ -59,11 +55,8 @@ def test_claims_and_info_boxes(folder):
 
 
 def test_an_info_box_that_is_there_twice_is_a_problem(folder):
-    with tarfile.open(folder / "tables.tar.gz", "w:gz") as archive:
-        for name in ("json/T0", "json/T1", "more/T1"):
-            info = tarfile.TarInfo(f"{name}.json")
-            info.size = len(BOX)
-            archive.addfile(info, io.BytesIO(BOX.encode()))
+    boxes = packed(**dict.fromkeys(("json/T0.json", "json/T1.json", "more/T1.json"), BOX))
+    (folder / "tables.tar.gz").write_bytes(boxes)
     (problem,) = check(folder).problems
     assert "more/T1.json" in problem and "duplicate id 'T1', first at" in problem
 

@@ -1,11 +1,11 @@
 """Readers of data with texts, of sub-graphs, and of questions over them."""
 
-import io
 import json
 import tarfile
 from pathlib import Path
 
 import pytest
+from dataset_files import packed
 
 from lisax.corpora import open_folder, ottqa, triple_sets
 from lisax.corpora.check import check
@@ -217,12 +217,10 @@ def test_questions_of_one_file(tmp_path, name, content, expected):
 
 def test_ottqa(tmp_path):
     table = {"title": "Some list", "header": [["City , State", []]], "data": [[["Dalton ( 1911 )", ["/wiki/D"]]]]}
-    with tarfile.open(tmp_path / "traindev_tables_tok.tar.gz", "w:gz") as file:
-        for name, content in (("T_0", json.dumps(table)), ("T_1", '{"header": [], "data": [3]}')):
-            content = content.encode()
-            info = tarfile.TarInfo(f"traindev_tables_tok/{name}.json")
-            info.size = len(content)
-            file.addfile(info, io.BytesIO(content))
+    tables = {"T_0.json": json.dumps(table), "T_1.json": '{"header": [], "data": [3]}'}
+    (tmp_path / "traindev_tables_tok.tar.gz").write_bytes(
+        packed(**{f"traindev_tables_tok/{name}": content for name, content in tables.items()})
+    )
     (tmp_path / "dev.json").write_text(
         json.dumps([{"question_id": "q1", "question": "Where ?", "table_id": "T_0", "answer-text": "Dalton"}])
     )

@@ -1,13 +1,12 @@
 """TabFact's folder, as its owners keep it and as it lies beside the project."""
 
 import collections
-import io
 import json
 import logging
-import tarfile
 from pathlib import Path
 
 import pytest
+from dataset_files import packed
 
 from lisax.corpora import open_folder
 from lisax.corpora.check import check
@@ -165,24 +164,16 @@ def test_tables_and_what_is_told_of_them(official, caplog):
 def test_tables_in_an_archive(official, tmp_path):
     folder = tmp_path / "packed"
     folder.mkdir()
-    with tarfile.open(folder / "all_csv.tar.gz", "w:gz") as archive:
-        for name, text in [*TABLES.items(), ("readme.txt", "not a table")]:
-            info = tarfile.TarInfo(f"all_csv/{name}")
-            info.size = len(text.encode())
-            archive.addfile(info, io.BytesIO(text.encode()))
+    archive, files = folder / "all_csv.tar.gz", TABLES | {"readme.txt": "not a table"}
+    archive.write_bytes(packed(**{f"all_csv/{name}": text for name, text in files.items()}))
     assert [(t.id, t.header, t.rows) for t in open_folder(folder).tables()] == [
         (t.id, t.header, t.rows) for t in open_folder(official).tables()
     ]
     assert [path.name for path in folder.iterdir()] == ["all_csv.tar.gz"]
-    with tarfile.open(folder / "all_csv.tar.gz", "w:gz") as archive:
-        for name in ("all_csv/1.csv", "more/1.csv"):
-            info = tarfile.TarInfo(name)
-            info.size = 3
-            archive.addfile(info, io.BytesIO(b"a#b"))
+    archive.write_bytes(packed(**dict.fromkeys(("all_csv/1.csv", "more/1.csv"), b"a#b")))
     with pytest.raises(DataError, match="more/1.csv:1: field 'id': duplicate id '1.csv'"):
         list(open_folder(folder).tables())
-    with tarfile.open(folder / "all_csv.tar.gz", "w:gz"):
-        pass
+    archive.write_bytes(packed())
     assert "no tables" in check(folder).problems[-1]
 
 

@@ -164,15 +164,9 @@ def test_tabmcq(tabmcq):
     assert list(dataset.questions("test")) == [
         Question("q20", MCQ[0], ("Adding heat", "adding heat"), ("regents-7#r1c4",))
     ]
-    assert [split_of(number) for number in (1, 19, 20, 39, 40, 99, 100)] == [
-        "dev",
-        "dev",
-        "test",
-        "test",
-        "train",
-        "train",
-        "dev",
-    ]
+    assert [split_of(number) for number in (1, 19, 20, 39, 40, 99, 100)] == (
+        "dev dev test test train train dev".split()
+    )
     assert check(tabmcq).sound
 
 

@@ -1,11 +1,10 @@
 """WikiTableQuestions: its own CSV, its TSV, the E2E sets, and which cells hold the answers."""
 
-import io
 import json
-import tarfile
 from pathlib import Path
 
 import pytest
+from dataset_files import packed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -114,10 +113,7 @@ def test_an_archive_reads_as_the_folder_does(folder):
     (folder / "csv").rmdir()
     with pytest.raises(DataError, match="expected WikiTableQuestions' tables as csv/ or csv.tar.gz"):
         open_folder(folder)
-    with tarfile.open(folder / "csv.tar.gz", "w:gz") as archive:
-        info = tarfile.TarInfo("csv/200-csv/0.csv")
-        info.size = len(CSV.encode())
-        archive.addfile(info, io.BytesIO(CSV.encode()))
+    (folder / "csv.tar.gz").write_bytes(packed(**{"csv/200-csv/0.csv": CSV}))
     assert list(open_folder(folder).tables()) == unpacked
 
 
