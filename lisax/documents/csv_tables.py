@@ -19,9 +19,8 @@ from pathlib import Path
 
 from lisax.documents import encodings, headers
 from lisax.documents.blocks import Block, Kind
-from lisax.documents.grid import Place, make_table, within_limits
+from lisax.documents.grid import Place, within_limits
 from lisax.errors import DataError
-from lisax.records import Table
 from lisax.text import titles
 
 SEPARATORS = (",", "\t", ";", "|", "#")
@@ -30,13 +29,6 @@ SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]+', re.IGNORECASE)
 SAMPLE_CHARACTERS = 1 << 16
 LONGEST_ROW = 1 << 24
 END = "\0end of file\0"  # read as a line after the last: an unclosed quote includes it
-
-
-def read_table(name: str, place: Place) -> Table:
-    """The table of the file at `place.path`, called `name`. Raises `DataError` for a file without one."""
-    block = read(place)[0]
-    title = Path(name).stem.replace("_", " ")
-    return make_table(name, title, block.header, block.rows, place, block.text, rows_left_out=block.rows_left_out)
 
 
 def read(place: Place) -> list[Block]:

@@ -8,19 +8,7 @@ import unicodedata
 SAMPLE = 1 << 18  # bytes that a guess is made from
 # The encodings other than UTF-8 that spreadsheets and editors save. The first of equally good ones counts: a few
 # accented letters do not distinguish the encodings of Windows.
-COMMON = (
-    "cp1252",
-    "cp1250",
-    "cp1251",
-    "cp1253",
-    "cp1254",
-    "cp1255",
-    "cp1256",
-    "shift_jis",
-    "gb18030",
-    "big5",
-    "euc_kr",
-)
+COMMON = tuple("cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 shift_jis gb18030 big5 euc_kr".split())
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
 MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 

@@ -103,9 +103,8 @@ def decode(content: bytes, place: Place) -> str:
     declared = _CHARSET.search(content[:4096])
     if (encoding := marked(content)) is not None:
         encodings = [encoding]
-    elif declared is None or declared[1].lower().startswith(
-        b"utf"
-    ):  # a declaration that could be read is not in UTF-16
+    # A declaration that could be read is not in UTF-16.
+    elif declared is None or declared[1].lower().startswith(b"utf"):
         encodings = ["utf-8-sig"]
     else:
         encodings = [declared[1].decode("ascii"), "utf-8-sig"]

@@ -139,10 +139,8 @@ class _Parser(HTMLParser):
         self.in_title = False
         self.text: Text | None = None  # the open block
         self.unseen = 0
-        self.hidden, self.hidden_depth = (
-            "",
-            0,
-        )  # a hidden tag in a cell, and the number of tags of its name that are open within
+        # A hidden tag in a cell, and the number of tags of its name that are open within.
+        self.hidden, self.hidden_depth = "", 0
         # Elements that are open outside of tables: (tag, whether it is silent, outside of the content, its main part).
         self.elements: list[tuple[str, bool, bool, bool]] = []
         self.opened = collections.Counter()

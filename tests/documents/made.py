@@ -6,6 +6,9 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from lisax.documents import Kind, read
+from lisax.records import Table
+
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 REL = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 A = "http://schemas.openxmlformats.org/drawingml/2006/main"
@@ -20,6 +23,18 @@ ODF = " ".join(
         ("presentation", "presentation"),
     )
 )
+
+
+def blocks(path: Path) -> list[tuple]:
+    """(kind, text or rows) of each block that is read of a file."""
+    return [
+        (block.kind.value, [block.header, *block.rows] if block.kind is Kind.TABLE else block.text)
+        for block in read(path).blocks
+    ]
+
+
+def grid(table: Table) -> list[tuple[str, ...]]:
+    return [table.header, *table.rows]
 
 
 def archive(path: Path, members: Mapping[str, str | bytes]) -> Path:

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from made import grid
 
 from lisax.corpora.files import FileFolder
 from lisax.corpora.reading import Watch
-from lisax.documents import csv_tables
+from lisax.documents import Document, csv_tables
 from lisax.documents.grid import Place, TableLimits
 from lisax.errors import DataError
 from lisax.records import Table
@@ -15,12 +16,9 @@ from lisax.records import Table
 def read_csv(path: Path, content: str | bytes, **limits):
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     watch = Watch()
-    table = csv_tables.read_table(path.name, Place(path, None, watch, TableLimits(**limits)))
+    block, title = csv_tables.read(Place(path, None, watch, TableLimits(**limits)))[0], path.stem.replace("_", " ")
+    (table,) = Document(path.name, title, (block,)).tables(watch, TableLimits(**limits))
     return table, [warning.partition(", first")[0] for warning in watch.warnings]
-
-
-def grid(table: Table) -> list[tuple[str, ...]]:
-    return [table.header, *table.rows]
 
 
 @pytest.mark.parametrize("separator", [",", "\t", ";", "|", "#"])

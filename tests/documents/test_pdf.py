@@ -1,19 +1,12 @@
 """The layout of PDF pages: reading order, headings, tables, what repeats, and files that are not read."""
 
 import pytest
-from made import Pdf
+from made import Pdf, blocks
 
 from lisax.corpora.reading import Watch
-from lisax.documents import Kind, Unread, pdf, read
+from lisax.documents import Unread, pdf, read
 
 PROSE = ("The council met in the hall and decided", "to rebuild the harbour wall, which the storm", "had destroyed.")
-
-
-def blocks(path):
-    return [
-        (block.kind.value, [block.header, *block.rows] if block.kind is Kind.TABLE else block.text)
-        for block in read(path).blocks
-    ]
 
 
 def test_headings_paragraphs_hyphens_and_raised_marks(tmp_path):

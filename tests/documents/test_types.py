@@ -6,18 +6,11 @@ import email.message
 import made
 import openpyxl
 import pytest
+from made import blocks
 
 from lisax.corpora.reading import Watch
 from lisax.documents import Kind, Unread, read
 from lisax.documents.sheets import shown
-
-
-def blocks(path):
-    """(kind, text or rows) of each block."""
-    return [
-        (block.kind.value, [block.header, *block.rows] if block.kind is Kind.TABLE else block.text)
-        for block in read(path).blocks
-    ]
 
 
 def sentences(path):
