@@ -32,19 +32,8 @@ ANIMALS = tuple(
     """badgers bears cranes crows dolphins eagles falcons finches foxes geese hares hawks herons
 horses lions magpies moths otters owls ravens robins seals sparrows stags swallows swans tigers wolves""".split()
 )
-INDUSTRIES = (
-    "Mills",
-    "Works",
-    "Press",
-    "Foundry",
-    "Brewery",
-    "Motors",
-    "Records",
-    "Shipyard",
-    "Textiles",
-    "Instruments",
-    "Optics",
-    "Trading",
+INDUSTRIES = tuple(
+    "Mills Works Press Foundry Brewery Motors Records Shipyard Textiles Instruments Optics Trading".split()
 )
 CLUB_WORDS = ("United", "Rovers")
 

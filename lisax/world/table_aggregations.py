@@ -45,7 +45,7 @@ class TableAggregationWriter:
         # Places (1st, 2nd, …) are not added up.
         j, column = self.rng.choice([place for place in enumerate(table.series.columns, start=1) if place[1].noun])
         if operation is Operation.COUNT:
-            numbers = [_number(row[j]) for row in table.rows]
+            numbers = table.numbers(j)
             more, bound = self.rng.random() < 0.5, self.rng.choice(numbers)
             rows = [i for i, number in enumerate(numbers) if (number > bound if more else number < bound)]
             gaps = {"more": "more" if more else "less", "above": "above" if more else "below"}
@@ -89,7 +89,8 @@ class TableAggregationWriter:
         if operation is Operation.COUNT:
             answer = str(len(rows))
         else:
-            total = sum(_number(table.rows[i][j]) for i in rows)
+            numbers = table.numbers(j)
+            total = sum(numbers[i] for i in rows)
             answer = _answer(total, len(rows) if operation is Operation.AVERAGE else 1)
         return {
             "question": capitalised(self.rng.choice(WORDINGS[wording]).format(name=table.header[j], **gaps)),
@@ -104,10 +105,6 @@ class TableAggregationWriter:
 def operation_of(question: Mapping) -> Operation:
     """The operation of a question of `questions` or `table_questions`; the latter records it for an extreme number."""
     return question.get("operation", Operation.NONE)
-
-
-def _number(cell: str) -> int:
-    return int(cell.replace(",", ""))
 
 
 def _answer(total: int, parts: int) -> str:

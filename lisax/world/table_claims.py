@@ -131,7 +131,7 @@ class TableClaimWriter:
     def _series_superlative(self, table: WorldTable) -> Pair | None:
         j, verb, noun = self._compared_column(table)
         most = self.rng.random() < 0.5
-        numbers = self._numbers(table, j)
+        numbers = table.numbers(j)
         extreme = (max if most else min)(numbers)
         others = [i for i, number in enumerate(numbers) if number != extreme]
         if len(others) != len(numbers) - 1:
@@ -145,7 +145,7 @@ class TableClaimWriter:
     def _series_compare(self, table: WorldTable) -> Pair | None:
         j, verb, noun = self._compared_column(table)
         first, second = self.rng.sample(range(len(table.rows)), 2)
-        numbers = self._numbers(table, j)
+        numbers = table.numbers(j)
         if numbers[first] == numbers[second]:
             return None
         more = numbers[first] > numbers[second]
@@ -165,18 +165,12 @@ class TableClaimWriter:
             f"{table.owner.mention} {verb} more than {format_number(bound)} {noun} in exactly {{x}} of "
             f"{len(table.rows)} years"
         )
-        return Pair(
-            text, *(str(sum(number > bound for number in numbers)) for numbers in (self._numbers(table, j), other))
-        )
+        return Pair(text, *(str(sum(number > bound for number in numbers)) for numbers in (table.numbers(j), other)))
 
     @staticmethod
     def _word(more: bool, noun: str, degree: str) -> str:
         less = {"more": "fewer", "most": "fewest"} if noun != "profit" else {"more": "less", "most": "least"}
         return degree if more else less[degree]
-
-    @staticmethod
-    def _numbers(table: WorldTable, j: int) -> list[int]:
-        return [int(row[j].replace(",", "")) for row in table.rows]
 
     @staticmethod
     def _cell_phrase(table: WorldTable, i: int, j: int, value: str) -> str:

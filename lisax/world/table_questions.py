@@ -89,7 +89,7 @@ class TableQuestionWriter:
 
     def _extreme_of_series(self, table: WorldTable) -> dict | None:
         j, most = self._column(table), self.rng.random() < 0.5
-        numbers = _numbers(table, j)
+        numbers = table.numbers(j)
         extreme = (max if most else min)(numbers)
         if numbers.count(extreme) > 1:
             return None
@@ -105,7 +105,7 @@ class TableQuestionWriter:
 
     def _better_year(self, table: WorldTable) -> dict | None:
         j, (first, second) = self._column(table), self.rng.sample(range(len(table.rows)), 2)
-        numbers, more = _numbers(table, j), self.rng.random() < 0.5
+        numbers, more = table.numbers(j), self.rng.random() < 0.5
         if numbers[first] == numbers[second]:
             return None
         right = first if (numbers[first] > numbers[second]) == more else second
@@ -241,7 +241,3 @@ def _alone(table: WorldTable, i: int, columns: Sequence[int]) -> bool:
 
 def _phrase(table: WorldTable, i: int, j: int) -> str:
     return table.series.columns[j - 1].phrase.replace("{o}", table.rows[i][j])
-
-
-def _numbers(table: WorldTable, j: int) -> list[int]:
-    return [int(row[j].replace(",", "")) for row in table.rows]

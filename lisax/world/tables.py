@@ -29,6 +29,10 @@ class WorldTable:
     cells: dict[int, list[str]]
     series: Series | None = None
 
+    def numbers(self, j: int) -> list[int]:
+        """The numbers of a column, row by row."""
+        return [int(row[j].replace(",", "")) for row in self.rows]
+
     def row(self) -> dict:
         return {
             "id": self.id,

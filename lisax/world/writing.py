@@ -13,7 +13,7 @@ from pathlib import Path
 from lisax.errors import LisaxError
 from lisax.files.writing import atomic_write, write_json
 from lisax.records import Claim, Document
-from lisax.world.claims import SHARES, ClaimWriter, Stated
+from lisax.world.claims import SHARES, ClaimWriter
 from lisax.world.facts import SIZE, Geography, Neighbourhood
 from lisax.world.pages import WorldPage, write_pages
 from lisax.world.questions import questions_of
@@ -143,7 +143,7 @@ def write(
                 put("pages", page_row(page))
                 put("graphs", graph_row(place, page))
                 for n, stated in enumerate(claims.claims(page.entity, claims_per_page)):
-                    put(f"claims.{split}", claim_row(stated, f"w{index}c{n}"))
+                    put(f"claims.{split}", plain_row(stated.claim, f"w{index}c{n}"))
                     label = str(stated.claim.label)
                     labels[split][label] = labels[split].get(label, 0) + 1
                 own = [table for table in tables if table.owner is page.entity]
@@ -183,10 +183,6 @@ def page_row(page: WorldPage) -> dict:
         "sentences": [text for text, _ in page.sentences],
         "redirects": list(page.entity.redirects),
     }
-
-
-def claim_row(stated: Stated, id: str) -> dict:
-    return plain_row(stated.claim, id)
 
 
 def plain_row(claim: Claim, id: str) -> dict:
