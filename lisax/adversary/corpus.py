@@ -48,8 +48,8 @@ class AttackCorpus:
 
     def __init__(self, page_of: Callable[[str], Document], pages: Iterable[Document]):
         self.page = functools.lru_cache(CACHED_PAGES)(page_of)
-        self._about = functools.lru_cache(CACHED_PAGES)(lambda page: statements(self.page(page)))
-        self._lines = functools.lru_cache(CACHED_PAGES)(self._read_lines)
+        self.about = functools.lru_cache(CACHED_PAGES)(self._about)
+        self.lines = functools.lru_cache(CACHED_PAGES)(self._lines)
         self._names: dict[str, tuple[str, ...]] = {}
         self._longest: dict[str, int] = {}  # word -> number of words of the longest name that begins with it
         self._ids: dict[str, None] = {}
@@ -97,15 +97,12 @@ class AttackCorpus:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def about(self, page: str) -> Statements:
+    def _about(self, page: str) -> Statements:
         """The statements of a page about its own subject."""
-        return self._about(page)
+        return statements(self.page(page))
 
-    def lines(self, page: str) -> tuple[Line, ...]:
+    def _lines(self, page: str) -> tuple[Line, ...]:
         """The sentences of a page with the names in them."""
-        return self._lines(page)
-
-    def _read_lines(self, page: str) -> tuple[Line, ...]:
         texts = ((line.id, without_parentheses(readable(line.text))) for line in self.page(page).sentences if line.text)
         return tuple(
             Line(unit, text, tuple((named, self.meant(text, named)) for named in self.names_in(text)))

@@ -184,10 +184,7 @@ def label_after(label: Label, relation: WordRelation, negated: bool) -> Label | 
         return None
     if relation is WordRelation.ANTONYM:
         return Label.REFUTES if label is Label.SUPPORTS else None
-    keeps = (label, relation) in (
-        (Label.SUPPORTS, WordRelation.HYPERNYM),
-        (Label.REFUTES, WordRelation.HYPONYM),
-    )
+    keeps = (label, relation) in ((Label.SUPPORTS, WordRelation.HYPERNYM), (Label.REFUTES, WordRelation.HYPONYM))
     return label if keeps else None
 
 

@@ -251,15 +251,7 @@ def form_of(predicate: str) -> Form | None:
         return None
     verb, following = said[0], next((word for word in said[1:] if word not in ADVERBS), "")
     if verb in _COPULAS:
-        participle = following.endswith("ed") or following in (
-            "given",
-            "seen",
-            "shown",
-            "sung",
-            "chosen",
-            "held",
-            "made",
-        )
+        participle = following.endswith("ed") or following in "given seen shown sung chosen held made".split()
         return Form(_COPULAS[verb], "passive" if participle else "copula", _NUMBER[verb])
     if verb in _HAVE:
         passive = following == "been"

@@ -13,11 +13,12 @@ import contextlib
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lisax.adversary.attack import FEVER2_NAMES, Attack
 from lisax.adversary.corpus import AttackCorpus
+from lisax.corpora.plain import by_number
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import atomic_write, write_json
 from lisax.records import Document, Label, split_sentence_id
@@ -131,22 +132,15 @@ def _fever_unit(unit: str, corpus: AttackCorpus) -> list:
 
 def _page_row(document: Document) -> dict:
     """Uses our id, as in the evidence of the claims; FEVER's own may be decomposed (NFD) or have white space."""
-    return {"id": document.id, "title": document.title, "sentences": _texts(document)} | (
+    return {"id": document.id, "title": document.title, "sentences": by_number(document, "text")} | (
         {"redirects": list(document.redirects)} if document.redirects else {}
     )
 
 
 def _wiki_row(document: Document) -> dict:
-    texts = _texts(document)
+    texts = by_number(document, "text")
     return {
         "id": document.original_id or document.id,
         "text": " ".join(filter(None, texts)),
         "lines": "\n".join(f"{number}\t{text}" for number, text in enumerate(texts)),
     }
-
-
-def _texts(document: Document) -> list[str]:
-    """Sentences at their own numbers; gaps are empty."""
-    by_number: Iterator[tuple[int, str]] = ((sentence.number, sentence.text) for sentence in document.sentences)
-    known = dict(by_number)
-    return [known.get(number, "") for number in range(max(known, default=-1) + 1)]

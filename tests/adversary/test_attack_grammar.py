@@ -9,7 +9,7 @@ from lisax.adversary import prose
 from lisax.adversary.attack import AttackKind, both, kind_name
 from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.dates import Date
-from lisax.adversary.kinds import attacks
+from lisax.adversary.kinds import BY_RULE, attacks
 from lisax.adversary.statements import statements, verb_phrase
 from lisax.adversary.subjects import subject_of
 from lisax.adversary.unverifiable import Form, form_of
@@ -152,8 +152,13 @@ def claims(*rows):
     return [Claim(f"c{n}", text, label, sets) for n, (text, label, sets) in enumerate(rows)]
 
 
-def texts(pages, given_claims, seeds=range(40)):
-    return {attack.text for seed in seeds for _, attack in attacks(given_claims, pages, seed=seed)}
+def attacked(pages, given_claims, kinds=tuple(BY_RULE), seeds=40):
+    """The attacks of all seeds."""
+    return [attack for seed in range(seeds) for _, attack in attacks(given_claims, pages, kinds, seed)]
+
+
+def texts(pages, given_claims, kinds=tuple(BY_RULE), seeds=40):
+    return {attack.text for attack in attacked(pages, given_claims, kinds, seeds)}
 
 
 GIRL = page("Gone Girl", "Gone Girl is a 2014 American thriller film .")
@@ -182,11 +187,7 @@ def test_a_false_phrase_differs_in_its_nationality_or_year():
     dane = page("Jo Doe", "Jo Doe ( born 1 May 1950 ) is a Danish director .", "He sold red boats .")
     dusk = page("Dusk", "Dusk is a film directed by Jo Doe .")
     given = claims(("Dusk was directed by Jo Doe.", Label.SUPPORTS, (("Dusk_0",),)))
-    made = {
-        attack.text: attack
-        for seed in range(60)
-        for _, attack in attacks(given, corpus(dusk, dane, *NATIONS), [AttackKind.MULTI_HOP], seed)
-    }
+    made = {one.text: one for one in attacked(corpus(dusk, dane, *NATIONS), given, [AttackKind.MULTI_HOP], 60)}
     told = made["Dusk was directed by Jo Doe, a Danish director who sold red boats."]
     assert told.label is Label.SUPPORTS and set(told.evidence_sets[0]) == {"Dusk_0", "Jo_Doe_0", "Jo_Doe_1"}
     false = made["Dusk was directed by Jo Doe, a Greek director who sold red boats."]
@@ -242,11 +243,7 @@ def test_conjunctions_need_both_halves():
             ("The Owls is a club.", first, sets.get(first, (("The_Owls_0",),))),
             ("The Owls has a house.", second, sets.get(second, (("The_Owls_1",),))),
         )
-        return {
-            attack.label
-            for seed in range(30)
-            for _, attack in attacks(given, corpus(owls), [AttackKind.CONJUNCTION], seed)
-        }
+        return {attack.label for attack in attacked(corpus(owls), given, [AttackKind.CONJUNCTION], 30)}
 
     s, r, n = Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO
     assert made(s, s) == {s} and made(s, r) == made(r, s) == made(r, n) == {r} and made(n, s) == {n}
@@ -281,10 +278,7 @@ def test_additions_are_what_others_of_the_kind_did():
     pages = corpus(ann, *others)
 
     def made(text):
-        given = claims((text, Label.SUPPORTS, (("Ann_Lee_0",),)))
-        return {
-            attack.text for seed in range(20) for _, attack in attacks(given, pages, [AttackKind.UNVERIFIABLE], seed)
-        }
+        return texts(pages, claims((text, Label.SUPPORTS, (("Ann_Lee_0",),))), [AttackKind.UNVERIFIABLE], 20)
 
     assert made("Ann Lee is a singer.") == {
         "Ann Lee is a singer and has toured with a circus.",
@@ -404,11 +398,8 @@ def test_golden_dates():
     sets = (("Ann_Lee_0",),)
 
     def made(text, label):
-        return {
-            attack.text: attack.label
-            for seed in range(80)
-            for _, attack in attacks(claims((text, label, sets)), corpus(poet), kinds=[AttackKind.DATE], seed=seed)
-        }
+        found = attacked(corpus(poet), claims((text, label, sets)), [AttackKind.DATE], 80)
+        return {attack.text: attack.label for attack in found}
 
     leads = made("In 1760, Ann Lee was born.", Label.REFUTES)
     assert set(leads.values()) == {Label.REFUTES}
@@ -438,13 +429,8 @@ def test_undecided_dates_keep_near_bounds_where_pages_have_dates():
     hill = page("Osk", "Osk is a hill .")
 
     def made(text):
-        return {
-            attack.edit.split(" -> ")[1]
-            for seed in range(40)
-            for _, attack in attacks(
-                claims((text, Label.NOT_ENOUGH_INFO, ())), corpus(poet, hill), kinds=[AttackKind.DATE], seed=seed
-            )
-        }
+        found = attacked(corpus(poet, hill), claims((text, Label.NOT_ENOUGH_INFO, ())), [AttackKind.DATE])
+        return {attack.edit.split(" -> ")[1] for attack in found}
 
     sang, seen = made("Ann Lee sang in 1770."), made("Osk was seen in 1770.")
     assert {"in the 1770s", "between 1769 and 1772", "in the seventies of the eighteenth century"} <= sang & seen
@@ -457,13 +443,7 @@ def test_undecided_dates_are_not_widened_to_what_a_page_tells():
     ways = page("The Ways", "The Ways is a series .", "It ran on NBC from 1984 to 1989 .")
 
     def made(text, sets=()):
-        return {
-            attack.text
-            for seed in range(60)
-            for _, attack in attacks(
-                claims((text, Label.NOT_ENOUGH_INFO, sets)), corpus(ann, ways), kinds=[AttackKind.DATE], seed=seed
-            )
-        }
+        return texts(corpus(ann, ways), claims((text, Label.NOT_ENOUGH_INFO, sets)), [AttackKind.DATE], 60)
 
     won = made("Ann Lee won a Grammy on June 5, 1980.")
     for text in won:
@@ -504,28 +484,14 @@ def test_undecided_dates_are_not_widened_to_what_a_page_tells():
 )
 def test_false_dates_are_refuted_of_one_thing_alone(text, one):
     pages = corpus(*(page(title, f"{title} is old .") for title in ("Ann Lee", "The Ways", "A Song")))
-    labels = {
-        attack.label
-        for seed in range(9)
-        for _, attack in attacks(
-            claims((text, Label.SUPPORTS, (("Ann_Lee_0",),))), pages, kinds=[AttackKind.DATE], seed=seed
-        )
-    }
-    assert labels == ({Label.SUPPORTS, Label.REFUTES} if one else {Label.SUPPORTS})
+    found = attacked(pages, claims((text, Label.SUPPORTS, (("Ann_Lee_0",),))), [AttackKind.DATE], 9)
+    assert {attack.label for attack in found} == ({Label.SUPPORTS, Label.REFUTES} if one else {Label.SUPPORTS})
 
 
 def test_questions_keep_their_mark_and_names_their_small_letter():
     def made(text):
-        return {
-            attack.text
-            for seed in range(9)
-            for _, attack in attacks(
-                claims((text, Label.SUPPORTS, (("Osk_0",),))),
-                corpus(page("Osk", "Osk is old .")),
-                [AttackKind.DATE],
-                seed,
-            )
-        }
+        given = claims((text, Label.SUPPORTS, (("Osk_0",),)))
+        return texts(corpus(page("Osk", "Osk is old .")), given, [AttackKind.DATE], 9)
 
     asked, small = made("Was Wham! formed in 1981?"), made("iPhone was released in 2007.")
     assert asked and all(re.fullmatch(r"Was Wham! formed .*\w\?", text) for text in asked)
