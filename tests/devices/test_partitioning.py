@@ -78,19 +78,25 @@ print(json.dumps(results))
 """
 
 
+def printed(program: str, *arguments: str) -> str:
+    """What a program prints on eight devices."""
+    env = os.environ | {
+        "JAX_NUM_CPU_DEVICES": "8",
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1] / "training"), "."]),
+    }
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
 @pytest.mark.parametrize(
     "group, layouts",
     [("adamw", 6)]
     + [pytest.param(*group, marks=pytest.mark.slow) for group in (("adafactor", 3), ("fusion", 3), ("pointer", 2))],
 )
 def test_all_layouts_equal_one_device(group, layouts):
-    env = os.environ | {
-        "JAX_NUM_CPU_DEVICES": "8",
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1] / "training"), "."]),
-    }
-    done = subprocess.run([sys.executable, "-c", LAYOUTS, group], env=env, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr[-3000:]
-    results = json.loads(done.stdout)
+    results = json.loads(printed(LAYOUTS, group))
     assert len(results) == layouts
     for name, found in results.items():
         assert found["parameters"] < 1e-5 and found["metrics"] < 1e-5, (name, found)
@@ -121,12 +127,10 @@ print(lowered.as_text(), lowered.compile().as_text())
 
 
 def test_matrices_are_gathered_rather_than_activations_summed():
-    env = os.environ | {"JAX_NUM_CPU_DEVICES": "8"}
-    done = subprocess.run([sys.executable, "-c", GATHERED], env=env, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-3000:]
+    program = printed(GATHERED)
     # Asked for by the model, not only what XLA happens to choose for one layer.
-    assert "sharding_constraint" in done.stdout
-    assert "f32[64,32]{1,0} all-gather(" in done.stdout and "all-reduce" not in done.stdout
+    assert "sharding_constraint" in program
+    assert "f32[64,32]{1,0} all-gather(" in program and "all-reduce" not in program
 
 
 BETWEEN = """
@@ -148,10 +152,7 @@ for rules in ((), (("residual_length", None),)):
 
 
 def test_positions_between_layers_are_shared_out_where_they_can_be():
-    env = os.environ | {"JAX_NUM_CPU_DEVICES": "8"}
-    done = subprocess.run([sys.executable, "-c", BETWEEN], env=env, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.splitlines() == ["(2, 2, 8)", "(2, 2, 8)", "(2, 16, 8)", "(2, 2, 8)"]
+    assert printed(BETWEEN).splitlines() == ["(2, 2, 8)", "(2, 2, 8)", "(2, 16, 8)", "(2, 2, 8)"]
 
 
 def test_stacking_and_back():
