@@ -37,12 +37,7 @@ def noun_phrases(text: str) -> list[str]:
 
 
 def retrieve(
-    index: DocumentIndex,
-    claims: Iterable[Claim],
-    k: int = 30,
-    *,
-    spotter: Spotter | None = None,
-    threads: int | None = None,
+    index: DocumentIndex, claims: Iterable[Claim], k: int = 30, *, spotter: Spotter | None = None
 ) -> Iterator[Hit]:
     """Up to `k` pages per claim, scored by 1 / rank, in the order of the claims; streaming."""
     spotter = spotter or default_spotter(index.titles)
@@ -51,9 +46,9 @@ def retrieve(
         texts = [claim.text for claim in batch]
         phrases = [list(dict.fromkeys([*spotter.spot(text), *noun_phrases(text)])) for text in texts]
         of_phrase = dict.fromkeys(phrase for row in phrases for phrase in row)
-        looked_up = dict(zip(of_phrase, index.titles.search_all(list(of_phrase), PAGES_OF_A_PHRASE, threads=threads)))
-        searched = index.bm25.search(texts, 2 * k, threads=threads)
-        titled = index.titles.search_all(texts, 2 * k, threads=threads)
+        looked_up = dict(zip(of_phrase, index.titles.search_all(list(of_phrase), PAGES_OF_A_PHRASE)))
+        searched = index.bm25.search(texts, 2 * k)
+        titled = index.titles.search_all(texts, 2 * k)
         for claim, scored, by_title, row in zip(batch, searched, titled, phrases, strict=True):
             # Each phrase's best page before the second of any.
             by_phrase = [

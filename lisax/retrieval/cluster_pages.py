@@ -158,5 +158,5 @@ class ClusterTitles(Titles):
         known = self._known.get(key)
         return self._ask([[key]])[key] if known is None else known
 
-    def _by_words(self, claims: Sequence[str], k: int, threads: int | None) -> list[list[tuple[str, float]]]:
+    def _by_words(self, claims: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
         return self._index.search(claims, k, field=NAMES)

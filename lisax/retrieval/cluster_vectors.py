@@ -140,21 +140,10 @@ def _mapped(width: int, opensearch: bool) -> tuple[dict, dict]:
         method = {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"}
         return {"index.knn": True}, {"type": "knn_vector", "dimension": width, "method": method}
     options = {"type": "hnsw"}  # the default compresses vectors, in later versions to a bit for each number
-    return {}, {
-        "type": "dense_vector",
-        "dims": width,
-        "index": True,
-        "similarity": "cosine",
-        "index_options": options,
-    }
+    return {}, {"type": "dense_vector", "dims": width, "index": True, "similarity": "cosine", "index_options": options}
 
 
-def encode_cluster(
-    index: ElasticIndex,
-    texts: Iterable[tuple[str, Text]],
-    encoder: Encodes,
-    **settings: Any,
-) -> int:
+def encode_cluster(index: ElasticIndex, texts: Iterable[tuple[str, Text]], encoder: Encodes, **settings: Any) -> int:
     """Encodes the (record id, text) pairs of an index and stores the vectors; returns their number.
 
     An interrupted call resumes; only texts that were added later are encoded then. Vectors of another model are made

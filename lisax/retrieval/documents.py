@@ -162,7 +162,6 @@ def retrieve(
     method: str = "both",
     search_titles: TitleSearch | None = None,
     search_bm25: Bm25Search | None = None,
-    threads: int | None = None,
 ) -> Iterator[Hit]:
     """Up to `k` documents per claim, in the order of the claims; streaming.
 
@@ -174,9 +173,9 @@ def retrieve(
     if k < 1:
         raise LisaxError(f"expected k >= 1, found {k}")
     if method != "bm25" and search_titles is None:
-        search_titles = functools.partial(index.titles.search_all, threads=threads)
+        search_titles = index.titles.search_all
     if method != "titles" and search_bm25 is None:
-        search_bm25 = functools.partial(index.bm25.search, threads=threads)
+        search_bm25 = index.bm25.search
     claims = iter(claims)
     while batch := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
         texts = [claim.text for claim in batch]

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from lisax.devices.batching import windows
 from lisax.errors import LisaxError
 from lisax.files.reading import get_field
 from lisax.files.remote import AnswerError, within
@@ -77,12 +78,7 @@ class ElasticIndex:
     # --- Filling --------------------------------------------------------------------------------
 
     def build(
-        self,
-        documents: Iterable[tuple[str, Fields]],
-        *,
-        properties: Fields,
-        meta: Fields,
-        settings: Fields,
+        self, documents: Iterable[tuple[str, Fields]], *, properties: Fields, meta: Fields, settings: Fields
     ) -> None:
         """Creates the index and fills it with (id, fields) pairs. `properties` map the fields, `meta` describes them.
 
@@ -254,7 +250,7 @@ class ElasticIndex:
         self.check()
         found: list[list[Found]] = []
         named = list(zip(bodies, names or itertools.repeat("")))
-        for batch in _batches(named, QUERIES_AT_A_TIME):
+        for batch in windows(named, QUERIES_AT_A_TIME):
             answered: dict[int, list[Found]] = {}
             for last in _tries(self._tries):
                 left = {i: one for i, one in enumerate(batch) if i not in answered}
@@ -430,10 +426,4 @@ def _bulks(numbered: Iterable[tuple[int, tuple[str, Fields]]]) -> Iterator[list[
             yield batch
             batch, characters = [], 0
     if batch:
-        yield batch
-
-
-def _batches(items: Iterable, size: int) -> Iterator[list]:
-    items = iter(items)
-    while batch := list(itertools.islice(items, size)):
         yield batch

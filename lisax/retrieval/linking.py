@@ -203,14 +203,6 @@ def _bare(text: str) -> str:
     return text.replace(",", "").replace(".", "").replace("/", "")
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 @functools.lru_cache(maxsize=1 << 16)
 def _forms(word: str) -> tuple[str, ...]:
     """A word and the words it may be an inflection of."""

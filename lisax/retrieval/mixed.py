@@ -62,7 +62,7 @@ def add_sources(
 ) -> MixedIndex:
     """Adds sources that the index does not have, all or nothing, with the index's k1 and b."""
     with writing(folder) as state:
-        parts = _parts(state)
+        parts = _parts(state.folder, state.components)
         if there := [source for source in sources if source in parts]:
             raise LisaxError(f"{folder} has passages of '{there[0]}' already: remove the source first")
         _change(state, sources, form, Bm25Builder(state, extend=True), parts)
@@ -72,7 +72,7 @@ def add_sources(
 def remove_source(source: Source, folder: str | os.PathLike) -> MixedIndex:
     """Removes a source with its vectors; reads no text."""
     with writing(folder) as state:
-        parts = _parts(state)
+        parts = _parts(state.folder, state.components)
         if source not in parts:
             raise LisaxError(f"{folder} has no passages of '{source}'; it has {', '.join(parts)}")
         del parts[source]
@@ -90,14 +90,13 @@ def remove_source(source: Source, folder: str | os.PathLike) -> MixedIndex:
     return MixedIndex.open(folder)
 
 
-def _parts(state: Writing) -> dict[Source, list[str]]:
+def _parts(folder: Path, components: Mapping[str, dict]) -> dict[Source, list[str]]:
     """BM25's parts by source."""
-    if "sources" not in state.components.get(bm25.NAME, {}):
+    if "sources" not in components.get(bm25.NAME, {}):
         raise DataError(
-            "this is not an index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
-            path=state.folder,
+            "this is not an index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`", path=folder
         )
-    return {Source(name): parts for name, parts in state.components[bm25.NAME]["sources"].items()}
+    return {Source(name): parts for name, parts in components[bm25.NAME]["sources"].items()}
 
 
 def _change(
@@ -135,13 +134,7 @@ class MixedIndex:
         self.folder, self.bm25 = folder, Bm25Index.open(folder)
         manifests = read_components(folder)
         self.components = frozenset(manifests)
-        if "sources" not in manifests[bm25.NAME]:
-            raise DataError(
-                "this is not an index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
-                path=folder,
-            )
-        sources = map(Source, manifests[bm25.NAME]["sources"])
-        self.stores = {source: RecordStore(folder, passages_of(source)) for source in sources}
+        self.stores = {source: RecordStore(folder, passages_of(source)) for source in _parts(folder, manifests)}
         self.passage = functools.lru_cache(PASSAGES_KEPT)(self._passage)
 
     @classmethod

@@ -23,12 +23,7 @@ ReadPage = Callable[[str], Document | None]
 
 
 def second_pages(
-    index: DocumentIndex,
-    claims: Iterable[Claim],
-    run: Mapping[str, Sequence[Hit]],
-    k: int,
-    *,
-    threads: int | None = None,
+    index: DocumentIndex, claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]], k: int
 ) -> Iterator[Hit]:
     """Up to `k` documents per claim: those of `run` alternated with those of the second hop; scored by 1 / rank.
 
@@ -42,7 +37,7 @@ def second_pages(
         index.pages.prepare(page for pages in first for page in pages[:FIRST_PAGES])
         named = [_named_by(index, claim, pages) for claim, pages in zip(batch, first)]
         queries = [f"{claim.text} {text}" for claim, found in zip(batch, named) for text in found]
-        ranked = iter(index.bm25.search(queries, k, threads=threads) if queries else ())
+        ranked = iter(index.bm25.search(queries, k) if queries else ())
         for claim, pages, found in zip(batch, first, named):
             second: list[str] = []
             for candidates in found.values():

@@ -20,7 +20,7 @@ import numpy as np
 from lisax.errors import DataError, LisaxError
 from lisax.records import Document, Sentence, check_id, split_sentence_id
 from lisax.retrieval.blocks import ADVICE, Numbers
-from lisax.retrieval.folder import Writing, open_component, writing
+from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.record_store import manifest_of_parts
 from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter
 
@@ -142,15 +142,6 @@ class PageStore:
             self._parts = [_Part(folder / part) for part in manifest["parts"]]
         except (OSError, TypeError) as error:
             raise DataError(f"the pages are damaged ({error}); {ADVICE}", path=folder) from None
-
-    @classmethod
-    def build(cls, pages: Iterable[Document], out: str | os.PathLike) -> PageStore:
-        with writing(out) as state:
-            builder = PagesBuilder(state)
-            for page in pages:
-                builder.add(page)
-            state.commit(builder.finish())
-        return cls(Path(out))
 
     @classmethod
     def open(cls, folder: str | os.PathLike) -> PageStore:

@@ -15,15 +15,7 @@ from lisax.errors import DataError
 from lisax.records import check_id
 from lisax.retrieval.blocks import ADVICE
 from lisax.retrieval.folder import Writing, open_component
-from lisax.retrieval.strings import (
-    Strings,
-    StringsWriter,
-    StringTable,
-    StringTableWriter,
-    at_place,
-    first_duplicate,
-    place_in,
-)
+from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, first_duplicate
 
 PART_RECORDS, PART_CHARACTERS = 1 << 20, 1 << 31
 Record = TypeVar("Record")
@@ -136,11 +128,20 @@ class RecordStore(Generic[Record]):
 
     def id_at(self, place: int) -> str:
         """The id of the `place`-th record, from 0."""
-        return at_place([ids for ids, _ in self._parts], place)
+        for ids, _ in self._parts:
+            if place < len(ids):
+                return ids[place]
+            place -= len(ids)
+        raise IndexError(place)
 
     def place_of(self, record_id: str) -> int | None:
         """The place of a record, from 0; None for an unknown one."""
-        return place_in([ids for ids, _ in self._parts], record_id)
+        start = 0
+        for ids, _ in self._parts:
+            if (number := ids.find(record_id)) is not None:
+                return start + number
+            start += len(ids)
+        return None
 
     def __contains__(self, record_id: str) -> bool:
         return self.place_of(record_id) is not None

@@ -159,22 +159,3 @@ def first_duplicate(tables: Sequence[StringTable]) -> str | None:
         if min(everywhere) < numbers[at]:
             repeated.append((int(numbers[at]), text))
     return min(repeated)[1] if repeated else None
-
-
-def at_place(tables: Sequence[StringTable], place: int) -> str:
-    """The `place`-th string, from 0, reading the tables one after the other."""
-    for table in tables:
-        if place < len(table):
-            return table[place]
-        place -= len(table)
-    raise IndexError(place)
-
-
-def place_in(tables: Sequence[StringTable], text: str) -> int | None:
-    """The place of the first string that equals `text`, as `at_place` counts them; None if there is none."""
-    start = 0
-    for table in tables:
-        if (number := table.find(text)) is not None:
-            return start + number
-        start += len(table)
-    return None

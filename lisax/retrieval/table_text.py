@@ -6,10 +6,10 @@ The component has a name of its own, so that one folder can hold pages and table
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from lisax.devices.batching import windows
 from lisax.errors import LisaxError
 from lisax.records import Claim, Hit, Question, Table, is_cell, split_cell_id
 from lisax.retrieval.bm25 import Bm25Index
@@ -75,8 +75,7 @@ def retrieve(search: Search, questions: Iterable[Question], k: int = POOL) -> It
     cluster's."""
     if k < 1:
         raise LisaxError(f"expected k >= 1, found {k}")
-    questions = iter(questions)
-    while batch := list(itertools.islice(questions, QUESTIONS_AT_A_TIME)):
+    for batch in windows(questions, QUESTIONS_AT_A_TIME):
         for question, hits in zip(batch, search([question.text for question in batch], k), strict=True):
             for rank, (table, score) in enumerate(hits, start=1):
                 yield Hit(question.id, table, rank, score)

@@ -89,7 +89,6 @@ def retrieve(
     lookup: Callable[[str], Table | None],
     mode: str = "spans",
     gold: Mapping[str, Table] | None = None,
-    threads: int | None = None,
 ) -> Iterator[Hit]:
     """Up to `k` tables per claim, in the order of the claims; streaming. Of tables with equal scores those come first
     that share more words with the claim, of these the smallest (`by_words`); `lookup` reads them.
@@ -104,7 +103,7 @@ def retrieve(
         queries: list[Sequence[str]] = [
             (claim.text,) if index.strategy.whole_query else entities(claim, mode, gold or {}) for claim in batch
         ]
-        found = index.search(queries, max(k, EQUALS), threads=threads)
+        found = index.search(queries, max(k, EQUALS))
         for claim, hits in zip(batch, found, strict=True):
             for rank, (table, score) in enumerate(by_words(claim.text, hits, k, said), start=1):
                 yield Hit(claim.id, table, rank, score)

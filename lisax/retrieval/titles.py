@@ -26,7 +26,7 @@ from lisax.records import Document
 from lisax.retrieval.blocks import ADVICE, Numbers
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
-from lisax.retrieval.folder import Writing, open_component, writing
+from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter
 from lisax.text.languages import ENGLISH
 from lisax.text.stop_words import INDEX_STOP_WORDS
@@ -174,7 +174,7 @@ class Titles(ABC):
         return bool(self._lookup(key))
 
     @abstractmethod
-    def _by_words(self, claims: Sequence[str], k: int, threads: int | None) -> list[list[tuple[str, float]]]:
+    def _by_words(self, claims: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
         """BM25 over titles and redirects."""
 
     def prepare(self, texts: Iterable[str]) -> None:  # noqa: B027
@@ -256,12 +256,11 @@ class Titles(ABC):
         """Up to `k` document ids, best first: mentioned titles, then titles that share words with the claim."""
         return self.search_all([claim], k)[0]
 
-    def search_all(self, claims: Sequence[str], k: int = 100, *, threads: int | None = None) -> list[list[str]]:
+    def search_all(self, claims: Sequence[str], k: int = 100) -> list[list[str]]:
         self.prepare(claims)
-        partial = self._by_words(claims, k, threads)
         return [
             list(dict.fromkeys([*self.mentioned(claim), *(document for document, _ in hits)]))[:k]
-            for claim, hits in zip(claims, partial)
+            for claim, hits in zip(claims, self._by_words(claims, k))
         ]
 
 
@@ -289,15 +288,6 @@ class TitleIndex(Titles):
             self._starts.append(self._starts[-1] + len(part.titles))
 
     @classmethod
-    def build(cls, documents: Iterable[Document], out: str | os.PathLike) -> TitleIndex:
-        with writing(out) as state:
-            builder = TitlesBuilder(state)
-            for document in documents:
-                builder.add(document)
-            state.commit(builder.finish())
-        return cls(Path(out))
-
-    @classmethod
     def open(cls, folder: str | os.PathLike) -> TitleIndex:
         return cls(Path(folder))
 
@@ -314,8 +304,8 @@ class TitleIndex(Titles):
     def document_id(self, number: int) -> str:
         return self._words.document_id(number)
 
-    def _by_words(self, claims: Sequence[str], k: int, threads: int | None) -> list[list[tuple[str, float]]]:
-        return self._words.search(claims, k, threads=threads)
+    def _by_words(self, claims: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
+        return self._words.search(claims, k)
 
     def _is_key(self, key: str) -> bool:
         # Claims share most of their word sequences (`was born in`), and a dictionary is faster than the table.

@@ -18,7 +18,7 @@ from lisax.corpora import open_folder, read_claims
 from lisax.errors import DataError, LisaxError
 from lisax.files.reading import read_json_lines
 from lisax.records import LABELS, Label
-from lisax.retrieval.pages import PageStore
+from lisax.retrieval.documents import build_index
 
 
 def attack(*args, verb: str = "make") -> int:
@@ -117,7 +117,7 @@ def test_files_of_an_earlier_run_are_not_left_among_those_of_this_one(folder, tm
 
 
 def test_an_index_serves_as_corpus(folder, tmp_path):
-    PageStore.build(open_folder(folder / "world").documents(), tmp_path / "index")
+    build_index(open_folder(folder / "world").documents(), tmp_path / "index", components=["pages"])
     attack(
         f"--claims={folder}/world/claims.dev.jsonl",
         f"--corpus={tmp_path}/index",

@@ -42,13 +42,13 @@ def test_the_best_page_of_each_phrase_comes_before_the_second_of_any():
     pages = {"Ada": ["a1", "a2", "a3"], "Brook": ["b1"], "Osk": [], "composed": ["c1", "c2"]}
     asked = []
 
-    def search_all(phrases, k, threads):
+    def search_all(phrases, k):
         asked.append(k)
         return [pages.get(phrase, []) for phrase in phrases]
 
     index = SimpleNamespace(
         titles=SimpleNamespace(search_all=search_all),
-        bm25=SimpleNamespace(search=lambda texts, k, threads: [[("t1", 2.0)] for _ in texts]),
+        bm25=SimpleNamespace(search=lambda texts, k: [[("t1", 2.0)] for _ in texts]),
         pages=SimpleNamespace(title=lambda page: "List of lists" if page == "c1" else page, prepare=set),
     )
     spotter = SimpleNamespace(spot=lambda text: ["Ada", "Brook", "Osk"])

@@ -3,34 +3,20 @@ import types
 import pytest
 
 from lisax.records import Document
+from lisax.retrieval.documents import build_index
 from lisax.retrieval.entities import OfflineSpotter, SpacySpotter, default_spotter
-from lisax.retrieval.titles import TitleIndex
 
 TITLES = [
-    "Barack Obama",
-    "The Who",
-    "The Beatles",
-    "Film",
-    "Alice in Chains",
-    "University of Oxford",
-    "The Godfather",
-    "Homeland (TV series)",
-    "Actor",
-    "Lord of the Rings",
-    "There",
-    "climate change",
-    "Telemundo",
-    "2012",
-    "It (film)",
-    "May 2012",
-    "Homo sapiens",
-]
+    "Barack Obama", "The Who", "The Beatles", "Film", "Alice in Chains", "University of Oxford", "The Godfather",
+    "Homeland (TV series)", "Actor", "Lord of the Rings", "There", "climate change", "Telemundo", "2012", "It (film)",
+    "May 2012", "Homo sapiens",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def gazetteer(tmp_path_factory):
     documents = [Document(f"d{i}", title) for i, title in enumerate(TITLES)]
-    return OfflineSpotter(TitleIndex.build(documents, tmp_path_factory.mktemp("titles") / "index"))
+    return OfflineSpotter(build_index(documents, tmp_path_factory.mktemp("titles"), components=["titles"]).titles)
 
 
 GOLDEN = [

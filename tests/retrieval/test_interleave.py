@@ -28,7 +28,3 @@ def test_rules(first, second, k):
     for ranked in (first, second):
         for rank, item in enumerate(ranked, start=1):
             assert item in merged[: 2 * rank] or 2 * rank > k
-
-
-def test_nothing_alternates_with_nothing():
-    assert alternate([], [], 5) == []

@@ -23,7 +23,7 @@ PAGES = [
 
 
 def test_pages_come_back_as_they_were(tmp_path):
-    store = PageStore.build(PAGES, tmp_path / "index")
+    store = build_index(PAGES, tmp_path / "index", components=["pages"]).pages
     assert len(store) == 4 and list(store) == ["Paris", "Åbo", "Blank", "Gap"]
     assert [store.page(p.id) for p in PAGES] == PAGES
     assert list(store.titles) == [p.title for p in PAGES] and store.title("Åbo") == "Åbo"
@@ -65,7 +65,7 @@ def test_any_text_survives_any_cut(tmp_path_factory, contents, part_pages):
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pages_module, "PART_PAGES", part_pages)
-        store = PageStore.build(pages, tmp_path_factory.mktemp("pages") / "index")
+        store = build_index(pages, tmp_path_factory.mktemp("pages") / "index", components=["pages"]).pages
     assert [store.page(p.id) for p in pages] == pages
 
 

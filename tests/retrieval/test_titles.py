@@ -3,7 +3,7 @@ import pytest
 from lisax.records import Document
 from lisax.retrieval.documents import add_documents, build_index
 from lisax.retrieval.entities import OfflineSpotter
-from lisax.retrieval.titles import TitleIndex, unqualified
+from lisax.retrieval.titles import unqualified
 
 DOCUMENTS = [
     Document("Barack_Obama", "Barack Obama", redirects=("President Obama", "Obama")),
@@ -21,9 +21,13 @@ DOCUMENTS = [
 ]
 
 
+def indexed(documents, folder):
+    return build_index(documents, folder, components=["titles"]).titles
+
+
 @pytest.fixture(scope="module")
 def titles(tmp_path_factory):
-    return TitleIndex.build(DOCUMENTS, tmp_path_factory.mktemp("titles") / "index")
+    return indexed(DOCUMENTS, tmp_path_factory.mktemp("titles"))
 
 
 @pytest.mark.parametrize(
@@ -54,14 +58,14 @@ def test_shared_words_follow_mentions(titles):
 
 
 def test_page_with_title_prefers_it_as_written(tmp_path):
-    index = TitleIndex.build(
+    index = indexed(
         [
             Document("lower", "it girl"),
             Document("upper", "It Girl"),
             Document("song", "It Girl (song)"),
             Document("r", "Rome", redirects=("Roma",)),
         ],
-        tmp_path / "index",
+        tmp_path,
     )
     asked = ("It Girl", "it girl", "IT GIRL", "roma", "It Girl (song)", "It")
     assert [index.page_with_title(title) for title in asked] == ["upper", "lower", "lower", "r", "song", None]
@@ -86,20 +90,13 @@ def test_grown_index_answers_as_a_whole_one(tmp_path, titles):
 
 
 SIGNED = [
-    "C",
-    "C++",
-    "C#",
-    ".NET Framework",
-    "Net",
-    "AT&T",
-    "R&D",
-    "It (2017 film)",
-    "Not",
-    "Yahoo!",
-    "塔恩",
-    "Łódź",
-    "ทาร์น",
-]
+    "C", "C++", "C#", ".NET Framework", "Net", "AT&T", "R&D", "It (2017 film)", "Not", "Yahoo!", "塔恩", "Łódź", "ทาร์น",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory):
+    return indexed([Document(title.replace(" ", "_"), title) for title in SIGNED], tmp_path_factory.mktemp("signed"))
 
 
 @pytest.mark.parametrize(
@@ -124,14 +121,12 @@ SIGNED = [
         ("ทาร์นเป็นเมือง", "ทาร์น"),
     ],
 )
-def test_names_with_signs_of_stop_words_and_of_all_scripts(tmp_path, claim, first):
-    index = TitleIndex.build([Document(title.replace(" ", "_"), title) for title in SIGNED], tmp_path / "index")
-    assert index.search(claim)[0] == first.replace(" ", "_")
+def test_names_with_signs_of_stop_words_and_of_all_scripts(signed, claim, first):
+    assert signed.search(claim)[0] == first.replace(" ", "_")
 
 
-def test_a_pronoun_is_not_a_title(tmp_path):
-    index = TitleIndex.build([Document(title.replace(" ", "_"), title) for title in SIGNED], tmp_path / "index")
-    assert index.mentioned("It was founded in Tarn.") == []
+def test_a_pronoun_is_not_a_title(signed):
+    assert signed.mentioned("It was founded in Tarn.") == []
 
 
 @pytest.mark.parametrize(
@@ -145,9 +140,8 @@ def test_a_pronoun_is_not_a_title(tmp_path):
         ("他住在塔恩。", ["塔恩"]),
     ],
 )
-def test_spotted_names_with_signs(tmp_path, claim, names):
-    index = TitleIndex.build([Document(title.replace(" ", "_"), title) for title in SIGNED], tmp_path / "index")
-    assert [name for name in OfflineSpotter(index).spot(claim) if name != "Nobody"] == names
+def test_spotted_names_with_signs(signed, claim, names):
+    assert [name for name in OfflineSpotter(signed).spot(claim) if name != "Nobody"] == names
 
 
 def test_signs_without_known_titles():
