@@ -83,6 +83,16 @@ class Example:
         )
 
 
+def verdict_of(row: dict, **where: Any) -> Label | None:
+    """The verdict in the JSON object of an example; None if it is not known."""
+    label = row.get("label")
+    if label is not None and label not in list(LABELS):
+        raise DataError(
+            f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label", **where
+        )
+    return None if label is None else Label(label)
+
+
 def shares_taught(row: dict, **where: Any) -> tuple[float, ...]:
     """A teacher's probabilities of the verdicts in the JSON object of an example; empty if it has none."""
     taught = get_field(row, "taught", list, default=[], **where)

@@ -39,8 +39,22 @@ class PartKind(enum.StrEnum):
     COLUMN = "column"
 
 
+class _OfOneUnit:
+    """What examples of one unit share."""
+
+    __slots__ = ()
+
+    @property
+    def unit_ids(self) -> list[str]:
+        return [self.unit_id]
+
+    def row(self) -> dict:
+        """The JSON object of the example."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
-class PartExample:
+class PartExample(_OfOneUnit):
     """A question (`claim`, as in every example) and a row or column; `label`: is the answer in it? None: unknown.
 
     `header` holds the name of every cell of a row, or the one name of a column.
@@ -53,14 +67,6 @@ class PartExample:
     header: tuple[str, ...]
     cells: tuple[str, ...]
     label: bool | None = None
-
-    @property
-    def unit_ids(self) -> list[str]:
-        return [self.unit_id]
-
-    def row(self) -> dict:
-        """The JSON object of the example."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
     def from_row(cls, row: dict, *, path=None, line: int | None = None) -> PartExample:
@@ -88,7 +94,7 @@ class PartExample:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OperationExample:
+class OperationExample(_OfOneUnit):
     """A question (`claim`, as in every example) and the names of a table's columns; `label` None: unknown."""
 
     claim_id: str
@@ -96,14 +102,6 @@ class OperationExample:
     unit_id: str  # of the table
     header: tuple[str, ...]
     label: Operation | None = None
-
-    @property
-    def unit_ids(self) -> list[str]:
-        return [self.unit_id]
-
-    def row(self) -> dict:
-        """The JSON object of the example."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
     def from_row(cls, row: dict, *, path=None, line: int | None = None) -> OperationExample:

@@ -18,7 +18,7 @@ from typing import Any
 from lisax.errors import DataError
 from lisax.files.reading import get_field
 from lisax.formats.budget import squeeze
-from lisax.formats.examples import Passage
+from lisax.formats.examples import Passage, verdict_of
 from lisax.formats.format import POINTERS, Format, PairTexts, Text
 from lisax.formats.labelling import encode_pointwise
 from lisax.formats.presets import Preset
@@ -75,11 +75,7 @@ class PointerExample:
                     **where,
                 )
             candidates.append(Passage(candidate["id"], candidate["title"], candidate["text"]))
-        label = row.get("label")
-        if label is not None and label not in list(LABELS):
-            raise DataError(
-                f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label", **where
-            )
+        label = verdict_of(row, **where)
         sets = get_field(row, "sets", list, **where)
         for i, places in enumerate(sets):
             if (
@@ -96,7 +92,7 @@ class PointerExample:
             get_field(row, "claim_id", str, **where),
             get_field(row, "claim", str, **where),
             tuple(candidates),
-            None if label is None else Label(label),
+            label,
             tuple(map(tuple, sets)),
         )
 

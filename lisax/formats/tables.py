@@ -28,13 +28,13 @@ from typing import Any, NamedTuple
 from lisax.errors import DataError
 from lisax.files.reading import get_field
 from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
-from lisax.formats.examples import shares_taught
+from lisax.formats.examples import shares_taught, verdict_of
 from lisax.formats.format import TABLE_CLASSES, VERDICT, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.ranking import titled
 from lisax.formats.table_facts import facts
 from lisax.formats.table_records import records, values_of_one_subject
-from lisax.records import LABELS, Label, Table
+from lisax.records import Label, Table
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -108,11 +108,7 @@ class TableExample:
             TableView.from_row(table, field=f"tables[{i}]", **where)
             for i, table in enumerate(get_field(row, "tables", list, **where))
         )
-        label = row.get("label")
-        if label is not None and label not in list(LABELS):
-            raise DataError(
-                f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label", **where
-            )
+        label = verdict_of(row, **where)
         gold = get_field(row, "gold", list, **where)
         if not all(isinstance(value, bool) for value in gold) or len(gold) != len(tables):
             raise DataError(
@@ -124,7 +120,7 @@ class TableExample:
             get_field(row, "claim_id", str, **where),
             get_field(row, "claim", str, **where),
             tables,
-            None if label is None else Label(label),
+            label,
             tuple(gold),
             shares_taught(row, **where),
         )
