@@ -8,20 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+MONTHS = tuple("January February March April May June July August September October November December".split())
 
 # 1 to 12, by a month's name and short forms, in lower case.
 MONTH_NUMBERS = {

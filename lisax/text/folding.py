@@ -15,26 +15,8 @@ import unicodedata
 from lisax.text.scripts import INVISIBLE
 
 # Letters that Unicode does not decompose, and punctuation that few vocabularies have.
-_SINGLE = {
-    "ø": "o",
-    "ł": "l",
-    "đ": "d",
-    "ð": "d",
-    "þ": "th",
-    "æ": "ae",
-    "œ": "oe",
-    "ß": "ss",
-    "ı": "i",
-    "–": "-",
-    "—": "-",
-    "−": "-",
-    "⁄": "/",
-    "‘": "'",
-    "’": "'",
-    "“": '"',
-    "”": '"',
-    "…": "...",
-}
+_LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ß": "ss", "ı": "i"}
+_SINGLE = _LETTERS | {"–": "-", "—": "-", "−": "-", "⁄": "/", "‘": "'", "’": "'", "“": '"', "”": '"', "…": "..."}
 RUN = re.compile(r"[^\W_]+")  # letters and digits
 _AFTER_DIGIT = re.compile(r"(?<=\d)(?=[²³¹¼-¾⁰-₉⅐-⅟])")
 
@@ -61,7 +43,7 @@ def _folded(character: str) -> str:
 
 # How a reader types letters that Unicode does not decompose, and letters of one sound that are typed alike.
 _TYPED = str.maketrans(
-    {letter: spelled for letter, spelled in _SINGLE.items() if letter.isalpha()}
+    _LETTERS
     | {"ħ": "h", "ŧ": "t", "ŋ": "n", "ĸ": "k", "ɓ": "b", "ɗ": "d", "ƙ": "k"}
     # Latin letters used as marks, and all apostrophes.
     | dict.fromkeys("ʻʹʺ·", "")
