@@ -12,16 +12,7 @@ import functools
 from collections.abc import Sequence
 
 from lisax.temporal.attributes import stated
-from lisax.temporal.expressions import (
-    Age,
-    Dates,
-    Duration,
-    Expression,
-    Occasions,
-    Period,
-    Reading,
-    TemporalRelation,
-)
+from lisax.temporal.expressions import Age, Dates, Duration, Expression, Occasions, Period, Reading, TemporalRelation
 from lisax.temporal.lexicon import (
     ASIDES,
     AUXILIARIES,

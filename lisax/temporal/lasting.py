@@ -13,12 +13,7 @@ from collections.abc import Sequence
 
 from lisax.records import Label
 from lisax.temporal.alignment import Aligned, Side, aligned
-from lisax.temporal.calendar import (
-    EARLIEST,
-    LATEST,
-    Interval,
-    Length,
-)
+from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length
 from lisax.temporal.described import Placed
 from lisax.temporal.events import Event, analysed
 from lisax.temporal.expressions import Comparison, Dates, Duration, Expression, Occasions, Reading, TemporalRelation

@@ -36,14 +36,7 @@ def rule_age(side: Side, event: Event, found: Sequence[Aligned], evidence: Seque
     # A person over eighty may be eighty.
     if not fits and (not side.predicate.kinds & ONCE or apart < (2 if claimed.oldest == OLDEST else 1)):
         return None  # or it may happen again: `won an Oscar at the age of 40`
-    return _ruling(
-        fits,
-        ("age",),
-        event.predicate.words,
-        event.text,
-        days,
-        [(births[0], birth), (found[0], days)],
-    )
+    return _ruling(fits, ("age",), event.predicate.words, event.text, days, [(births[0], birth), (found[0], days)])
 
 
 def _age(born: int, day: int) -> int:

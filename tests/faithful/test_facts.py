@@ -134,50 +134,9 @@ def test_names_are_words_with_capitals():
 
 
 PIECES = st.sampled_from(
-    [
-        "5",
-        "1,234",
-        "25.0",
-        "007",
-        "1932-03-15",
-        "March 15, 1932",
-        "15",
-        "March",
-        "1932",
-        "Of",
-        "May",
-        "Łódź",
-        "İz",
-        "½",
-        "東京",
-        "the",
-        "goals",
-        ",",
-        ".",
-        ";",
-        ":",
-        "-",
-        "is",
-        "1st",
-        "B52",
-        "'s",
-        "U.S.",
-        "-5",
-        "−5%",
-        "$5",
-        ".5",
-        "2½",
-        "3–2",
-        "five",
-        "1950s",
-        "44kg",
-        "I",
-        "iPod",
-        "<T>",
-        "(",
-        "שלום",
-        "🏆",
-    ]
+    """5 1,234 25.0 007 1932-03-15 15 March 1932 Of May Łódź İz ½ 東京 the goals , . ; : - is 1st B52 's U.S. -5 −5% $5 .5
+2½ 3–2 five 1950s 44kg I iPod <T> ( שלום 🏆""".split()
+    + ["March 15, 1932"]
 )
 WORDS = st.lists(PIECES, max_size=4).map(" ".join)
 ANY = st.one_of(WORDS, st.text(max_size=10)).map(lambda text: " ".join(text.split()))
