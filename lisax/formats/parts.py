@@ -40,7 +40,7 @@ class PartKind(enum.StrEnum):
 
 
 class _OfOneUnit:
-    """What examples of one unit share."""
+    """One unit makes the example: the unit ids are its id, and the row holds the fields."""
 
     __slots__ = ()
 
