@@ -382,11 +382,6 @@ def cluster(
     settings = {name: value for name, value in given.items() if value is not None}
     if add and (replace or settings):
         raise click.UsageError("--add keeps the index as it is: leave --replace, --shards and --replicas out")
-    encoder = None
-    if vectors is not None:
-        from lisax.predict.retriever import open_encoder
-
-        encoder = open_encoder(vectors)
     fill_cluster(
         open_folder(corpus),
         of,
@@ -396,7 +391,7 @@ def cluster(
         b=b,
         add=add,
         replace=replace,
-        encoder=encoder,
+        encoder=_encoder(vectors, cluster, add=False),
         **settings,
     )
     print(f"{cluster}: filled")

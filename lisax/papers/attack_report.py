@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from lisax.adversary.attack import AttackKind
 from lisax.metrics.fever import claim_scores, fever_score
 from lisax.metrics.potency import potency
+from lisax.metrics.significance import Scores
 from lisax.papers.base import REPORT
 from lisax.papers.over_pages import ATTACKED, PagePipeline
 from lisax.records import Claim, Prediction
@@ -43,12 +44,22 @@ def attack_figures(run: PagePipeline, variants: Sequence[str]) -> dict | None:
     return {"by_kind": by_kind, "potency": potency(_labelled(run.claims[ATTACKED]), systems)}
 
 
-def attacked_scores(run: PagePipeline, variants: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The FEVER score of each attacked claim by variant; empty if nothing was attacked."""
-    if not run.recipe.attacks:
-        return {}
-    claims = _labelled(run.claims[ATTACKED])
-    return {variant: claim_scores(claims, run.verdicts(variant, ATTACKED))["fever_score"] for variant in variants}
+def verdict_scores(
+    run: PagePipeline, claims: Mapping[str, Claim], variants: Sequence[str], best: str | None
+) -> dict[str, tuple[str | None, dict[str, Scores]]]:
+    """The scores of the variants' verdicts for `reporting.differences`: the FEVER score and the label accuracy of each
+    of the reported `claims`, and the FEVER score of each attacked claim. `best` is the variant that the others are
+    compared with."""
+    scores = {variant: claim_scores(claims, run.verdicts(variant, REPORT)) for variant in variants}
+    of_attacked = {}
+    if run.recipe.attacks:
+        attacked = _labelled(run.claims[ATTACKED])
+        of_attacked = {variant: claim_scores(attacked, run.verdicts(variant, ATTACKED)) for variant in variants}
+    return {
+        "fever_score": (best, {variant: of["fever_score"] for variant, of in scores.items()}),
+        "label_accuracy": (best, {variant: of["label_accuracy"] for variant, of in scores.items()}),
+        "attacked_fever_score": (best, {variant: of["fever_score"] for variant, of in of_attacked.items()}),
+    }
 
 
 def groups(run: PagePipeline) -> dict[str, dict[str, Claim]]:

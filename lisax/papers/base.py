@@ -56,7 +56,8 @@ class Pipeline(Staged):
 
     def check_data(self) -> None:
         """Raises an error for data without claims to train on or to report."""
-        self.reported_split = "test" if any(map(self.has_gold, self._claims_if_there("test"))) else "dev"
+        tested = self.read_claims("test") if "test" in self.claim_splits else ()
+        self.reported_split = "test" if any(map(self.has_gold, tested)) else "dev"
         if "train" not in self.claim_splits or self.reported_split not in self.claim_splits:
             raise LisaxError(
                 f"{self.data.folder}: {self.asked} for train and dev are needed, found "
@@ -179,9 +180,6 @@ class Pipeline(Staged):
     @functools.cached_property
     def vocabulary(self) -> Vocabulary:
         return open_vocabulary(self.vocabulary_file)
-
-    def _claims_if_there(self, split: str) -> Iterable[Claim]:
-        return self.read_claims(split) if split in self.claim_splits else ()
 
     # --- Stages -----------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,24 +19,10 @@ from lisax.scoring.labels import EOS_ID, Scorer
 class AnswerScorer(Scorer):
     """Scores token sequences against whole answers."""
 
-    def __init__(
-        self,
-        config: T5Config,
-        parameters: Any,
-        answers: Sequence[Sequence[int]],
-        *,
-        max_tokens: int,
-        source: str | os.PathLike = "the model",
-    ):
+    def __init__(self, config: T5Config, parameters: Any, answers: Sequence[Sequence[int]], **options: Any):
         """`answers` without EOS, the others as in `Scorer`."""
-        longest = max(map(len, answers)) + 1
-        super().__init__(
-            parameters,
-            jnp.asarray(padded([[*ids, EOS_ID] for ids in answers], len(answers), longest)),
-            functools.partial(compiled_answers, config),
-            max_tokens=max_tokens,
-            source=source,
-        )
+        ids = padded([[*ids, EOS_ID] for ids in answers], len(answers), max(map(len, answers)) + 1)
+        super().__init__(parameters, jnp.asarray(ids), functools.partial(compiled_answers, config), **options)
 
     def log_likelihoods(self, tokens: Sequence[Sequence[int]], progress: Progress | None = None) -> np.ndarray:
         """float32 [len(tokens), len(answers)] of inputs that end in EOS: of each answer, with its EOS; see `Scorer`."""

@@ -114,10 +114,10 @@ def open_pairs(model: ModelFolder, *, max_tokens: int, backend: str | None = Non
     return OnnxPairs.read(checkpoint, checkpoint.architecture, max_tokens=max_tokens, int8=backend == ONNX_INT8)
 
 
-def open_dual_encoder(model: ModelFolder, *, max_tokens: int, backend: str | None = None) -> EncodesTexts:
+def open_dual_encoder(model: ModelFolder, *, max_tokens: int) -> EncodesTexts:
     """Opens the encoder of a checkpoint that was trained as one, as `open_pairs`."""
     checkpoint = open_whole(model, DualEncoderConfig)
-    if (backend := backend_for(checkpoint.architecture, backend)) == JAX:
+    if (backend := backend_for(checkpoint.architecture)) == JAX:
         from lisax.scoring.passages import VectorEncoder
 
         return VectorEncoder.open(model, max_tokens=max_tokens)

@@ -49,7 +49,7 @@ class ClaimScorer(ABC):
         self._texts, self._max_tokens = texts, max_tokens
         self._tokens_per_batch = batch_tokens(tokens_per_batch)
         self._loop = DeviceLoop(parameters, source=source)
-        self._score = self.compiled(model.for_inference(), self._loop.partitioner)
+        self._score = compiled_claims(self.outputs, model.for_inference(), self._loop.partitioner)
         self._kept = kept_for(model, parameters)
 
     @staticmethod
@@ -58,11 +58,6 @@ class ClaimScorer(ABC):
         model: Any, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
     ) -> tuple[jax.Array, ...]:
         """The results for tokens [rows, texts, width], and for their vectors if these are known: arrays of `rows`."""
-
-    @classmethod
-    def compiled(cls, model: Model, partitioner: Partitioner) -> Callable[..., tuple[jax.Array, ...]]:
-        """The compiled (parameters, tokens) or (parameters, tokens, vectors) -> `outputs`."""
-        return _compiled(cls.outputs, model, partitioner)
 
     @classmethod
     def open(cls, model: ModelFolder, *, texts: int, max_tokens: int) -> Self:
@@ -104,7 +99,9 @@ class ClaimScorer(ABC):
 
 
 @functools.cache
-def _compiled(outputs: Callable, model: Model, partitioner: Partitioner) -> Callable:
+def compiled_claims(outputs: Callable, model: Model, partitioner: Partitioner) -> Callable[..., tuple[jax.Array, ...]]:
+    """The compiled (parameters, tokens) or (parameters, tokens, vectors) -> a `ClaimScorer`'s `outputs`."""
+
     def score(parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None) -> tuple[jax.Array, ...]:
         with partitioner.constraints():
             return outputs(model, parameters, tokens, vectors)

@@ -69,25 +69,10 @@ class Scorer:
 class LabelScorer(Scorer):
     """Scores token sequences against label words."""
 
-    def __init__(
-        self,
-        config: T5Config,
-        parameters: Any,
-        pieces: Sequence[int],
-        *,
-        max_tokens: int,
-        tokens_per_batch: int | None = None,
-        source: str | os.PathLike = "the model",
-    ):
+    def __init__(self, config: T5Config, parameters: Any, pieces: Sequence[int], **options: Any):
         """`pieces` are the vocabulary ids of the label words, the others as in `Scorer`."""
-        super().__init__(
-            parameters,
-            jnp.array(pieces, jnp.int32),
-            functools.partial(compiled_scorer, config),
-            max_tokens=max_tokens,
-            tokens_per_batch=tokens_per_batch,
-            source=source,
-        )
+        compiled = functools.partial(compiled_scorer, config)
+        super().__init__(parameters, jnp.array(pieces, jnp.int32), compiled, **options)
 
     def logits(self, tokens: Sequence[Sequence[int]], progress: Progress | None = None) -> np.ndarray:
         """Logits float32 [len(tokens), len(pieces)] of inputs that end in EOS; see `Scorer`."""

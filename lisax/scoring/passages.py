@@ -31,19 +31,11 @@ class TextScorer:
 
     architecture: ClassVar[type[Model]]
 
-    def __init__(
-        self,
-        model: Any,
-        parameters: Any,
-        *,
-        max_tokens: int,
-        tokens_per_batch: int | None = None,
-        source: str | os.PathLike = "the model",
-    ):
+    def __init__(self, model: Any, parameters: Any, *, max_tokens: int, source: str | os.PathLike = "the model"):
         """`max_tokens`: of the longest text; a longer one is an error: formats shorten, this does not. `source`: where
         the parameters are from."""
         self.model, self._max_tokens = model.for_inference(), max_tokens
-        self._tokens_per_batch = batch_tokens(tokens_per_batch)
+        self._tokens_per_batch = batch_tokens()
         self._loop = DeviceLoop(parameters, source=source)
 
     @classmethod

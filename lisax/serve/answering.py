@@ -261,8 +261,8 @@ class Engine(OpenIndexes):
 
         return self.once(PARTS, corpus, opened)
 
-    def titles_for(self, corpus: ServedCorpus, question: str, most: int = 5) -> list[str]:
-        """The titles of the tables or passages that are found first for a question, which is quick."""
+    def titles_for(self, corpus: ServedCorpus, question: str) -> list[str]:
+        """The titles of the five tables or passages that are found first for a question, which is quick."""
         if self._reads(corpus):
             search = self.search(corpus)
             hits = search({"q": question}, self.depths.passages)["q"]
@@ -273,7 +273,7 @@ class Engine(OpenIndexes):
             answerer = self.answerer(corpus)
             tables = (answerer.table(table) for table, _ in answerer.search(question, self.depths.pool))
             found = (table.title or table.caption or table.id for table in tables)
-        return list(itertools.islice(dict.fromkeys(found), most))
+        return list(itertools.islice(dict.fromkeys(found), 5))
 
     # --- Search ---------------------------------------------------------------------------------
 

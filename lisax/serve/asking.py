@@ -13,7 +13,7 @@ from starlette.datastructures import FormData
 
 from lisax.errors import LisaxError
 from lisax.report.heatmap import percent
-from lisax.serve import forms, views
+from lisax.serve import forms, schema, views
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, Checked
 from lisax.serve.library import ServedCorpus
 from lisax.serve.store import StoredAnswer
@@ -56,7 +56,7 @@ def asked(page: Page, form: FormData, seen: Seen) -> Asked:
     if kind != CLAIM:
         return Asked(corpus, kind, forms.text(form, "text", limits.text_characters))
     text, sentences = forms.text(form, "text", limits.paragraph_characters), ()
-    found = tuple(filter(None, map(forms.clean, split_paragraphs(forms.string(form, "text")))))
+    found = tuple(filter(None, map(schema.clean, split_paragraphs(forms.string(form, "text")))))
     if len(found) > 1:
         sentences = found[: limits.paragraph_sentences]
     for sentence in sentences or (text,):

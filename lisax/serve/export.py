@@ -171,23 +171,14 @@ def _add_claim(export: Export, corpus: ServedCorpus, engine: Engine, one: Feedba
         if not all(unit in made for unit in units):
             export.skipped["claims whose evidence the corpus no longer has"] += 1
             return
-        evidence = [made[unit] for unit in units] if evidence else []
-        export.claims[name] = Claim(
-            name, one.answer.text, label, (tuple(evidence),) if evidence else (), tuple(made.values())
-        )
-        return
-    export.claims[name] = Claim(
-        name,
-        one.answer.text,
-        label,
-        (tuple(evidence),) if evidence else (),
-        tuple(_own(corpus, unit) for unit in candidates),
-    )
-    sentences = engine.sentences(corpus)
-    for page in map(sentences.page, dict.fromkeys(split_sentence_id(unit)[0] for unit in candidates)):
-        if page is not None:
-            own = _own(corpus, page.id)
-            export.pages[own] = dataclasses.replace(page, id=own, redirects=(), original_id=None)
+        evidence, known = [made[unit] for unit in units] if evidence else [], made.values()
+    else:
+        known, sentences = [_own(corpus, unit) for unit in candidates], engine.sentences(corpus)
+        for page in map(sentences.page, dict.fromkeys(split_sentence_id(unit)[0] for unit in candidates)):
+            if page is not None:
+                own = _own(corpus, page.id)
+                export.pages[own] = dataclasses.replace(page, id=own, redirects=(), original_id=None)
+    export.claims[name] = Claim(name, one.answer.text, label, (tuple(evidence),) if evidence else (), tuple(known))
 
 
 def _add_unit_pages(export: Export, corpus: ServedCorpus, engine: Engine, units: Iterable[str]) -> dict[str, str]:

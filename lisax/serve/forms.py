@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 
 from lisax.errors import LisaxError
 from lisax.records import LABELS, cell_id, is_text
+from lisax.serve.schema import clean
 from lisax.serve.store import StoredAnswer
 
 
@@ -62,11 +63,6 @@ def text(form: FormData, field: str, most: int) -> str:
     if len(found) > most:
         raise LisaxError(f"The {field} has {len(found):,} characters; at most {most:,} are taken.")
     return found
-
-
-def clean(given: str) -> str:
-    """A text on one line, without control characters."""
-    return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", given).split())
 
 
 def choice(form: FormData, field: str, choices: Collection[str]) -> str:

@@ -82,10 +82,6 @@ class ServedCorpus:
         return isinstance(self.index, str)
 
     @property
-    def passage_index(self) -> Path | str:
-        return self.passages or self.index
-
-    @property
     def has_table_vectors(self) -> bool:
         return "dense-tables" in self.components
 

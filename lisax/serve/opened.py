@@ -79,7 +79,7 @@ class OpenIndexes:
         return self.once(
             "search",
             corpus,
-            lambda: PassageSearch(opened(corpus.passage_index), method=method, retriever=retriever),
+            lambda: PassageSearch(opened(corpus.passages or corpus.index), method=method, retriever=retriever),
         )
 
     def evidence(self, corpus: ServedCorpus) -> PassageIndex:

@@ -27,13 +27,15 @@ from pydantic_core import PydanticCustomError
 
 from lisax.serve.limits import LIMITS
 
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+
+def clean(text: str) -> str:
+    """A text on one line, without control characters."""
+    return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())
 
 
 def one_line(text: str) -> str:
-    """`text` without control characters and repeated blanks. Raises ValueError if nothing is left."""
-    found = " ".join(_CONTROLS.sub(" ", text).split())
-    if not found:
+    """The text, clean. Raises ValueError if nothing is left."""
+    if not (found := clean(text)):
         raise ValueError("the text is empty")
     return found
 
@@ -337,18 +339,13 @@ class Question(Model):
     id: Id
 
 
-ClaimOrText = Annotated[
-    Annotated[Line, Tag(_STRING)] | Annotated[Claim, Tag(_OBJECT)],
-    Discriminator(_form),
-]
-QuestionOrText = Annotated[
-    Annotated[Line, Tag(_STRING)] | Annotated[Question, Tag(_OBJECT)],
-    Discriminator(_form),
-]
-EvidenceOrText = Annotated[
-    Annotated[Text, Tag(_STRING)] | Annotated[GivenEvidence, Tag(_OBJECT)],
-    Discriminator(_form),
-]
+def _or_text(text: Any, given: type[Model]) -> Any:
+    """The type of an input that is an object, or only its text."""
+    return Annotated[Annotated[text, Tag(_STRING)] | Annotated[given, Tag(_OBJECT)], Discriminator(_form)]
+
+
+ClaimOrText, QuestionOrText = _or_text(Line, Claim), _or_text(Line, Question)
+EvidenceOrText = _or_text(Text, GivenEvidence)
 Given = Annotated[list[EvidenceOrText], Field(min_length=1, max_length=LIMITS.candidates)]
 TextOrTable = Annotated[
     Annotated[Text, Tag(_STRING)] | Annotated[GivenEvidence, Tag(_OBJECT)] | Annotated[TableEvidence, Tag(_TABLE)],
@@ -379,10 +376,7 @@ class ClaimToVerify(Claim):
     ]
 
 
-ToRankOrText = Annotated[
-    Annotated[Line, Tag(_STRING)] | Annotated[ClaimToRank, Tag(_OBJECT)],
-    Discriminator(_form),
-]
+ToRankOrText = _or_text(Line, ClaimToRank)
 
 
 class _Searches(Model):

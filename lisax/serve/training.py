@@ -320,7 +320,8 @@ def _prepare(folder: Path, role: str, checkpoint: Path, steps: int) -> None:
         lines, targets = _pair_lines(card, model, preset.name, steps), 1
         vocabulary, wording = card.open_vocabulary().path.resolve(), {}
     elif model.kind is None:
-        lines, targets = _t5_lines(model, 0.0003 if text_format.answer is RELEVANCE else 0.001), 2
+        rate, targets = 0.0003 if text_format.answer is RELEVANCE else 0.001, 2
+        lines = _T5.format(architecture=_fields(model), rate=rate)
         vocabulary, wording = checkpoint / VOCABULARY_NAME, {"preset": preset.name}
     else:
         raise LisaxError(
@@ -357,11 +358,6 @@ def _prepare(folder: Path, role: str, checkpoint: Path, steps: int) -> None:
                 period=max(1, steps // 50),
             )
         )
-
-
-def _t5_lines(model: Model, rate: float) -> str:
-    """The settings in `run.gin` for a T5."""
-    return _T5.format(architecture=_fields(model), rate=rate)
 
 
 def _pair_lines(card: ModelCard, model: PairConfig, preset: str, steps: int) -> str:

@@ -152,8 +152,6 @@ def model_class_of(gin_file: str | os.PathLike) -> type[Model]:
 def run_gin(
     gin_files: Sequence[str | os.PathLike],
     bindings: Sequence[str] = (),
-    *,
-    search_paths: Sequence[str] = (),
     **fields: Any,
 ) -> Any:
     """Trains by the gin files; `fields` replace those of the `TrainConfig` (`evaluate`, `card`, `files`...).
@@ -161,7 +159,7 @@ def run_gin(
     Bindings are gin statements: `"TRAIN_STEPS = 100"`. Returns the `TrainResult`."""
     from lisax.training.train import train
 
-    with configured("train", gin_files, bindings, search_paths) as config:
+    with configured("train", gin_files, bindings) as config:
         return train(dataclasses.replace(config, **fields))
 
 

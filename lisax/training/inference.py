@@ -11,7 +11,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from lisax.models.architectures import Model
 from lisax.models.decoding import Decoding
 from lisax.training import data
 from lisax.training.losses import Loss
-from lisax.training.model_inference import Inference, Numbered, TaskRun
+from lisax.training.model_inference import TaskRun
 from lisax.training.model_kinds import kind_of
 from lisax.training.step import make_eval_step
 from lisax.training.task_metrics import Evaluator, readable, task_metrics
@@ -110,16 +110,6 @@ class _Loaded:
         loop = DeviceLoop(parameters, source=found.folder, partitioner=partitioner)
         return cls(TaskRun(model, loop, dataset.task_feature_lengths, dataset.batch_size, vocabulary), found, dataset)
 
-    @property
-    def inference(self) -> Inference:
-        return kind_of(self.run.model).inference
-
-    def predictions(self, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
-        return self.inference.predictions(self.run, examples, decoding)
-
-    def scores(self, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
-        return self.inference.scores(self.run, examples)
-
 
 def infer(config: InferConfig) -> Path:
     """Writes `{task}-{mode}.jsonl` (with `-00000-of-00008` for shards) to `output_dir`; returns its path.
@@ -131,6 +121,7 @@ def infer(config: InferConfig) -> Path:
     shard = f"-{config.shard_id:05d}-of-{config.num_shards:05d}" if config.num_shards > 1 else ""
     path = place(config.output_dir) / f"{config.dataset.mixture_or_task_name}-{config.mode}.jsonl{shard}"
     count, labels = 0, data.model_card(loaded.dataset).get("text", {}).get("labels")
+    inference = kind_of(loaded.run.model).inference
 
     def named(result: dict) -> dict:
         found = result.get("prediction")
@@ -146,9 +137,10 @@ def infer(config: InferConfig) -> Path:
         mine = itertools.islice(numbered, config.shard_id, None, config.num_shards)
         with data.Prefetched(itertools.islice(mine, count, None), ahead=loaded.run.window) as examples:
             kept, examples = itertools.tee(examples)
-            results = (
-                loaded.predictions(examples, config.decoding) if config.mode == "predict" else loaded.scores(examples)
-            )
+            if config.mode == "predict":
+                results = inference.predictions(loaded.run, examples, config.decoding)
+            else:
+                results = inference.scores(loaded.run, examples)
             for window in results:
                 count += len(window)
                 yield [

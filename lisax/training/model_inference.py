@@ -22,7 +22,7 @@ from lisax.errors import LisaxError
 from lisax.formats.vocabulary import Vocabulary
 from lisax.models.architectures import Model
 from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding
-from lisax.scoring.claims import ClaimScorer
+from lisax.scoring.claims import ClaimScorer, compiled_claims
 from lisax.scoring.generating import make_predictor
 from lisax.scoring.labels import compiled_scorer
 from lisax.scoring.pairs import PairScoring, compiled_pairs
@@ -59,9 +59,9 @@ class Inference(Protocol):
     """`needs`: the field of `text` in `model.json` that `exported` takes; None: it takes none. `outputs`: the names of
     the exported program's results. `scores_targets`: whether it gives the likelihood of target tokens."""
 
-    needs: str | None
-    outputs: tuple[str, ...]
-    scores_targets: bool
+    needs: str | None = None
+    outputs: tuple[str, ...] = ()
+    scores_targets: bool = False
 
     def check(self) -> None:
         """Raises where `lisax eval` and `infer` have no use for such a model."""
@@ -83,17 +83,14 @@ class Inference(Protocol):
         """The scorer as a StableHLO program. `text` is that of `model.json`."""
 
 
-class TextToTextInference:
+class TextToTextInference(Inference):
     """A T5's: it generates targets, or scores them; as a program it scores label words.
 
     A prediction is the text; with beams also "hypotheses": [{"prediction", "score"}], best first."""
 
-    needs: str | None = "words"
+    needs = "words"
     outputs = programs.OF_TEXTS
     scores_targets = True
-
-    def check(self) -> None:
-        pass
 
     def predictions(self, run: TaskRun, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
         predict = make_predictor(run.model, run.lengths["targets"], decoding, run.loop.partitioner)
@@ -180,7 +177,7 @@ def make_target_scorer(model: Model, partitioner: Partitioner) -> Callable[[Any,
 
 
 @dataclasses.dataclass(frozen=True)
-class ClaimInference:
+class ClaimInference(Inference):
     """The inference of models that read several texts of a claim, by their scorer.
 
     `columns`: numbers that a task's targets have for each text. A prediction is the first of `fields`, the others are
@@ -190,7 +187,6 @@ class ClaimInference:
     columns: int
     fields: tuple[str, ...]
     called: str
-    scores_targets = False
 
     @property
     def needs(self) -> str:
@@ -199,9 +195,6 @@ class ClaimInference:
     @property
     def outputs(self) -> tuple[str, ...]:
         return self.scorer.results._fields
-
-    def check(self) -> None:
-        pass
 
     def predictions(self, run: TaskRun, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
         texts = run.lengths["targets"] // self.columns
@@ -225,7 +218,7 @@ class ClaimInference:
             raise LisaxError(f"{self.called} generates nothing: plan --program=score")
         texts = lengths["targets"] // self.columns
         tokens = jax.ShapeDtypeStruct((rows, texts, lengths["inputs"] // texts), jnp.int32, sharding=partitioner.batch)
-        return self.scorer.compiled(model, partitioner).lower(parameters, tokens).compile()
+        return compiled_claims(self.scorer.outputs, model, partitioner).lower(parameters, tokens).compile()
 
     def exported(
         self, model: Model, parameters: Mapping[str, Any], text: Mapping[str, Any], vocabulary: Vocabulary
@@ -233,12 +226,8 @@ class ClaimInference:
         return programs.export_claim_scorer(self.scorer.outputs, model, parameters, text[self.needs])
 
 
-class QuestionInference:
+class QuestionInference(Inference):
     """The inference of dual encoders and readers, which answer no task: they are used over an index."""
-
-    needs: str | None = None
-    outputs = ()
-    scores_targets = False
 
     def check(self) -> None:
         raise LisaxError(
@@ -272,15 +261,10 @@ class EncoderInference(QuestionInference):
         self.check()
 
 
-class PairInference:
+class PairInference(Inference):
     """A pair scorer's. A prediction is the list of its probabilities, one of each class."""
 
-    needs: str | None = None
     outputs = programs.OF_TEXTS
-    scores_targets = False
-
-    def check(self) -> None:
-        pass
 
     def predictions(self, run: TaskRun, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
         scoring = PairScoring(run.model, run.loop.parameters, max_tokens=run.lengths["inputs"])

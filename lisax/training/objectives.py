@@ -49,8 +49,8 @@ class Objective(Protocol):
     """The interface of a kind of model for training. A target has a loss and a weight of its own."""
 
     # Name of a metric -> the two of `sums` whose ratio it is.
-    metrics: Mapping[str, tuple[str, str]]
-    writes: bool  # targets are tokens; others' are classes or places
+    metrics: Mapping[str, tuple[str, str]] = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
+    writes: bool = False  # targets are tokens; others' are classes or places
 
     def weights(self, model: Any, batch: Batch) -> Array:
         """Float32 of any shape, one of each target of the batch; the normaliser of the loss."""
@@ -66,9 +66,10 @@ class Objective(Protocol):
 
     def text_length(self, model: Any, lengths: Mapping[str, int]) -> int:
         """Tokens of a text that is encoded, given TASK_FEATURE_LENGTHS."""
+        return lengths["inputs"]
 
 
-class TextToText:
+class TextToText(Objective):
     """T5's: the cross-entropy of target tokens, each given those before it."""
 
     metrics = {
@@ -88,14 +89,8 @@ class TextToText:
         learned = loss.shares(self.weights(model, batch), batch.get("decoder_segment_ids"))
         return sums(loss.per_token(logits, batch["decoder_target_tokens"]), learned, logits, batch)
 
-    def check(self, model: T5Config, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
-        pass
 
-    def text_length(self, model: T5Config, lengths: Mapping[str, int]) -> int:
-        return lengths["inputs"]
-
-
-class Fusion:
+class Fusion(Objective):
     """Table fusion's: `inputs` are the texts of k tables end to end, each padded to the same length; `targets` are
     the k classes of `table_fusion`. A target of the loss is a row, one claim."""
 
@@ -104,7 +99,6 @@ class Fusion:
         "accuracy": ("right_verdicts", "decided"),
         "table_accuracy": ("right_tables", "decided"),
     }
-    writes = False
 
     def weights(self, model: FusionConfig, batch: Batch) -> Array:
         return table_fusion.example_weights(model.objective, batch["decoder_target_tokens"])
@@ -160,7 +154,7 @@ class Fusion:
         return lengths["inputs"] // lengths["targets"]
 
 
-class Pointer:
+class Pointer(Objective):
     """The evidence pointer's: `inputs` are the texts of k candidates end to end, each padded to the same length;
     `targets` are COLUMNS numbers of each, see `pointer_loss.gold_of`. A target of the loss is a row, one claim.
 
@@ -173,7 +167,6 @@ class Pointer:
         "accuracy": ("right_labels", "labelled"),
         "score": ("right_claims", "labelled"),
     }
-    writes = False
 
     def weights(self, model: PointerConfig, batch: Batch) -> Array:
         return pointer_loss.example_weights(model, self._gold(model, batch))
@@ -228,12 +221,9 @@ class Pointer:
         return lengths["inputs"] // (lengths["targets"] // COLUMNS)
 
 
-class Contrast:
+class Contrast(Objective):
     """The dual encoder's: each question's positive passage among the passages of the whole batch, on all devices
     (of a microbatch, if there are several). `targets` are the classes of `dual_encoder`, the positive first."""
-
-    metrics = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
-    writes = False
 
     def weights(self, model: DualEncoderConfig, batch: Batch) -> Array:
         return (batch["decoder_target_tokens"][:, 0] == POSITIVE).astype(jnp.float32)
@@ -270,12 +260,9 @@ class Contrast:
         return 2 * dual_encoder.question_room(lengths["inputs"], lengths["targets"])
 
 
-class Classes:
+class Classes(Objective):
     """The pair scorer's: the cross-entropy of an input's class, the first number of `targets`, and to a teacher's
     probabilities of the classes, the others if there are any (see `models.pair`)."""
-
-    metrics = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
-    writes = False
 
     def weights(self, model: PairConfig, batch: Batch) -> Array:
         return (batch["decoder_target_tokens"][:, 0] != pair.NO_CLASS).astype(jnp.float32)
@@ -310,9 +297,6 @@ class Classes:
         if pack:
             raise LisaxError("PACK is True, but pairs of texts cannot be packed: set PACK=False")
 
-    def text_length(self, model: PairConfig, lengths: Mapping[str, int]) -> int:
-        return lengths["inputs"]
-
 
 class Reading(TextToText):
     """The generating reader's: a T5's, whose inputs are the texts of its passages end to end."""
@@ -324,11 +308,8 @@ class Reading(TextToText):
         return lengths["inputs"] // model.passages
 
 
-class Pointing:
+class Pointing(Objective):
     """The pointing reader's: any of the places of the answer, which are `targets`, first and last in turn."""
-
-    metrics = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
-    writes = False
 
     def weights(self, model: SpanReaderConfig, batch: Batch) -> Array:
         return jnp.any(batch["decoder_target_tokens"] > 0, axis=-1).astype(jnp.float32)
@@ -361,11 +342,10 @@ class Pointing:
         return lengths["inputs"] // model.passages
 
 
-class Untrained:
+class Untrained(Objective):
     """The objective of an encoder without a head, which learns only under one."""
 
     metrics = {"loss": ("loss", "learned")}
-    writes = False
 
     def weights(self, model: EncoderConfig, batch: Batch) -> Array:
         raise self._nothing_to_learn()
@@ -375,9 +355,6 @@ class Untrained:
 
     def check(self, model: EncoderConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         raise self._nothing_to_learn()
-
-    def text_length(self, model: EncoderConfig, lengths: Mapping[str, int]) -> int:
-        return lengths["inputs"]
 
     def _nothing_to_learn(self) -> LisaxError:
         return LisaxError(

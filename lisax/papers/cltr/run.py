@@ -41,8 +41,9 @@ from lisax.retrieval import fusion, table_text
 from lisax.retrieval.dense import keep_weight
 from lisax.retrieval.dense_texts import text_of_table
 from lisax.retrieval.run_files import open_table_search
-from lisax.retrieval.runs import read_run, write_qrels, write_run
+from lisax.retrieval.runs import by_query, read_run, write_qrels, write_run
 from lisax.sampling import part_examples, question_examples
+from lisax.sampling.examples import ranked_ids
 from lisax.sampling.own_questions import own_questions
 from lisax.weights.checkpoints import FITTED, write_fitted
 
@@ -108,7 +109,7 @@ class Cltr(QuestionPipeline):
     def fusion_weights(self) -> np.ndarray:
         """Weights of the best cell and BM25, fitted on held-out questions."""
         held = list(self.scores(VALIDATION))
-        ranked, lexical = (_by_query(pool_scores.table_run(held, order)) for order in (MAX, "retrieval"))
+        ranked, lexical = (by_query(pool_scores.table_run(held, order)) for order in (MAX, "retrieval"))
         return score_fusion.fit(self.claims[VALIDATION].values(), ranked, lexical)
 
     @property
@@ -178,7 +179,7 @@ class Cltr(QuestionPipeline):
             words = Stage(
                 name=WORDS,
                 outputs=[self.tables_folder],
-                work=self._build_words,
+                work=functools.partial(self._build_words, self.tables_folder),
             )
             first = [words, *self.stages_of_retriever(), index]
         return [
@@ -190,11 +191,11 @@ class Cltr(QuestionPipeline):
 
     # --- Retrieval --------------------------------------------------------------------------
 
-    def _build_words(self) -> None:
-        table_text.build_index(self.data.tables(), self.tables_folder, k1=self.recipe.k1, b=self.recipe.b)
+    def _build_words(self, folder: Path) -> None:
+        table_text.build_index(self.data.tables(), folder, k1=self.recipe.k1, b=self.recipe.b)
 
     def _build_index(self) -> None:
-        table_text.build_index(self.data.tables(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
+        self._build_words(self.index_folder)
         if self.recipe.learns_to_retrieve:
             add_vectors(self.index_folder, Retriever.open(self.model_dir(RETRIEVER)), self.workers)
             self._fit_weight()
@@ -244,18 +245,15 @@ class Cltr(QuestionPipeline):
         return [*self.stages_before_training(), examples, self.training(RETRIEVER, after=[examples.name])]
 
     def _write_retriever_examples(self) -> None:
-        recipe, opens = (
-            self.recipe,
-            functools.partial(open_table_search, self.tables_folder, question_examples.NEAR + 1),
-        )
+        recipe = self.recipe
+        opens = functools.partial(open_table_search, self.tables_folder, question_examples.NEAR + 1)
 
         def view(table: str) -> PassageView:
             return PassageView(table, *text_of_table(self.lookup(table)))
 
         for role in (TRAIN, VALIDATION):
             questions = self.questions[role].values()
-            found = _by_query(self._searched(opens, questions))
-            ranked = {query: [hit.id for hit in hits] for query, hits in found.items()}
+            ranked = ranked_ids(by_query(self._searched(opens, questions)))
             made = question_examples.for_table_retriever(
                 questions, ranked, self.gold_tables, view, negatives=recipe.retriever_negatives, seed=recipe.seed
             )
@@ -328,20 +326,15 @@ class Cltr(QuestionPipeline):
     def _write_own_examples(self) -> None:
         recipe = self.recipe
         asked = own_questions(self.tables, len(self.tables), recipe.own_questions, recipe.seed)
-        found = dict[str, list[str]]()
-        for hit in self.found(asked, part_examples.WINDOW):
-            found.setdefault(hit.query_id, []).append(hit.id)
+        found = ranked_ids(by_query(self.found(asked, part_examples.WINDOW)))
         held = int(recipe.validation_share * len(asked)) or 1
         self._write_parts(self.out / OWN, {VALIDATION: asked[:held], TRAIN: asked[held:]}, found)
 
     def _write_examples(self) -> None:
         self.aggregation.write_examples()
-        roles = (TRAIN, VALIDATION)
-        pools = {
-            query: [hit.id for hit in hits]
-            for role in roles
-            for query, hits in (self._pools(role) if self._negatives else {}).items()
-        }
+        roles, pools = (TRAIN, VALIDATION), dict[str, list[str]]()
+        for role in roles if self._negatives else ():
+            pools |= ranked_ids(self._pools(role))
         self._write_parts(self.out, {role: self.learned(role) for role in roles}, pools)
 
     @property
@@ -432,7 +425,7 @@ class Cltr(QuestionPipeline):
     def _answer(self, weighed: Path | None) -> None:
         scored, pools = list(self.scores()), read_run(self.run_file(BM25))
         for order in (MAX, MEAN):
-            ordered = _by_query(pool_scores.table_run(scored, order))
+            ordered = by_query(pool_scores.table_run(scored, order))
             write_run(self.run_file(order), pool_scores.with_others(ordered, pools), order)
         if FUSED in self.orders:
             say(
@@ -440,8 +433,8 @@ class Cltr(QuestionPipeline):
                     *self.fusion_weights
                 )
             )
-            ranked, lexical = (_by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
-            fused = _by_query(score_fusion.fuse(ranked, lexical, self.fusion_weights))
+            ranked, lexical = (by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
+            fused = by_query(score_fusion.fuse(ranked, lexical, self.fusion_weights))
             write_run(self.run_file(FUSED), pool_scores.with_others(fused, pools), FUSED)
             if weighed is not None:
                 weights, confidence = self.stored_weights, self.answer_confidence
@@ -457,7 +450,3 @@ class Cltr(QuestionPipeline):
             answers = pool_scores.answer_run(scored, read_run(self.run_file(order)))
             write_run(self.run_file(f"answers.{order}"), answers, order)
         write_run(self.run_file("gold_table"), pool_scores.gold_run(scored), "gold_table")
-
-
-def _by_query(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
-    return {query: list(members) for query, members in itertools.groupby(hits, key=lambda hit: hit.query_id)}

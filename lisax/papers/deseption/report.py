@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from lisax.metrics import fever as fever_metrics
 from lisax.metrics.claim_words import claim_words_verdicts
 from lisax.papers import reporting
-from lisax.papers.attack_report import ALL, attack_figures, attack_tables, attacked_scores
+from lisax.papers.attack_report import ALL, attack_figures, attack_tables, verdict_scores
 from lisax.papers.base import REPORT, TRAIN
 from lisax.papers.deseption.run import Deseption
 from lisax.papers.list5.report import claim_view
@@ -66,22 +66,11 @@ def _figures(run: Deseption) -> dict:
             if (found := run.calibration_figures(claims, name, variant.model))
         },
         "attacks": attack_figures(run, list(run.variants)),
-        "differences": _differences(run, claims, best),
+        "differences": reporting.differences(verdict_scores(run, claims, list(run.variants), best)),
         "claims": {role: len(found) for role, found in run.claims.items()},
         "reported_split": run.reported_split,
         **reporting.facts(run),
     }
-
-
-def _differences(run: Deseption, claims: Mapping[str, Claim], best: str) -> dict:
-    scores = {variant: fever_metrics.claim_scores(claims, run.verdicts(variant, REPORT)) for variant in run.variants}
-    return reporting.differences(
-        {
-            "fever_score": (best, {variant: of["fever_score"] for variant, of in scores.items()}),
-            "label_accuracy": (best, {variant: of["label_accuracy"] for variant, of in scores.items()}),
-            "attacked_fever_score": (best, attacked_scores(run, list(run.variants))),
-        }
-    )
 
 
 def _recalls(run: Deseption, role: str) -> dict[str, float]:

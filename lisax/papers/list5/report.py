@@ -9,7 +9,7 @@ from lisax.metrics import fever as fever_metrics
 from lisax.metrics.claim_words import claim_words_verdicts
 from lisax.metrics.ranking import complete_sets, sentence_selection
 from lisax.papers import reporting
-from lisax.papers.attack_report import attack_figures, attack_tables, attacked_scores
+from lisax.papers.attack_report import attack_figures, attack_tables, verdict_scores
 from lisax.papers.base import REPORT, TRAIN
 from lisax.papers.list5.recipe import GIVEN, VECTORS, ZERO_SHOT
 from lisax.papers.list5.run import VARIANTS, List5, aggregate_of
@@ -115,6 +115,7 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
         name: fever_metrics.oracle_score(claims, {i: _read_of(hits.get(i, ()), run.lookup) for i in claims})
         for name, hits in selections.items()
     }
+    found_whole = run.recipe.selector, {name: complete_sets(claims.values(), hits) for name, hits in selections.items()}
     return {
         "retrieval": _document_recall(run, claims),
         "ranking": selection[run.recipe.selector],
@@ -132,28 +133,11 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
             and (found := run.calibration_figures(claims, variant, VARIANTS[variant][0], aggregate_of(variant)))
         },
         "attacks": attack_figures(run, list(evaluated)),
-        "differences": _differences(run, claims, selections, verdicts, best),
+        "differences": reporting.differences(verdict_scores(run, claims, list(verdicts), best) | {RECALL: found_whole}),
         "claims": {role: len(found) for role, found in run.claims.items()},
         "reported_split": run.reported_split,
         **reporting.facts(run),
     }
-
-
-def _differences(
-    run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping, best: str | None
-) -> dict:
-    scores = {variant: fever_metrics.claim_scores(claims, found) for variant, found in verdicts.items()}
-    return reporting.differences(
-        {
-            "fever_score": (best, {variant: of["fever_score"] for variant, of in scores.items()}),
-            "label_accuracy": (best, {variant: of["label_accuracy"] for variant, of in scores.items()}),
-            "attacked_fever_score": (best, attacked_scores(run, list(verdicts))),
-            RECALL: (
-                run.recipe.selector,
-                {name: complete_sets(claims.values(), hits) for name, hits in selections.items()},
-            ),
-        }
-    )
 
 
 def _name(measure: str, variant: str) -> str:

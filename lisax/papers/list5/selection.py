@@ -11,7 +11,7 @@ import functools
 import itertools
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lisax.devices.workers import grouped, lines_to_file
@@ -157,12 +157,9 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         for role in roles:
             groups = grouped(opens, list(self.claims_of(role).values()), retrieval.CLAIMS_AT_A_TIME, workers)
             write_run(self.documents_file(role), itertools.chain.from_iterable(groups), "documents")
-            found = read_run(self.documents_file(role))
-            write_run(self.candidates_file(role), self._expand(found), "candidates")
-
-    def _expand(self, documents: dict[str, list[Hit]]) -> Iterator[Hit]:
-        for claim_id, hits in documents.items():
-            yield from self.sentences.candidates(claim_id, hits, self.recipe.candidates)
+            found = read_run(self.documents_file(role)).items()
+            expanded = (self.sentences.candidates(claim, hits, recipe.candidates) for claim, hits in found)
+            write_run(self.candidates_file(role), itertools.chain.from_iterable(expanded), "candidates")
 
     # --- Selection --------------------------------------------------------------------------
 

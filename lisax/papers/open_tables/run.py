@@ -128,7 +128,9 @@ class OpenTables(EncoderPipeline):
 
     @kept
     def _worded(self) -> Dataset:
-        return worded(self.data, self.recipe.wording)
+        """The data, with TabFact's claims in the recipe's wording; other data has one."""
+        data, wording = self.data, self.recipe.wording
+        return TabFact(data.folder, wording) if isinstance(data, TabFact) and data.wording != wording else data
 
     def seed_of(self, model: str) -> int:
         own = self.recipe.fusion_seed if is_fusion(model) else None
@@ -483,11 +485,6 @@ class OpenTables(EncoderPipeline):
 
     def verdicts(self, model: str) -> dict[str, TablePrediction]:
         return {found.verdict.claim_id: found for found in read_predictions(self.predictions_file(model))}
-
-
-def worded(data: Dataset, wording: str) -> Dataset:
-    """The data, with TabFact's claims in this wording; other data has one."""
-    return TabFact(data.folder, wording) if isinstance(data, TabFact) and data.wording != wording else data
 
 
 def _temperature(

@@ -12,7 +12,7 @@ from lisax.papers.udt_qa.claims import AT_HAND, TABLES, WITHHELD
 from lisax.papers.udt_qa.run import UdtQa
 from lisax.records import Question
 from lisax.report.published import published
-from lisax.report.report import Report, ResultRow, ResultTable
+from lisax.report.report import Report, ResultTable
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import source_of
 from lisax.sampling.question_examples import AnswerEvidence
@@ -192,27 +192,6 @@ def _evidence_table(found: Mapping) -> list[ResultTable]:
             "Exact match by the place of the evidence",
             columns,
             settings,
-            f"The text of {found['withheld_pages']:.0%} of the pages is withheld; tables: it is on no page. "
-            "Source named: of right answers, those whose sentence, row or edge is the question's evidence.",
-        )
-    ]
-
-
-def _evidence_table(found: Mapping) -> list[ResultTable]:
-    groups = list(dict.fromkeys(group for of in found["settings"].values() for group in of["by_evidence"]))
-    if not groups:
-        return []
-    rows = [
-        ResultRow(
-            _name(name), (*(of["by_evidence"].get(group, {}).get("exact_match") for group in groups), of["provenance"])
-        )
-        for name, of in found["settings"].items()
-    ]
-    return [
-        ResultTable(
-            "Exact match by the place of the evidence",
-            (*groups, "source named"),
-            tuple(rows),
             f"The text of {found['withheld_pages']:.0%} of the pages is withheld; tables: it is on no page. "
             "Source named: of right answers, those whose sentence, row or edge is the question's evidence.",
         )

@@ -254,43 +254,35 @@ class UdtQa(EncoderPipeline):
         for model in (name for name in self.recipe.train if name.endswith(f"_{learned}")):
             if model.startswith("retriever"):
                 first = f"retriever_{learned}" if "second" in model else None
-                kind, write = "retriever", self._write_retriever_examples
+                kind = "retriever"
             else:
                 first = self.recipe.retriever(learned)
-                kind, write = "reader", self._write_reader_examples
+                kind = "reader"
             examples = Stage(
                 name=f"examples.{model}",
                 after=[f"index.{learned}", *([f"train.{first}"] if first else [])],
                 outputs=self._example_files(model, kind),
-                work=functools.partial(write, model, learned, first),
+                work=functools.partial(self._write_examples, model, kind, learned, first),
             )
             stages += [examples, self.training(model, after=[examples.name])]
         return stages
 
-    def _write_retriever_examples(self, model: str, learned: str, first: str | None) -> None:
+    def _write_examples(self, model: str, kind: str, learned: str, first: str | None) -> None:
+        """Writes the examples of a retriever or a reader from the passages that the retriever `first` (None: BM25)
+        finds."""
         recipe, skipped = self.recipe, Counter()
         index = MixedIndex.open(self.index_folder(learned, learned))
-        for role, out in zip(LEARNED, self._example_files(model, "retriever")):
+        if kind == "retriever":
+            k, method = recipe.mined, "dense" if first else "bm25"
+            make = functools.partial(sampling.for_retriever, negatives=recipe.negatives)
+        else:
+            k, method = recipe.retrieved, recipe.method
+            make = functools.partial(sampling.for_reader, passages=self._passages(model))
+        for role, out in zip(LEARNED, self._example_files(model, kind)):
             questions = self.questions(role)
-            ranked = self._ranked(questions, learned, learned, recipe.mined, first, "dense" if first else "bm25")
+            ranked = self._ranked(questions, learned, learned, k, first, method)
             gold = sampling.gold_passages(index, questions.values())
-            made = sampling.for_retriever(
-                index, questions.values(), ranked, gold, negatives=recipe.negatives, skipped=skipped
-            )
-            write_examples(out, made)
-        tell(skipped)
-
-    def _write_reader_examples(self, model: str, learned: str, retriever: str | None) -> None:
-        recipe, skipped = self.recipe, Counter()
-        index = MixedIndex.open(self.index_folder(learned, learned))
-        for role, out in zip(LEARNED, self._example_files(model, "reader")):
-            questions = self.questions(role)
-            ranked = self._ranked(questions, learned, learned, recipe.retrieved, retriever, recipe.method)
-            gold = sampling.gold_passages(index, questions.values())
-            made = sampling.for_reader(
-                index, questions.values(), ranked, passages=self._passages(model), gold=gold, skipped=skipped
-            )
-            write_examples(out, made)
+            write_examples(out, make(index, questions.values(), ranked, gold=gold, skipped=skipped))
         tell(skipped)
 
     def _passages(self, reader: str) -> int:

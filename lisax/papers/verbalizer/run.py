@@ -77,6 +77,9 @@ class VerbalizerTraining(Staged):
             )
         super().__init__(data, out, recipe, until=until)
         self._target, self._target_print, self._other = target, target_print, other
+        self.vocabulary_file, self.figures_file = self.out / "spiece.model", self.out / "verbalizer.json"
+        self.filter_file, self._words_file = self.out / "examples" / "filter.json", self.out / "examples" / PLAIN_WORDS
+        self._outputs_file = self.out / "predictions" / "target.jsonl"
         self.check_until()
 
     def run(self) -> dict:
@@ -136,29 +139,9 @@ class VerbalizerTraining(Staged):
     def model_dir(self, model: str) -> Path:
         return self.out / "models" / model
 
-    @property
-    def vocabulary_file(self) -> Path:
-        return self.out / "spiece.model"
-
-    @property
-    def figures_file(self) -> Path:
-        return self.out / "verbalizer.json"
-
-    @property
-    def filter_file(self) -> Path:
-        return self.out / "examples" / "filter.json"
-
-    @property
-    def _words_file(self) -> Path:
-        return self.out / "examples" / PLAIN_WORDS
-
     def outputs_file(self, model: str, data: str) -> Path:
         """A model's texts for the reported units of some data."""
         return self.out / "predictions" / f"{model}.{data}.jsonl"
-
-    @property
-    def _outputs_file(self) -> Path:
-        return self.out / "predictions" / "target.jsonl"
 
     def verbalizer(self, model: str, max_pairs: int | None = None) -> Verbalizer:
         return Verbalizer.open(

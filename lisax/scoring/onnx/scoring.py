@@ -107,8 +107,7 @@ class OnnxEncoder(OnnxTexts):
 class OnnxPairs(OnnxEncoder):
     """`scoring.backends.ScoresPairs`."""
 
-    def probabilities(self, pairs: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
-        return self.results(pairs, progress)
+    probabilities = OnnxEncoder.results
 
 
 class OnnxVectors(OnnxEncoder):
@@ -123,11 +122,7 @@ class OnnxVectors(OnnxEncoder):
         # JAX orders a tree's leaves by the names at each level.
         return [array for _, array in sorted(self._parameters.items(), key=lambda item: item[0].split("/"))]
 
-    def questions(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
-        return self.results(texts, progress)
-
-    def passages(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
-        return self.results(texts, progress)
+    questions = passages = OnnxEncoder.results
 
 
 # --- T5 -------------------------------------------------------------------------------------
@@ -142,8 +137,7 @@ class OnnxLabels(OnnxTexts):
         graph = AnswersGraph(config, parameters, [[piece] for piece in pieces], first_step=True, int8=int8)
         super().__init__(graph, parameters, **options)
 
-    def logits(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
-        return self.results(tokens, progress)
+    logits = OnnxTexts.results
 
 
 class OnnxAnswers(OnnxTexts):
@@ -155,5 +149,4 @@ class OnnxAnswers(OnnxTexts):
         graph = AnswersGraph(config, parameters, [[*ids, EOS_ID] for ids in answers], first_step=False, int8=int8)
         super().__init__(graph, parameters, **options)
 
-    def log_likelihoods(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
-        return self.results(tokens, progress)
+    log_likelihoods = OnnxTexts.results

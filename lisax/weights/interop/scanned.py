@@ -61,22 +61,22 @@ def checkpoint_of(
         here, array = _as_here(parameter, slot, stored, stacks, folder)
         kinds_of.setdefault(here, {})[slot] = array
     whole = Stacked(
-        tuple(_whole(name, array) for name, array in named),
-        tuple(_whole(f"{name}/{slot}", array) for name, kinds in kinds_of.items() for slot, array in kinds.items()),
+        tuple(_whole(array, name) for name, array in named),
+        tuple(_whole(array, f"{name}/{slot}") for name, kinds in kinds_of.items() for slot, array in kinds.items()),
     )
     if not stacks and not any(_heads_apart(name, stored) for name, stored in parameters.items()):
         return Checkpoint(kind, folder, step, *whole)
     separate: list[Piece] = []
     for name, array in named:
         layers = _layers(name, stacks)
-        separate.append(_split(array, layers, LAYERS_AXIS) if layers else _whole(name, array))
+        separate.append(_split(array, layers, LAYERS_AXIS) if layers else _whole(array, name))
     separate_slots: list[Piece] = []
     for name, kinds in kinds_of.items():
         layers = _layers(name, stacks)
         if name in arrays and (layers or _heads_apart(name, parameters[name])):
             separate_slots += _slots_of_layers(name, arrays[name].stored.shape, kinds, layers, folder)
         else:  # of no layers, or of an optimizer that names its slots otherwise
-            separate_slots += [_whole(f"{name}/{slot}", array) for slot, array in kinds.items()]
+            separate_slots += [_whole(array, f"{name}/{slot}") for slot, array in kinds.items()]
     return Checkpoint(kind, folder, step, tuple(separate), tuple(separate_slots), stacked=whole if stacks else None)
 
 
@@ -127,12 +127,8 @@ def _layers(name: str, stacks: Mapping[str, _Stack]) -> list[str]:
     return [f"{prefix}{side}/layers_{i}/{rest}" for i in range(stacks[prefix + side].layers)]
 
 
-def _whole(name: str, array: _Array) -> Piece:
-    return Piece(array.stored_as, array.stored, {name: array.stored.shape}, lambda stored: {name: stored})
-
-
-def _of_each(array: _Array, names: list[str]) -> Piece:
-    """The same array under several names."""
+def _whole(array: _Array, *names: str) -> Piece:
+    """The array as it is, under each of the names."""
     return Piece(
         array.stored_as,
         array.stored,
@@ -192,7 +188,7 @@ def _slots_of_layers(
         if layers and array.stored.shape != (1,):
             pieces.append(_split(array, names, axis_of[slot]))
         else:
-            pieces.append(_of_each(array, names))
+            pieces.append(_whole(array, *names))
     return pieces
 
 
