@@ -56,21 +56,17 @@ def official(tmp_path) -> Path:
             tmp_path / f"tokenized_data/{split}_examples.json",
             {f"{name}.html.csv": entries[f"{name}.html.csv"] for name in names},
         )
-    put(
-        tmp_path / "collected_data/r1_training_all.json",
-        {
-            "1-1.html.csv": [["the lions won", "the lions lost"], [1, 0], "lions"],
-            "1-4.html.csv": [["x is 1"], [0], "fourth"],
-        },
-    )
-    put(
-        tmp_path / "collected_data/r2_training_all.json",
-        {
-            "1-1.html.csv": [["left out"], [1], "lions"],
-            "1-2.html.csv": [["b is 2"], [1], "none"],
-            "1-3.html.csv": [["no rows"], [1], "third"],
-        },
-    )
+    simple = {
+        "1-1.html.csv": [["the lions won", "the lions lost"], [1, 0], "lions"],
+        "1-4.html.csv": [["x is 1"], [0], "fourth"],
+    }
+    put(tmp_path / "collected_data/r1_training_all.json", simple)
+    complex_ones = {
+        "1-1.html.csv": [["left out"], [1], "lions"],
+        "1-2.html.csv": [["b is 2"], [1], "none"],
+        "1-3.html.csv": [["no rows"], [1], "third"],
+    }
+    put(tmp_path / "collected_data/r2_training_all.json", complex_ones)
     return tmp_path
 
 
@@ -78,13 +74,8 @@ def test_claims_of_the_official_folder(official):
     dataset = open_folder(official)
     assert (dataset.layout, dataset.splits, dataset.table_claim_splits) == ("tabfact", *[("train", "dev", "test")] * 2)
     first, second = dataset.claims("train")
-    assert (first.id, first.text, first.label, first.evidence_sets, first.kind) == (
-        "1-1.html.csv:0",
-        "the lion win",
-        Label.SUPPORTS,
-        (("1-1.html.csv",),),
-        "simple",
-    )
+    found = (first.id, first.text, first.label, first.evidence_sets, first.kind)
+    assert found == ("1-1.html.csv:0", "the lion win", Label.SUPPORTS, (("1-1.html.csv",),), "simple")
     assert (second.id, second.text, second.label) == ("1-1.html.csv:1", "the lion lose", Label.REFUTES)
     assert [claim.kind for claim in dataset.table_claims("test")] == ["complex", "simple"]
     assert not list(dataset.documents())
@@ -92,13 +83,8 @@ def test_claims_of_the_official_folder(official):
 
 def test_claims_as_written(official):
     dataset = open_folder(official, wording="written")
-    assert [c.text for s in dataset.splits for c in dataset.claims(s)] == [
-        "the lions won",
-        "the lions lost",
-        "b is 2",
-        "x is 1",
-        "no rows",
-    ]
+    found = [c.text for s in dataset.splits for c in dataset.claims(s)]
+    assert found == ["the lions won", "the lions lost", "b is 2", "x is 1", "no rows"]
     assert [c.id for c in dataset.claims("dev")] == [c.id for c in open_folder(official).claims("dev")]
     with pytest.raises(LisaxError, match="wording is one of lemmatised, written"):
         open_folder(official, wording="spoken")
@@ -107,11 +93,8 @@ def test_claims_as_written(official):
 def test_subsets_of_the_test_tables(official):
     dataset = open_folder(official)
     assert dataset.subsets == ("small_test", "simple_test", "complex_test")
-    assert {name: [c.text for c in dataset.claims(name)] for name in dataset.subsets} == {
-        "small_test": ["x be 1"],
-        "simple_test": ["x be 1"],
-        "complex_test": ["no row"],
-    }
+    found = {name: [c.text for c in dataset.claims(name)] for name in dataset.subsets}
+    assert found == {"small_test": ["x be 1"], "simple_test": ["x be 1"], "complex_test": ["no row"]}
     with pytest.raises(DataError, match="no claims for split 'tiny'"):
         dataset.claims("tiny")
 
@@ -120,12 +103,8 @@ def test_the_id_files_tell_kinds_too(official):
     for path in (official / "collected_data").iterdir():
         path.unlink()
     dataset = open_folder(official)
-    assert [claim.kind for split in ("train", "test") for claim in dataset.claims(split)] == [
-        None,
-        None,
-        "complex",
-        "simple",
-    ]
+    found = [claim.kind for split in ("train", "test") for claim in dataset.claims(split)]
+    assert found == [None, None, "complex", "simple"]
 
 
 def test_ids_that_no_claim_has_are_told(official):
@@ -170,9 +149,8 @@ def test_tables_in_an_archive(official, tmp_path):
             info = tarfile.TarInfo(f"all_csv/{name}")
             info.size = len(text.encode())
             archive.addfile(info, io.BytesIO(text.encode()))
-    assert [(t.id, t.header, t.rows) for t in open_folder(folder).tables()] == [
-        (t.id, t.header, t.rows) for t in open_folder(official).tables()
-    ]
+    found = [(t.id, t.header, t.rows) for t in open_folder(folder).tables()]
+    assert found == [(t.id, t.header, t.rows) for t in open_folder(official).tables()]
     assert [path.name for path in folder.iterdir()] == ["all_csv.tar.gz"]
     with tarfile.open(folder / "all_csv.tar.gz", "w:gz") as archive:
         for name in ("all_csv/1.csv", "more/1.csv"):
@@ -248,6 +226,5 @@ def test_the_real_tables_and_claims():
     assert all(claim.gold_ids[0] in tables for found in claims.values() for claim in found)
     assert collections.Counter(c.label for c in claims["dev"]).keys() == set(LABELS[:2])
     written = list(TabFact(REAL, "written").claims("dev"))
-    assert [(c.id, c.label) for c in sorted(written, key=lambda c: c.id)] == [
-        (c.id, c.label) for c in sorted(claims["dev"], key=lambda c: c.id)
-    ]
+    seen = [(c.id, c.label) for c in sorted(written, key=lambda c: c.id)]
+    assert seen == [(c.id, c.label) for c in sorted(claims["dev"], key=lambda c: c.id)]

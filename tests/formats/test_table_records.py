@@ -31,16 +31,8 @@ def table(header: str, *rows: str) -> TableView:
         ),
         # Signs, magnitudes and units count; quantities that cannot be compared have no extremes.
         ("x", table("n", "−5", "−12", "3"), "n is −5 . n is −12 , the lowest . n is 3 , the highest ."),
-        (
-            "x",
-            table("n", "1.5m", "900k", "20k"),
-            "n is 1.5m , the highest . n is 900k . n is 20k , the lowest .",
-        ),
-        (
-            "x",
-            table("n", "2 km", "900 m", "950 m"),
-            "n is 2 km , the highest . n is 900 m , the lowest . n is 950 m .",
-        ),
+        ("x", table("n", "1.5m", "900k", "20k"), "n is 1.5m , the highest . n is 900k . n is 20k , the lowest ."),
+        ("x", table("n", "2 km", "900 m", "950 m"), "n is 2 km , the highest . n is 900 m , the lowest . n is 950 m ."),
         ("x", table("n", "2 km", "900 m", "3 kg"), "n is 2 km . n is 900 m . n is 3 kg ."),
         ("x", table("n", "1-2", "3-1", "2-2"), "n is 1-2 . n is 3-1 . n is 2-2 ."),
         ("x", table("n", "28 june", "9 july", "1 may"), "n is 28 june . n is 9 july . n is 1 may ."),

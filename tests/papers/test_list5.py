@@ -134,12 +134,8 @@ def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
     assert len(by_kind) > 4 and by_kind["all attacks"]["variants"].keys() == figures["variants"].keys()
     assert {"train.rank_entities", "predict.infused"} <= figures["seconds"].keys()
     page = (out / "report.html").read_text()
-    assert (
-        "noise infused" in page
-        and "FEVER score by attack" in page
-        and "FEVER score against listwise, noise infused" in page
-        and next(iter(claims.values())).text.split()[0] in page
-    )
+    assert "noise infused" in page and "FEVER score by attack" in page
+    assert "FEVER score against listwise, noise infused" in page and next(iter(claims.values())).text.split()[0] in page
 
 
 def test_figures_are_trec_evals_of_the_saved_runs(folder, out):

@@ -45,11 +45,7 @@ def normal(said: str) -> str:
     return " ".join(parts)
 
 
-READ = {
-    "cell": lambda text: [whole(text)],
-    "column": lambda text: column(text.split(" | ")),
-    "text": find,
-}
+READ = {"cell": lambda text: [whole(text)], "column": lambda text: column(text.split(" | ")), "text": find}
 SPLIT = {
     "cell": lambda wanted: [wanted],
     "column": lambda wanted: wanted.split(" | "),
