@@ -58,13 +58,8 @@ Recipe.attacks = True
 Recipe.attacked_claims = 3
 """
 OUTPUTS = (
-    "runs/candidates.test.trec",
-    "runs/rank_entities.test.trec",
-    "runs/fused.test.trec",
-    "runs/rank_entities.train.trec",
-    "examples/label_listwise_infused.train.jsonl",
-    "predictions/infused.jsonl",
-    "predictions/max.jsonl",
+    *"runs/candidates.test.trec runs/rank_entities.test.trec runs/fused.test.trec runs/rank_entities.train.trec".split(),
+    *"examples/label_listwise_infused.train.jsonl predictions/infused.jsonl predictions/max.jsonl".split(),
 )
 
 

@@ -143,22 +143,10 @@ def test_outside_of_loopback_a_token_is_asked_for_and_silence_ends(made, tmp_pat
         "import lisax.serve.limits as l, sys\n"
         "l.LIMITS = l.Limits(head_seconds=0.5)\nfrom lisax.cli import main\nsys.exit(main(sys.argv[1:]))",
     ]
-    with subprocess.Popen(
-        [
-            *started,
-            "serve",
-            f"--model={made[0]}",
-            f"--index={made[1]}",
-            "--host=0.0.0.0",
-            f"--state={tmp_path}",
-            "--port=0",
-            "--log-json",
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as process:
+    given = [f"--model={made[0]}", f"--index={made[1]}", f"--state={tmp_path}"]
+    command = [*started, *"serve --host=0.0.0.0 --port=0 --log-json".split(), *given]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, text=True, env=environment) as process:
         try:
             line = process.stdout.readline().strip()
             port, token = re.fullmatch(r"http://0\.0\.0\.0:(\d+)/\?token=([\w-]{20,})", line).groups()

@@ -270,13 +270,9 @@ def test_training_evaluates_by_decoding_and_the_verbs_use_the_model(trained, tmp
 def test_evaluation_of_some_examples_writes_some(trained, tmp_path):
     folder, flags, _ = trained
     ours = [
-        "--gin_file=runs/eval.gin",
-        f"--gin.CHECKPOINT_PATH={folder}",
-        f"--gin.EVAL_OUTPUT_DIR={tmp_path / 'used'}",
-        "--gin.MIXTURE_OR_TASK_NAME=first_word",
-        "--gin.MIXTURE_OR_TASK_MODULE=tiny_task",
-        "--gin.EVALUATOR_NUM_EXAMPLES=4",
-        "--gin.JSON_WRITE_N_RESULTS=None",
+        *"--gin_file=runs/eval.gin --gin.MIXTURE_OR_TASK_NAME=first_word --gin.MIXTURE_OR_TASK_MODULE=tiny_task".split(),
+        *(f"--gin.CHECKPOINT_PATH={folder}", f"--gin.EVAL_OUTPUT_DIR={tmp_path / 'used'}"),
+        *"--gin.EVALUATOR_NUM_EXAMPLES=4 --gin.JSON_WRITE_N_RESULTS=None".split(),
     ]
     assert invoke(["eval", *flags, *ours]) == 0
     assert len((tmp_path / "used/first_word-dev.jsonl").read_text().splitlines()) == 4
