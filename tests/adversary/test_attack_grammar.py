@@ -70,13 +70,11 @@ def test_sentences_have_a_capital_and_one_stop():
 @pytest.mark.parametrize("end", ["Jr.", "the U.S.", "Osk Inc."])
 def test_abbreviations_keep_their_stop_before_what_is_added(end):
     owls = page("The Owls", "The Owls is a club .", "It has a house .")
-    found = texts(
-        corpus(owls),
-        claims(
-            (f"The Owls is led by {end}", Label.SUPPORTS, (("The_Owls_0",),)),
-            ("The Owls has a house.", Label.SUPPORTS, (("The_Owls_1",),)),
-        ),
+    given = claims(
+        (f"The Owls is led by {end}", Label.SUPPORTS, (("The_Owls_0",),)),
+        ("The Owls has a house.", Label.SUPPORTS, (("The_Owls_1",),)),
     )
+    found = texts(corpus(owls), given)
     assert f"The Owls is led by {end} and has a house." in found
     assert all(f"{end} and" in text for text in found if " led by " in text and " and " in text)
 
@@ -152,8 +150,14 @@ def claims(*rows):
     return [Claim(f"c{n}", text, label, sets) for n, (text, label, sets) in enumerate(rows)]
 
 
-def texts(pages, given_claims, seeds=range(40)):
-    return {attack.text for seed in seeds for _, attack in attacks(given_claims, pages, seed=seed)}
+def made_of(pages, given_claims, seeds, *kinds):
+    """The attacks that some seeds give, of these kinds or of all."""
+    of_kinds = {"kinds": kinds} if kinds else {}
+    return [attack for seed in range(seeds) for _, attack in attacks(given_claims, pages, **of_kinds, seed=seed)]
+
+
+def texts(pages, given_claims, seeds=40, *kinds):
+    return {attack.text for attack in made_of(pages, given_claims, seeds, *kinds)}
 
 
 GIRL = page("Gone Girl", "Gone Girl is a 2014 American thriller film .")
@@ -161,14 +165,12 @@ GIRL = page("Gone Girl", "Gone Girl is a 2014 American thriller film .")
 
 def test_golden_multi_hop_and_temporal():
     linked = page("Shane Black", *(line.text for line in BLACK.sentences), "He made The Nice Guys .")
-    found = texts(
-        corpus(FILM, linked, *NATIONS),
-        claims(
-            ("The Nice Guys was directed by Shane Black.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
-            ("The Nice Guys is a comedy film.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
-            ("Shane Black is American.", Label.REFUTES, (("Shane_Black_0",),)),
-        ),
+    given = claims(
+        ("The Nice Guys was directed by Shane Black.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
+        ("The Nice Guys is a comedy film.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
+        ("Shane Black is American.", Label.REFUTES, (("Shane_Black_0",),)),
     )
+    found = texts(corpus(FILM, linked, *NATIONS), given)
     assert found >= {
         "The Nice Guys was directed by Shane Black, who was born in 1961.",
         "The Nice Guys was directed by Shane Black and also is a comedy film.",
@@ -182,11 +184,8 @@ def test_a_false_phrase_differs_in_its_nationality_or_year():
     dane = page("Jo Doe", "Jo Doe ( born 1 May 1950 ) is a Danish director .", "He sold red boats .")
     dusk = page("Dusk", "Dusk is a film directed by Jo Doe .")
     given = claims(("Dusk was directed by Jo Doe.", Label.SUPPORTS, (("Dusk_0",),)))
-    made = {
-        attack.text: attack
-        for seed in range(60)
-        for _, attack in attacks(given, corpus(dusk, dane, *NATIONS), [AttackKind.MULTI_HOP], seed)
-    }
+    found = made_of(corpus(dusk, dane, *NATIONS), given, 60, AttackKind.MULTI_HOP)
+    made = {attack.text: attack for attack in found}
     told = made["Dusk was directed by Jo Doe, a Danish director who sold red boats."]
     assert told.label is Label.SUPPORTS and set(told.evidence_sets[0]) == {"Dusk_0", "Jo_Doe_0", "Jo_Doe_1"}
     false = made["Dusk was directed by Jo Doe, a Greek director who sold red boats."]
@@ -242,11 +241,7 @@ def test_conjunctions_need_both_halves():
             ("The Owls is a club.", first, sets.get(first, (("The_Owls_0",),))),
             ("The Owls has a house.", second, sets.get(second, (("The_Owls_1",),))),
         )
-        return {
-            attack.label
-            for seed in range(30)
-            for _, attack in attacks(given, corpus(owls), [AttackKind.CONJUNCTION], seed)
-        }
+        return {attack.label for attack in made_of(corpus(owls), given, 30, AttackKind.CONJUNCTION)}
 
     s, r, n = Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO
     assert made(s, s) == {s} and made(s, r) == made(r, s) == made(r, n) == {r} and made(n, s) == {n}
@@ -282,9 +277,7 @@ def test_additions_are_what_others_of_the_kind_did():
 
     def made(text):
         given = claims((text, Label.SUPPORTS, (("Ann_Lee_0",),)))
-        return {
-            attack.text for seed in range(20) for _, attack in attacks(given, pages, [AttackKind.UNVERIFIABLE], seed)
-        }
+        return texts(pages, given, 20, AttackKind.UNVERIFIABLE)
 
     assert made("Ann Lee is a singer.") == {
         "Ann Lee is a singer and has toured with a circus.",
@@ -335,9 +328,8 @@ def test_what_stands_before_a_name_is_not_said_again():
     def made(text):
         return texts(pages, claims((text, Label.NOT_ENOUGH_INFO, ())))
 
-    assert made("Dusk stars Ann Lee.") == {
-        f"Dusk stars Ann Lee, a {nation} actress." for nation in ("Danish", "Greek", "German")
-    }
+    found = made("Dusk stars Ann Lee.")
+    assert found == {f"Dusk stars Ann Lee, a {nation} actress." for nation in ("Danish", "Greek", "German")}
     assert made("Dusk stars the actress Ann Lee.") == set()
 
 
@@ -404,11 +396,8 @@ def test_golden_dates():
     sets = (("Ann_Lee_0",),)
 
     def made(text, label):
-        return {
-            attack.text: attack.label
-            for seed in range(80)
-            for _, attack in attacks(claims((text, label, sets)), corpus(poet), kinds=[AttackKind.DATE], seed=seed)
-        }
+        found = made_of(corpus(poet), claims((text, label, sets)), 80, AttackKind.DATE)
+        return {attack.text: attack.label for attack in found}
 
     leads = made("In 1760, Ann Lee was born.", Label.REFUTES)
     assert set(leads.values()) == {Label.REFUTES}
@@ -438,13 +427,8 @@ def test_undecided_dates_keep_near_bounds_where_pages_have_dates():
     hill = page("Osk", "Osk is a hill .")
 
     def made(text):
-        return {
-            attack.edit.split(" -> ")[1]
-            for seed in range(40)
-            for _, attack in attacks(
-                claims((text, Label.NOT_ENOUGH_INFO, ())), corpus(poet, hill), kinds=[AttackKind.DATE], seed=seed
-            )
-        }
+        found = made_of(corpus(poet, hill), claims((text, Label.NOT_ENOUGH_INFO, ())), 40, AttackKind.DATE)
+        return {attack.edit.split(" -> ")[1] for attack in found}
 
     sang, seen = made("Ann Lee sang in 1770."), made("Osk was seen in 1770.")
     assert {"in the 1770s", "between 1769 and 1772", "in the seventies of the eighteenth century"} <= sang & seen
@@ -457,13 +441,7 @@ def test_undecided_dates_are_not_widened_to_what_a_page_tells():
     ways = page("The Ways", "The Ways is a series .", "It ran on NBC from 1984 to 1989 .")
 
     def made(text, sets=()):
-        return {
-            attack.text
-            for seed in range(60)
-            for _, attack in attacks(
-                claims((text, Label.NOT_ENOUGH_INFO, sets)), corpus(ann, ways), kinds=[AttackKind.DATE], seed=seed
-            )
-        }
+        return texts(corpus(ann, ways), claims((text, Label.NOT_ENOUGH_INFO, sets)), 60, AttackKind.DATE)
 
     won = made("Ann Lee won a Grammy on June 5, 1980.")
     for text in won:
@@ -504,28 +482,14 @@ def test_undecided_dates_are_not_widened_to_what_a_page_tells():
 )
 def test_false_dates_are_refuted_of_one_thing_alone(text, one):
     pages = corpus(*(page(title, f"{title} is old .") for title in ("Ann Lee", "The Ways", "A Song")))
-    labels = {
-        attack.label
-        for seed in range(9)
-        for _, attack in attacks(
-            claims((text, Label.SUPPORTS, (("Ann_Lee_0",),))), pages, kinds=[AttackKind.DATE], seed=seed
-        )
-    }
-    assert labels == ({Label.SUPPORTS, Label.REFUTES} if one else {Label.SUPPORTS})
+    found = made_of(pages, claims((text, Label.SUPPORTS, (("Ann_Lee_0",),))), 9, AttackKind.DATE)
+    assert {attack.label for attack in found} == ({Label.SUPPORTS, Label.REFUTES} if one else {Label.SUPPORTS})
 
 
 def test_questions_keep_their_mark_and_names_their_small_letter():
     def made(text):
-        return {
-            attack.text
-            for seed in range(9)
-            for _, attack in attacks(
-                claims((text, Label.SUPPORTS, (("Osk_0",),))),
-                corpus(page("Osk", "Osk is old .")),
-                [AttackKind.DATE],
-                seed,
-            )
-        }
+        given = claims((text, Label.SUPPORTS, (("Osk_0",),)))
+        return texts(corpus(page("Osk", "Osk is old .")), given, 9, AttackKind.DATE)
 
     asked, small = made("Was Wham! formed in 1981?"), made("iPhone was released in 2007.")
     assert asked and all(re.fullmatch(r"Was Wham! formed .*\w\?", text) for text in asked)

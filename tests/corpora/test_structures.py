@@ -12,6 +12,7 @@ from lisax.corpora.check import check
 from lisax.corpora.layout import read_questions
 from lisax.corpora.reading import Watch
 from lisax.errors import DataError
+from lisax.files.writing import write_json
 from lisax.records import DataText, Question
 
 REAL = Path(__file__).parents[3] / "shared/data"
@@ -35,10 +36,8 @@ def test_without_a_title_the_root_is_the_title():
 
 
 def test_no_subject_is_lost():
-    assert triple_sets.to_pairs([("A", "x", "B"), ("C", "y", "B"), ("C", "z", "")]) == (
-        "A",
-        (("x", "B"), ("subject", "C"), ("y", "B")),
-    )
+    found = triple_sets.to_pairs([("A", "x", "B"), ("C", "y", "B"), ("C", "z", "")])
+    assert found == ("A", (("x", "B"), ("subject", "C"), ("y", "B")))
     circle = [("A", "x", "B"), ("B", "y", "A")]
     assert triple_sets.to_pairs(circle) == ("A", (("x", "B"), ("y", "A")))
     assert triple_sets.to_pairs([]) == ("", ())
@@ -178,17 +177,15 @@ def test_open_questions(tmp_path):
     (tmp_path / "NQ-open.dev.jsonl").write_text('{"question": "when", "answer": ["2017"]}\n')
     assert list(open_folder(tmp_path).questions("dev")) == [Question("dev:1", "when", ("2017",))]
     (tmp_path / "webquestions-val.json").write_text('[{"qId": "w1", "qText": "where", "answers": ["Rome"]}]')
-    (tmp_path / "webquestions.examples.test.json").write_text(
-        json.dumps(
-            [{"utterance": "who", "targetValue": '(list (description "Jaz \\"B\\" Bieber") (description Rome))'}]
-        )
+    write_json(
+        tmp_path / "webquestions.examples.test.json",
+        [{"utterance": "who", "targetValue": '(list (description "Jaz \\"B\\" Bieber") (description Rome))'}],
     )
     data = open_folder(tmp_path)
     assert data.question_splits == ("nq_dev", "webquestions_dev", "webquestions_test")
     assert list(data.questions("webquestions_dev")) == [Question("w1", "where", ("Rome",))]
-    assert list(data.questions("webquestions_test")) == [
-        Question("webquestions_test:1", "who", ('Jaz "B" Bieber', "Rome"))
-    ]
+    found = list(data.questions("webquestions_test"))
+    assert found == [Question("webquestions_test:1", "who", ('Jaz "B" Bieber', "Rome"))]
     assert check(tmp_path).sound
 
 
@@ -223,8 +220,9 @@ def test_ottqa(tmp_path):
             info = tarfile.TarInfo(f"traindev_tables_tok/{name}.json")
             info.size = len(content)
             file.addfile(info, io.BytesIO(content))
-    (tmp_path / "dev.json").write_text(
-        json.dumps([{"question_id": "q1", "question": "Where ?", "table_id": "T_0", "answer-text": "Dalton"}])
+    write_json(
+        tmp_path / "dev.json",
+        [{"question_id": "q1", "question": "Where ?", "table_id": "T_0", "answer-text": "Dalton"}],
     )
     summary = check(tmp_path)
     assert summary.counts == {"questions in dev": 1, "tables": 1}

@@ -131,9 +131,7 @@ HEADER = [
     "QUESTION-ALIGNMENT",
     *(f"CHOICE {i}" for i in range(1, 5)),
     "CORRECT CHOICE",
-    "RELEVANT TABLE",
-    "RELEVANT ROW",
-    "RELEVANT COL",
+    *(f"RELEVANT {what}" for what in ("TABLE", "ROW", "COL")),
 ]
 MCQ = ["What changes ice to water?", "0,2", "adding heat", "a lid", "salt water", "wind", "1", "regents-7", "2", "4"]
 
@@ -164,15 +162,7 @@ def test_tabmcq(tabmcq):
     assert list(dataset.questions("test")) == [
         Question("q20", MCQ[0], ("Adding heat", "adding heat"), ("regents-7#r1c4",))
     ]
-    assert [split_of(number) for number in (1, 19, 20, 39, 40, 99, 100)] == [
-        "dev",
-        "dev",
-        "test",
-        "test",
-        "train",
-        "train",
-        "dev",
-    ]
+    assert [split_of(number) for number in (1, 19, 20, 39, 40, 99, 100)] == "dev dev test test train train dev".split()
     assert check(tabmcq).sound
 
 
@@ -196,11 +186,8 @@ def test_tabmcq_names_what_is_wrong(tabmcq, place, value, message):
 def test_tabmcq_leaves_out_questions_over_several_tables_and_misses_no_column(tabmcq):
     write_mcqs(tabmcq, [*MCQ[:7], "regents-7&regents-8", *MCQ[8:]])
     summary = check(tabmcq)
-    assert (
-        summary.sound
-        and summary.counts["questions in test"] == 0
-        and "several tables (left out): 1" in (summary.warnings[0])
-    )
+    assert summary.sound and summary.counts["questions in test"] == 0
+    assert "several tables (left out): 1" in (summary.warnings[0])
     (tabmcq / "MCQs.tsv").write_text("QUESTION\n")
     with pytest.raises(DataError, match="MCQs.tsv:1: expected the columns .*; CHOICE 1 is missing"):
         list(open_folder(tabmcq).questions("dev"))
@@ -268,10 +255,8 @@ def test_nq_tables(nq_tables):
     ]
     summary = check(nq_tables)
     path = nq_tables / "interactions/dev.jsonl"
-    assert summary.sound and summary.warnings == (
-        f"{SEVERAL_COLUMNS}: 1, first at {path}:2",
-        f"{NO_CELL}: 1, first at {path}:3",
-    )
+    assert summary.sound
+    assert summary.warnings == (f"{SEVERAL_COLUMNS}: 1, first at {path}:2", f"{NO_CELL}: 1, first at {path}:3")
 
 
 def test_an_empty_cell_answers_no_question_of_nq_tables(nq_tables):
@@ -339,8 +324,5 @@ def test_questions_and_tables_alone_are_a_dataset(tmp_path):
     dataset = open_folder(tmp_path)
     assert (dataset.layout, dataset.question_splits, list(dataset.documents())) == ("plain", ("train",), [])
     summary = check(tmp_path)
-    assert summary.sound and summary.counts == {
-        "questions in train": 2,
-        "questions in train answered by cells": 1,
-        "tables": 1,
-    }
+    assert summary.sound
+    assert summary.counts == {"questions in train": 2, "questions in train answered by cells": 1, "tables": 1}
