@@ -123,60 +123,15 @@ def test_words_that_no_text_may_use_are_invented():
 
 
 def test_names_are_words_with_capitals():
-    assert names_of("The Battle of Łódź on 3 May 1999, A B52 東京, 44kg, F. Q") == {
-        "battle",
-        "lodz",
-        "b52",
-        "東京",
-        "q",
-    }
+    assert names_of("The Battle of Łódź on 3 May 1999, A B52 東京, 44kg, F. Q") == set("battle lodz b52 東京 q".split())
     assert find("b52 and 1932-13-45").dates == {}
 
 
 PIECES = st.sampled_from(
     [
-        "5",
-        "1,234",
-        "25.0",
-        "007",
-        "1932-03-15",
+        *"5 1,234 25.0 007 1932-03-15 15 March 1932 Of May Łódź İz ½ 東京 the goals , . ; : - is 1st B52".split(),
+        *"'s U.S. -5 −5% $5 .5 2½ 3–2 five 1950s 44kg I iPod <T> ( שלום 🏆".split(),
         "March 15, 1932",
-        "15",
-        "March",
-        "1932",
-        "Of",
-        "May",
-        "Łódź",
-        "İz",
-        "½",
-        "東京",
-        "the",
-        "goals",
-        ",",
-        ".",
-        ";",
-        ":",
-        "-",
-        "is",
-        "1st",
-        "B52",
-        "'s",
-        "U.S.",
-        "-5",
-        "−5%",
-        "$5",
-        ".5",
-        "2½",
-        "3–2",
-        "five",
-        "1950s",
-        "44kg",
-        "I",
-        "iPod",
-        "<T>",
-        "(",
-        "שלום",
-        "🏆",
     ]
 )
 WORDS = st.lists(PIECES, max_size=4).map(" ".join)
@@ -223,9 +178,8 @@ def test_the_inputs_writing_comes_back():
         (("Player", "Paulo Jr."), ("Team", "Miami FC (1999)"), ("Born", "Łódź"), ("Goals", "1,500.0")),
     )
     said = "in the lamar hunt us cup, paulo jr. of miami fc 1999 scored 1500 goals. he is from lodz."
-    assert Restorer(triples).restore(said) == (
-        "In the Lamar Hunt us Cup, Paulo Jr. of Miami FC (1999) scored 1,500.0 goals. He is from Łódź."
-    )
+    found = Restorer(triples).restore(said)
+    assert found == "In the Lamar Hunt us Cup, Paulo Jr. of Miami FC (1999) scored 1,500.0 goals. He is from Łódź."
 
 
 @pytest.mark.parametrize(
