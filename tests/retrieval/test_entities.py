@@ -7,23 +7,9 @@ from lisax.retrieval.entities import OfflineSpotter, SpacySpotter, default_spott
 from lisax.retrieval.titles import TitleIndex
 
 TITLES = [
-    "Barack Obama",
-    "The Who",
-    "The Beatles",
-    "Film",
-    "Alice in Chains",
-    "University of Oxford",
-    "The Godfather",
-    "Homeland (TV series)",
-    "Actor",
-    "Lord of the Rings",
-    "There",
-    "climate change",
-    "Telemundo",
-    "2012",
-    "It (film)",
-    "May 2012",
-    "Homo sapiens",
+    *("Barack Obama", "The Who", "The Beatles", "Film", "Alice in Chains", "University of Oxford", "The Godfather"),
+    *("Homeland (TV series)", "Actor", "Lord of the Rings", "There", "climate change", "Telemundo", "2012"),
+    *("It (film)", "May 2012", "Homo sapiens"),
 ]
 
 
@@ -64,25 +50,10 @@ def test_golden(gazetteer, claim, with_titles, alone):
 
 
 def test_spacy_kinds_are_filtered_in_order_of_first_appearance():
-    def entity(text, label):
-        return types.SimpleNamespace(text=text, label_=label)
-
-    document = types.SimpleNamespace(
-        ents=[
-            entity("Ann", "PERSON"),
-            entity("1999", "DATE"),
-            entity("Rome", "GPE"),
-            entity("two", "CARDINAL"),
-            entity("Ann", "PERSON"),
-            entity("first", "ORDINAL"),
-            entity("NATO", "ORG"),
-            entity("5 km", "QUANTITY"),
-            entity("10%", "PERCENT"),
-            entity("noon", "TIME"),
-            entity("$5", "MONEY"),
-            entity("Dune", "WORK_OF_ART"),
-        ]
-    )
+    kinds = "PERSON DATE GPE CARDINAL PERSON ORDINAL ORG QUANTITY PERCENT TIME MONEY WORK_OF_ART".split()
+    texts = ("Ann", "1999", "Rome", "two", "Ann", "first", "NATO", "5 km", "10%", "noon", "$5", "Dune")
+    found = [types.SimpleNamespace(text=text, label_=kind) for text, kind in zip(texts, kinds, strict=True)]
+    document = types.SimpleNamespace(ents=found)
     assert SpacySpotter(lambda claim: document).spot("any") == ["Ann", "Rome", "NATO", "Dune"]
 
 

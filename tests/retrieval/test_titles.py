@@ -54,27 +54,21 @@ def test_shared_words_follow_mentions(titles):
 
 
 def test_page_with_title_prefers_it_as_written(tmp_path):
-    index = TitleIndex.build(
-        [
-            Document("lower", "it girl"),
-            Document("upper", "It Girl"),
-            Document("song", "It Girl (song)"),
-            Document("r", "Rome", redirects=("Roma",)),
-        ],
-        tmp_path / "index",
-    )
+    documents = [
+        Document("lower", "it girl"),
+        Document("upper", "It Girl"),
+        Document("song", "It Girl (song)"),
+        Document("r", "Rome", redirects=("Roma",)),
+    ]
+    index = TitleIndex.build(documents, tmp_path / "index")
     asked = ("It Girl", "it girl", "IT GIRL", "roma", "It Girl (song)", "It")
     assert [index.page_with_title(title) for title in asked] == ["upper", "lower", "lower", "r", "song", None]
 
 
 def test_qualifiers():
     titles = ("Savages (2012 film)", "Plain", "(What's the Story)", "A (b) (c)")
-    assert [unqualified(title) for title in titles] == [
-        ("Savages", "2012 film"),
-        ("Plain", ""),
-        ("(What's the Story)", ""),
-        ("A (b)", "c"),
-    ]
+    found = [unqualified(title) for title in titles]
+    assert found == [("Savages", "2012 film"), ("Plain", ""), ("(What's the Story)", ""), ("A (b)", "c")]
 
 
 def test_grown_index_answers_as_a_whole_one(tmp_path, titles):
@@ -85,21 +79,7 @@ def test_grown_index_answers_as_a_whole_one(tmp_path, titles):
     assert [grown.title(i) for i in range(len(grown))] == [document.title for document in DOCUMENTS]
 
 
-SIGNED = [
-    "C",
-    "C++",
-    "C#",
-    ".NET Framework",
-    "Net",
-    "AT&T",
-    "R&D",
-    "It (2017 film)",
-    "Not",
-    "Yahoo!",
-    "塔恩",
-    "Łódź",
-    "ทาร์น",
-]
+SIGNED = [*"C C++ C# Net AT&T R&D Not Yahoo! 塔恩 Łódź ทาร์น".split(), ".NET Framework", "It (2017 film)"]
 
 
 @pytest.mark.parametrize(
