@@ -12,6 +12,7 @@ import tarfile
 import zipfile
 
 import pytest
+from test_mutated_files import MCQS, read_all
 
 from lisax.corpora import archives, fever, open_folder, tabmcq
 from lisax.corpora.check import check
@@ -23,7 +24,6 @@ BOX = b'{"title": ["T"], "key": ["%s"]}'
 OTT_TABLE = b'{"title": "T", "header": [["h", []]], "data": [[["%s", []]]]}'
 HYPOTHESES = b"annotater_id\ttable_id\thypothesis\tlabel\nG\tT0\tx\tE\n"
 WTQ = b"id\tutterance\tcontext\ttargetValue\nnt-0\twhat?\tcsv/1-csv/1.csv\ta\n"
-MCQS = "QUESTION\tCHOICE 1\tCHOICE 2\tCHOICE 3\tCHOICE 4\tCORRECT CHOICE\tRELEVANT TABLE\tRELEVANT ROW\tRELEVANT COL\n"
 
 
 def packed(mode: str = "w:gz", **members: bytes) -> bytes:
@@ -120,13 +120,11 @@ def test_the_command_prints_a_name_that_is_not_utf_8(tmp_path):
 
 
 def test_a_row_s_number_of_any_length(tmp_path):
-    put(
-        tmp_path,
-        {
-            "MCQs.tsv": (MCQS + f"q\ta\tb\tc\td\t1\tauto-1\t{'9' * 4301}\t0\n" * 21).encode(),
-            "Tables/auto/1.tsv": b"h\tg\na\tb\n",
-        },
-    )
+    files = {
+        "MCQs.tsv": (MCQS + f"q\ta\tb\tc\td\t1\tauto-1\t{'9' * 4301}\t0\n" * 21).encode(),
+        "Tables/auto/1.tsv": b"h\tg\na\tb\n",
+    }
+    put(tmp_path, files)
     with pytest.raises(DataError, match=r"MCQs.tsv:2: field 'RELEVANT ROW': expected 1 to 1, found '999"):
         list(tabmcq.TabMcq(tmp_path).questions("dev"))
 
@@ -152,13 +150,11 @@ def test_sentence_numbers_of_any_length(tmp_path, lines, texts):
 def test_what_is_nested_too_deep_is_told(tmp_path, depth, brackets):
     opening, closing = brackets[:-1].replace("1", ""), brackets[-1]
     value = opening * depth + ("1" if closing == "}" else "") + closing * depth
-    put(
-        tmp_path,
-        {
-            "claims.dev.jsonl": f'{{"id": 1, "claim": {value}}}\n'.encode(),
-            "pages.jsonl": b'{"id": "P", "title": "", "sentences": []}\n',
-        },
-    )
+    files = {
+        "claims.dev.jsonl": f'{{"id": 1, "claim": {value}}}\n'.encode(),
+        "pages.jsonl": b'{"id": "P", "title": "", "sentences": []}\n',
+    }
+    put(tmp_path, files)
     with pytest.raises(DataError, match="claims.dev.jsonl:1: not valid JSON"):
         list(open_folder(tmp_path).claims("dev"))
 
@@ -215,9 +211,8 @@ def test_a_damaged_archive_is_told_of(tmp_path, data, said):
 )
 def test_every_kind_of_archive_is_read(tmp_path, data):
     (tmp_path / "archive").write_bytes(data)
-    assert [(str(name), content) for name, content in archives.read_files(tmp_path / "archive")] == [
-        ("T.csv", b"a,b\n1,2\n" * 50)
-    ]
+    found = [(str(name), content) for name, content in archives.read_files(tmp_path / "archive")]
+    assert found == [("T.csv", b"a,b\n1,2\n" * 50)]
 
 
 def test_a_table_s_page_whose_path_is_too_long_has_no_title(tmp_path):
@@ -292,16 +287,3 @@ def test_memory_is_bounded(tmp_path, files, said):
     *lines, kilobytes = done.stdout.splitlines()
     assert not done.stderr and int(kilobytes) < (300_000 if "line" in said or "members" in said else 100_000)
     assert re.search(said, "\n".join(lines))
-
-
-def read_all(folder) -> None:
-    dataset = open_folder(folder)
-    for stream in (
-        *map(dataset.claims, dataset.splits),
-        *map(dataset.questions, dataset.question_splits),
-        *map(dataset.data_texts, dataset.data_text_splits),
-        dataset.documents(),
-        dataset.tables(),
-    ):
-        for _ in stream:
-            pass
