@@ -20,6 +20,5 @@ def test_tasks_name_the_extra_that_they_need(tmp_path):
         "sys.meta_path.insert(0, base_verbs.Blocker()); from lisax.tasks.register import register"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
-    assert done.stderr.splitlines()[-1] == (
-        "ModuleNotFoundError: this needs seqio, which is not installed: pip install 'lisax[train]'"
-    )
+    found = done.stderr.splitlines()[-1]
+    assert found == "ModuleNotFoundError: this needs seqio, which is not installed: pip install 'lisax[train]'"

@@ -57,9 +57,8 @@ def test_pictures_are_there_for_light_and_dark_screens():
     """Of those that are HTML, which the site's build does not check."""
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     named = {page: re.findall(r'(?:src|srcset)="([^"]+)"', page.read_text(encoding="utf-8")) for page in pages}
-    assert {(page.parent / name).resolve() for page in named for name in named[page]} == {
-        *(ROOT / "docs/images").glob("*.png")
-    }
+    found = {(page.parent / name).resolve() for page in named for name in named[page]}
+    assert found == {*(ROOT / "docs/images").glob("*.png")}
     for names in named.values():
         assert {name.replace("-dark.png", ".png") for name in names[::2]} == {*names[1::2]}
 

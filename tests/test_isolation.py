@@ -48,9 +48,8 @@ def test_a_check_opens_no_socket_and_writes_into_the_cache_alone(call, tmp_path)
     pytest.importorskip("onnxruntime")
     words = ("check", "Torimoor has 39,000 residents.", "--corpus", example_pages(), "--model", example_model())
     assert call(no_sockets.__file__, "socket", *words).startswith("SUPPORTS")
-    assert [
-        str(path.relative_to(tmp_path)) for path in (tmp_path / "home").rglob("*") if "lisax" not in path.parts
-    ] == ["home/.cache"]
+    found = [str(path.relative_to(tmp_path)) for path in (tmp_path / "home").rglob("*") if "lisax" not in path.parts]
+    assert found == ["home/.cache"]
 
 
 @pytest.mark.slow

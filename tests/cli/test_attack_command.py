@@ -17,6 +17,7 @@ from lisax.cli.verbs import Verb
 from lisax.corpora import open_folder, read_claims
 from lisax.errors import DataError, LisaxError
 from lisax.files.reading import read_json_lines
+from lisax.files.writing import write_json_lines
 from lisax.records import LABELS, Label
 from lisax.retrieval.documents import build_index
 
@@ -59,30 +60,24 @@ def test_the_same_in_fevers_layout(folder):
         "multi-hop temporal reasoning",
         "Entity Disambiguation",
     }
-    assert [[s.text for s in d.sentences] for d in made.documents()] == [
-        [s.text for s in d.sentences] for d in open_folder(folder / "plain").documents()
-    ]
+    found = [[s.text for s in d.sentences] for d in made.documents()]
+    assert found == [[s.text for s in d.sentences] for d in open_folder(folder / "plain").documents()]
 
 
 def test_pages_and_evidence_have_one_form_of_an_id(tmp_path):
     """FEVER's pages are called in NFD, as its evidence."""
     own = unicodedata.normalize("NFD", "Zoë_Lee")
-    (tmp_path / "source").mkdir()
-    (tmp_path / "source" / "wiki-pages.jsonl").write_text(
-        json.dumps({"id": own, "text": "x", "lines": "0\tZoë Lee was born in 1950 ."}) + "\n"
+    write_json_lines(
+        tmp_path / "source" / "wiki-pages.jsonl", [{"id": own, "text": "x", "lines": "0\tZoë Lee was born in 1950 ."}]
     )
-    (tmp_path / "source" / "dev.jsonl").write_text(
-        json.dumps(
-            {
-                "id": 1,
-                "label": "SUPPORTS",
-                "claim": "Zoë Lee was born in 1950.",
-                "verifiable": "VERIFIABLE",
-                "evidence": [[[1, 2, own, 0]]],
-            }
-        )
-        + "\n"
-    )
+    claim = {
+        "id": 1,
+        "label": "SUPPORTS",
+        "claim": "Zoë Lee was born in 1950.",
+        "verifiable": "VERIFIABLE",
+        "evidence": [[[1, 2, own, 0]]],
+    }
+    write_json_lines(tmp_path / "source" / "dev.jsonl", [claim])
     for layout, names, form in (
         ("plain", ("claims.dev.jsonl", "pages.jsonl"), "NFC"),
         ("fever", ("dev.jsonl", "wiki-pages.jsonl"), "NFD"),
@@ -200,11 +195,12 @@ def test_decided_claims_without_evidence_at_hand_are_left_out_and_counted(tmp_pa
         ("Ann Lee was born in 1990.", "REFUTES", [["Gone_0"]]),
         ("Ann Lee sang in 1970.", "NOT ENOUGH INFO", []),
     ]
-    (source / "claims.dev.jsonl").write_text(
-        "".join(
-            json.dumps({"id": str(n), "claim": text, "label": label, "evidence": sets}) + "\n"
+    write_json_lines(
+        source / "claims.dev.jsonl",
+        (
+            {"id": str(n), "claim": text, "label": label, "evidence": sets}
             for n, (text, label, sets) in enumerate(claims)
-        )
+        ),
     )
     attack("--claims", source, "--out", tmp_path / "out", "--kind", "date")
     assert "dev: 2 of 4 claims are left out" in capsys.readouterr().err
@@ -313,9 +309,7 @@ def test_wrong_answers_are_asked_again(attacks_file, tmp_path, review):
     with pytest.raises(LisaxError, match="another file"):
         review(file, file)
     with pytest.raises(DataError, match="one of accept"):
-        (tmp_path / "d").write_text(
-            json.dumps({"id": str(undecided["id"]), "decision": "maybe", "claim": "", "label": ""}) + "\n"
-        )
+        write_json_lines(tmp_path / "d", [{"id": str(undecided["id"]), "decision": "maybe", "claim": "", "label": ""}])
         review(file, tmp_path / "d")
 
 

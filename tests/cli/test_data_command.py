@@ -71,7 +71,5 @@ def test_msmarco_triples_become_the_tasks_files(tmp_path, capsys):
     capsys.readouterr()
     assert main([*of_ids, *tables[:2]]) == 2 and "both --queries and --collection" in capsys.readouterr().err
     ids.write_text("7\t1\t3\n")
-    assert (
-        main([*of_ids, *tables]) == 1
-        and "ids.tsv:1: field 'negative passage id': id 3 is not in" in capsys.readouterr().err
-    )
+    assert main([*of_ids, *tables]) == 1
+    assert "ids.tsv:1: field 'negative passage id': id 3 is not in" in capsys.readouterr().err

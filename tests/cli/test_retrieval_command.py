@@ -54,9 +54,8 @@ def test_index_then_retrieve_then_nothing_to_do(data, capsys):
     told = capsys.readouterr().out
     assert "2 documents" in told and "recall over 2 claims with evidence" in told
     assert told.splitlines()[-2:] == ["       1         1.0000        0.5000", "       2         1.0000        1.0000"]
-    assert (data / "run.trec").read_text() == (
-        "1 Q0 Rome 1 1.0 lisax-both\n2 Q0 Rome 1 1.0 lisax-both\n2 Q0 Oslo 2 0.5 lisax-both\n"
-    )
+    found = (data / "run.trec").read_text()
+    assert found == "1 Q0 Rome 1 1.0 lisax-both\n2 Q0 Rome 1 1.0 lisax-both\n2 Q0 Oslo 2 0.5 lisax-both\n"
     before = (data / "run.trec").stat().st_mtime_ns
     assert retrieve(*words, "--k", 2) == 0 and "done before" in capsys.readouterr().out
     assert (data / "run.trec").stat().st_mtime_ns == before
@@ -156,10 +155,8 @@ def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
     )
     assert retrieve(*words) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == ["       1             1.0000", "       2             1.0000"]
-    assert [line.split()[::2][:2] for line in (tmp_path / "run.trec").read_text().splitlines()][::2] == [
-        ["1", "t0"],
-        ["2", "t2"],
-    ]
+    found = [line.split()[::2][:2] for line in (tmp_path / "run.trec").read_text().splitlines()][::2]
+    assert found == [["1", "t0"], ["2", "t2"]]
     assert retrieve(*words) == 0 and "done before" in capsys.readouterr().out
     assert retrieve(*words, "--mode", "linked") == 0
     assert "done before" not in capsys.readouterr().out
@@ -192,9 +189,8 @@ def test_the_analyzer_of_an_index(data, verb):
     words = verb, "--corpus", data / "data", "--out", data / "index"
     assert index(*words, "--analyzer", "lucene") == 0
     components = json.loads((data / "index" / "meta.json").read_text())["components"]
-    assert [name for name, part in components.items() if part["settings"].get("analyzer")] == [
-        "table_text" if verb == "tables" else "bm25"
-    ]
+    found = [name for name, part in components.items() if part["settings"].get("analyzer")]
+    assert found == ["table_text" if verb == "tables" else "bm25"]
     for more, message in (("--add", "leave --analyzer out with --add"), ("--language=auto", "leave --language out")):
         with pytest.raises(click.UsageError, match=message):
             index(*words, "--analyzer", "lucene", more)
@@ -205,11 +201,7 @@ def test_the_language_of_an_index(data, capsys):
     assert index("documents", "--corpus", data / "data", "--out", data / "index", "--language", "auto") == 0
     assert "language: german" in capsys.readouterr().out
     meta = json.loads((data / "index" / "meta.json").read_text())
-    assert {name: part["settings"].get("language") for name, part in meta["components"].items()} == {
-        "bm25": "german",
-        "titles": None,
-        "titles-bm25": "german",
-        "pages": None,
-    }
+    found = {name: part["settings"].get("language") for name, part in meta["components"].items()}
+    assert found == {"bm25": "german", "titles": None, "titles-bm25": "german", "pages": None}
     with pytest.raises(click.UsageError, match="leave --language out with --add"):
         index("documents", "--corpus", data / "data", "--out", data / "index", "--add", "--language", "german")

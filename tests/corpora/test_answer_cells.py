@@ -69,16 +69,12 @@ def test_separators_of_thousands_do_not_matter(number):
     assert exact_number("1,2,3") is exact_number("") is exact_number("5 km") is exact_number("Seven") is None
 
 
-TABLE = Table(
-    "t",
-    "",
-    ("year", "team", "score", "town"),
-    (
-        ("1921", "Tirol United", "3", "Varn (old town)"),
-        ("1922", "Varn", "54", ""),
-        ("1923", "Tirol United", "1,921", "Tarn"),
-    ),
+ROWS = (
+    ("1921", "Tirol United", "3", "Varn (old town)"),
+    ("1922", "Varn", "54", ""),
+    ("1923", "Tirol United", "1,921", "Tarn"),
 )
+TABLE = Table("t", "", ("year", "team", "score", "town"), ROWS)
 
 
 @pytest.mark.parametrize(

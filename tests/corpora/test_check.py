@@ -37,16 +37,14 @@ def test_all_problems_are_collected(tmp_path):
         [claim(1, ("A", 0), ("B", 7)), "{", claim(1, ("A", 0)), claim(2, label="?"), claim(3, ("C", 0))],
     )
     lines(tmp_path / "dev.jsonl", [claim(3, ("C", 0)), claim(4, ("A", 0))])
-    lines(
-        tmp_path / "wiki-pages.jsonl",
-        [
-            {"id": "A", "lines": "0\ta"},
-            {"id": "A", "lines": "0\ta"},
-            {"id": "B"},
-            {"id": "B", "lines": "0\tb"},
-            {"id": "", "lines": ""},
-        ],
-    )
+    pages = [
+        {"id": "A", "lines": "0\ta"},
+        {"id": "A", "lines": "0\ta"},
+        {"id": "B"},
+        {"id": "B", "lines": "0\tb"},
+        {"id": "", "lines": ""},
+    ]
+    lines(tmp_path / "wiki-pages.jsonl", pages)
     summary = check(tmp_path)
     assert summary.counts == {"claims in train": 2, "claims in dev": 2, "pages": 3, "sentences with text": 3}
     assert summary.problem_count == 8 and not summary.sound
@@ -129,14 +127,8 @@ def test_tables_and_graphs_hold_evidence_too(tmp_path):
     )
     lines(tmp_path / "questions.dev.jsonl", [{"id": 1, "question": "q", "evidence": ["T#r1"]}])
     summary = check(tmp_path)
-    assert summary.counts == {
-        "claims in dev": 1,
-        "questions in dev": 1,
-        "pages": 1,
-        "sentences with text": 1,
-        "tables": 1,
-        "graphs": 1,
-    }
+    counts = {"claims in dev": 1, "questions in dev": 1, "pages": 1, "sentences with text": 1, "tables": 1, "graphs": 1}
+    assert summary.counts == counts
     assert [problem.partition("field ")[2] for problem in summary.problems] == [
         "'mixed_evidence': mixed_evidence 'G#e7' of claim '1' is not in the corpus",
         "'evidence': evidence 'T#r1' of question '1' is not in the corpus",
@@ -158,9 +150,8 @@ def test_a_question_s_id_is_of_one_split(tmp_path):
     lines(tmp_path / "tables.jsonl", [{"id": "T", "title": "", "header": ["h"], "rows": [["c"]]}])
     for split, text in (("train", "what?"), ("dev", "who?")):
         lines(tmp_path / f"questions.{split}.jsonl", [{"id": 1, "question": text, "evidence": ["T#r0c0"]}])
-    assert [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems] == [
-        "/questions.dev.jsonl:1: field 'id': question '1' is in split train too"
-    ]
+    found = [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems]
+    assert found == ["/questions.dev.jsonl:1: field 'id': question '1' is in split train too"]
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="no data here")

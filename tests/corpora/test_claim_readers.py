@@ -17,23 +17,14 @@ def said(text):
     return {"section_header": "Plot", "text": text}
 
 
+def of_gandhi(name, text, label, gold, retrieved):
+    evidence = {"gold_evidence": [*map(said, gold)], "retrieved_evidence": [*map(said, retrieved)]}
+    return {"id": name, "text": text, "label": label, "wikipedia_page": "Gandhi (film)"} | evidence
+
+
 FM2 = [
-    {
-        "id": "x1",
-        "text": "Gandhi was delayed.",
-        "label": "SUPPORTS",
-        "wikipedia_page": "Gandhi (film)",
-        "gold_evidence": [said("Two."), said("Three.")],
-        "retrieved_evidence": [said("One."), said("Two."), said("Three."), said("Two.")],
-    },
-    {
-        "id": "x2",
-        "text": "Gandhi was short.",
-        "label": "REFUTES",
-        "wikipedia_page": "Gandhi (film)",
-        "gold_evidence": [said("Four.")],
-        "retrieved_evidence": [said("Three."), said("Four.")],
-    },
+    of_gandhi("x1", "Gandhi was delayed.", "SUPPORTS", ["Two.", "Three."], ["One.", "Two.", "Three.", "Two."]),
+    of_gandhi("x2", "Gandhi was short.", "REFUTES", ["Four."], ["Three.", "Four."]),
 ]
 
 
@@ -76,28 +67,15 @@ def test_bad_fm2_lines_are_refused(tmp_path, change, message):
         fm2.read({"dev": path})
 
 
+def of_wice(label, sets, claim, evidence, **meta):
+    return {"label": label, "supporting_sentences": sets, "claim": claim, "evidence": evidence, "meta": meta}
+
+
+ABOUT = ["(meta data) TITLE: About us", "", "It opened."]
 WICE = [
-    {
-        "label": "partially_supported",
-        "supporting_sentences": [[0, 2], [2]],
-        "claim": "It opened in 1990.",
-        "evidence": ["(meta data) TITLE: About us", "", "It opened."],
-        "meta": {"id": "dev 01", "claim_title": "It"},
-    },
-    {
-        "label": "not_supported",
-        "supporting_sentences": [[], [0]],
-        "claim": "It closed.",
-        "evidence": ["Open."],
-        "meta": {"id": "dev02"},
-    },
-    {
-        "label": "supported",
-        "supporting_sentences": [[0]],
-        "claim": "It is open.",
-        "evidence": ["Open."],
-        "meta": {"id": "dev03"},
-    },
+    of_wice("partially_supported", [[0, 2], [2]], "It opened in 1990.", ABOUT, id="dev 01", claim_title="It"),
+    of_wice("not_supported", [[], [0]], "It closed.", ["Open."], id="dev02"),
+    of_wice("supported", [[0]], "It is open.", ["Open."], id="dev03"),
 ]
 
 
@@ -117,11 +95,8 @@ def test_wice(tmp_path):
     assert (yes.label, yes.kind, yes.evidence_sets) == (Label.SUPPORTS, "supported", (("dev03_0",),))
     dataset = open_folder(tmp_path)
     documents = list(dataset.documents())
-    assert [(d.id, d.title, len(d.sentences)) for d in documents] == [
-        ("dev_01", "About us", 3),
-        ("dev02", "", 1),
-        ("dev03", "", 1),
-    ]
+    found = [(d.id, d.title, len(d.sentences)) for d in documents]
+    assert found == [("dev_01", "About us", 3), ("dev02", "", 1), ("dev03", "", 1)]
     assert dataset.original_page("dev_01") == "dev 01"
 
 

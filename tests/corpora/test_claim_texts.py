@@ -10,15 +10,11 @@ from lisax.corpora.reading import Watch
 from lisax.records import Label
 
 SYMMETRIC = {"claim": "Orm is long .", "evidence": "Orm is short .", "id": "7", "gold_label": "REFUTES", "evid": []}
-CLIMATE = {
-    "claim_id": "4",
-    "claim": "Orm froze.",
-    "claim_label": "SUPPORTS",
-    "evidences": [
-        {"evidence_id": "Orm:1", "evidence_label": "NOT_ENOUGH_INFO", "article": "Orm", "evidence": "Orm is a river."},
-        {"evidence_id": "Orm:2", "evidence_label": "SUPPORTS", "article": "Orm", "evidence": "It froze in May."},
-    ],
-}
+EVIDENCES = [
+    {"evidence_id": "Orm:1", "evidence_label": "NOT_ENOUGH_INFO", "article": "Orm", "evidence": "Orm is a river."},
+    {"evidence_id": "Orm:2", "evidence_label": "SUPPORTS", "article": "Orm", "evidence": "It froze in May."},
+]
+CLIMATE = {"claim_id": "4", "claim": "Orm froze.", "claim_label": "SUPPORTS", "evidences": EVIDENCES}
 AGGREFACT = {
     "dataset": "A",
     "doc": "Orm is a river. It is long.",
@@ -89,10 +85,8 @@ def test_pubhealth_has_an_article_whose_sentences_are_candidates(tmp_path):
     (tmp_path / "dev.tsv").write_text(PUBHEALTH + "17\tA.\t\t\t\tB.\t\tsnopes\t\n")
     data, watch = open_folder(tmp_path), Watch(keep_going=True)
     first, second = data.claims("dev", watch)
-    assert data.layout == "pubhealth" and list(read_claims(tmp_path / "dev.tsv", Watch(keep_going=True))) == [
-        first,
-        second,
-    ]
+    assert data.layout == "pubhealth"
+    assert list(read_claims(tmp_path / "dev.tsv", Watch(keep_going=True))) == [first, second]
     assert (first.label, first.kind, first.evidence_sets) == (Label.REFUTES, "false", ())
     assert (second.id, second.label, second.candidates) == ("16", Label.NOT_ENOUGH_INFO, ("16_0",))
     assert [s.text for s in next(data.documents()).sentences] == ["Tea is a drink.", 'It cures "nothing".']

@@ -180,17 +180,12 @@ def test_fetch_unpacks_once_and_goes_on_where_it_stopped(server, tmp_path):
         **{"wiki-pages/wiki-001.jsonl": "{}", "__MACOSX/._x": "?", "wiki-pages/._wiki-001.jsonl": "?"}
     )
     server.files["/set.zip"] = zipped(**{"set/corpus.jsonl": "c", "set/qrels/test.tsv": "q", "other/x": "x"})
-    entry = Entry(
-        "x",
-        "X",
-        "home",
-        "free",
-        (
-            Download(server.url + "/a", "a.jsonl"),
-            Download(server.url + "/pages.zip", "pages.zip", unpack=True),
-            Download(server.url + "/set.zip", "set.zip", unpack=True, inside="set"),
-        ),
+    downloads = (
+        Download(server.url + "/a", "a.jsonl"),
+        Download(server.url + "/pages.zip", "pages.zip", unpack=True),
+        Download(server.url + "/set.zip", "set.zip", unpack=True, inside="set"),
     )
+    entry = Entry("x", "X", "home", "free", downloads)
     out = tmp_path / "out"
     assert list(fetch(entry, out, patience=QUICK)) == [
         f"{out}/a.jsonl: 10,240 bytes",

@@ -16,18 +16,13 @@ from lisax.records import Claim, Label, Prediction
 REAL = Path(__file__).parents[3] / "shared/data/fever"
 JOSE = unicodedata.normalize("NFD", "José_Ferrer")
 
+SETS = [
+    [[1, 2, JOSE, 0], [1, 3, "Moana_-LRB-film-RRB-", 2], [1, 3, JOSE, 0]],
+    [[4, 5, "Moana_-LRB-film-RRB-", 2], [4, 6, "José_Ferrer", 0]],
+    [[7, 8, "Moana_-LRB-film-RRB-", 0]],
+]
 CLAIMS = [
-    {
-        "id": 7,
-        "verifiable": "VERIFIABLE",
-        "label": "SUPPORTS",
-        "claim": "José Ferrer  acted.\n",
-        "evidence": [
-            [[1, 2, JOSE, 0], [1, 3, "Moana_-LRB-film-RRB-", 2], [1, 3, JOSE, 0]],
-            [[4, 5, "Moana_-LRB-film-RRB-", 2], [4, 6, "José_Ferrer", 0]],
-            [[7, 8, "Moana_-LRB-film-RRB-", 0]],
-        ],
-    },
+    {"id": 7, "verifiable": "VERIFIABLE", "label": "SUPPORTS", "claim": "José Ferrer  acted.\n", "evidence": SETS},
     {"id": 8, "label": "NOT ENOUGH INFO", "claim": "It rained.", "evidence": [[[9, None, None, None]]]},
     {"id": 9, "claim": "A blind claim."},
 ]
@@ -100,15 +95,13 @@ def test_oddities_are_counted_and_told_once(tmp_path, caplog):
 
 
 def test_pages(tmp_path):
-    path = lines(
-        tmp_path / "wiki-pages.jsonl",
-        [
-            page("", ""),
-            page("Moana_-LRB-film-RRB-", "0\tMoana -LRB- pronounced -RRB- is a film .\tFilm\tfilm\n1\t\n3\tIt sings ."),
-            page(JOSE, "0\tHe\nacted .\tActing\n1980\twas a year\n1\tHe left .\n"),
-            page("Empty", ""),
-        ],
-    )
+    rows = [
+        page("", ""),
+        page("Moana_-LRB-film-RRB-", "0\tMoana -LRB- pronounced -RRB- is a film .\tFilm\tfilm\n1\t\n3\tIt sings ."),
+        page(JOSE, "0\tHe\nacted .\tActing\n1980\twas a year\n1\tHe left .\n"),
+        page("Empty", ""),
+    ]
+    path = lines(tmp_path / "wiki-pages.jsonl", rows)
     watch = Watch()
     moana, jose, empty = fever.read_pages(path, watch)
     assert (moana.id, moana.title) == ("Moana_-LRB-film-RRB-", "Moana (film)")

@@ -33,15 +33,12 @@ def folder(tmp_path):
 def test_claims_and_info_boxes(folder):
     dataset = open_folder(folder)
     assert (dataset.layout, dataset.splits) == ("infotabs", ("train", "test_alpha1"))
-    assert (
-        list(dataset.claims("train"))
-        == list(dataset.table_claims("train"))
-        == [
-            Claim("train:T0:0", "He was born in 1961.", Label.SUPPORTS, (("T0",),)),
-            Claim("train:T0:1", 'He sang "soul", only.', Label.REFUTES, (("T0",),)),
-            Claim("train:T1:0", "He is tall.", Label.NOT_ENOUGH_INFO, (("T1",),)),
-        ]
-    )
+    claims = [
+        Claim("train:T0:0", "He was born in 1961.", Label.SUPPORTS, (("T0",),)),
+        Claim("train:T0:1", 'He sang "soul", only.', Label.REFUTES, (("T0",),)),
+        Claim("train:T1:0", "He is tall.", Label.NOT_ENOUGH_INFO, (("T1",),)),
+    ]
+    assert list(dataset.claims("train")) == list(dataset.table_claims("train")) == claims
     assert list(read_claims(folder / "infotabs_train.tsv")) == list(dataset.claims("train"))
     assert list(dataset.tables()) == [
         Table("T0", "Boy George", ("key", "value"), (("Genres", "soul, pop"), ("Born", "1961"), ("Genres", "disco"))),

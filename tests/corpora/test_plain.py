@@ -81,13 +81,11 @@ def test_the_lines_themselves(tmp_path):
         '{"id": "x", "claim": "d", "evidence": [], "mixed_evidence": [["G#e1"]]}\n'
     )
     plain.write_pages(tmp_path / "p", [Document("P", "P (q)", (Sentence("P", 0, "a"), Sentence("P", 2, "c")), ("R",))])
-    assert (tmp_path / "p").read_text() == (
-        '{"id": "P", "title": "P (q)", "sentences": ["a", "", "c"], "redirects": ["R"]}\n'
-    )
+    found = (tmp_path / "p").read_text()
+    assert found == '{"id": "P", "title": "P (q)", "sentences": ["a", "", "c"], "redirects": ["R"]}\n'
     plain.write_tables(tmp_path / "t", [Table("T", "t", ("h",), (("c",),), page="P")])
-    assert (tmp_path / "t").read_text() == (
-        '{"id": "T", "title": "t", "header": ["h"], "rows": [["c"]], "page": "P"}\n'
-    )
+    found = (tmp_path / "t").read_text()
+    assert found == '{"id": "T", "title": "t", "header": ["h"], "rows": [["c"]], "page": "P"}\n'
     plain.write_graphs(tmp_path / "g", [Graph("G", "s", (("r", "o"),))])
     assert (tmp_path / "g").read_text() == '{"id": "G", "subject": "s", "edges": [["r", "o"]]}\n'
     plain.write_questions(tmp_path / "q", [Question("Q", "who?", ("a",), ("T#r0c0",))])

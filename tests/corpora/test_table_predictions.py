@@ -27,7 +27,5 @@ def test_probabilities_may_be_unknown(tmp_path):
     unknown = TablePrediction(Prediction("b", Label.REFUTES, (math.nan,) * 3, ("t",)))
     write(tmp_path / "v.jsonl", [unknown])
     (found,) = read_predictions(tmp_path / "v.jsonl")
-    assert (
-        all(map(math.isnan, found.verdict.probabilities))
-        and "label_probabilities" not in (tmp_path / "v.jsonl").read_text()
-    )
+    assert all(map(math.isnan, found.verdict.probabilities))
+    assert "label_probabilities" not in (tmp_path / "v.jsonl").read_text()

@@ -49,18 +49,8 @@ def folder(tmp_path):
 def test_tables_and_questions(folder):
     dataset = open_folder(folder)
     assert (dataset.layout, dataset.question_splits) == ("wikitablequestions", ("train", "dev", "e2e_train"))
-    assert list(dataset.tables()) == [
-        Table(
-            "csv/200-csv/0.csv",
-            "",
-            ("Year", "Title", "Chart UK", "Note"),
-            (
-                ("1969", 'The "Ring", again', "60", ""),
-                ("1971", "C:\\x", "–", "a|b"),
-                ("1972", "Prologue", "60", "1969"),
-            ),
-        )
-    ]
+    rows = (("1969", 'The "Ring", again', "60", ""), ("1971", "C:\\x", "–", "a|b"), ("1972", "Prologue", "60", "1969"))
+    assert list(dataset.tables()) == [Table("csv/200-csv/0.csv", "", ("Year", "Title", "Chart UK", "Note"), rows)]
     assert list(dataset.questions("train")) == [
         Question("nt-0", "when was prologue?", ("1972",), (CELL.format(2, 0),)),
         Question("nt-1", "which places?", ("60", "–"), tuple(CELL.format(i, 2) for i in range(3))),
@@ -71,9 +61,8 @@ def test_tables_and_questions(folder):
     dev = list(dataset.questions("dev"))
     assert [question.id for question in dev] == ["dev-0", "dev-1", "dev-2", "dev-3"]
     assert dev[2] == Question("dev-2", "what has \\x?", ("C:\\x",), (CELL.format(1, 1),))
-    assert list(dataset.questions("e2e_train")) == [
-        Question("ns-4", "Which year?", ("1969",), (CELL.format(0, 0), CELL.format(2, 3)))
-    ]
+    found = list(dataset.questions("e2e_train"))
+    assert found == [Question("ns-4", "Which year?", ("1969",), (CELL.format(0, 0), CELL.format(2, 3)))]
     assert list(dataset.questions("test")) == []
 
 
@@ -183,11 +172,8 @@ def test_the_real_data():
         split: [any(map(is_cell, question.evidence)) for question in dataset.questions(split, watch)]
         for split in ("dev", "e2e_train", "e2e_dev")
     }
-    assert {split: len(cells) for split, cells in found.items()} == {
-        "dev": 3512 - 166,
-        "e2e_train": 851,
-        "e2e_dev": 124,
-    }
+    seen = {split: len(cells) for split, cells in found.items()}
+    assert seen == {"dev": 3512 - 166, "e2e_train": 851, "e2e_dev": 124}
     assert sum(found["e2e_dev"]) >= 121 and sum(found["e2e_train"]) >= 838
     assert sum(found["dev"]) > 0.45 * len(found["dev"])
     assert wtq.unescape("a\\\\n\\pb\\n") == "a\\n|b\n"

@@ -18,15 +18,9 @@ from lisax.training.train_log import read_train_log
 from lisax.weights.checkpoints import complete_steps
 
 GIN = [
-    "MIXTURE_OR_TASK_MODULE=tiny_task",
-    "MIXTURE_OR_TASK_NAME=first_word",
+    *"MIXTURE_OR_TASK_MODULE=tiny_task MIXTURE_OR_TASK_NAME=first_word BATCH_SIZE=8 VOCAB_SIZE=384".split(),
+    *"T5Config.num_encoder_layers=1 T5Config.num_decoder_layers=1 DROPOUT_RATE=0.1 train.log_period=1".split(),
     "TASK_FEATURE_LENGTHS={'inputs': 12, 'targets': 6}",
-    "BATCH_SIZE=8",
-    "VOCAB_SIZE=384",
-    "T5Config.num_encoder_layers=1",
-    "T5Config.num_decoder_layers=1",
-    "DROPOUT_RATE=0.1",
-    "train.log_period=1",
 ]
 
 
@@ -35,43 +29,24 @@ def _start(
 ) -> subprocess.Popen:
     command = [
         sys.executable,
-        "-P",
-        "-m",
-        "lisax",
-        "train",
-        "--gin_file=models/t5_1_1_tiny.gin",
-        "--gin_file=runs/pretrain.gin",
+        *"-P -m lisax train --gin_file=models/t5_1_1_tiny.gin --gin_file=runs/pretrain.gin".split(),
         f"--gin.MODEL_DIR={model_dir}",
         f"--gin.TRAIN_STEPS={steps}",
         *(f"--gin.{line}" for line in (*GIN, *layout)),
         *among,
     ]
-    return subprocess.Popen(
-        command,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ
-        | {
-            "JAX_NUM_CPU_DEVICES": str(devices),
-            "JAX_PLATFORMS": "cpu",
-            "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]),
-        },
-    )
+    environment = os.environ | {
+        "JAX_NUM_CPU_DEVICES": str(devices),
+        "JAX_PLATFORMS": "cpu",
+        "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]),
+    }
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
 
 def _start_two(model_dir: Path | str, steps: int, **options) -> list[subprocess.Popen]:
     address = free_address()
-    return [
-        _start(
-            model_dir,
-            steps,
-            devices=2,
-            **options,
-            among=(f"--coordinator_address={address}", "--process_count=2", f"--process_index={i}"),
-        )
-        for i in range(2)
-    ]
+    among = [(f"--coordinator_address={address}", "--process_count=2", f"--process_index={i}") for i in range(2)]
+    return [_start(model_dir, steps, devices=2, **options, among=one) for one in among]
 
 
 def _ends(processes: list[subprocess.Popen]) -> list[tuple[int, str]]:

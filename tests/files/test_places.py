@@ -27,15 +27,7 @@ def test_a_path_of_this_machine_is_as_pathlib_has_it(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "gs:/bucket/x",
-        "gs://",
-        "gs:///x",
-        "gs://Bucket/x",
-        "s3://bucket/x",
-        "http://a/b",
-        "GS://b/x",
-        "hf://a/b",
-        "file:///x",
+        *"gs:/bucket/x gs:// gs:///x gs://Bucket/x s3://bucket/x http://a/b GS://b/x hf://a/b file:///x".split(),
         Path("gs://bucket/x"),
     ],
 )

@@ -108,6 +108,5 @@ def test_the_released_budget_is_the_formula_of_the_released_code():
     vocabulary = SentencePieceVocabulary(SPIECE)
     claim = "Nikolaj Coster-Waldau worked with the Fox Broadcasting Company."
     expected = (512 - 2 - len(vocabulary.encode(claim)) - 3 * 5 - 1) // 5
-    assert (
-        labelling.sentence_budget(claim, 5, preset=RELEASED, max_tokens=512, count_tokens=vocabulary.count) == expected
-    )
+    found = labelling.sentence_budget(claim, 5, preset=RELEASED, max_tokens=512, count_tokens=vocabulary.count)
+    assert found == expected

@@ -34,22 +34,18 @@ def test_a_copy_of_an_entry_is_the_entry():
 
 
 def test_cards_are_as_they_were_written():
-    assert RANK.card(PAPER, 64) == {
-        "text": {"family": "rank", "preset": "paper", "max_tokens": 64, "words": ["true", "false"]}
-    }
-    assert TABLES.card(PAPER, 64, 3)["text"] == {
+    seen = RANK.card(PAPER, 64)
+    assert seen == {"text": {"family": "rank", "preset": "paper", "max_tokens": 64, "words": ["true", "false"]}}
+    described = {
         "family": "tables",
         "preset": "paper",
         "max_tokens": 64,
         "words": ["true", "false", "weak"],
         "tables": 3,
     }
-    assert TABLE_FUSION.card(PAPER, 64, 3)["text"] == {
-        "family": "table_fusion",
-        "preset": "paper",
-        "max_tokens": 64,
-        "tables": 3,
-    }
+    assert TABLES.card(PAPER, 64, 3)["text"] == described
+    found = TABLE_FUSION.card(PAPER, 64, 3)["text"]
+    assert found == {"family": "table_fusion", "preset": "paper", "max_tokens": 64, "tables": 3}
     assert TABLE_OPERATION.card(PAPER, 64)["text"]["words"] == "none max min count sum average".split()
 
 

@@ -18,70 +18,23 @@ ONE = Passage("Tirol_Harbour_0", "Tirol Harbour", "It was\topened  in 1921 .")
 TWO = Passage("Anna_Voss_3", "Anna Voss", "She designed the harbour .")
 CLAIM = "Anna Voss designed Tirol Harbour."
 
+WITH_ENTITIES = (
+    f"Query: {CLAIM} Document: Tirol Harbour . It was opened in 1921 . "
+    "Entity1: Anna Voss Entity2: Tirol Harbour Relevant:"
+)
+ONLY = "sentence: Anna Voss . She designed the harbour ."
+LISTED = "sentence1: Tirol Harbour . It was opened in 1921 . sentence2: Anna Voss . She designed the harbour ."
 GOLDEN = [
-    (
-        RANK,
-        PAPER,
-        (ONE,),
-        True,
-        "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . Relevant:",
-        "true",
-    ),
-    (
-        RANK_ENTITIES,
-        PAPER,
-        (ONE,),
-        False,
-        "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . "
-        "Entity1: Anna Voss Entity2: Tirol Harbour Relevant:",
-        "false",
-    ),
-    (
-        RANK_ENTITIES,
-        RELEASED,
-        (ONE,),
-        True,
-        "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . "
-        "Entity1: Anna Voss Entity2: Tirol Harbour Relevant:",
-        "true",
-    ),
-    (
-        LABEL_POINTWISE,
-        PAPER,
-        (TWO,),
-        Label.SUPPORTS,
-        "query: Anna Voss designed Tirol Harbour. sentence: Anna Voss . She designed the harbour . relevant:",
-        "true",
-    ),
-    (
-        LABEL_POINTWISE,
-        RELEASED,
-        (TWO,),
-        Label.REFUTES,
-        "hypothesis: Anna Voss designed Tirol Harbour. sentence: Anna Voss . She designed the harbour .",
-        "false",
-    ),
-    (
-        LABEL_LISTWISE,
-        PAPER,
-        (ONE, TWO),
-        Label.NOT_ENOUGH_INFO,
-        "query: Anna Voss designed Tirol Harbour. sentence1: Tirol Harbour . It was opened in 1921 . "
-        "sentence2: Anna Voss . She designed the harbour . relevant:",
-        "weak",
-    ),
-    (
-        LABEL_LISTWISE,
-        RELEASED,
-        (ONE, TWO),
-        None,
-        "hypothesis: Anna Voss designed Tirol Harbour. sentence1: Tirol Harbour . It was opened in 1921 . "
-        "sentence2: Anna Voss . She designed the harbour .",
-        "",
-    ),
-    (LABEL_LISTWISE, PAPER, (), Label.SUPPORTS, "query: Anna Voss designed Tirol Harbour. relevant:", "true"),
-    (CLAIM_ONLY, PAPER, (ONE,), Label.REFUTES, "query: Anna Voss designed Tirol Harbour. relevant:", "false"),
-    (CLAIM_ONLY, RELEASED, (), Label.REFUTES, "hypothesis: Anna Voss designed Tirol Harbour.", "false"),
+    (RANK, PAPER, (ONE,), True, f"Query: {CLAIM} Document: Tirol Harbour . It was opened in 1921 . Relevant:", "true"),
+    (RANK_ENTITIES, PAPER, (ONE,), False, WITH_ENTITIES, "false"),
+    (RANK_ENTITIES, RELEASED, (ONE,), True, WITH_ENTITIES, "true"),
+    (LABEL_POINTWISE, PAPER, (TWO,), Label.SUPPORTS, f"query: {CLAIM} {ONLY} relevant:", "true"),
+    (LABEL_POINTWISE, RELEASED, (TWO,), Label.REFUTES, f"hypothesis: {CLAIM} {ONLY}", "false"),
+    (LABEL_LISTWISE, PAPER, (ONE, TWO), Label.NOT_ENOUGH_INFO, f"query: {CLAIM} {LISTED} relevant:", "weak"),
+    (LABEL_LISTWISE, RELEASED, (ONE, TWO), None, f"hypothesis: {CLAIM} {LISTED}", ""),
+    (LABEL_LISTWISE, PAPER, (), Label.SUPPORTS, f"query: {CLAIM} relevant:", "true"),
+    (CLAIM_ONLY, PAPER, (ONE,), Label.REFUTES, f"query: {CLAIM} relevant:", "false"),
+    (CLAIM_ONLY, RELEASED, (), Label.REFUTES, f"hypothesis: {CLAIM}", "false"),
 ]
 
 

@@ -80,13 +80,10 @@ def test_ids_in_minilms_vocabulary():
 def test_texts_of_each():
     """The second text is that which a pair scorer reads of the same sentence or table alone."""
     candidates = PointerExample("1", " Alfa is\ta town", (FIRST, SECOND), Label.SUPPORTS, ((0,),))
-    assert POINT_SENTENCES.pair_of_each(candidates) == [
-        ("Alfa is a town", "Alfa . It is a town ."),
-        ("Alfa is a town", "It has no title ."),
-    ]
-    assert POINT_SENTENCES.pair_of_each(candidates)[0] == LABEL_POINTWISE.pair(
-        Example("1", candidates.claim, (FIRST,), (), Label.SUPPORTS)
-    )
+    found = POINT_SENTENCES.pair_of_each(candidates)
+    assert found == [("Alfa is a town", "Alfa . It is a town ."), ("Alfa is a town", "It has no title .")]
+    seen = POINT_SENTENCES.pair_of_each(candidates)[0]
+    assert seen == LABEL_POINTWISE.pair(Example("1", candidates.claim, (FIRST,), (), Label.SUPPORTS))
     assert POINT_DOCUMENTS.pair_of_each(candidates) == [("Alfa is a town", "Alfa"), ("Alfa is a town", "")]
     of_each = TABLE_FUSION.pair_of_each(WON)
     assert of_each[1] == ("Tirol won in 1921", "")

@@ -46,11 +46,8 @@ def test_the_exact_text_of_a_header():
     example = OperationExample("q1", QUESTION, "t", ("year", "", "club  name"), Operation.AVERAGE)
     inputs = "query: Which club won in 1921? header: year | club name relevant:"
     for limit in (None, 512):
-        assert TABLE_OPERATION.encode(example, max_tokens=limit, count_tokens=COUNTERS["words"]) == (
-            inputs,
-            "average",
-            0,
-        )
+        found = TABLE_OPERATION.encode(example, max_tokens=limit, count_tokens=COUNTERS["words"])
+        assert found == (inputs, "average", 0)
     released = TABLE_OPERATION.encode(example, preset=RELEASED, count_tokens=COUNTERS["words"])
     assert released.inputs == "hypothesis: Which club won in 1921? header: year | club name"
 

@@ -157,19 +157,16 @@ def test_every_input_fits_keeps_claim_and_header_and_tells_what_it_dropped(
         claim_text = " ".join(claim.split())
         markers = [f"table{i + 1}:" if together else "table:" for i in range(len(of_text))]
         captions = [" ".join(table.caption.split()) for table in of_text]
-        expected = " ".join(
-            " ".join(
-                [
-                    preset.claim_slot,
-                    claim_text,
-                    *(
-                        f"{mark} {caption + ' . ' if caption else ''}{body}"
-                        for mark, caption, body in zip(markers, captions, bodies)
-                    ),
-                    preset.label_closing,
-                ]
-            ).split()
-        )
+        parts = [
+            preset.claim_slot,
+            claim_text,
+            *(
+                f"{mark} {caption + ' . ' if caption else ''}{body}"
+                for mark, caption, body in zip(markers, captions, bodies)
+            ),
+            preset.label_closing,
+        ]
+        expected = " ".join(" ".join(parts).split())
         if any(len(table.rows) > dropped for table, dropped in zip(of_text, text.dropped)):
             assert text.inputs == expected
         elif text.inputs != expected:  # no row is left; then captions and headers give way, before the claim

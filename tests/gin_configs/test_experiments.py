@@ -131,11 +131,8 @@ def test_list5_has_the_papers_settings():
     train = read("list5/paper_xl").train
     for name, model in train.items():
         config = config_of(model)
-        assert (config.model.num_encoder_layers, config.train_data.batch_size, config.model.dropout_rate) == (
-            24,
-            128,
-            0.1,
-        )
+        found = (config.model.num_encoder_layers, config.train_data.batch_size, config.model.dropout_rate)
+        assert found == (24, 128, 0.1)
         rate = 1e-4 if name.startswith("rank") else 1e-3
         assert float(config.trainer.learning_rate_fn(1000)) == pytest.approx(rate)
         assert Setting.of(config) == Setting(4, True, False, "attention", None, 2)  # as the file's head was planned

@@ -93,11 +93,8 @@ def test_an_experiment_trains_the_same_under_t5x(name, under_t5x):
         same(theirs, ours, ("model_dir", "total_steps", "relative_steps", "eval_period", "random_seed"))
         model = theirs["model"]
         same(model["module"]["config"], ours.model, ARCHITECTURE)
-        assert (model["z_loss"], model["label_smoothing"], model["loss_normalizing_factor"]) == (
-            ours.loss.z_loss,
-            ours.loss.label_smoothing,
-            ours.loss.normalizing_factor,
-        )
+        found = (model["z_loss"], model["label_smoothing"], model["loss_normalizing_factor"])
+        assert found == (ours.loss.z_loss, ours.loss.label_smoothing, ours.loss.normalizing_factor)
         same(
             model["optimizer_def"], ours.optimizer, ("decay_rate", "clipping_threshold", "multiply_by_parameter_scale")
         )

@@ -200,13 +200,8 @@ def test_multi_evidence_counts_claims_all_of_whose_sets_are_large():
         "4": verdict("4", R),
         "5": verdict("5", N),
     }
-    assert multi_evidence(CLAIMS, verdicts) == {
-        "claims": 2,
-        "label_accuracy": 0.5,
-        "fever_score": 0.0,
-        "found_claims": 1,
-        "found_label_accuracy": 0.0,
-    }
+    expected = {"claims": 2, "label_accuracy": 0.5, "fever_score": 0.0, "found_claims": 1, "found_label_accuracy": 0.0}
+    assert multi_evidence(CLAIMS, verdicts) == expected
     only = {"1": CLAIMS["1"]}
     assert multi_evidence(only, {"1": verdicts["1"]})["label_accuracy"] is None
 

@@ -7,6 +7,7 @@ import pytest
 
 from lisax.cli import invoke
 from lisax.errors import DataError
+from lisax.files.writing import write_json_lines
 from lisax.metrics.potency import potency
 from lisax.records import Claim, Label, Prediction
 
@@ -73,31 +74,14 @@ def test_predictions_must_be_of_these_claims():
 
 def test_the_verb_reads_fever2_files_and_their_annotations(tmp_path, capsys):
     gold, predictions = tmp_path / "gold.jsonl", tmp_path / "ours.jsonl"
-    rows = [
-        {
-            "id": 500002,
-            "label": "REFUTES",
-            "claim": "c",
-            "evidence": [[[1, 2, "P_-LRB-x-RRB-", 3]]],
-            "attack": "word replacement",
-            "annotation": "OK - fine",
-        },
-        {
-            "id": 500010,
-            "label": "NOT ENOUGH INFO",
-            "claim": "d",
-            "evidence": [[[None, None, "Starrcade", -1]]],
-            "attack": "Multihop",
-            "annotation": "UN - wrong",
-        },
-    ]
-    gold.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    predictions.write_text(
-        "".join(
-            json.dumps({"id": row["id"], "predicted_label": "REFUTES", "predicted_evidence": [["P_-LRB-x-RRB-", 3]]})
-            + "\n"
-            for row in rows
-        )
+    fields = ("id", "label", "claim", "evidence", "attack", "annotation")
+    refuted = (500002, "REFUTES", "c", [[[1, 2, "P_-LRB-x-RRB-", 3]]], "word replacement", "OK - fine")
+    unknown = (500010, "NOT ENOUGH INFO", "d", [[[None, None, "Starrcade", -1]]], "Multihop", "UN - wrong")
+    rows = [dict(zip(fields, values)) for values in (refuted, unknown)]
+    write_json_lines(gold, rows)
+    write_json_lines(
+        predictions,
+        ({"id": row["id"], "predicted_label": "REFUTES", "predicted_evidence": [["P_-LRB-x-RRB-", 3]]} for row in rows),
     )
     assert invoke(["score", "potency", "--gold", str(gold), "--predictions", str(predictions), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)["potency"]

@@ -209,12 +209,8 @@ def test_thresholds_that_cannot_be():
 
 
 def test_figures_at_a_threshold_of_other_data():
-    assert tables.at_threshold([0.9, 0.4, 0.6, 0.1], [True, True, False, False], 0.5) == {
-        "precision": 0.5,
-        "recall": 0.5,
-        "f1": 0.5,
-        "accuracy": 0.5,
-    }
+    found = tables.at_threshold([0.9, 0.4, 0.6, 0.1], [True, True, False, False], 0.5)
+    assert found == {"precision": 0.5, "recall": 0.5, "f1": 0.5, "accuracy": 0.5}
     assert tables.at_threshold([0.1], [False], 0.5) == {"precision": None, "recall": None, "f1": None, "accuracy": 1}
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from lisax.cli import invoke
 from lisax.errors import DataError, LisaxError
 from lisax.faithful.overlap import Overlap
+from lisax.files.writing import write_json
 from lisax.formats.triples import Triples
 from lisax.metrics import text
 
@@ -130,9 +131,9 @@ def test_the_verb(files, capsys):
 
 
 def test_a_folder_is_gold(files, tmp_path, capsys):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/dart-v1-dev.json").write_text(
-        json.dumps([{"tripleset": [["Ada", "WROTE", "7"]], "annotations": [{"source": "s", "text": "Ada wrote 7."}]}])
+    write_json(
+        tmp_path / "data/dart-v1-dev.json",
+        [{"tripleset": [["Ada", "WROTE", "7"]], "annotations": [{"source": "s", "text": "Ada wrote 7."}]}],
     )
     predictions = files("p.jsonl", {"id": "dart:dev:0", "text": "Ada wrote 7 ."})
     evaluate("--gold", tmp_path / "data", "--predictions", predictions)

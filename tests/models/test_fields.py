@@ -21,35 +21,13 @@ from lisax.models.architectures import (
 from lisax.models.fields import FieldError
 from lisax.training.gin_files import GIN_CONFIGS, parsed
 
+LAYERS = {"num_encoder_layers": 24, "num_decoder_layers": 24}
+T5_11B = LAYERS | {"emb_dim": 1024, "num_heads": 128, "head_dim": 128, "mlp_dim": 65536}
+XXL = LAYERS | {"emb_dim": 4096, "num_heads": 64, "head_dim": 64, "mlp_dim": 10240}
 LARGE = {  # the paper's and others' largest, which no gin file here has
-    "T5-11B": {
-        "vocab_size": 32128,
-        "emb_dim": 1024,
-        "num_heads": 128,
-        "head_dim": 128,
-        "mlp_dim": 65536,
-        "num_encoder_layers": 24,
-        "num_decoder_layers": 24,
-        "mlp_activations": ["relu"],
-    },
-    "mT5-XXL": {
-        "vocab_size": 250112,
-        "emb_dim": 4096,
-        "num_heads": 64,
-        "head_dim": 64,
-        "mlp_dim": 10240,
-        "num_encoder_layers": 24,
-        "num_decoder_layers": 24,
-    },
-    "umT5-XXL": {
-        "vocab_size": 256384,
-        "emb_dim": 4096,
-        "num_heads": 64,
-        "head_dim": 64,
-        "mlp_dim": 10240,
-        "num_encoder_layers": 24,
-        "num_decoder_layers": 24,
-    },
+    "T5-11B": T5_11B | {"vocab_size": 32128, "mlp_activations": ["relu"]},
+    "mT5-XXL": XXL | {"vocab_size": 250112},
+    "umT5-XXL": XXL | {"vocab_size": 256384},
 }
 
 

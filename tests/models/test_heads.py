@@ -168,9 +168,8 @@ def test_evidence_pointer_beams(record, relation):
         assert len(beams) > 1
         for place, hypothesis in enumerate(beams):
             count = len(present)
-            assert np.asarray(found.pointers[row, place, :count]).tolist() == [
-                present[i] for i in hypothesis["pointers"]
-            ]
+            seen = np.asarray(found.pointers[row, place, :count]).tolist()
+            assert seen == [present[i] for i in hypothesis["pointers"]]
             assert (np.asarray(found.pointers[row, place, count:]) == -1).all()
             np.testing.assert_allclose(found.scores[row, place], sum(hypothesis["shares"]), atol=1e-4)
             np.testing.assert_allclose(found.shares[row, place, :count], np.exp(hypothesis["shares"]), atol=1e-4)

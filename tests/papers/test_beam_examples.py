@@ -91,11 +91,7 @@ def test_candidates_on_dask(folder, tmp_path, dask, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "runner",
-    [
-        pytest.param(None, marks=needs_beam),
-        pytest.param("dask", marks=[needs_dask, pytest.mark.slow]),
-    ],
+    "runner", [pytest.param(None, marks=needs_beam), pytest.param("dask", marks=[needs_dask, pytest.mark.slow])]
 )
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_examples(folder, tmp_path, split, runner, request, monkeypatch, capsys):

@@ -70,15 +70,19 @@ def into(out, command):
     return [*command[:3], f"--out={out}", *command[4:]]
 
 
+def transferred(folder, out, model, **fields):
+    """The command that takes a trained model to the world's tables."""
+    fields = {"pool": 6, "report_questions": 10} | fields
+    given = [f"--gin.CltrRecipe.{name}={value}" for name, value in fields.items()]
+    return ["run", "cltr", f"--data={folder}/world", f"--out={out}", f"--model={model}", *given]
+
+
 def test_figures_are_trec_evals_of_the_saved_runs(finished):
     out = finished.out
     found = json.loads((out / "metrics.json").read_text())
     assert set(found["retrieval"]) == {"bm25", "max", "mean", "fused"} and found["best"] == "fused"
-    assert (
-        found["questions"]["test"] == 10
-        and found["answered_by_cells"] == 9
-        and found["retrieval"]["bm25"]["success@5"] > 0.5
-    )
+    assert found["questions"]["test"] == 10 and found["answered_by_cells"] == 9
+    assert found["retrieval"]["bm25"]["success@5"] > 0.5
     ranks = {f"ndcg@{k}": f"nDCG@{k}" for k in (5, 10, 20)} | {"map": "AP"}
     ranks |= {
         f"{name}@{k}": f"{short}@{k}" for name, short in (("precision", "P"), ("success", "Success")) for k in (5, 10)
@@ -129,11 +133,8 @@ def test_retrieval_counts_every_question_whose_table_is_known(tmp_path):
     cltr_report.finish(run)
     found = json.loads((tmp_path / "out" / "metrics.json").read_text())
     assert found["questions"]["test"] == 3 and found["retrieval"]["bm25"]["success@1"] == pytest.approx(2 / 3)
-    assert read_qrels(tmp_path / "out" / "runs" / "tables.test.qrels") == {
-        "cell": {"t0": 1},
-        "table": {"t1": 1},
-        "operands": {"t0": 1},
-    }
+    seen = read_qrels(tmp_path / "out" / "runs" / "tables.test.qrels")
+    assert seen == {"cell": {"t0": 1}, "table": {"t1": 1}, "operands": {"t0": 1}}
     assert read_qrels(tmp_path / "out" / "runs" / "cells.test.qrels") == {"cell": {"t0#r0c0": 1}}
 
 
@@ -143,9 +144,8 @@ def test_answers_are_the_best_cells_of_the_tables_in_their_order(finished):
     tables, answers = (read_run(out / "runs" / f"{name}.test.trec") for name in ("max", "answers.max"))
     for query, hits in tables.items():
         best = {table.id: table for table in scored[query].tables}
-        assert [hit.score for hit in hits] == pytest.approx(
-            sorted((table.max for table in best.values()), reverse=True), rel=1e-6
-        )
+        found = [hit.score for hit in hits]
+        assert found == pytest.approx(sorted((table.max for table in best.values()), reverse=True), rel=1e-6)
         assert [hit.id for hit in answers[query]] == [best[hit.id].cell for hit in hits]
     gold = read_run(out / "runs" / "gold_table.test.trec")
     for query, cells in read_qrels(out / "runs" / "cells.test.qrels").items():
@@ -172,9 +172,8 @@ def test_the_same_answers_through_an_index_and_a_bundle(finished):
     pool = next(read_scores(out / "predictions" / "scores.test.jsonl"))
     answerer.weights = None
     found = answerer.answer(questions[pool.id].text, pool=6, keep=3)
-    assert [scores.score() for scores in found] == pytest.approx(
-        [table.max for table in pool.ordered("max")[:3]], abs=1e-5
-    )
+    seen = [scores.score() for scores in found]
+    assert seen == pytest.approx([table.max for table in pool.ordered("max")[:3]], abs=1e-5)
 
 
 def test_weights_of_a_run_go_with_its_model(finished):
@@ -187,9 +186,8 @@ def test_weights_of_a_run_go_with_its_model(finished):
     questions = {question.id: question for question in open_folder(folder / "world").questions("test")}
     for query, hits in read_run(out / "runs" / "fused.test.trec").items():
         found = answerer.answer(questions[query].text, pool=6, keep=3)
-        assert [(scores.table.id, scores.relevance) for scores in found] == [
-            (hit.id, pytest.approx(hit.score, abs=1e-5)) for hit in hits[:3]
-        ]
+        seen = [(scores.table.id, scores.relevance) for scores in found]
+        assert seen == [(hit.id, pytest.approx(hit.score, abs=1e-5)) for hit in hits[:3]]
 
 
 def test_probabilities_of_answers_are_fitted_on_what_the_answerer_sees(finished):
@@ -222,15 +220,7 @@ def test_a_fitted_probability_of_answers_goes_with_the_model(finished):
 def test_transfer_needs_no_training(finished, capsys):
     folder = finished.folder
     other = folder / "transfer"
-    command = [
-        "run",
-        "cltr",
-        f"--data={folder}/world",
-        f"--out={other}",
-        f"--model={folder}/out/models/parts",
-        "--gin.CltrRecipe.pool=6",
-        "--gin.CltrRecipe.report_questions=10",
-    ]
+    command = transferred(folder, other, f"{folder}/out/models/parts")
     assert main(command) == 0
     assert not (other / "models").exists()
     ours, theirs = (json.loads((path / "metrics.json").read_text()) for path in (other, folder / "out"))
@@ -254,18 +244,7 @@ def test_a_given_model_is_not_written_to_and_nothing_is_reranked_a_second_time(f
     mine, other = folder / "mine", folder / "fused_transfer"
     shutil.copytree(folder / "out" / "models" / "parts", mine)
     before = digests(mine)
-    command = [
-        "run",
-        "cltr",
-        f"--data={folder}/world",
-        f"--out={other}",
-        f"--model={mine}",
-        "--gin.CltrRecipe.pool=6",
-        "--gin.CltrRecipe.report_questions=10",
-        "--gin.CltrRecipe.fuse_bm25=True",
-        "--gin.CltrRecipe.validation_share=0.3",
-        "--gin.CltrRecipe.validation_questions=8",
-    ]
+    command = transferred(folder, other, mine, fuse_bm25=True, validation_share=0.3, validation_questions=8)
     assert main(command) == 0
     assert digests(mine) == before
     runs = digests(other / "predictions") | digests(other / "runs")
@@ -296,13 +275,11 @@ class Hashing:
         self.pieces = pieces
 
     def logits(self, tokens, progress=None):
-        return np.array(
-            [
-                [zlib.crc32(np.asarray([piece, *ids], np.int32).tobytes()) / 2**31 for piece in self.pieces]
-                for ids in tokens
-            ],
-            np.float32,
-        )
+        logits = [
+            [zlib.crc32(np.asarray([piece, *ids], np.int32).tobytes()) / 2**31 for piece in self.pieces]
+            for ids in tokens
+        ]
+        return np.array(logits, np.float32)
 
 
 def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
@@ -310,17 +287,8 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     monkeypatch.setenv("LISAX_BACKEND", "jax")
     monkeypatch.setattr("lisax.scoring.labels.LabelScorer", Hashing)
     out = folder / "aggregated"
-    command = [
-        "run",
-        "cltr",
-        f"--data={folder}/world",
-        f"--out={out}",
-        f"--model={folder}/out/models/parts",
-        f"--aggregation-model={head}",
-        "--gin.CltrRecipe.pool=6",
-        "--gin.CltrRecipe.report_questions=10",
-        "--gin.CltrRecipe.aggregation_threshold=0.6",
-    ]
+    command = transferred(folder, out, f"{folder}/out/models/parts", aggregation_threshold=0.6)
+    command.append(f"--aggregation-model={head}")
     assert main(command) == 0
     found = json.loads((out / "metrics.json").read_text())["aggregation"]
     operations = found["by_operation"]
@@ -346,9 +314,8 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     assert "Operations" in (out / "report.html").read_text(encoding="utf-8")
     capfd.readouterr()
     predictions = out / "predictions" / "answers.test.jsonl"
-    assert (
-        main(["score", "answers", f"--gold={folder}/world/questions.test.jsonl", f"--predictions={predictions}"]) == 0
-    )
+    seen = main(["score", "answers", f"--gold={folder}/world/questions.test.jsonl", f"--predictions={predictions}"])
+    assert seen == 0
     assert main(command) == 0
     assert "[aggregate] done before" in capfd.readouterr().err
     assert main([*command[:4], f"--aggregation-model={head}"]) == 2
@@ -397,9 +364,8 @@ def test_cross_validation_asks_every_question_once(finished):
     found = json.loads((out / "metrics.json").read_text())
     asked = [set(read_qrels(out / "folds" / str(i) / "runs" / "tables.test.qrels")) for i in range(2)]
     assert not asked[0] & asked[1] and found["questions"] == 10 == len(asked[0] | asked[1])
-    assert found["mean"]["hit@1"] == pytest.approx(
-        sum(fold["answers"]["fused"]["hit@1"] for fold in found["folds"]) / 2
-    )
+    seen = found["mean"]["hit@1"]
+    assert seen == pytest.approx(sum(fold["answers"]["fused"]["hit@1"] for fold in found["folds"]) / 2)
     assert (out / "models" / "own").exists() and not (out / "folds" / "0" / "own").exists()  # once for all folds
     assert f"'{out.resolve()}/models/own'" in (out / "folds" / "1" / "models" / "parts" / "config.gin").read_text()
     assert not (out / "folds" / "0" / "index").exists() and "2-fold" in (out / "report.html").read_text()

@@ -94,10 +94,8 @@ def test_figures_of_every_part(finished):
     assert found["calibration"]["joint"]["temperature"] == fitted.temperature and fitted.claims > 0
     for role in ("test", "attacked"):
         recalls = found["retrieval"][role]
-        assert (
-            recalls["candidates"] >= max(recalls["documents"], recalls["first_candidates"])
-            and recalls["sentences"] <= recalls["documents"]
-        )
+        assert recalls["candidates"] >= max(recalls["documents"], recalls["first_candidates"])
+        assert recalls["sentences"] <= recalls["documents"]
     assert found["differences"].keys() == {"fever_score", "label_accuracy", "attacked_fever_score"}
     for variant, one in found["differences"]["fever_score"]["variants"].items():
         value, best = (found["variants"][name]["fever_score"] for name in (variant, "joint_temporal"))
@@ -166,22 +164,17 @@ def test_eval_and_infer_read_the_task(finished, monkeypatch):
     folder = finished.folder
     monkeypatch.setenv("LISAX_DATA", str(folder / "out"))
     card = json.loads(next((folder / "out/models/evidence").glob("checkpoint_*/model.json")).read_text())
-    flags = [
-        "--gin_file=models/t5_1_1_micro.gin",
-        "--gin_file=models/evidence_pointer.gin",
-        "--gin.BATCH_SIZE=8",
-        f"--gin.CHECKPOINT_PATH={folder}/out/models/evidence",
-        "--gin.MIXTURE_OR_TASK_MODULE=tasks",
-        "--gin.MIXTURE_OR_TASK_NAME=pointer_sentences",
-        "--gin.TASK_FEATURE_LENGTHS={'inputs': 480, 'targets': 80}",
-        f"--gin.VOCAB_SIZE={card['architecture']['backbone']['vocab_size']}",
-        "--gin.T5Config.num_encoder_layers=1",
-        "--gin.T5Config.num_decoder_layers=1",
-        "--gin.PointerConfig.hidden=16",
-        "--gin.PointerConfig.hops=1",
-        "--gin.PointerConfig.beam_size=2",
-        "--gin.PointerConfig.steps=2",
-    ]
+    values = {
+        "CHECKPOINT_PATH": f"{folder}/out/models/evidence",
+        "TASK_FEATURE_LENGTHS": {"inputs": 480, "targets": 80},
+        "VOCAB_SIZE": card["architecture"]["backbone"]["vocab_size"],
+    }
+    sizes = "PointerConfig.hidden=16 PointerConfig.hops=1 PointerConfig.beam_size=2 PointerConfig.steps=2".split()
+    given = "BATCH_SIZE=8 MIXTURE_OR_TASK_MODULE=tasks MIXTURE_OR_TASK_NAME=pointer_sentences".split()
+    given += ["T5Config.num_encoder_layers=1", "T5Config.num_decoder_layers=1", *sizes]
+    given += [f"{name}={value}" for name, value in values.items()]
+    flags = [f"--gin_file=models/{name}.gin" for name in ("t5_1_1_micro", "evidence_pointer")]
+    flags += [f"--gin.{one}" for one in given]
     assert main(["eval", *flags, "--gin_file=runs/eval.gin", f"--gin.EVAL_OUTPUT_DIR={folder}/eval"]) == 0
     metrics = json.loads((folder / "eval/pointer_sentences-dev.json").read_text())["metrics"]
     assert metrics.keys() == {"loss", "recall", "accuracy", "score", "pointed_recall"}

@@ -14,20 +14,14 @@ from lisax.papers.udt_qa.run import UdtQa
 T5 = "T5_CHECKPOINT = 'a'"
 QUESTIONS = ["BASE_CHECKPOINT = 'a'", "LARGE_CHECKPOINT = 'b'", "VERBALIZER = 'c'", "VOCABULARY = 'd'"]
 RECIPES = [
-    *(
-        (List5, f"list5/{name}", [])
-        for name in ("demo", "minilm_demo", "minilm", "scratch", "label_variants", "warm_up")
-    ),
+    *((List5, f"list5/{name}", []) for name in "demo minilm_demo minilm scratch label_variants warm_up".split()),
     (List5, "list5/given", ["Recipe.labeller = 'minilm-text'"]),
     (List5, "list5/paper_xl", ["MSMARCO_CHECKPOINT = 'b'", T5]),
     (List5, "list5/demo", ["Recipe.attacks = True", "Recipe.attacked_share = 0.2", "Recipe.hops = 2"]),
     (List5, "list5/demo", ["Recipe.fuse_bm25 = True", "Recipe.temporal = True"]),
     *((OpenTables, f"open_tables/{name}", []) for name in ("scratch", "world", "world_closed")),
     (OpenTables, "open_tables/paper_large", [T5]),
-    *(
-        (Cltr, f"cltr/{name}", [])
-        for name in ("scratch", "scratch_aggregation", "world", "world_aggregation", "warm_up")
-    ),
+    *((Cltr, f"cltr/{name}", []) for name in "scratch scratch_aggregation world world_aggregation warm_up".split()),
     (Cltr, "cltr/paper_large", [T5]),
     (Cltr, "cltr/transfer", ["CltrRecipe.models = {'rows': 'a', 'columns': 'b', 'aggregation': 'c'}"]),
     *((Deseption, f"deseption/{name}", []) for name in ("scratch", "world")),

@@ -58,13 +58,8 @@ Recipe.attacks = True
 Recipe.attacked_claims = 3
 """
 OUTPUTS = (
-    "runs/candidates.test.trec",
-    "runs/rank_entities.test.trec",
-    "runs/fused.test.trec",
-    "runs/rank_entities.train.trec",
-    "examples/label_listwise_infused.train.jsonl",
-    "predictions/infused.jsonl",
-    "predictions/max.jsonl",
+    *"runs/candidates.test.trec runs/rank_entities.test.trec runs/fused.test.trec runs/rank_entities.train.trec".split(),
+    *"examples/label_listwise_infused.train.jsonl predictions/infused.jsonl predictions/max.jsonl".split(),
 )
 
 
@@ -134,12 +129,8 @@ def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
     assert len(by_kind) > 4 and by_kind["all attacks"]["variants"].keys() == figures["variants"].keys()
     assert {"train.rank_entities", "predict.infused"} <= figures["seconds"].keys()
     page = (out / "report.html").read_text()
-    assert (
-        "noise infused" in page
-        and "FEVER score by attack" in page
-        and "FEVER score against listwise, noise infused" in page
-        and next(iter(claims.values())).text.split()[0] in page
-    )
+    assert "noise infused" in page and "FEVER score by attack" in page
+    assert "FEVER score against listwise, noise infused" in page and next(iter(claims.values())).text.split()[0] in page
 
 
 def test_figures_are_trec_evals_of_the_saved_runs(folder, out):

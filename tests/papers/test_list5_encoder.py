@@ -49,15 +49,10 @@ def run(folder) -> List5:
 
 def test_a_run_leaves_adapters_verdicts_and_figures(run, folder):
     figures = json.loads((run.out / "metrics.json").read_text())
-    assert (
-        0 < figures["claim_words"]["label_accuracy"] < 1
-        and "words of the claim" in (run.out / "report.html").read_text()
-    )
-    assert figures["best_variant"] == "infused" and set(figures["variants"]) == {
-        "bm25",
-        "infused",
-        "infused_without_entities",
-    }
+    assert 0 < figures["claim_words"]["label_accuracy"] < 1
+    assert "words of the claim" in (run.out / "report.html").read_text()
+    assert figures["best_variant"] == "infused"
+    assert set(figures["variants"]) == {"bm25", "infused", "infused_without_entities"}
     assert set(figures["selection"]) == {"bm25", "vectors", "rank"}
     card = ModelFolder.find(run.model_dir("label_listwise_infused")).card
     assert card["adapter"]["base"] == str(folder / "encoder") and card.calibration.claims > 0
@@ -128,9 +123,8 @@ def test_the_checker_ranks_with_a_reranker_as_the_run(reranked):
     checker = Checker(index, reranked.model_dir("rerank"), reranked.recipe.labeller, documents=6, candidates=12)
     selected = read_run(reranked.selection_file("rerank", "test"))
     for claim, found in zip(claims, checker.find(claims), strict=True):
-        assert [(one.unit, one.score) for one in found] == [
-            (hit.id, pytest.approx(hit.score, abs=1e-5)) for hit in selected[claim.id]
-        ]
+        seen = [(one.unit, one.score) for one in found]
+        assert seen == [(hit.id, pytest.approx(hit.score, abs=1e-5)) for hit in selected[claim.id]]
 
 
 def test_a_bundle_of_a_reranker_ranks_as_its_checkpoint(reranked, tmp_path):

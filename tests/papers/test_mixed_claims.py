@@ -168,10 +168,7 @@ def test_a_ranking_goes_on_only_with_the_same_models_and_passages(run, tmp_path,
 
 def test_models_of_claims_start_from_the_runs_warm_up_with_its_vocabulary(run, tmp_path, monkeypatch):
     recipe = dataclasses.replace(
-        run.recipe,
-        claims="experiments/udt_qa/claims_micro.gin",
-        warm_up="experiments/list5/warm_up.gin",
-        train=READER,
+        run.recipe, claims="experiments/udt_qa/claims_micro.gin", warm_up="experiments/list5/warm_up.gin", train=READER
     )
     warmed, made = UdtQa(run.data, tmp_path, recipe), []
     monkeypatch.setattr(List5, "train_models", lambda self: made.append(self))

@@ -58,26 +58,18 @@ def test_edges_are_evidence_and_what_is_withheld_is_not(run, tmp_path):
 
 def test_models_learn_from_an_index_only_where_claims_name_what_it_has(run, tmp_path):
     assert run.claim_checks.settings == [("text", "text"), ("text", "raw"), ("raw", "raw")]
-    assert [stage.name for stage in run.claim_checks.stages()] == [
-        "claims.train.text",
-        "claims.text.text",
-        "claims.text.raw",
-        "claims.train.raw",
-        "claims.raw.raw",
-    ]
+    found = [stage.name for stage in run.claim_checks.stages()]
+    assert found == ["claims.train.text", "claims.text.text", "claims.text.raw", "claims.train.raw", "claims.raw.raw"]
     assert {stage.name for stage in run.claim_checks.stages()} <= set(run.stage_names)
     assert type(run.claim_checks.pipeline("text")) is List5 and type(run.claim_checks.pipeline("raw")) is MixedList5
     world.write(tmp_path / "world", 50)
-    plain = UdtQa(
-        open_folder(tmp_path / "world"),
-        tmp_path / "out",
-        run.recipe.__class__(
-            train={"reader": "experiments/udt_qa/span_reader_micro.gin"},
-            method="bm25",
-            passages=5,
-            claims="experiments/list5/demo.gin",
-        ),
+    recipe = run.recipe.__class__(
+        train={"reader": "experiments/udt_qa/span_reader_micro.gin"},
+        method="bm25",
+        passages=5,
+        claims="experiments/list5/demo.gin",
     )
+    plain = UdtQa(open_folder(tmp_path / "world"), tmp_path / "out", recipe)
     assert plain.claim_checks.settings == [("text", index) for index in ("text", "raw", "verbalized")]
 
 

@@ -54,10 +54,8 @@ def run(folder) -> OpenTables:
 def test_a_run_leaves_adapters_and_verdicts_on_given_and_on_found_tables(run, folder):
     figures = json.loads((run.out / "metrics.json").read_text())
     assert 0 < figures["claim_words"]["accuracy"] < 1 and "words of the claim" in (run.out / "report.html").read_text()
-    assert (
-        set(figures["models"]) == {"claim_only", "closed", "joint_top3", ORACLE, RETRIEVED}
-        and figures["best_model"] == "closed"
-    )
+    assert set(figures["models"]) == {"claim_only", "closed", "joint_top3", ORACLE, RETRIEVED}
+    assert figures["best_model"] == "closed"
     card = ModelFolder.find(run.model_dir("closed")).card
     assert card["adapter"]["base"] == str(folder / "encoder") and card.calibration.claims == 12
     assert (card["text"]["family"], card["text"]["tables"]) == ("tables", 1)
@@ -70,9 +68,8 @@ def test_table_fusion_is_an_adapter_with_a_head(run, folder):
     model, examples = Model.open(run.model_dir("joint_top3")), run.examples("tables_top3", REPORT)
     expected = run.scores("joint_top3", REPORT)["probabilities"]
     np.testing.assert_allclose(model.probabilities(examples).probabilities, expected, atol=1e-5)
-    assert [len(one.tables) for one in examples].count(3) > 6 and run.verdicts("joint_top3").keys() == {
-        one.claim_id for one in examples
-    }
+    assert [len(one.tables) for one in examples].count(3) > 6
+    assert run.verdicts("joint_top3").keys() == {one.claim_id for one in examples}
 
 
 def test_wrong_tables_are_learned_from_as_too_little(run):

@@ -119,10 +119,8 @@ def test_a_row_is_found_by_name_and_start(sheet, tmp_path):
 
 def test_figures_are_compared_up_to_the_tolerance(sheet):
     row = find("first")
-    assert row.compare({"R@1": 51.0, "R@5": 74.0}) == (
-        True,
-        "OK first, from nothing: R@1 51.0 (recorded 50.0), R@5 74.0 (recorded 75.0)",
-    )
+    found = row.compare({"R@1": 51.0, "R@5": 74.0})
+    assert found == (True, "OK first, from nothing: R@1 51.0 (recorded 50.0), R@5 74.0 (recorded 75.0)")
     assert row.compare({"R@1": 50.04, "R@5": 77.0}) == (
         False,
         "DIFFERS first, from nothing: R@1 50.0 (recorded 50.0), R@5 77.0 (recorded 75.0, +2.0, allowed ±1)",

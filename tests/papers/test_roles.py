@@ -59,9 +59,8 @@ def test_all_three_splits_are_used_as_they_are(folder, tmp_path):
 def test_claims_that_choose_checkpoints_are_held_out_of_train(folder, tmp_path):
     data, plain = without_test(folder, tmp_path), {"attacked_share": 0.0, "attacks": False, "validation_share": 0.3}
     whole = roles_of(list5(data, tmp_path / "out", **plain))
-    assert whole["test"] == ids(folder, "claims", "dev") and whole["train"] | whole["dev"] == ids(
-        folder, "claims", "train"
-    )
+    assert whole["test"] == ids(folder, "claims", "dev")
+    assert whole["train"] | whole["dev"] == ids(folder, "claims", "train")
     assert 0.2 < len(whole["dev"]) / len(whole["train"] | whole["dev"]) < 0.4
     few = roles_of(list5(data, tmp_path / "out", **plain, validation_claims=5))
     assert len(few["dev"]) == 5 and few["dev"] < whole["dev"]
@@ -69,14 +68,12 @@ def test_claims_that_choose_checkpoints_are_held_out_of_train(folder, tmp_path):
 
 
 def test_questions_that_choose_checkpoints_are_held_out_of_train(folder, tmp_path):
-    recipe = CltrRecipe.read(
-        ["experiments/cltr/world_micro.gin"],
-        [
-            "CltrRecipe.validation_share = 0.3",
-            "CltrRecipe.validation_questions = None",
-            "CltrRecipe.train_questions = None",
-        ],
-    )
+    bindings = [
+        "CltrRecipe.validation_share = 0.3",
+        "CltrRecipe.validation_questions = None",
+        "CltrRecipe.train_questions = None",
+    ]
+    recipe = CltrRecipe.read(["experiments/cltr/world_micro.gin"], bindings)
     run = Cltr(open_folder(folder), tmp_path, recipe)
     run.make("index")
     roles = roles_of(run)

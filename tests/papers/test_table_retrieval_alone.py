@@ -26,7 +26,6 @@ CLAIMS = [
 @pytest.fixture
 def folder(tmp_path):
     data = tmp_path / "data"
-    data.mkdir()
     write_json_lines(data / "tables.jsonl", TABLES)
     write_json_lines(data / "claims.dev.jsonl", CLAIMS)
     return tmp_path

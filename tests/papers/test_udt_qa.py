@@ -149,9 +149,8 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
     for name in ("retriever_second_text", "reader_text"):
         assert cli.main(["export", "--model", str(out / "models" / name), "--out", str(tmp_path / name)]) == 0
     before = (tmp_path / "answers.jsonl").read_text()
-    assert (
-        cli.main([*arguments, f"--reader={tmp_path}/reader_text", f"--retriever={tmp_path}/retriever_second_text"]) == 0
-    )
+    found = cli.main([*arguments, f"--reader={tmp_path}/reader_text", f"--retriever={tmp_path}/retriever_second_text"])
+    assert found == 0
     assert (tmp_path / "answers.jsonl").read_text() == before
     with pytest.raises(LisaxError, match="'retrieve', which checks no claims"):
         open_model(tmp_path / "retriever_second_text")
@@ -198,9 +197,8 @@ def test_recipes_say_what_is_wrong(tmp_path):
         with pytest.raises(LisaxError, match=message):
             QuestionRecipe.read(["experiments/udt_qa/world.gin"], [binding])
     initial = QuestionRecipe.read(["experiments/udt_qa/world.gin"]).expanded().initial
-    assert {name: start for name, start in initial.items() if "second" in name} == {
-        f"retriever_second_{index}": f"retriever_{index}" for index in ("text", "raw", "verbalized")
-    }
+    found = {name: start for name, start in initial.items() if "second" in name}
+    assert found == {f"retriever_second_{index}": f"retriever_{index}" for index in ("text", "raw", "verbalized")}
     assert initial["reader_raw"] == "reader_first_raw" and initial["reader_first_raw"].startswith("warm_up/")
 
 

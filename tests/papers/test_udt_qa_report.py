@@ -36,30 +36,15 @@ def test_a_right_answer_names_its_source_by_the_row_the_edge_or_what_they_are_pa
             "gold": ["18"],
         }
     opened = SimpleNamespace(passage=index.get)
-    assert {i for i, row in rows.items() if report._provenance([row], questions, opened)} == {
-        "cell",
-        "table",
-        "graph",
-        "sentence",
-        "edges",
-    }
+    found = {i for i, row in rows.items() if report._provenance([row], questions, opened)}
+    assert found == {"cell", "table", "graph", "sentence", "edges"}
     assert report._provenance(list(rows.values()), questions, opened) == 5 / 7
 
 
 def test_questions_are_grouped_by_where_their_evidence_stands():
-    questions = {
-        i: _question(i, *evidence)
-        for i, evidence in {
-            "row": ["T_1#r0c1"],
-            "table": ["T_1"],
-            "graph": ["Orm"],
-            "edge": ["Orm#e3"],
-            "both": ["T_1", "P_1"],
-            "other": ["Q_7", "T_1"],
-            "one of two": ["Q_7", "P_1"],
-            "free": [],
-        }.items()
-    }
+    evidence = {"row": ["T_1#r0c1"], "table": ["T_1"], "graph": ["Orm"], "edge": ["Orm#e3"], "both": ["T_1", "P_1"]}
+    evidence |= {"other": ["Q_7", "T_1"], "one of two": ["Q_7", "P_1"], "free": []}
+    questions = {i: _question(i, *units) for i, units in evidence.items()}
     assert report._groups(questions, lambda unit: unit.partition("#")[0] in ("T_1", "Orm"), {"P"}.__contains__) == {
         "pages at hand": ["both", "one of two"],
         "pages withheld": ["other"],

@@ -46,11 +46,8 @@ def program(text: str = FUSED, **analysis) -> SimpleNamespace:
 def test_reads_cycles_and_collectives_of_a_schedule():
     costs = costs_of(program())
     assert (costs.flops, costs.bytes, costs.bound_seconds, costs.cycles, costs.loops) == (2e9, 3e9, 0.5, 1234, 0)
-    assert costs.collectives == {
-        "all-gather": (1, 16 * 8 * 2),
-        "all-reduce": (1, 4 * 2 * 4 + 4),
-        "collective-permute": (1, 8 * 4),
-    }
+    found = costs.collectives
+    assert found == {"all-gather": (1, 16 * 8 * 2), "all-reduce": (1, 4 * 2 * 4 + 4), "collective-permute": (1, 8 * 4)}
     assert costs.missing == {}
     # By cycles at 940 MHz; a device whose clock is unknown has the bounds.
     assert costs.seconds("TPU v3") == pytest.approx(1234 / 0.94e9)
@@ -100,8 +97,5 @@ def test_costs_are_scaled_and_what_one_lacks_the_sum_lacks():
 def test_a_cpus_program_has_no_cycles():
     compiled = jax.jit(lambda x: x @ x).lower(jax.ShapeDtypeStruct((64, 64), jnp.float32)).compile()
     costs = costs_of(compiled)
-    assert (
-        costs.flops >= 2 * 64**3
-        and costs.cycles is None
-        and costs.missing["cycles"] == "only the TPU compiler estimates them"
-    )
+    assert costs.flops >= 2 * 64**3 and costs.cycles is None
+    assert costs.missing["cycles"] == "only the TPU compiler estimates them"

@@ -18,13 +18,8 @@ from lisax.planning.plan import Modelled, Plan, Run
 from lisax.planning.plan_search import Setting
 
 GIN = [
-    "--gin_file=models/t5_1_1_micro.gin",
-    "--gin_file=runs/finetune.gin",
-    "--gin.MODEL_DIR=out",
-    "--gin.BATCH_SIZE=16",
-    "--gin.MIXTURE_OR_TASK_NAME=list5_rank",
-    "--gin.INITIAL_CHECKPOINT_PATH=None",
-    "--gin.TRAIN_STEPS=1000",
+    *"--gin_file=models/t5_1_1_micro.gin --gin_file=runs/finetune.gin --gin.MODEL_DIR=out --gin.BATCH_SIZE=16".split(),
+    *"--gin.MIXTURE_OR_TASK_NAME=list5_rank --gin.INITIAL_CHECKPOINT_PATH=None --gin.TRAIN_STEPS=1000".split(),
     "--gin.TASK_FEATURE_LENGTHS={'inputs': 32, 'targets': 2}",
 ]
 needs_compiler = pytest.mark.skipif(

@@ -1,7 +1,8 @@
 """Bundles of every kind, made once, and an empty cache for the indexes of each test session."""
 
 import pytest
-from small_bundles import MODELS, bundle
+from random_encoder import write_encoder
+from small_bundles import MODELS, TABLES, bundle
 
 from lisax.examples import example_pages
 from lisax.files.places import cache_folder
@@ -37,3 +38,14 @@ def cache(tmp_path_factory):
 def pages(tmp_path_factory):
     """The example pages as an index of documents."""
     return Index.build(example_pages(), tmp_path_factory.mktemp("pages") / "index")
+
+
+@pytest.fixture(scope="session")
+def cells(tmp_path_factory):
+    return Index.build(TABLES, tmp_path_factory.mktemp("cells") / "index", kind="cells")
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    """A small random encoder."""
+    return write_encoder(tmp_path_factory.mktemp("models") / "small")

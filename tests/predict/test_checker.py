@@ -107,11 +107,6 @@ def test_a_pointer_ranks_and_labels(pages, bundles):
     assert len(verdict.evidence) <= 2
 
 
-@pytest.fixture(scope="module")
-def cells(tmp_path_factory):
-    return Index.build(TABLES, tmp_path_factory.mktemp("cells") / "index", kind="cells")
-
-
 @pytest.mark.parametrize("model", ["fusion", "text to text"])
 def test_tables_are_read_whole(cells, bundles, model):
     verdict = Checker(cells, model=bundles[model]).check("Torimoor has 39,000 people.")

@@ -39,11 +39,6 @@ def claims(corpus):
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return write_encoder(tmp_path_factory.mktemp("models") / "small")
-
-
-@pytest.fixture(scope="module")
 def local(tmp_path_factory, corpus, model):
     """`local(of, vectors)`: an index folder of pages or of passages, with Lucene's terms and scores."""
     made = {}

@@ -6,10 +6,9 @@ import shutil
 
 import numpy as np
 import pytest
-from small_bundles import TABLES
 
 import lisax
-from lisax import Checker, DataError, Index, Label, LisaxError, Verdict, Verifier
+from lisax import Checker, DataError, Label, LisaxError, Verdict, Verifier
 from lisax.cli import main
 from lisax.corpora import table_predictions
 from lisax.corpora.fever import read_predictions
@@ -25,11 +24,6 @@ from lisax.weights.model_card import ModelCard
 CLAIM, OF_TABLES = "Vova Brugard was born in Torimoor.", "Torimoor has 39,000 people."
 SENTENCES = ("pointwise", "listwise", "pair pointwise", "pair listwise", "pointer")
 FITTED = Calibration(2.5, 100, "any")
-
-
-@pytest.fixture(scope="module")
-def cells(tmp_path_factory):
-    return Index.build(TABLES, tmp_path_factory.mktemp("cells") / "index", kind="cells")
 
 
 @pytest.fixture

@@ -43,11 +43,6 @@ def hash_of(name, number):
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return write_encoder(tmp_path_factory.mktemp("models") / "small")
-
-
-@pytest.fixture(scope="module")
 def encoder(model):
     return SentenceEncoder.open(model, max_tokens=32)
 

@@ -17,11 +17,8 @@ NAMES = sorted({*lisax.__all__} - {"__version__"})
 def test_examples_run(name, bundles):
     public = getattr(lisax, name)
     module = importlib.import_module(public.__module__)
-    names = dict(vars(module)) | {
-        "VERIFIER": bundles["pointwise"],
-        "READER": bundles["reader"],
-        "VERBALIZER": bundles["verbalizer"],
-    }
+    models = {"VERIFIER": bundles["pointwise"], "READER": bundles["reader"], "VERBALIZER": bundles["verbalizer"]}
+    names = dict(vars(module)) | models
     runner = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF)
     tests = doctest.DocTestFinder(recurse=False).find(public, name, module, names)
     assert sum(len(test.examples) for test in tests) > 0

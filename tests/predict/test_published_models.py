@@ -199,11 +199,8 @@ def test_what_does_not_fit_is_told(made):
 
 def test_chunks_are_whole_sentences():
     assert chunks_of("", 5) == [""]
-    assert chunks_of("One two three. Four five.\nSix seven eight nine ten eleven twelve. Last.", 5) == [
-        "One two three. Four five.",
-        "Six seven eight nine ten eleven twelve.",
-        "Last.",
-    ]
+    found = chunks_of("One two three. Four five.\nSix seven eight nine ten eleven twelve. Last.", 5)
+    assert found == ["One two three. Four five.", "Six seven eight nine ten eleven twelve.", "Last."]
 
 
 def test_unifiedskg_answers_from_a_table(made, tmp_path):
@@ -219,9 +216,8 @@ def test_unifiedskg_answers_from_a_table(made, tmp_path):
     table = TableView("t", "", ("Town", "Opened"), (("Town 7", "1921"), ("Town 9", "in the year " * 9)))
     verifier = Verifier.open(folder, use=USES["unifiedskg"])
     vocabulary, scores = verifier.model.vocabulary, []
-    assert verifier.model.use.prompt.text(CLAIM, linear_table(table.header, table.rows[:1], vocabulary)) == (
-        "the harbour was opened in 1921 . ; structured knowledge: col : town | opened row 1 : town 7 | 1921"
-    )
+    found = verifier.model.use.prompt.text(CLAIM, linear_table(table.header, table.rows[:1], vocabulary))
+    assert found == "the harbour was opened in 1921 . ; structured knowledge: col : town | opened row 1 : town 7 | 1921"
     cut = vocabulary.decode(vocabulary.encode("in the year " * 9)[:15])
     prompt = f"{CLAIM} ; structured knowledge: col : Town | Opened row 1 : Town 7 | 1921 row 2 : Town 9 | {cut}".lower()
     for answer in ("entailed", "refuted"):

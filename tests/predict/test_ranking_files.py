@@ -68,9 +68,8 @@ def test_an_interrupted_run_goes_on_at_the_first_claims_that_are_not_in_it(tmp_p
     scores = dict(zip(UNITS, (0.5, 0.5, 1.0, 0.125, 1.0)))
     write(Model(scores), tmp_path / "whole")
     run = read_run(tmp_path / "whole")
-    assert {query: {hit.id for hit in hits} for query, hits in run.items()} == {
-        claim: set(units) for claim, units in CANDIDATES.items()
-    }
+    found = {query: {hit.id for hit in hits} for query, hits in run.items()}
+    assert found == {claim: set(units) for claim, units in CANDIDATES.items()}
     for hits in run.values():  # of equal scores, too, none is equal to a reader of float32
         assert (np.diff(np.array([hit.score for hit in hits], np.float32)) < 0).all()
     for stop_at in range(len(CLAIMS)):

@@ -61,10 +61,8 @@ def test_features_of_sentences_that_bm25_did_not_find():
 def test_fusing_keeps_the_sentences_and_gives_probabilities_in_order(scores):
     run = list(fuse({"q": hits("q", scores)}, {}, np.array([1.0, 1.0, 0.0])))
     assert {hit.id for hit in run} == scores.keys() and [hit.rank for hit in run] == list(range(1, len(run) + 1))
-    assert (
-        all(0 <= b.score <= a.score <= 1 for a, b in itertools.pairwise(run))
-        and 0 <= run[-1].score <= run[0].score <= 1
-    )
+    assert all(0 <= b.score <= a.score <= 1 for a, b in itertools.pairwise(run))
+    assert 0 <= run[-1].score <= run[0].score <= 1
 
 
 def test_nothing_to_fit_is_said():

@@ -69,12 +69,8 @@ def test_it_is_an_adapter_of_the_published_encoder(folder):
         assert card["text"]["labels"] == [label.value for label in Label]
         assert card.calibration is not None and card.calibration.claims > 100
     assert (folder / "model.safetensors").stat().st_size <= MOST_BYTES
-    assert {path.name for path in folder.iterdir()} == {
-        "model.safetensors",
-        "model.json",
-        "training.json",
-        "MODEL_CARD.md",
-    }
+    found = {path.name for path in folder.iterdir()}
+    assert found == {"model.safetensors", "model.json", "training.json", "MODEL_CARD.md"}
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(shipped.FOLDER)))

@@ -48,9 +48,8 @@ def test_tokens_and_label_words_are_those_of_the_task(tmp_path, capsys):
     model = Model.of_words(scorer_of, vocabulary, ModelCard(tmp_path, card))
     assert model.probabilities(EXAMPLES).shape == (2, 3)
     tell_dropped_rows(model, "the tables")
-    assert (
-        model.dropped_rows and f"{model.dropped_rows} rows of the tables had no room in 90" in capsys.readouterr().err
-    )
+    assert model.dropped_rows
+    assert f"{model.dropped_rows} rows of the tables had no room in 90" in capsys.readouterr().err
     task = tables.add_text(
         "test_tables_closed",
         lambda split: Path(tmp_path / "e.train.jsonl"),

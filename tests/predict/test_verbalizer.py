@@ -153,30 +153,10 @@ def test_shares():
     assert shares(found)["fallback"] == pytest.approx(1 / 3) and shares([])["units"] == 0
 
 
-PART = st.lists(
-    st.sampled_from(
-        [
-            "5",
-            "1,234",
-            "25.0",
-            "007",
-            "1932-03-15",
-            "March 15, 1932",
-            "15",
-            "March",
-            "Łódź",
-            "A-1",
-            "the",
-            "goals",
-            ",",
-            ".",
-            ";",
-            "東京",
-            "1st",
-        ]
-    ),
-    max_size=5,
-).map(" ".join)
+WORDS = st.sampled_from(
+    [*"5 1,234 25.0 007 1932-03-15 15 March Łódź A-1 the goals , . ; 東京 1st".split(), "March 15, 1932"]
+)
+PART = st.lists(WORDS, max_size=5).map(" ".join)
 UNITS = st.builds(Triples, st.just("u"), PART, st.lists(st.tuples(PART, PART.filter(bool)), max_size=5).map(tuple))
 
 
@@ -307,19 +287,8 @@ def of_towns(tmp_path):
     for split in ("train", "dev"):
         (data / f"dart-v1-{split}.json").write_text(json.dumps(entries if split == "train" else entries[1:4]))
     tables = tmp_path / "tables.jsonl"
-    tables.write_text(
-        json.dumps(
-            {
-                "id": "t",
-                "title": "Towns",
-                "header": ["name", "founded", "notes"],
-                "rows": [
-                    [f"Town {i}", str(1900 + i), "" if i % 2 else "a long cell of some seven words"] for i in range(30)
-                ],
-            }
-        )
-        + "\n"
-    )
+    rows = [[f"Town {i}", str(1900 + i), "" if i % 2 else "a long cell of some seven words"] for i in range(30)]
+    write_json_lines(tables, [{"id": "t", "title": "Towns", "header": ["name", "founded", "notes"], "rows": rows}])
     (tmp_path / "tiny.gin").write_text(GIN)
     (tmp_path / "recipe.gin").write_text(RECIPE.format(gin=tmp_path / "tiny.gin"))
     return [
@@ -374,10 +343,8 @@ def test_iterate_and_verbalize(tmp_path, capsys):
     assert Verbalizer.open(out / "models/verbalize_t_f").plain_words
 
     bundle = tmp_path / "bundle"
-    assert (
-        main(["export", "--model", str(out / "models/verbalize_t_f"), "--out", str(bundle)]) == 0
-        and (bundle / PLAIN_WORDS).is_file()
-    )
+    assert main(["export", "--model", str(out / "models/verbalize_t_f"), "--out", str(bundle)]) == 0
+    assert (bundle / PLAIN_WORDS).is_file()
     again = tmp_path / "again.jsonl"
     words = ["verbalize", f"--model={bundle}", f"--out={again}", "--beams=2"]
     assert main([*words, f"--tables={tables}", "--pairs=2", "--no-check"]) == 0

@@ -45,8 +45,7 @@ def test_the_facts_that_are_read_are_shown(text_format, sentences):
     for one, text in zip(shown, inputs, strict=False):
         facts = "".join(f"{fact} . " for fact in one.computed)
         assert text.startswith(facts) and text.count(" than ") == len(one.computed)
-    assert (
-        sum(len(one.computed) for one in shown) == {CLAIM_ONLY: 0, LABEL_POINTWISE: 3, LABEL_LISTWISE: 2}[text_format]
-    )
+    found = sum(len(one.computed) for one in shown)
+    assert found == {CLAIM_ONLY: 0, LABEL_POINTWISE: 3, LABEL_LISTWISE: 2}[text_format]
     model.pairs = False
     assert not any(one.computed for one in Labeller(model).verify("Over 50 people came.", texts).evidence)

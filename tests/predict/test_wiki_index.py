@@ -60,11 +60,8 @@ def test_sentences_come_from_each_entitys_first_pages_in_turn(wiki):
     index = WikiIndex.open(url)
     found = index.search_many(["Vova Brugard knew Besa Siton."], 100, documents=2)[0]
     assert list(dict.fromkeys(one.source for one in found)) == ["Vova Brugard", "Besa Siton"]
-    assert (
-        found[0].unit == "Vova_Brugard_0"
-        and found[0].score == 1
-        and index.lookup("Vova_Brugard_0").text == found[0].text
-    )
+    assert found[0].unit == "Vova_Brugard_0" and found[0].score == 1
+    assert index.lookup("Vova_Brugard_0").text == found[0].text
     assert {asked["gsrlimit"] for asked, _ in requests} == {"2"}
     assert index.search("Xqz Yqz.", 3) == [] and index.lookup("Vova_Brugard_0") is None
 

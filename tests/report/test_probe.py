@@ -24,10 +24,8 @@ def found(text="a text", two_way=False):
 def test_the_text_has_table_examples_and_summary():
     text = probe_text(found(), "mine.jsonl", examples=1)
     assert "a text, 4 cases: failed" in text and "50.00    100.00     0.00" in text
-    assert (
-        text.count("the suite has") == 1
-        and "SUPPORTS 0.700, the suite has REFUTES\n  a text\n  - a text: a text" in text
-    )
+    assert text.count("the suite has") == 1
+    assert "SUPPORTS 0.700, the suite has REFUTES\n  a text\n  - a text: a text" in text
     assert text.endswith(
         "50.0 % of 4 cases of mine.jsonl are right, and 0 of 1 capabilities passed (three of four cases right). Expected "
         "calibration error 20.0 %. 0.5 seconds of processor time per claim."

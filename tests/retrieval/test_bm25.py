@@ -127,13 +127,8 @@ def test_numpy_finds_to_the_last_digit_what_numba_finds(tmp_path, monkeypatch):
 
 
 def test_stems_keep_one_letter_words_and_fold():
-    assert stems(["Malcolm X's running", "the U.S. Beyoncé", "Beyonce\u0301", "X-Men 2,000", "of the"]) == [
-        ["malcolm", "x", "run"],
-        ["us", "beyonc"],
-        ["beyonc"],
-        ["x", "men", "2", "000"],
-        [],
-    ]
+    found = stems(["Malcolm X's running", "the U.S. Beyoncé", "Beyonce\u0301", "X-Men 2,000", "of the"])
+    assert found == [["malcolm", "x", "run"], ["us", "beyonc"], ["beyonc"], ["x", "men", "2", "000"], []]
 
 
 def test_a_document_id_twice_is_an_error_and_leaves_nothing(tmp_path):

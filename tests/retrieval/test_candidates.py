@@ -16,17 +16,15 @@ def page(title, text):
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    return build_index(
-        [
-            page("Savages (2012 film)", "A thriller with Blake Lively."),
-            page("Savages (disambiguation)", "Savages may be:"),
-            page("List of savages", "Savages, a list."),
-            page("Blake Lively", "An actress."),
-            page("Thriller film", "A kind of film."),
-            page("River Osk", "A river in the north."),
-        ],
-        tmp_path_factory.mktemp("index"),
-    )
+    pages = [
+        page("Savages (2012 film)", "A thriller with Blake Lively."),
+        page("Savages (disambiguation)", "Savages may be:"),
+        page("List of savages", "Savages, a list."),
+        page("Blake Lively", "An actress."),
+        page("Thriller film", "A kind of film."),
+        page("River Osk", "A river in the north."),
+    ]
+    return build_index(pages, tmp_path_factory.mktemp("index"))
 
 
 def test_candidates_come_from_text_titles_and_phrases(index):
@@ -72,9 +70,6 @@ def test_pages_that_only_point_on(title, expected):
 
 
 def test_noun_phrases_stand_between_stop_words():
-    assert noun_phrases("The Faba river is the longest tributary of the Osk.") == [
-        "Faba river",
-        "longest tributary",
-        "Osk",
-    ]
+    found = noun_phrases("The Faba river is the longest tributary of the Osk.")
+    assert found == ["Faba river", "longest tributary", "Osk"]
     assert noun_phrases("one two three four five six") == []

@@ -125,13 +125,10 @@ def test_scores_are_those_of_scikit_learn(tmp_path, strategy, settings):
     entities = ["oslo", "the length of the Rhine", "rio", "Norwegian towns", "zzz qqq"]
     vectorizer = text.TfidfVectorizer(**settings).fit([cell for one in tables for cell in cells_of(one)])
     index = build(tables, tmp_path / "index", strategy)
-    expected = np.stack(
-        [
-            (vectorizer.transform(entities) @ vectorizer.transform(cells_of(one)).T).toarray().max(axis=1)
-            for one in tables
-        ],
-        axis=1,
-    )
+    similarities = [
+        (vectorizer.transform(entities) @ vectorizer.transform(cells_of(one)).T).toarray().max(axis=1) for one in tables
+    ]
+    expected = np.stack(similarities, axis=1)
     for entity, row in zip(entities, expected):
         found = dict(index.search([[entity]], 2)[0])
         np.testing.assert_allclose([found.get("t0", 0.0), found.get("t1", 0.0)], row, atol=1e-6)

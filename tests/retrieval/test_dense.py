@@ -89,9 +89,8 @@ def test_an_interrupted_encoding_goes_on_where_it_was(folder, monkeypatch):
     told = []
     dense.encode_index(folder, Made(), told.append)
     assert sum(told) == 80 - 32
-    assert [hit for hit, _ in dense.DenseIndex.open(folder).search(Made().questions(["a"]), 3)[0]] == expected(
-        made(Source.TEXT, 50) + made(Source.TABLE, 30), ["a"], 3
-    )[0]
+    found = [hit for hit, _ in dense.DenseIndex.open(folder).search(Made().questions(["a"]), 3)[0]]
+    assert found == expected(made(Source.TEXT, 50) + made(Source.TABLE, 30), ["a"], 3)[0]
 
 
 def test_vectors_of_an_earlier_version_are_made_again(folder):

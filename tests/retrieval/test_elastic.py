@@ -7,6 +7,7 @@ import pytest
 
 from lisax import cli
 from lisax.errors import LisaxError
+from lisax.files.writing import write_json_lines
 from lisax.retrieval import cluster_client, elastic
 from lisax.retrieval.elastic import TEXT, ElasticIndex, scored
 from tests.small_cluster import ELASTICSEARCH, OPENSEARCH, Cluster, answering, stand_in
@@ -95,9 +96,8 @@ def test_several_batches_are_sent_at_a_time_and_a_broken_build_misses_none(clien
     assert 10 <= len(cluster.indices["pages"]) < 40
     cluster.failures = []
     build(client, "pages", numbered, made_from="here")
-    assert {key: (row["number"], row["text"]) for key, row in cluster.indices["pages"].items()} == {
-        id: (number, text) for number, (id, text) in enumerate(numbered)
-    }
+    found = {key: (row["number"], row["text"]) for key, row in cluster.indices["pages"].items()}
+    assert found == {id: (number, text) for number, (id, text) in enumerate(numbered)}
 
 
 def test_ids_of_any_length(client_and_cluster):
@@ -345,9 +345,7 @@ def test_the_verbs_fill_and_search_a_cluster(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(cluster_client, "connect", lambda url, **_: {"http://host:1": stand_in(cluster)}[url])
     corpus, run = tmp_path / "corpus", tmp_path / "run.trec"
     corpus.mkdir()
-    (corpus / "pages.jsonl").write_text(
-        "".join(json.dumps({"id": i, "title": i, "sentences": [text]}) + "\n" for i, text in DOCUMENTS)
-    )
+    write_json_lines(corpus / "pages.jsonl", ({"id": i, "title": i, "sentences": [text]} for i, text in DOCUMENTS))
     claims = corpus / "claims.train.jsonl"
     claims.write_text(json.dumps({"id": "1", "claim": "red", "label": "NOT ENOUGH INFO"}) + "\n")
     at = "http://host:1/pages"
@@ -373,13 +371,12 @@ def test_tables_in_a_cluster(monkeypatch, tmp_path, capsys):
     corpus, run = tmp_path / "corpus", tmp_path / "run.trec"
     corpus.mkdir()
     (corpus / "pages.jsonl").write_text(json.dumps({"id": "p", "title": "p", "sentences": ["p"]}) + "\n")
-    (corpus / "tables.jsonl").write_text(
-        "".join(
-            json.dumps({"id": i, "title": "", "header": ["colour"], "rows": [[text]]}) + "\n" for i, text in DOCUMENTS
-        )
+    write_json_lines(
+        corpus / "tables.jsonl",
+        ({"id": i, "title": "", "header": ["colour"], "rows": [[text]]} for i, text in DOCUMENTS),
     )
-    (corpus / "questions.dev.jsonl").write_text(
-        json.dumps({"id": "q", "question": "red", "answers": [], "evidence": ["a#r0c0"]}) + "\n"
+    write_json_lines(
+        corpus / "questions.dev.jsonl", [{"id": "q", "question": "red", "answers": [], "evidence": ["a#r0c0"]}]
     )
     at = "http://host:1/tables"
     assert cli.main(["index", "cluster", at, "--corpus", str(corpus), "--of", "tables"]) == 0

@@ -10,15 +10,12 @@ from lisax.records import Claim, Table
 from lisax.retrieval.linking import link, spans
 
 TABFACT = Path(__file__).parents[3] / "shared/data/tabfact"
+ROWS = (
+    ("essendon", "11.11 (77)", "windy hill", "8000", "20 june 1931"),
+    ("st kilda", "9.6 (60)", "junction oval", "12000", "27 june 1931"),
+)
 GAMES = Table(
-    "t",
-    "1931 vfl season",
-    ("home team", "home team score", "venue", "crowd", "date"),
-    (
-        ("essendon", "11.11 (77)", "windy hill", "8000", "20 june 1931"),
-        ("st kilda", "9.6 (60)", "junction oval", "12000", "27 june 1931"),
-    ),
-    "1931 vfl season",
+    "t", "1931 vfl season", ("home team", "home team score", "venue", "crowd", "date"), ROWS, "1931 vfl season"
 )
 
 

@@ -19,9 +19,8 @@ HITS = [Hit("1", "Paris", 1, 3.25), Hit("1", "Åbo_(city)", 2, 0.1), Hit("2", "R
 
 def test_run_golden(tmp_path):
     assert write_run(tmp_path / "run.trec", HITS, "bm25") == 3
-    assert (tmp_path / "run.trec").read_text() == (
-        "1 Q0 Paris 1 3.25 bm25\n1 Q0 Åbo_(city) 2 0.1 bm25\n2 Q0 Rome 1 -1.0 bm25\n"
-    )
+    found = (tmp_path / "run.trec").read_text()
+    assert found == "1 Q0 Paris 1 3.25 bm25\n1 Q0 Åbo_(city) 2 0.1 bm25\n2 Q0 Rome 1 -1.0 bm25\n"
     assert read_run(tmp_path / "run.trec") == {"1": HITS[:2], "2": HITS[2:]}
 
 

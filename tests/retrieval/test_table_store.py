@@ -16,18 +16,9 @@ def tables(draw):
     made = []
     for name in ids:
         width = draw(st.integers(0, 3))
-        row = st.tuples(*[texts] * width)
-        made.append(
-            Table(
-                name,
-                draw(texts),
-                draw(row),
-                tuple(draw(st.lists(row, max_size=3))),
-                draw(texts),
-                draw(st.none() | texts),
-                draw(st.none() | texts),
-            )
-        )
+        row, maybe = st.tuples(*[texts] * width), st.none() | texts
+        fields = (texts, row, st.lists(row, max_size=3).map(tuple), texts, maybe, maybe)
+        made.append(Table(name, *map(draw, fields)))
     return made
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from lisax import cli
 from lisax.errors import LisaxError
+from lisax.files.writing import write_json_lines
 from lisax.records import Question, Table
 from lisax.retrieval import table_text, tables
 from lisax.retrieval.cells import Strategy
@@ -63,9 +64,8 @@ def test_texts_and_cells_in_one_pass_are_those_of_two(tmp_path):
     table_text.build_index([CUPS, TOWNS], tmp_path / "two")
     tables.build_index([CUPS, TOWNS], tmp_path / "two", Strategy.ENTITY_CHAR_23)
     one, two = (read_components(tmp_path / name) for name in ("one", "two"))
-    assert {name: found["digest"] for name, found in one.items()} == {
-        name: found["digest"] for name, found in two.items()
-    }
+    seen = {name: found["digest"] for name, found in one.items()}
+    assert seen == {name: found["digest"] for name, found in two.items()}
 
 
 def test_a_failed_build_leaves_nothing(tmp_path):
@@ -83,9 +83,9 @@ def corpus(tmp_path):
     ]
     (folder / "tables.jsonl").write_text("".join(json.dumps(row) + "\n" for row in tables))
     (folder / "pages.jsonl").write_text(json.dumps({"id": "Cups", "title": "Cups", "sentences": ["Cups."]}) + "\n")
-    (folder / "questions.dev.jsonl").write_text(
-        json.dumps({"id": "1", "question": "Which river is in Tarn?", "answers": ["Ode"], "evidence": ["towns#r0c1"]})
-        + "\n"
+    write_json_lines(
+        folder / "questions.dev.jsonl",
+        [{"id": "1", "question": "Which river is in Tarn?", "answers": ["Ode"], "evidence": ["towns#r0c1"]}],
     )
     return folder
 

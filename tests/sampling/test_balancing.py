@@ -39,9 +39,8 @@ def test_as_many_of_each_label_that_occurs(sizes, seed):
     for claim in claims:
         there[claim.label] += len(claim.gold_ids) or len(negatives.pool(ranked[claim.id], (), window, 1))
     fewest = min((count for count in there.values() if count), default=0)
-    assert Counter(example.label for example in found) == {
-        label: fewest for label, count in there.items() if count and fewest
-    }
+    seen = Counter(example.label for example in found)
+    assert seen == {label: fewest for label, count in there.items() if count and fewest}
     assert len({(example.claim_id, *example.unit_ids) for example in found}) == len(found)
     assert [int(example.claim_id) for example in found] == sorted(int(example.claim_id) for example in found)
     asked = {claim.id: claim for claim in claims}

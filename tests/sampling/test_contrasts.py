@@ -151,9 +151,8 @@ def test_titles_have_dates_only_where_no_date_is_asked_for():
     minutes = [one for one, passages in decides["titles_that_do_not_matter"] if dated.search(passages[0].title)]
     assert len(Counter(example.label for example in minutes)) == 3
     pronouns = [(one, read) for one, read in decides["titles_that_matter"] if read[0].text.startswith("She ")]
-    assert pronouns and all(
-        (read[0].title in one.claim) is (not one.claim_id.endswith("silent")) for one, read in pronouns
-    )
+    assert pronouns
+    assert all((read[0].title in one.claim) is (not one.claim_id.endswith("silent")) for one, read in pronouns)
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,8 @@ def ids(example):
 
 def test_ranking_is_one_to_one_with_the_titles_of_the_gold_pages():
     built = list(examples.ranking(CLAIMS, RUN, LOOKUP, window=WINDOW))
-    assert Counter((e.claim_id, e.label) for e in built) == {
-        ("s", True): 3,
-        ("s", False): 3,
-        ("r", True): 1,
-        ("r", False): 1,
-    }
+    found = Counter((e.claim_id, e.label) for e in built)
+    assert found == {("s", True): 3, ("s", False): 3, ("r", True): 1, ("r", False): 1}
     assert [ids(e) for e in built if e.label and e.claim_id == "s"] == [["P1_1"], ["P2_2"], ["P9_3"]]
     assert {e.entities for e in built if e.claim_id == "s"} == {("Page 1", "Page 2", "Page 9")}
     for example in built:
@@ -146,10 +142,8 @@ def test_a_list_is_of_the_first_five_that_have_text():
 
 def test_msmarco_gives_two_examples_a_triple():
     built = list(examples.msmarco([("q", "yes", "no")]))
-    assert [(e.claim, e.sentences[0].text, e.sentences[0].title, e.label) for e in built] == [
-        ("q", "yes", "", True),
-        ("q", "no", "", False),
-    ]
+    found = [(e.claim, e.sentences[0].text, e.sentences[0].title, e.label) for e in built]
+    assert found == [("q", "yes", "", True), ("q", "no", "", False)]
 
 
 def test_examples_survive_their_file(tmp_path):

@@ -56,11 +56,8 @@ def test_pages_of_evidence():
 
 
 def test_targets_are_what_the_model_reads():
-    assert pointing.pointer_targets(3, Label.REFUTES, (2, 0), ((2,), (0, 2))) == [
-        [3, 2, 0, 1, 0, 0, 0, 0],
-        [3, 0, 0, 0, 0, 0, 0, 0],
-        [3, 1, 1, 1, 0, 0, 0, 0],
-    ]
+    found = pointing.pointer_targets(3, Label.REFUTES, (2, 0), ((2,), (0, 2)))
+    assert found == [[3, 2, 0, 1, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0], [3, 1, 1, 1, 0, 0, 0, 0]]
     assert pointing.pointer_targets(1, None, (), ()) == [[1, 0, 0, 0, 0, 0, 0, 0]]
 
 

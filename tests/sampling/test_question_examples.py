@@ -29,22 +29,18 @@ LOST = Question("q3", "Who?", ("nobody",), ("Nowhere_0",))
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    return mixed.build_index(
-        {
-            Source.TEXT: (made for page in PAGES for made in passages.of_document(page)),
-            Source.TABLE: passages.of_table(TABLE),
-            Source.GRAPH: passages.of_graph(GRAPH),
-        },
-        tmp_path_factory.mktemp("examples") / "index",
-    )
+    sources = {
+        Source.TEXT: (made for page in PAGES for made in passages.of_document(page)),
+        Source.TABLE: passages.of_table(TABLE),
+        Source.GRAPH: passages.of_graph(GRAPH),
+    }
+    return mixed.build_index(sources, tmp_path_factory.mktemp("examples") / "index")
 
 
 def test_gold_are_passages_whose_named_unit_holds_the_answer(index):
     graph = Question("q4", "Inns?", ("18",), ("Tarn:graph",))
-    assert sampling.gold_passages(index, [CELL, FREE, LOST, graph]) == {
-        "q1": ["text:Tarn:0", "table:Tarn:seasons:0"],
-        "q4": ["graph:Tarn:graph:0"],
-    }
+    found = sampling.gold_passages(index, [CELL, FREE, LOST, graph])
+    assert found == {"q1": ["text:Tarn:0", "table:Tarn:seasons:0"], "q4": ["graph:Tarn:graph:0"]}
     view = sampling.AnswerEvidence(CELL).view(index.passage("table:Tarn:seasons:0"))
     # The 18 of the last row is no season's points.
     assert [view.text[begin:end] for begin, end in view.spans] == ["18"] and view.spans[0][0] < view.text.index("1972")
@@ -68,11 +64,8 @@ def test_a_retriever_learns_gold_passages_against_ranked_ones_without_an_answer(
     skipped = Counter()
     gold = sampling.gold_passages(index, [CELL, FREE, LOST])
     found = list(sampling.for_retriever(index, [CELL, FREE, LOST], ranked, gold, negatives=2, skipped=skipped))
-    assert [[view.id for view in example.passages] for example in found] == [
-        ["text:Tarn:0", "text:Orm:0"],
-        ["table:Tarn:seasons:0", "text:Orm:0"],
-        ["text:Tarn:0", "text:Orm:0"],
-    ]
+    expected = [["text:Tarn:0", "text:Orm:0"], ["table:Tarn:seasons:0", "text:Orm:0"], ["text:Tarn:0", "text:Orm:0"]]
+    assert [[view.id for view in example.passages] for example in found] == expected
     assert skipped == {"questions without a gold passage in the index": 1}
 
 

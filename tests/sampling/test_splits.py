@@ -35,13 +35,8 @@ def test_a_claim_without_evidence_belongs_to_the_page_with_the_longest_name_in_i
         claim(4, None, "In Tarn hills are rare."),
         claim(5, None, "Ostra is a town."),
     ]
-    assert [source for _, source in sources(claims)] == [
-        "Tarn",
-        "Tarn_Hill_-LRB-novel-RRB-",
-        "Tarn_Hill_-LRB-novel-RRB-",
-        "Tarn",
-        "5",
-    ]
+    found = [source for _, source in sources(claims)]
+    assert found == ["Tarn", "Tarn_Hill_-LRB-novel-RRB-", "Tarn_Hill_-LRB-novel-RRB-", "Tarn", "5"]
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=60), st.floats(0.01, 0.99))

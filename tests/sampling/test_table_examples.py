@@ -72,12 +72,8 @@ def test_retrieved_is_what_a_model_meets_in_use():
 def test_in_training_gold_takes_the_last_place_where_it_is_missing():
     skipped = Counter()
     examples = list(built.training(CLAIMS, RUN, TABLES.get, columns, 3, skipped=skipped))
-    assert ids(examples) == {
-        "first": ALL[:3],
-        "last": ["t0", "t1", "t7"],
-        "neutral": ["t0", "t1", "t6"],
-        "nothing": ALL[:3],
-    }
+    found = ids(examples)
+    assert found == {"first": ALL[:3], "last": ["t0", "t1", "t7"], "neutral": ["t0", "t1", "t6"], "nothing": ALL[:3]}
     assert all(sum(e.gold) == 1 for e in examples if e.claim_id != "nothing")
     assert skipped == {built.NO_GOLD: 2, built.NOT_IN_COLLECTION: 1}
     assert ids(built.training([LAST], RUN, TABLES.get, columns, 1)) == {"last": ["t7"]}
@@ -107,13 +103,10 @@ def test_files_of_all_depths_read_back_equal(tmp_path):
         tmp_path, "train", [*CLAIMS, Claim("u", "?")], RUN, TABLES.get, columns, in_training=True, depths=(1, 3)
     )
     assert counts == {"tables_closed": 3, "tables_one": 4, "tables_top3": 4}
-    assert list(read_examples(tmp_path / "tables_top3.train.jsonl", TableExample)) == list(
-        built.training(CLAIMS, RUN, TABLES.get, columns, 3)
-    )
-    assert built.write_all(tmp_path, "dev", CLAIMS, RUN, TABLES.get, columns, in_training=False, depths=(3,)) == {
-        "tables_closed": 3,
-        "tables_top3": 6,
-    }
+    seen = list(read_examples(tmp_path / "tables_top3.train.jsonl", TableExample))
+    assert seen == list(built.training(CLAIMS, RUN, TABLES.get, columns, 3))
+    found = built.write_all(tmp_path, "dev", CLAIMS, RUN, TABLES.get, columns, in_training=False, depths=(3,))
+    assert found == {"tables_closed": 3, "tables_top3": 6}
 
 
 TABLE = {"id": "t", "caption": "", "header": ["a"], "rows": [["1"]]}

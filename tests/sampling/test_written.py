@@ -95,9 +95,8 @@ def test_a_labellers_training_file_has_them():
 
     for variant in files.LABELLERS:
         plain, more = build(variant), build(variant, draws=files.Draws(written=20))
-        assert sorted(one.claim_id for one in more if one not in plain) == sorted(
-            one.claim_id for one in written.draw(20)
-        )
+        seen = sorted(one.claim_id for one in more if one not in plain)
+        assert seen == sorted(one.claim_id for one in written.draw(20))
         assert len(more) == len(plain) + 20
         assert build(variant, draws=files.Draws(written=20), training=False) == build(variant, training=False)
 

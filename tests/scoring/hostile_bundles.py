@@ -44,10 +44,7 @@ TEXTS = ["Mara Velin wrote three books in Tarn, true or false, weak.", "question
 MODELS: dict[str, tuple[architectures.Model, dict[str, Any]]] = {
     "ranker": (T5, RANK.card(presets.PAPER, 64)),
     "fusion": (FusionConfig(T5), TABLE_FUSION.card(presets.PAPER, 64, 2)),
-    "pointer": (
-        PointerConfig(T5, steps=2, hidden=4, hops=1, beam_size=2),
-        POINT_SENTENCES.card(presets.PAPER, 64, 2),
-    ),
+    "pointer": (PointerConfig(T5, steps=2, hidden=4, hops=1, beam_size=2), POINT_SENTENCES.card(presets.PAPER, 64, 2)),
     "verbalizer": (T5, verbalizing_card("paper", 64, 8, 256)),
     "retriever": (DualEncoderConfig(T5), {"text": {"family": "retrieve", "max_tokens": 64, "question_tokens": 32}}),
     "reader": (ReaderConfig(T5, 2), {"text": {"family": "read", "max_tokens": 64, "passages": 2, "answer_tokens": 4}}),
@@ -57,33 +54,9 @@ TABLE = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
 SENTENCE = formats.Passage("p_0", "Tarn", "Tarn is a town.")
 PASSAGE = Passage("text:p:0", "Tarn", "Tarn is a town.", ("p_0",), (0,))
 ODD_VALUES = (
-    None,
-    True,
-    -1,
-    0,
-    1,
-    2.5,
-    3,
-    10**6,
-    10**12,
-    -(10**300),
-    1e300,
-    float("nan"),
-    float("inf"),
-    "",
-    "x",
-    "\0",
-    "gelu",
-    "float64",
-    "Module",
-    "é" * 2000,
-    [],
-    {},
-    [[]],
-    ["gelu"] * 100_000,
-    {"a": {}},
-    [None],
-    "../../etc/passwd",
+    *(None, True, -1, 0, 1, 2.5, 3, 10**6, 10**12, -(10**300), 1e300, float("nan"), float("inf")),
+    *("", "x", "\0", "gelu", "float64", "Module", "é" * 2000),
+    *([], {}, [[]], ["gelu"] * 100_000, {"a": {}}, [None], "../../etc/passwd"),
 )
 
 

@@ -160,13 +160,7 @@ def test_onnxruntime_is_taken_on_a_cpu(monkeypatch):
         backend_for(pair)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        PairConfig(recorded.T5_1_1),
-        DualEncoderConfig(recorded.BERT, tied=False),
-    ],
-)
+@pytest.mark.parametrize("model", [PairConfig(recorded.T5_1_1), DualEncoderConfig(recorded.BERT, tied=False)])
 def test_jax_runs_what_there_is_no_graph_of(model, monkeypatch):
     monkeypatch.setenv(VARIABLE, ONNX)
     assert backend_for(model) == JAX

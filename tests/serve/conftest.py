@@ -28,18 +28,8 @@ def serve(tmp_path_factory, bundles):
 
     @contextlib.contextmanager
     def serve(state: Path, *options: str):
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "lisax",
-            "serve",
-            f"--index={index}",
-            f"--state={state}",
-            "--port=0",
-            *(part for bundle in bundles for part in ("--model", str(bundle))),
-            *options,
-        ]
+        given = [f"--index={index}", f"--state={state}", *(f"--model={bundle}" for bundle in bundles)]
+        command = [sys.executable, *"-P -m lisax serve --port=0".split(), *given, *options]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
             try:
                 yield process.stdout.readline().strip()
@@ -58,6 +48,11 @@ def index(tmp_path_factory):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     return models(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="module")
+def parts(index, made):
+    return index, made
 
 
 @pytest.fixture

@@ -64,20 +64,12 @@ def questions(made: Sequence[Table]) -> Iterator[tuple[str, Table, str]]:
 
 def pages(made: Sequence[Table]) -> list[Document]:
     """A page for everyone, of three sentences."""
-    people = [row for table in made for row in table.rows]
-    return [
-        Document(
-            name.replace(" ", "_"),
-            name,
-            tuple(
-                Sentence(name.replace(" ", "_"), i, text)
-                for i, text in enumerate(
-                    (f"{name} lived in {city} .", f"{name} was born in {year} .", f"{name} was a {work} .")
-                )
-            ),
-        )
-        for name, city, year, work in people
-    ]
+
+    def page(name, city, year, work):
+        key, texts = name.replace(" ", "_"), (f"lived in {city} .", f"was born in {year} .", f"was a {work} .")
+        return Document(key, name, tuple(Sentence(key, i, f"{name} {text}") for i, text in enumerate(texts)))
+
+    return [page(*row) for table in made for row in table.rows]
 
 
 def claims(made: Sequence[Table]) -> Iterator[Example]:

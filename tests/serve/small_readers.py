@@ -27,14 +27,12 @@ def build_mixed(folder: Path, title: str = "Tarn", said: str = "It has an inn.")
     page = Document("Tarn_1", title, (Sentence("Tarn_1", 0, "Tarn is a town."), Sentence("Tarn_1", 1, said)))
     table = Table("Tarn_1:seasons", title, ("year", "points"), (("1971", "18"), ("1972", said)), "Tarn by year")
     graph = Graph("Tarn_1:graph", title, (("mayor", "Mara Velin"), ("known for", said)))
-    mixed.build_index(
-        {
-            Source.TEXT: passages.of_document(page),
-            Source.TABLE: passages.of_table(table),
-            Source.GRAPH: passages.of_graph(graph),
-        },
-        folder,
-    )
+    sources = {
+        Source.TEXT: passages.of_document(page),
+        Source.TABLE: passages.of_table(table),
+        Source.GRAPH: passages.of_graph(graph),
+    }
+    mixed.build_index(sources, folder)
     return folder
 
 

@@ -149,9 +149,8 @@ def test_text_and_tables_are_read_alone_where_that_is_asked_for_and_joined_other
     assert {one["unit"] for one in both["evidence"]} == {one["unit"] for one in text["evidence"] + tables["evidence"]}
     sure = [one for one in (text, tables) if one["predicted_label"] != "NOT ENOUGH INFO"]
     best = max(sure, key=lambda one: one["label_probabilities"][one["predicted_label"]])
-    assert both["predicted_label"] == best["predicted_label"] and both["deciding"] in [
-        one["unit"] for one in best["evidence"]
-    ]
+    assert both["predicted_label"] == best["predicted_label"]
+    assert both["deciding"] in [one["unit"] for one in best["evidence"]]
 
 
 LAKES = {"title": "Lakes", "header": ["lake", "depth"], "rows": [["Mira", "40 m"], ["Ode", "9 m"]]}
@@ -196,65 +195,53 @@ def a_table(*tables, **fields):
     return json.dumps({"claim": "a", "evidence": [{"table": one, **fields} for one in tables]}).encode()
 
 
+def refused(call, body, field, words, status=422, headers=BODY):
+    return call, body, headers, status, field, words
+
+
 @pytest.mark.parametrize(
     ("call", "body", "headers", "status", "field", "words"),
     [
-        ("check", b"{", BODY, 400, None, "not JSON"),
-        ("check", b'"\xff"', BODY, 400, None, "not UTF-8"),
-        ("check", b"[" * 100_000, BODY, 400, None, "nested too deeply"),
-        ("check", b'{"claim": "a", "id": ' + b"9" * 5_000 + b"}", BODY, 400, None, "thousands of digits"),
-        ("check", b"{}", {}, 415, None, "no content-type"),
-        ("check", b"{}", {"content-type": "text/plain"}, 415, None, "text/plain"),
-        ("check", b"x" * (LIMITS.call_bytes + 1), BODY, 413, None, "1,024 KiB"),
-        ("check", b"", BODY, 422, None, "an object with `claim` or `claims`"),
-        ("check", b"5", BODY, 422, None, "expected an object"),
-        ("check", b"{}", BODY, 422, "claim", "missing"),
-        ("check", b'{"claim": " "}', BODY, 422, "claim", "empty"),
-        ("check", b'{"claim": "\\ud800"}', BODY, 422, "claim", "half of a surrogate pair"),
-        ("check", b'{"claim": "a", "\\ud800": 1}', BODY, 422, None, "half of a surrogate pair"),
-        ("check", b'{"claims": []}', BODY, 422, "claims", "at least 1"),
-        ("check", b'{"claims": ["a", {"claim": 5}]}', BODY, 422, "claims[1].claim", "string"),
-        ("check", b'{"claims": ["a"], "claim": "b"}', BODY, 422, "claim", "`claims` is given too"),
-        ("check", b'{"claim": "a", "reads": "graphs"}', BODY, 422, "reads", "'sentences' or 'tables'"),
-        ("check", b'{"claim": "a", "index": "none"}', BODY, 404, "index", "no such index"),
-        ("check", b'{"claim": "a", "id": true}', BODY, 422, "id", "integer"),
-        ("check", b'{"claims": [{"claim": "a", "id": [1]}]}', BODY, 422, "claims[0].id", "integer"),
-        ("ask", b'{"question": "a", "answers": 0}', BODY, 422, "answers", "greater than or equal to 1"),
-        ("rank", b'{"claim": "a", "candidates": ["b", {"text": ""}]}', BODY, 422, "candidates[1].text", "at least 1"),
-        (
+        refused("check", b"{", None, "not JSON", status=400),
+        refused("check", b'"\xff"', None, "not UTF-8", status=400),
+        refused("check", b"[" * 100_000, None, "nested too deeply", status=400),
+        refused("check", b'{"claim": "a", "id": ' + b"9" * 5_000 + b"}", None, "thousands of digits", status=400),
+        refused("check", b"{}", None, "no content-type", status=415, headers={}),
+        refused("check", b"{}", None, "text/plain", status=415, headers={"content-type": "text/plain"}),
+        refused("check", b"x" * (LIMITS.call_bytes + 1), None, "1,024 KiB", status=413),
+        refused("check", b"", None, "an object with `claim` or `claims`"),
+        refused("check", b"5", None, "expected an object"),
+        refused("check", b"{}", "claim", "missing"),
+        refused("check", b'{"claim": " "}', "claim", "empty"),
+        refused("check", b'{"claim": "\\ud800"}', "claim", "half of a surrogate pair"),
+        refused("check", b'{"claim": "a", "\\ud800": 1}', None, "half of a surrogate pair"),
+        refused("check", b'{"claims": []}', "claims", "at least 1"),
+        refused("check", b'{"claims": ["a", {"claim": 5}]}', "claims[1].claim", "string"),
+        refused("check", b'{"claims": ["a"], "claim": "b"}', "claim", "`claims` is given too"),
+        refused("check", b'{"claim": "a", "reads": "graphs"}', "reads", "'sentences' or 'tables'"),
+        refused("check", b'{"claim": "a", "index": "none"}', "index", "no such index", status=404),
+        refused("check", b'{"claim": "a", "id": true}', "id", "integer"),
+        refused("check", b'{"claims": [{"claim": "a", "id": [1]}]}', "claims[0].id", "integer"),
+        refused("ask", b'{"question": "a", "answers": 0}', "answers", "greater than or equal to 1"),
+        refused("rank", b'{"claim": "a", "candidates": ["b", {"text": ""}]}', "candidates[1].text", "at least 1"),
+        refused(
             "verify",
             b'{"claim": "a", "evidence": [{"text": "b", "source": "' + b"x" * 501 + b'"}]}',
-            BODY,
-            422,
             "evidence[0].source",
             "at most 500",
         ),
-        ("verify", b'{"claim": "a"}', BODY, 422, "evidence", "missing"),
-        ("verify", a_table({"header": ["a"]}), BODY, 422, "evidence[0].table.rows", "missing"),
-        ("verify", a_table({"header": ["a"], "rows": []}), BODY, 422, "evidence[0].table.rows", "at least 1"),
-        ("verify", a_table({"header": ["a"], "rows": [["b", 5]]}), BODY, 422, "evidence[0].table.rows[0][1]", "string"),
-        ("verify", a_table({"header": ["a"] * 101, "rows": [["b"]]}), BODY, 422, "evidence[0].table.header", "100"),
-        ("verify", a_table({"header": ["a"], "rows": [[]] * 2001}), BODY, 422, "evidence[0].table.rows", "2000"),
-        (
-            "verify",
-            a_table({"header": ["a"], "rows": [["b" * 2001]]}),
-            BODY,
-            422,
-            "evidence[0].table.rows[0][0]",
-            "2000",
-        ),
-        ("verify", a_table(WIDE | {"rows": [[]] * 501}), BODY, 422, "evidence[0].table", "50,100 cells"),
-        ("verify", a_table(*[WIDE] * 11), BODY, 422, "evidence", "550,000 cells"),
-        (
-            "verify",
-            a_table({"header": ["a"], "rows": [["b"]]}, text="c"),
-            BODY,
-            422,
-            "evidence[0].text",
-            "no such field",
-        ),
-        ("rank", b'{"claim": "a", "candidates": [{"table": {}}]}', BODY, 422, "candidates[0].text", "missing"),
-        ("nothing", b"{}", BODY, 404, None, "no such address"),
+        refused("verify", b'{"claim": "a"}', "evidence", "missing"),
+        refused("verify", a_table({"header": ["a"]}), "evidence[0].table.rows", "missing"),
+        refused("verify", a_table({"header": ["a"], "rows": []}), "evidence[0].table.rows", "at least 1"),
+        refused("verify", a_table({"header": ["a"], "rows": [["b", 5]]}), "evidence[0].table.rows[0][1]", "string"),
+        refused("verify", a_table({"header": ["a"] * 101, "rows": [["b"]]}), "evidence[0].table.header", "100"),
+        refused("verify", a_table({"header": ["a"], "rows": [[]] * 2001}), "evidence[0].table.rows", "2000"),
+        refused("verify", a_table({"header": ["a"], "rows": [["b" * 2001]]}), "evidence[0].table.rows[0][0]", "2000"),
+        refused("verify", a_table(WIDE | {"rows": [[]] * 501}), "evidence[0].table", "50,100 cells"),
+        refused("verify", a_table(*[WIDE] * 11), "evidence", "550,000 cells"),
+        refused("verify", a_table({"header": ["a"], "rows": [["b"]]}, text="c"), "evidence[0].text", "no such field"),
+        refused("rank", b'{"claim": "a", "candidates": [{"table": {}}]}', "candidates[0].text", "missing"),
+        refused("nothing", b"{}", None, "no such address", status=404),
     ],
 )
 def test_what_is_refused_says_which_field_is_meant(client, call, body, headers, status, field, words):
@@ -266,9 +253,8 @@ def test_what_is_refused_says_which_field_is_meant(client, call, body, headers, 
 
 def test_another_method(client):
     answer = client.get("/v1/check")
-    assert (
-        answer.status_code == 405 and answer.headers["allow"] == "POST" and "Allow" in answer.json()["error"]["message"]
-    )
+    assert answer.status_code == 405 and answer.headers["allow"] == "POST"
+    assert "Allow" in answer.json()["error"]["message"]
 
 
 def test_calls_that_no_model_answers(tmp_path, index, made):
@@ -296,23 +282,14 @@ def test_a_token_is_asked_for_but_by_probes(tmp_path, index, made):
     page = open_page(tmp_path, index, made, token="right-token")
     client = TestClient(create(page), base_url="http://localhost")
     refused = post(client, "check", {"claim": "a"})
-    assert (
-        refused.status_code == 401
-        and refused.headers["www-authenticate"] == "Bearer"
-        and "set-cookie" not in refused.headers
-    )
+    assert refused.status_code == 401 and refused.headers["www-authenticate"] == "Bearer"
+    assert "set-cookie" not in refused.headers
     assert "Bearer" in refused.json()["error"]["message"]
     assert post(client, "check", {"claim": "a"}, authorization="Bearer right-token").status_code == 200
-    assert [client.get(path).status_code for path in ("/healthz", "/readyz", "/metrics", "/openapi.json")] == [
-        200,
-        200,
-        401,
-        401,
-    ]
-    assert (
-        post(client, "check", {"claim": "a"}, authorization="Bearer right-token", origin="http://evil").status_code
-        == 403
-    )
+    found = [client.get(path).status_code for path in ("/healthz", "/readyz", "/metrics", "/openapi.json")]
+    assert found == [200, 200, 401, 401]
+    found = post(client, "check", {"claim": "a"}, authorization="Bearer right-token", origin="http://evil").status_code
+    assert found == 403
     page.close()
 
 
@@ -332,9 +309,8 @@ def test_where_too_many_wait(tmp_path, index, made):
     while not first.running():
         pass
     late = post(client, "check", {"claim": "a"})
-    assert (
-        late.status_code == 503 and late.headers["retry-after"] == "5" and "longer" in late.json()["error"]["message"]
-    )
+    assert late.status_code == 503 and late.headers["retry-after"] == "5"
+    assert "longer" in late.json()["error"]["message"]
     for _ in range(2):
         page.worker.submit(lambda: None)
     assert "too many" in post(client, "check", {"claims": ["a", "b"]}, accept=JSON_LINES).json()["error"]["message"]

@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from small_page import build_index, models, open_page
+from small_page import open_page
 
 from lisax.serve.app import create
 from lisax.serve.connections import server
@@ -21,12 +21,6 @@ POST = (
     b"POST /ask HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-www-form-urlencoded\r\n"
     b"content-length: 1000\r\n\r\nx"
 )
-
-
-@pytest.fixture(scope="module")
-def parts(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("parts")
-    return build_index(folder / "index"), models(folder)
 
 
 @contextlib.contextmanager

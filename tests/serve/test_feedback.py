@@ -60,10 +60,8 @@ def test_a_table_with_a_wrong_cell_is_wrong_where_the_right_one_is_in_another(br
     browser.fill(f"{address}/feedback", say="table right", table=both)  # said of the table itself: that counts
     gathered = export.gather(page.store.feedback(), page.library, page.engine)
     (name,) = gathered.questions
-    assert {(one["id"], one["table"], one["relevant"]) for one in gathered.judgements} == {
-        (name, f"index:{both}", True),
-        (name, f"index:{wrong}", False),
-    }
+    found = {(one["id"], one["table"], one["relevant"]) for one in gathered.judgements}
+    assert found == {(name, f"index:{both}", True), (name, f"index:{wrong}", False)}
 
 
 def test_what_was_said_of_other_contents_is_neither_shown_nor_exported_as_said_of_these(tmp_path, made):

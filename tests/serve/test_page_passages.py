@@ -78,16 +78,9 @@ def index(tmp_path_factory, made):
 
 
 @pytest.fixture
-def page(tmp_path, index, made):
-    page = open_page(tmp_path / "state", index, made, Limits(changes_burst=1000, requests_burst=10_000))
+def page(page):
     page.engine.check(page.library)
-    yield page
-    page.close()
-
-
-@pytest.fixture
-def browser(page):
-    return Browser(page)
+    return page
 
 
 def place(unit: str) -> str:
@@ -206,25 +199,15 @@ def test_hostile_passages_titles_and_answers_stay_text(tmp_path, made, bad):
     begin = passage.text.index(" ".join(bad.split()))
     end = begin + len(" ".join(bad.split()))
     said = passage.text[begin:end]
-    kept = page.store.add_answer(
-        "index",
-        "question",
-        bad,
-        {
-            "seconds": 0.1,
-            "answers": [
-                row
-                | {
-                    "answer": said,
-                    "passage": passage.id,
-                    "unit": "Tarn_1:graph#e1",
-                    "begin": begin,
-                    "end": end,
-                    "marked": said,
-                }
-            ],
-        },
-    )
+    row |= {
+        "answer": said,
+        "marked": said,
+        "passage": passage.id,
+        "unit": "Tarn_1:graph#e1",
+        "begin": begin,
+        "end": end,
+    }
+    kept = page.store.add_answer("index", "question", bad, {"seconds": 0.1, "answers": [row]})
     response = browser.get(f"/answers/{kept.id}")
     for found in (shown(answered), shown(response)):
         assert not {tag for tag, _ in found.elements} & {"img", "svg"} and found.count()["script"] == 1

@@ -455,22 +455,15 @@ def test_ctrl_c_in_the_terminal_reaches_the_training_too_which_saves_all_the_sam
 def test_a_page_that_is_killed_leaves_no_training_running(stand_in, checkpoint):
     card = stand_in / "training/1"
     card.mkdir(parents=True)
-    (card / "training.json").write_text(
-        json.dumps(dataclasses.asdict(Run(1, PARTS, 10, 1, str(checkpoint), time.time(), STOPPED)))
-    )
-    page = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            f"""if True:
+    write_json(card / "training.json", dataclasses.asdict(Run(1, PARTS, 10, 1, str(checkpoint), time.time(), STOPPED)))
+    code = f"""if True:
         import sys, time
         from pathlib import Path
         from lisax.serve import held_out, training
         training.COMMAND = (sys.executable, {str(stand_in / "lisax.py")!r})
         training.Training(Path({str(stand_in / "training")!r})).go_on(1)
-        time.sleep(600)""",
-        ]
-    )
+        time.sleep(600)"""
+    page = subprocess.Popen([sys.executable, "-c", code])
     until((stand_in / "ready").exists)
     page.kill()
     page.wait()

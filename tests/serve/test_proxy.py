@@ -16,7 +16,7 @@ import httpx2
 import pytest
 import yaml
 from engines import ROOT, blocks, nginx
-from small_page import build_index, models, open_page
+from small_page import open_page
 from test_connections import served
 
 from lisax.cli import root
@@ -26,12 +26,6 @@ from lisax.serve.limits import LIMITS, NAMES, Limits
 
 CLAIM = "Mara Velin lived in Tarn ."
 LOCAL = (network("127.0.0.1"),)
-
-
-@pytest.fixture(scope="module")
-def parts(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("parts")
-    return build_index(folder / "index"), models(folder)
 
 
 @contextlib.contextmanager

@@ -74,13 +74,11 @@ def test_fitted_probabilities_of_answers_are_shown(browser, page):
 def multipart(browser, address, charset, *parts):
     """Sends a form in an encoding of its own; `parts` are (what a part says of itself, its content)."""
     parts = [('name="form_key"', browser.key().encode()), *parts]
-    body = (
-        b"".join(
-            b"--x\r\nContent-Disposition: form-data; " + head.encode() + b"\r\n\r\n" + content + b"\r\n"
-            for head, content in parts
-        )
-        + b"--x--\r\n"
+    written = b"".join(
+        b"--x\r\nContent-Disposition: form-data; " + head.encode() + b"\r\n\r\n" + content + b"\r\n"
+        for head, content in parts
     )
+    body = written + b"--x--\r\n"
     return browser.post(address, content=body, headers={"content-type": f"multipart/form-data; boundary=x{charset}"})
 
 
@@ -108,11 +106,8 @@ def test_a_claim_gets_one_verdict_from_text_and_tables_with_the_unit_that_decide
     rows = last_answers(page.store, 1)[0].result["verdicts"]
     whole, place = views.joined(rows, "Mara Velin lived in Tarn .")
     headline, share = views.HEADLINES[whole.label], f"{100 * whole.probabilities[whole.label]:.1f} %"
-    assert (
-        f"{headline} {share}" in found
-        and "the surest of text and tables" in found
-        and "whether that is so was not tested" in found
-    )
+    assert f"{headline} {share}" in found and "the surest of text and tables" in found
+    assert "whether that is so was not tested" in found
     assert "Mara Velin lived in" in found and "people-0" in found
     assert len(re.findall(r"(?:Supported|Refuted|Not enough evidence) \d+\.\d %", found)) == 7
     deciding = found[found.index("What decides it") : found.index("Other evidence")]
@@ -289,9 +284,8 @@ def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, 
 def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, page):
     address = browser.ask("zzqxv", "claim").url.path
     verdicts = last_answers(page.store, 1)[0].result["verdicts"]
-    assert [(verdict["label"], verdict["probabilities"]) for verdict in verdicts] == [
-        ("NOT ENOUGH INFO", [0.0, 0.0, 1.0])
-    ] * 2
+    seen = [(verdict["label"], verdict["probabilities"]) for verdict in verdicts]
+    assert seen == [("NOT ENOUGH INFO", [0.0, 0.0, 1.0])] * 2
     for source in ("text", "tables"):
         browser.fill(f"{address}/feedback", say="verdict", source=source, label="NOT ENOUGH INFO")
     browser.fill("/corpora", name="odd", files=[("files", ("odd.csv", b"a,b\n1,\n"))])
@@ -299,10 +293,8 @@ def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, pa
     browser.fill(f"{address}/feedback", say="cell right", table="odd.csv", row="1", column="2")
     gathered = export.gather(page.store.feedback(), page.library, page.engine)
     assert not gathered.claims and not gathered.table_claims and not gathered.questions
-    assert gathered.skipped == {
-        "claims for which nothing was found": 2,
-        "questions without a cell marked as right": 1,
-    }
+    found = gathered.skipped
+    assert found == {"claims for which nothing was found": 2, "questions without a cell marked as right": 1}
 
 
 def test_the_oldest_answers_are_forgotten_without_reading_all(tmp_path):

@@ -10,6 +10,7 @@ from small_page import Browser, open_page, shown, words
 
 from lisax import Index, shipped
 from lisax.errors import LisaxError
+from lisax.files.writing import write_json
 from lisax.serve import start, training
 from lisax.serve.cards import about
 from lisax.serve.models import LABELLER, RANKER, Models
@@ -163,9 +164,7 @@ def test_a_tier_is_chosen_on_the_page_and_in_the_api(tmp_path, monkeypatch):
         bundles[reads, "light"], less_sure = shipped.labeller(reads), tmp_path / reads
         bundles[reads, "accurate"] = shutil.copytree(bundles[reads, "light"], less_sure)
         card = json.loads((less_sure / "model.json").read_text())
-        (less_sure / "model.json").write_text(
-            json.dumps(card | {"calibration": card["calibration"] | {"temperature": 9.0}})
-        )
+        write_json(less_sure / "model.json", card | {"calibration": card["calibration"] | {"temperature": 9.0}})
     monkeypatch.setattr(shipped, "ENCODERS", {"light": "minilm", "accurate": "minilm"})
     monkeypatch.setattr(shipped, "labeller", lambda reads="sentences", tier="light": bundles[reads, tier])
     Index.build(PAGES, tmp_path / "index")

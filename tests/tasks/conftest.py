@@ -15,3 +15,10 @@ def forget():
     for registry, names in zip(registries, before):
         for name in set(registry.names()) - names:
             registry.remove(name)
+
+
+@pytest.fixture
+def located(folder, monkeypatch):
+    """The tasks known at import read the examples of the module's `folder`."""
+    monkeypatch.setenv("LISAX_DATA", str(folder))
+    monkeypatch.delenv("LISAX_VOCABULARY", raising=False)

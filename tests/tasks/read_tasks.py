@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import seqio
 
+from lisax.files.writing import write_json_lines
 from lisax.training.gin_files import bindings_of, run_gin
+
+
+def written(folder, files):
+    """A folder of JSON Lines; `files` are the rows by the names of the files without their ending."""
+    for name, rows in files.items():
+        write_json_lines(folder / f"{name}.jsonl", rows)
+    return folder
 
 
 def read(name, lengths, split="train", **options):

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import read_tasks
 import seqio
 
 import lisax.tasks
 from lisax.errors import LisaxError
+from lisax.files.writing import write_json, write_json_lines
 from lisax.formats import ranking
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
@@ -35,6 +37,9 @@ LISTS = [
 ]
 
 
+pytestmark = pytest.mark.usefixtures("located")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
@@ -51,32 +56,16 @@ def folder(tmp_path_factory):
         write_examples(folder / f"examples/{variant}.train.jsonl", rows)
     (folder / "msmarco").mkdir()
     (folder / "msmarco/triples.train.tsv").write_text("query one\tgood passage\tbad passage\nquery two\tgood\tbad\n")
-    (folder / "examples/text.train.jsonl").write_text(
-        "".join(json.dumps({"text": p.text}) + "\n" for p in PASSAGES * 20)
-    )
+    write_json_lines(folder / "examples/text.train.jsonl", ({"text": p.text} for p in PASSAGES * 20))
     return folder
 
 
-@pytest.fixture(autouse=True)
-def data(folder, monkeypatch):
-    monkeypatch.setenv("LISAX_DATA", str(folder))
-    monkeypatch.delenv("LISAX_VOCABULARY", raising=False)
-
-
 def read(name, lengths=LENGTHS, **options):
-    options = {"split": "train", "shuffle": False, "seed": 0} | options
-    return list(seqio.get_mixture_or_task(name).get_dataset(lengths, **options).as_numpy_iterator())
+    return read_tasks.read(name, lengths, **options)
 
 
-NAMES = [
-    "list5_rank",
-    "list5_rank_entities",
-    "list5_label_pointwise",
-    "list5_label_listwise",
-    "list5_label_listwise_infused",
-    "list5_claim_only",
-    "msmarco_rank",
-]
+VARIANTS = "rank rank_entities label_pointwise label_listwise label_listwise_infused claim_only".split()
+NAMES = [*(f"list5_{variant}" for variant in VARIANTS), "msmarco_rank"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -193,15 +182,12 @@ def cache(task, folder):
     with tf.io.TFRecordWriter(str(out / "train.tfrecord-00000-of-00001")) as writer:
         for row in rows:
             writer.write(seqio.dict_to_tfexample({k: v.numpy() for k, v in row.items()}).SerializeToString())
-    (out / "info.train.json").write_text(
-        json.dumps(
-            {
-                "num_shards": 1,
-                "features": {"line": {"shape": [], "dtype": "string"}},
-                "seqio_version": seqio.__version__,
-            }
-        )
-    )
+    described = {
+        "num_shards": 1,
+        "features": {"line": {"shape": [], "dtype": "string"}},
+        "seqio_version": seqio.__version__,
+    }
+    write_json(out / "info.train.json", described)
     (out / "stats.train.json").write_text(json.dumps({"examples": len(rows)}))
     (out / "COMPLETED").touch()
 
@@ -228,22 +214,10 @@ def test_seqios_own_command_caches_a_task(tmp_path, folder, monkeypatch):
     write_examples(tmp_path / "data/examples/rank.dev.jsonl", RANK[:4])
     environment = os.environ | {"LISAX_DATA": str(tmp_path / "data"), "LISAX_VOCABULARY": str(folder / "spiece.model")}
     # Beam's DirectRunner may look for a binary on the network; this runner is what it falls back to.
+    options = "--module_import=tasks --tasks=list5_rank --min_shards=2 --pipeline_options=--runner=FnApiRunner".split()
+    command = [sys.executable, "-m", "seqio.scripts.cache_tasks_main", *options, f"--output_cache_dir={tmp_path}/cache"]
     subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "seqio.scripts.cache_tasks_main",
-            "--module_import=tasks",
-            "--tasks=list5_rank",
-            f"--output_cache_dir={tmp_path / 'cache'}",
-            "--min_shards=2",
-            "--pipeline_options=--runner=FnApiRunner",
-        ],
-        cwd=Path(__file__).parents[2],
-        env=environment,
-        check=True,
-        capture_output=True,
-        timeout=300,
+        command, cwd=Path(__file__).parents[2], env=environment, check=True, capture_output=True, timeout=300
     )
     expected = sorted(row["inputs_pretokenized"] for row in read("list5_rank"))
     use_cache(monkeypatch, tmp_path / "cache")

@@ -65,17 +65,10 @@ def test_tasks_encode_what_they_print(folder, name, relevant):
 
 
 def test_the_mixture_has_as_many_of_both(folder):
-    kinds = collections.Counter(
-        "#r" in row["sentence_ids"].decode()
-        for row in itertools.islice(
-            seqio.get_mixture_or_task("cltr_parts")
-            .get_dataset(
-                LENGTHS, split="train", shuffle=False, seed=0, num_epochs=None, passthrough_features=["sentence_ids"]
-            )
-            .as_numpy_iterator(),
-            400,
-        )
-    )
+    options = {"split": "train", "shuffle": False, "seed": 0, "passthrough_features": ["sentence_ids"]}
+    dataset = seqio.get_mixture_or_task("cltr_parts").get_dataset(LENGTHS, num_epochs=None, **options)
+    rows = itertools.islice(dataset.as_numpy_iterator(), 400)
+    kinds = collections.Counter("#r" in row["sentence_ids"].decode() for row in rows)
     assert 120 < kinds[True] < 280
     card = seqio.get_mixture_or_task("cltr_rows").model_card(LENGTHS)
     assert card["text"]["family"] == "table_parts" and card["text"]["max_tokens"] == 48
@@ -97,9 +90,8 @@ def test_pairs_are_the_same_examples_as_two_texts(folder, monkeypatch):
     task = seqio.get_mixture_or_task("cltr_pair_rows")
     card = task.model_card(LENGTHS)["text"]
     assert card["family"] == "table_parts" and card["labels"] == ["relevant", "not relevant"]
-    assert {"cltr_pair_rows", "cltr_pair_columns"} == {
-        task.name for task in seqio.get_mixture_or_task("cltr_pair_parts").tasks
-    }
+    found = {"cltr_pair_rows", "cltr_pair_columns"}
+    assert found == {task.name for task in seqio.get_mixture_or_task("cltr_pair_parts").tasks}
 
 
 def test_figures_of_pairs_are_those_of_the_other_form():
@@ -117,9 +109,8 @@ def test_headers_are_answered_by_the_word_of_an_operation(folder):
     assert write_examples(path, operation_examples.examples(questions, {table.id: table for table in TABLES}.get)) == 2
     vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     rows = list(read("cltr_aggregation"))
-    assert [(row["inputs_pretokenized"].decode(), row["sentence_ids"].decode()) for row in rows] == [
-        ("query: How many? header: year | club relevant:", table) for table in ("t0", "t2")
-    ]
+    found = [(row["inputs_pretokenized"].decode(), row["sentence_ids"].decode()) for row in rows]
+    assert found == [("query: How many? header: year | club relevant:", table) for table in ("t0", "t2")]
     assert [row["targets"].tolist() for row in rows] == [[vocabulary.piece_id(word), 1] for word in ("count", "none")]
     card = seqio.get_mixture_or_task("cltr_aggregation").model_card(LENGTHS)["text"]
     assert card["family"] == "table_operation" and card["words"] == "none max min count sum average".split()

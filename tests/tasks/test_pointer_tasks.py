@@ -25,6 +25,9 @@ EXAMPLES = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("located")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
@@ -43,19 +46,12 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(autouse=True)
-def data(folder, monkeypatch):
-    monkeypatch.setenv("LISAX_DATA", str(folder))
-    monkeypatch.delenv("LISAX_VOCABULARY", raising=False)
-
-
 def test_texts_are_those_of_the_pairs_that_come_first():
     count = {"count_tokens": len}
     (document,), (sentence, _) = EXAMPLES.values()
     assert POINT_DOCUMENTS.encode_each(document, **count)[0].inputs == "Query: a claim Document: Page a Relevant:"
-    assert POINT_SENTENCES.encode_each(sentence, **count)[0].inputs == (
-        "query: a claim sentence: Page a . sentence a relevant:"
-    )
+    found = POINT_SENTENCES.encode_each(sentence, **count)[0].inputs
+    assert found == "query: a claim sentence: Page a . sentence a relevant:"
     for name, of_pair in (("pointer_titles", "pointer_documents"), ("pointer_labels", "pointer_sentences")):
         (pair,), (example, *_) = read(name, {"inputs": 64, "targets": 2}), EXAMPLES[of_pair]
         text_format = lisax.tasks.pointer.POINTER_TASKS[of_pair]
@@ -79,9 +75,8 @@ def test_features(name, folder):
         assert (row["inputs"].reshape(k, length) == expected).all() and row["inputs"].dtype == np.int32
         targets = row["targets"].reshape(k, COLUMNS)
         assert (targets[len(texts) :] == 0).all() and (targets[: len(texts), 0] > 1).all()
-        assert [int(np.argmax(targets[:, 1] == step)) for step in range(1, len(example.pointers) + 1)] == list(
-            example.pointers
-        )
+        found = [int(np.argmax(targets[:, 1] == step)) for step in range(1, len(example.pointers) + 1)]
+        assert found == list(example.pointers)
         assert row["targets_pretokenized"].decode().split() == list(map(str, example.pointers))
     card = seqio.get_mixture_or_task(name).model_card({"inputs": k * length, "targets": k * COLUMNS})
     assert card["text"] == {

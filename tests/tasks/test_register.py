@@ -13,12 +13,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import read_tasks
 import seqio
-from read_tasks import train_a_step
+from read_tasks import train_a_step, written
 
 import lisax
 from lisax.errors import DataError, LisaxError
-from lisax.files.writing import write_json_lines
+from lisax.files.writing import write_json, write_json_lines
 from lisax.formats.examples import read_examples
 from lisax.formats.vocabulary import UNK_ID, SentencePieceVocabulary, train_vocabulary
 from lisax.records import Hit
@@ -53,31 +54,18 @@ CLAIMS = [
 
 @pytest.fixture
 def folder(tmp_path):
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    write_json_lines(folder / "pages.jsonl", PAGES)
-    write_json_lines(folder / "claims.train.jsonl", CLAIMS[:9])
-    write_json_lines(folder / "claims.dev.jsonl", CLAIMS[9:])
     train_vocabulary([s for p in PAGES for s in p["sentences"]] * 5, tmp_path / "spiece.model", 90)
-    return folder
+    return written(tmp_path / "mine", {"pages": PAGES, "claims.train": CLAIMS[:9], "claims.dev": CLAIMS[9:]})
 
 
 def read(name, split="train"):
-    task = seqio.get_mixture_or_task(name)
-    dataset = task.get_dataset({"inputs": 128, "targets": 4}, split=split, shuffle=False, seed=0)
-    return list(dataset.as_numpy_iterator())
+    return read_tasks.read(name, {"inputs": 128, "targets": 4}, split)
 
 
 def test_a_folder_gives_every_task(folder, tmp_path):
     mine = register("mine", folder=folder, vocabulary=tmp_path / "spiece.model")
-    assert sorted(mine.tasks.values()) == [
-        "mine_claim_only",
-        "mine_label_listwise",
-        "mine_label_listwise_infused",
-        "mine_label_pointwise",
-        "mine_rank",
-        "mine_rank_entities",
-    ]
+    variants = "claim_only label_listwise label_listwise_infused label_pointwise rank rank_entities".split()
+    assert sorted(mine.tasks.values()) == [f"mine_{variant}" for variant in variants]
     assert len(read("mine_rank")) == 12 and len(read("mine_label_listwise_infused")) == 9
     assert len(read("mine_claim_only", "dev")) == 3
     assert {len(row["targets"]) for row in read("mine_span_corruption")} == {4}
@@ -130,19 +118,16 @@ def test_a_json_file_with_claims_corpus_run_and_a_trained_vocabulary(folder, tmp
         Hit(str(c["id"]), f"P_{i}_{n}", 1 + i * 6 + n, -i * 6 - n) for c in CLAIMS for i in range(12) for n in range(6)
     ]
     runs.write_run(tmp_path / "run.trec", run, "test")
-    (tmp_path / "task.json").write_text(
-        json.dumps(
-            {
-                "name": "theirs",
-                "claims": {"train": "mine/claims.train.jsonl", "dev": "mine/claims.dev.jsonl"},
-                "corpus": "mine/pages.jsonl",
-                "run": "run.trec",
-                "vocabulary": "train",
-                "preset": "released",
-                "out": "built",
-            }
-        )
-    )
+    described = {
+        "name": "theirs",
+        "claims": {"train": "mine/claims.train.jsonl", "dev": "mine/claims.dev.jsonl"},
+        "corpus": "mine/pages.jsonl",
+        "run": "run.trec",
+        "vocabulary": "train",
+        "preset": "released",
+        "out": "built",
+    }
+    write_json(tmp_path / "task.json", described)
     register_file(tmp_path / "task.json")
     assert (tmp_path / "built/spiece.model").is_file() and not (tmp_path / "built/sentences.bm25").exists()
     negatives = [row["sentence_ids"].decode() for row in read("theirs_rank") if not row["relevant"]]
@@ -193,9 +178,8 @@ def test_the_gin_file_is_ready(folder, tmp_path):
     assert register_file(tmp_path / "mine.json").counts == mine.counts
     bindings = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = None", "TRAIN_STEPS = 2"]
     with gin_files.configured("train", [tmp_path / "mine.gin"], bindings) as config:
-        assert config.train_data.mixture_or_task_name == "mine_rank" and config.train_data.module == str(
-            tmp_path / "mine.json"
-        )
+        assert config.train_data.mixture_or_task_name == "mine_rank"
+        assert config.train_data.module == str(tmp_path / "mine.json")
     for verb, out in (("eval", "EVAL_OUTPUT_DIR"), ("infer", "INFER_OUTPUT_DIR")):
         with gin_files.configured(
             verb, [tmp_path / "mine.gin", f"runs/{verb}.gin"], ["CHECKPOINT_PATH = 'out'", f"{out} = 'x'"]
@@ -267,9 +251,8 @@ def test_labels_that_stand_for_nothing_are_refused(folder, labels):
 def test_register_takes_the_fields_of_a_dataset():
     called = inspect.signature(register).parameters.values()
     described = inspect.signature(ClaimDataset).parameters.values()
-    assert [(one.name, one.annotation, one.default) for one in called] == [
-        (one.name, one.annotation, one.default) for one in described
-    ]
+    found = [(one.name, one.annotation, one.default) for one in called]
+    assert found == [(one.name, one.annotation, one.default) for one in described]
 
 
 def test_bad_calls_say_what_is_wrong(folder, tmp_path):
@@ -378,9 +361,7 @@ def test_a_dataset_that_is_registered_stays_so_and_another_of_its_name_is_refuse
     mine = register("mine", folder=folder, vocabulary="bytes")
     mine.write_gin(tmp_path / "mine.gin", "rank")
     assert register_file(tmp_path / "mine.json") is mine
-    (tmp_path / "other.json").write_text(
-        json.dumps({"name": "mine", "folder": "mine", "vocabulary": "bytes", "seed": 1})
-    )
+    write_json(tmp_path / "other.json", {"name": "mine", "folder": "mine", "vocabulary": "bytes", "seed": 1})
     with pytest.raises(LisaxError, match="already a task"):
         register_file(tmp_path / "other.json")
 

@@ -8,7 +8,7 @@ import pytest
 import seqio
 import small_encoder
 import test_register_questions
-from read_tasks import read
+from read_tasks import read, written
 from test_register import CLAIMS, PAGES
 from test_register_tables import CLAIMS as TABLE_CLAIMS
 from test_register_tables import TABLES
@@ -38,21 +38,12 @@ def encoder(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    write_json_lines(folder / "pages.jsonl", PAGES)
-    write_json_lines(folder / "claims.train.jsonl", CLAIMS[:9])
-    write_json_lines(folder / "claims.dev.jsonl", CLAIMS[9:])
-    return folder
+    return written(tmp_path / "mine", {"pages": PAGES, "claims.train": CLAIMS[:9], "claims.dev": CLAIMS[9:]})
 
 
 @pytest.fixture
 def table_folder(tmp_path):
-    folder = tmp_path / "tables"
-    folder.mkdir()
-    write_json_lines(folder / "tables.jsonl", TABLES)
-    write_json_lines(folder / "claims.train.jsonl", TABLE_CLAIMS)
-    return folder
+    return written(tmp_path / "tables", {"tables": TABLES, "claims.train": TABLE_CLAIMS})
 
 
 def test_a_folder_gives_every_task_but_span_corruption(folder, encoder):
@@ -123,10 +114,8 @@ def test_an_adapter_is_trained_exported_and_trained_further(folder, encoder, tmp
         assert list(shares) == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
         assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
     model = open_model(trained("label_listwise_infused", first, "second"))
-    assert (
-        model.card["text"]["labels"] == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
-        and str(model.format) == "label_listwise"
-    )
+    assert model.card["text"]["labels"] == ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
+    assert str(model.format) == "label_listwise"
     assert ModelFolder.find(tmp_path / "second").card.content["adapter"]["base"] == str(encoder)  # one adapter, not two
     ranker = open_model(trained("rank", first, "third"))
     assert ranker.card["text"]["labels"] == ["relevant", "not relevant"]

@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 import seqio
-from read_tasks import train_a_step
+from read_tasks import train_a_step, written
 
 from lisax.errors import DataError, LisaxError
-from lisax.files.writing import write_json_lines
+from lisax.files.writing import write_json, write_json_lines
 from lisax.formats.examples import Example, Passage, read_examples
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
 from lisax.predict.model import Model
@@ -45,12 +45,8 @@ QUESTIONS = [
 
 @pytest.fixture
 def folder(tmp_path):
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    write_json_lines(folder / "tables.jsonl", TABLES)
-    write_json_lines(folder / "questions.train.jsonl", QUESTIONS[:4])
-    write_json_lines(folder / "questions.dev.jsonl", QUESTIONS[4:])
-    return folder
+    files = {"tables": TABLES, "questions.train": QUESTIONS[:4], "questions.dev": QUESTIONS[4:]}
+    return written(tmp_path / "mine", files)
 
 
 def test_tables_that_were_judged_wrong_give_negative_parts(folder):
@@ -108,16 +104,15 @@ def test_a_model_trained_on_them_scores_parts_from_its_bundle(folder, tmp_path):
 
 
 def test_files_from_json_and_again(folder, tmp_path):
-    (tmp_path / "task.json").write_text(
-        json.dumps(
-            {
-                "name": "theirs",
-                "questions": {"train": "mine/questions.train.jsonl", "dev": "mine/questions.dev.jsonl"},
-                "tables": "mine/tables.jsonl",
-                "vocabulary": "bytes",
-                "out": "built",
-            }
-        )
+    write_json(
+        tmp_path / "task.json",
+        {
+            "name": "theirs",
+            "questions": {"train": "mine/questions.train.jsonl", "dev": "mine/questions.dev.jsonl"},
+            "tables": "mine/tables.jsonl",
+            "vocabulary": "bytes",
+            "out": "built",
+        },
     )
     theirs = register_file(tmp_path / "task.json")
     examples = list(read_examples(tmp_path / "built" / part_examples.file_name(PartKind.COLUMN, "dev"), PartExample))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import seqio
-from read_tasks import read, train_a_step
+from read_tasks import read, train_a_step, written
 
 from lisax.errors import DataError, LisaxError
-from lisax.files.writing import write_json_lines
+from lisax.files.writing import write_json, write_json_lines
 from lisax.formats.examples import read_examples
 from lisax.formats.tables import TableExample, TableView
 from lisax.predict.model import Model
@@ -47,12 +45,7 @@ CLAIMS = [
 
 @pytest.fixture
 def folder(tmp_path):
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    write_json_lines(folder / "tables.jsonl", TABLES)
-    write_json_lines(folder / "claims.train.jsonl", CLAIMS[:9])
-    write_json_lines(folder / "claims.dev.jsonl", CLAIMS[9:])
-    return folder
+    return written(tmp_path / "mine", {"tables": TABLES, "claims.train": CLAIMS[:9], "claims.dev": CLAIMS[9:]})
 
 
 def test_a_folder_gives_every_task_over_tables(folder):
@@ -96,18 +89,15 @@ def test_a_model_trained_on_registered_tables_answers_from_its_bundle(folder, tm
 def test_files_with_a_run_from_json(folder, tmp_path):
     run = [Hit(str(c["id"]), f"T{(c['id'] + r) % 12}", r, -r) for c in CLAIMS for r in range(1, 11)]
     runs.write_run(tmp_path / "run.trec", run, "test")
-    (tmp_path / "task.json").write_text(
-        json.dumps(
-            {
-                "name": "theirs",
-                "claims": {"train": "mine/claims.train.jsonl", "dev": "mine/claims.dev.jsonl"},
-                "tables": "mine/tables.jsonl",
-                "run": "run.trec",
-                "vocabulary": "bytes",
-                "out": "built",
-            }
-        )
-    )
+    described = {
+        "name": "theirs",
+        "claims": {"train": "mine/claims.train.jsonl", "dev": "mine/claims.dev.jsonl"},
+        "tables": "mine/tables.jsonl",
+        "run": "run.trec",
+        "vocabulary": "bytes",
+        "out": "built",
+    }
+    write_json(tmp_path / "task.json", described)
     theirs = register_file(tmp_path / "task.json")
     (first, *_) = read_examples(tmp_path / "built/tables_top3.train.jsonl", TableExample)
     assert first.unit_ids == ["T1", "T2", "T0"] and first.gold == (False, False, True)
@@ -180,7 +170,6 @@ def test_bad_tables_and_calls_are_named(folder, tmp_path):
         LisaxError, match="`evidence` must be 'sentences', 'tables' or 'cells', and only with `folder`, found 'x'"
     ):
         register("mine", folder=folder, evidence="x")
-    (tmp_path / "pages").mkdir()
     write_json_lines(tmp_path / "pages/pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
     with pytest.raises(DataError, match="pages: the folder has no claims over tables"):
         register("mine", folder=tmp_path / "pages", evidence="tables")

@@ -37,6 +37,9 @@ EXAMPLES += [
 ]
 
 
+pytestmark = pytest.mark.usefixtures("located")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
@@ -56,12 +59,6 @@ def folder(tmp_path_factory):
     ):
         write_examples(folder / f"examples/{stem}.train.jsonl", examples)
     return folder
-
-
-@pytest.fixture(autouse=True)
-def data(folder, monkeypatch):
-    monkeypatch.setenv("LISAX_DATA", str(folder))
-    monkeypatch.delenv("LISAX_VOCABULARY", raising=False)
 
 
 @pytest.mark.parametrize("name", lisax.tasks.tables.TEXT_TASKS)
@@ -97,14 +94,8 @@ def test_fusion_features(folder):
     vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     k, length = 3, 70
     rows = read("tables_fusion_top3", {"inputs": k * length, "targets": k})
-    assert [row["targets"].tolist() for row in rows] == [
-        [1, 2, 1],
-        [1, 3, 1],
-        [1, 1, 1],
-        [0, 0, 0],
-        [2, 1, 0],
-        [0, 0, 0],
-    ]
+    found = [row["targets"].tolist() for row in rows]
+    assert found == [[1, 2, 1], [1, 3, 1], [1, 1, 1], [0, 0, 0], [2, 1, 0], [0, 0, 0]]
     for row, example in zip(rows, EXAMPLES, strict=True):
         assert row["inputs"].dtype == row["targets"].dtype == np.int32 and row["inputs"].shape == (k * length,)
         texts = [

@@ -33,16 +33,11 @@ def test_what_decides_nothing(claim, title, text):
     ],
 )
 def test_lengths_that_are_compared_decide_nothing(claim):
-    assert (
-        judge(
-            claim,
-            [
-                Passage("Foo_Bar_0", "Foo Bar", "Foo Bar was born in 1930 ."),
-                Passage("Ann_Lee_0", "Ann Lee", "Ann Lee was born in 1953 ."),
-            ],
-        )
-        is None
-    )
+    evidence = [
+        Passage("Foo_Bar_0", "Foo Bar", "Foo Bar was born in 1930 ."),
+        Passage("Ann_Lee_0", "Ann Lee", "Ann Lee was born in 1953 ."),
+    ]
+    assert judge(claim, evidence) is None
 
 
 def test_a_namesake_without_a_date_leaves_it_open_which_is_meant():

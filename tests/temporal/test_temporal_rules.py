@@ -120,9 +120,8 @@ def test_a_ruling_says_what_a_person_needs_to_check_it():
 def test_before_in_and_after_part_all_years(stated, claimed):
     evidence = [Passage("Red_Mill_3", "Red Mill", f"It was founded in {stated} .")]
     words = ("before", "in", "after")
-    assert [word for word in words if judge(f"Red Mill was founded {word} {claimed}.", evidence).label is S] == [
-        "before" if stated < claimed else "in" if stated == claimed else "after"
-    ]
+    found = [word for word in words if judge(f"Red Mill was founded {word} {claimed}.", evidence).label is S]
+    assert found == ["before" if stated < claimed else "in" if stated == claimed else "after"]
 
 
 @given(st.text(max_size=80), st.text(max_size=80))

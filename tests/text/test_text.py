@@ -100,10 +100,5 @@ def test_texts_with_words_as_rare_share_equally_in_any_order_of_a_set():
 
 def test_tokens_keep_the_marks_of_a_word():
     assert [token.word for token in tokens("हिन्दी भाषा, 1815")] == ["हिन्दी", "भाषा", ",", "1815"]
-    assert [token.word for token in tokens("E\u0301lan’s x\u0308 mid-1990s")] == [
-        "e\u0301lan",
-        "'s",
-        "x\u0308",
-        "mid",
-        "1990s",
-    ]
+    found = [token.word for token in tokens("E\u0301lan’s x\u0308 mid-1990s")]
+    assert found == ["e\u0301lan", "'s", "x\u0308", "mid", "1990s"]

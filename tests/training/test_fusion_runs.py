@@ -71,11 +71,8 @@ def test_a_plain_t5_starts_encoder_and_embedding_and_the_head_is_fresh(tmp_path,
     frozen = Trainer(learning_rate_fn=lambda step: 0.0)
     result = train(config(tmp_path / "out", 8, trainer=frozen, checkpoint=_restoring(start)))
     said = capfd.readouterr().err
-    assert (
-        "has only the backbone: fusion begins fresh" in said
-        and "starts at step 7" in said
-        and "fresh optimizer" in said
-    )
+    assert "has only the backbone: fusion begins fresh" in said and "starts at step 7" in said
+    assert "fresh optimizer" in said
     fresh = flatten(initialize(MODEL))
     for name, leaf in flatten(result.parameters).items():
         if name.startswith("fusion/"):  # drawn in one program, and here array by array

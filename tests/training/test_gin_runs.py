@@ -26,14 +26,7 @@ from lisax.training.data import (
     task_modules,
     train_source,
 )
-from lisax.training.gin_files import (
-    GIN_CONFIGS,
-    bindings_of,
-    configured,
-    parsed,
-    rewrite_gin_flags,
-    run_gin,
-)
+from lisax.training.gin_files import GIN_CONFIGS, bindings_of, configured, parsed, rewrite_gin_flags, run_gin
 from lisax.training.task_metrics import Evaluator
 from lisax.training.train_log import read_train_log
 
@@ -51,15 +44,8 @@ FILES = ["models/t5_1_1_tiny.gin", "runs/pretrain.gin"]
 
 
 def _dataset(**changes):
-    return DatasetConfig(
-        **{
-            "mixture_or_task_name": "first_word",
-            "task_feature_lengths": LENGTHS,
-            "batch_size": 8,
-            "module": "tiny_task",
-        }
-        | changes
-    )
+    fields = {"mixture_or_task_name": "first_word", "task_feature_lengths": LENGTHS, "batch_size": 8}
+    return DatasetConfig(**fields | {"module": "tiny_task"} | changes)
 
 
 # --- Data ----------------------------------------------------------------------------------
@@ -145,25 +131,16 @@ def test_without_such_a_package_tasks_is_ours(tmp_path, monkeypatch):
 
 
 def test_flags():
-    assert rewrite_gin_flags(
-        [
-            "--gin_file=a.gin",
-            "--gin.MODEL_DIR=out/x",
-            "--gin.TRAIN_STEPS=10",
-            "--gin.T5Config.dtype='bfloat16'",
-            "--gin.LENGTHS={'inputs': 5}",
-            "--gin.OPTIMIZER=@AdamW()",
-            "--gin.EVAL_STEPS=None",
-        ]
-    ) == [
-        "--gin_file=a.gin",
-        "--gin_bindings=MODEL_DIR='out/x'",
-        "--gin_bindings=TRAIN_STEPS=10",
-        "--gin_bindings=T5Config.dtype='bfloat16'",
-        "--gin_bindings=LENGTHS={'inputs': 5}",
-        "--gin_bindings=OPTIMIZER=@AdamW()",
-        "--gin_bindings=EVAL_STEPS=None",
+    kept = [
+        "TRAIN_STEPS=10",
+        "T5Config.dtype='bfloat16'",
+        "LENGTHS={'inputs': 5}",
+        "OPTIMIZER=@AdamW()",
+        "EVAL_STEPS=None",
     ]
+    given = ["--gin_file=a.gin", "--gin.MODEL_DIR=out/x", *(f"--gin.{one}" for one in kept)]
+    expected = ["--gin_file=a.gin", "--gin_bindings=MODEL_DIR='out/x'", *(f"--gin_bindings={one}" for one in kept)]
+    assert rewrite_gin_flags(given) == expected
 
 
 @pytest.mark.parametrize("path", sorted(GIN_CONFIGS.glob("models/t5_1_*.gin")), ids=lambda path: path.stem)
@@ -382,14 +359,7 @@ def test_command_line_packed_and_resumed(tmp_path, capsys):
 
 @pytest.mark.parametrize("mode", ["predict", "score"])
 def test_infer(trained, tmp_path, mode):
-    flags = [
-        "--gin_file=models/t5_1_1_tiny.gin",
-        "--gin_file=runs/infer.gin",
-        f"--gin.CHECKPOINT_PATH={trained.model_dir}",
-        f"--gin.infer.mode={mode}",
-        f"--gin.INFER_OUTPUT_DIR={tmp_path}",
-        *(f"--gin.{name}={value}" for name, value in TINY.items()),
-    ]
+    flags = _infer_flags(trained, tmp_path, **{"infer.mode": mode})
     assert _main("infer", *flags) == 0
     rows = [json.loads(line) for line in (tmp_path / f"first_word-{mode}.jsonl").read_text().splitlines()]
     assert len(rows) == 11

@@ -35,10 +35,7 @@ def test_what_a_kind_does_not_do_is_told():
     with pytest.raises(LisaxError, match="an encoder without a head has nothing to learn: .* models/pair.gin"):
         alone.objective.check(EncoderConfig(), None, {}, False)
     pair = kind_of(PairConfig(EncoderConfig())).inference
-    for told in (
-        lambda: pair.scores(None, []),
-        lambda: pair.compiled(None, "generate", {}, 1, None, None),
-    ):
+    for told in (lambda: pair.scores(None, []), lambda: pair.compiled(None, "generate", {}, 1, None, None)):
         with pytest.raises(LisaxError, match="a pair scorer"):
             told()
     with pytest.raises(LisaxError, match="table fusion generates nothing: plan --program=score"):

@@ -87,19 +87,17 @@ def located(data, monkeypatch):
 
 def bindings(model_dir, **values):
     sizes = [f"EncoderConfig.{name} = {value}" for name, value in (ENCODER | {"separator_id": 3}).items()]
-    return sizes + bindings_of(
-        {
-            "MODEL_DIR": model_dir,
-            "MIXTURE_OR_TASK_MODULE": "tasks",
-            "MIXTURE_OR_TASK_NAME": "list5_pair_label_listwise",
-            "TASK_FEATURE_LENGTHS": {"inputs": 32, "targets": 1},
-            "INITIAL_CHECKPOINT_PATH": None,
-            "BATCH_SIZE": 24,
-            "EVAL_PERIOD": 1000,
-            "DROPOUT_RATE": 0.0,
-        }
-        | values
-    )
+    given = {
+        "MODEL_DIR": model_dir,
+        "MIXTURE_OR_TASK_MODULE": "tasks",
+        "MIXTURE_OR_TASK_NAME": "list5_pair_label_listwise",
+        "TASK_FEATURE_LENGTHS": {"inputs": 32, "targets": 1},
+        "INITIAL_CHECKPOINT_PATH": None,
+        "BATCH_SIZE": 24,
+        "EVAL_PERIOD": 1000,
+        "DROPOUT_RATE": 0.0,
+    } | values
+    return sizes + bindings_of(given)
 
 
 FILES = ["models/minilm.gin", "models/pair.gin", "runs/finetune_encoder.gin"]
@@ -275,10 +273,6 @@ def test_models_of_gin_files(tmp_path, name):
     given = [line for line in bindings(tmp_path, TRAIN_STEPS=1) if not line.startswith("EncoderConfig")]
     with configured("train", [f"models/{name}.gin", *FILES[1:]], given) as config:
         assert type(config.model) is PairConfig and type(config.optimizer).__name__ == "AdamW"
-    parameters = {
-        "minilm": 22_565_376,
-        "mpnet": 108_895_872,
-        "bert_base": 108_891_648,
-        "roberta_large": 354_310_144,
-    }[name]
+    sizes = {"minilm": 22_565_376, "mpnet": 108_895_872, "bert_base": 108_891_648, "roberta_large": 354_310_144}
+    parameters = sizes[name]
     assert sum(int(np.prod(shape)) for shape in shapes_of_model(config.model.backbone).values()) == parameters

@@ -63,13 +63,9 @@ def data(tmp_path_factory):
 def run(request, data, tmp_path_factory):
     """(a function that calls a verb on the task, MODEL_DIR of a model that was trained)."""
     own = [
+        *"--gin.T5Config.num_encoder_layers=2 --gin.T5Config.num_decoder_layers=2 --gin.VOCAB_SIZE=384".split(),
+        *"--gin.MIXTURE_OR_TASK_MODULE=tasks --gin.MIXTURE_OR_TASK_NAME=list5_rank --gin.BATCH_SIZE=8".split(),
         f"--gin.T5Config.relative_bias_per_layer={request.param}",
-        "--gin.T5Config.num_encoder_layers=2",
-        "--gin.T5Config.num_decoder_layers=2",
-        "--gin.VOCAB_SIZE=384",
-        "--gin.MIXTURE_OR_TASK_MODULE=tasks",
-        "--gin.MIXTURE_OR_TASK_NAME=list5_rank",
-        "--gin.BATCH_SIZE=8",
         f"--gin.TASK_FEATURE_LENGTHS={LENGTHS}",
     ]
     folder = tmp_path_factory.mktemp("run")

@@ -127,20 +127,13 @@ def test_a_model_dir_removed_during_training(tmp_path, monkeypatch):
 
 def test_two_trainings_in_one_model_dir_are_refused(tmp_path):
     """By a process of its own, as a lock is a process's; and it is free again when that one is killed."""
-    other = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            f"""if True:
+    code = f"""if True:
         import time
         from lisax.files.run_lock import alone_in
         with alone_in({str(tmp_path / "m")!r}):
             print("in", flush=True)
-            time.sleep(600)""",
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+            time.sleep(600)"""
+    other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     try:
         assert other.stdout.readline() == "in\n"
         with pytest.raises(LisaxError, match="another process is at work in this folder"):
@@ -154,17 +147,9 @@ def test_two_trainings_in_one_model_dir_are_refused(tmp_path):
 
 def _limited(limit: int, code: str) -> subprocess.CompletedProcess:
     """Python in which no file may grow beyond `limit` bytes, which is told as a full disk is."""
-    return subprocess.run(
-        [
-            sys.executable,
-            "-B",  # else compiled modules are cut off at the limit, and break the next program
-            "-c",
-            f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit})); {code}",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    code = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit})); {code}"
+    # Without -B, compiled modules are cut off at the limit, and break the next program.
+    return subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, timeout=120)
 
 
 @pytest.mark.parametrize(

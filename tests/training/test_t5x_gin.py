@@ -233,9 +233,8 @@ def trained_in(folder, files, scanned):
     flags += [f"--gin.T5Config.scan_layers={scanned}", "--gin.EncoderDecoderModel.predict_batch_with_aux.num_decodes=2"]
     assert invoke(["train", *flags, "--gin_file=train.gin", f"--gin.MODEL_DIR={folder}"]) == 0
     rows = [row for row in read_train_log(folder) if row["kind"] == "dev"]
-    assert [row["step"] for row in rows] == [3, 6] and all(
-        {"exact", "mean_score", "loss"} <= row.keys() for row in rows
-    )
+    assert [row["step"] for row in rows] == [3, 6]
+    assert all({"exact", "mean_score", "loss"} <= row.keys() for row in rows)
     lines = [json.loads(x) for x in (folder / "inference_eval/first_word-000006.jsonl").read_text().splitlines()]
     assert len(lines) == 2 and lines[0].keys() == {"inputs", "target", "prediction", "hypotheses", "score"}
     assert lines[1]["inputs"]["inputs_pretokenized"] == "no 1" and lines[1]["target"] == "no"
@@ -271,13 +270,9 @@ def test_training_evaluates_by_decoding_and_the_verbs_use_the_model(trained, tmp
 def test_evaluation_of_some_examples_writes_some(trained, tmp_path):
     folder, flags, _ = trained
     ours = [
-        "--gin_file=runs/eval.gin",
-        f"--gin.CHECKPOINT_PATH={folder}",
-        f"--gin.EVAL_OUTPUT_DIR={tmp_path / 'used'}",
-        "--gin.MIXTURE_OR_TASK_NAME=first_word",
-        "--gin.MIXTURE_OR_TASK_MODULE=tiny_task",
-        "--gin.EVALUATOR_NUM_EXAMPLES=4",
-        "--gin.JSON_WRITE_N_RESULTS=None",
+        *"--gin_file=runs/eval.gin --gin.MIXTURE_OR_TASK_NAME=first_word --gin.MIXTURE_OR_TASK_MODULE=tiny_task".split(),
+        *(f"--gin.CHECKPOINT_PATH={folder}", f"--gin.EVAL_OUTPUT_DIR={tmp_path / 'used'}"),
+        *"--gin.EVALUATOR_NUM_EXAMPLES=4 --gin.JSON_WRITE_N_RESULTS=None".split(),
     ]
     assert invoke(["eval", *flags, *ours]) == 0
     assert len((tmp_path / "used/first_word-dev.jsonl").read_text().splitlines()) == 4

@@ -51,9 +51,8 @@ def test_each_task_of_a_mixture_is_evaluated_by_itself(run):
     rows = [row for row in read_train_log(run) if row["kind"] == "dev"]
     for task in TASKS:
         for name in ("loss", "accuracy"):
-            assert [row[f"{task}/{name}"] for row in rows] == pytest.approx(
-                RECORD["training_eval"][task][name], rel=1e-4
-            )
+            found = [row[f"{task}/{name}"] for row in rows]
+            assert found == pytest.approx(RECORD["training_eval"][task][name], rel=1e-4)
         assert list((run / "training_eval" / task).glob("events.out.tfevents.*"))
     assert rows[0]["loss"] == pytest.approx(
         sum(rows[0][f"{task}/loss"] for task in TASKS) / 2, rel=1e-6

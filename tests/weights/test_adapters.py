@@ -137,9 +137,8 @@ def test_another_training_starts_from_it(trained, data, tmp_path):
     assert described["adapter"] == first["adapter"]  # it is that adapter, further trained, and not one beside it
     assert described["training"]["first_step"] == first["step"]
     ranked_otherwise = train(tmp_path / "third", data, "lora.Lora.rank = 2", **values, LEARNING_RATE=0.0)
-    assert ModelFolder.find(ranked_otherwise.model_dir).card["adapter"]["base"] == str(
-        open_checkpoint(ModelFolder.find(trained.model_dir)).folder
-    )
+    found = ModelFolder.find(ranked_otherwise.model_dir).card["adapter"]["base"]
+    assert found == str(open_checkpoint(ModelFolder.find(trained.model_dir)).folder)
     other = flatten(load_parameters(ModelFolder.find(ranked_otherwise.model_dir)))
     for name in one:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)

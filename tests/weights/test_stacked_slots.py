@@ -58,9 +58,8 @@ def test_stacked_layers_are_updated_as_separate_ones(optimizer):
     for name, leaf in flatten(unstack(stacked)).items():
         np.testing.assert_allclose(leaf, flatten(separate)[name], atol=1e-6, err_msg=name)
     expected = flatten(stack_slots(slots, parameters, factored=getattr(optimizer, "factored", False)))
-    assert {name: leaf.shape for name, leaf in expected.items()} == {
-        name: leaf.shape for name, leaf in flatten(stacked_slots).items()
-    }
+    found = {name: leaf.shape for name, leaf in expected.items()}
+    assert found == {name: leaf.shape for name, leaf in flatten(stacked_slots).items()}
     for name, leaf in flatten(stacked_slots).items():
         largest = float(jnp.abs(leaf).max())
         np.testing.assert_allclose(leaf, expected[name], rtol=1e-5, atol=1e-6 * largest, err_msg=name)
@@ -77,12 +76,8 @@ def test_stacked_slots_have_t5x_shapes():
         ("mlp/wi_0", (24, 3), (3, 40)),
         ("mlp/wo", (3, 24), (40, 3)),
     ):
-        assert [shapes[f"{parameter}/kernel/{kind}"] for kind in ("m", "v", "v_row", "v_col")] == [
-            (1,),
-            (1,),
-            v_row,
-            v_col,
-        ]
+        found = [shapes[f"{parameter}/kernel/{kind}"] for kind in ("m", "v", "v_row", "v_col")]
+        assert found == [(1,), (1,), v_row, v_col]
     assert shapes["relpos_bias/rel_embedding/v"] == (2, 3, 32)
     assert shapes["pre_mlp_layer_norm/scale/v"] == (24, 3)
     assert shapes["pre_mlp_layer_norm/scale/v_row"] == (1,)

@@ -58,9 +58,8 @@ def test_golden_bytes(world):
 
 def test_documents_are_the_written_pages(world):
     documents = list(lisax.world.iterate_documents(300, seed=3))
-    assert [(d.id, d.title, [s.text for s in d.sentences], list(d.redirects)) for d in documents] == [
-        (p["id"], p["title"], p["sentences"], p["redirects"]) for p in rows(world / "pages.jsonl")
-    ]
+    found = [(d.id, d.title, [s.text for s in d.sentences], list(d.redirects)) for d in documents]
+    assert found == [(p["id"], p["title"], p["sentences"], p["redirects"]) for p in rows(world / "pages.jsonl")]
 
 
 def test_summary_counts_lines(world):

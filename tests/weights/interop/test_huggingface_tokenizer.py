@@ -31,9 +31,8 @@ def test_ids_are_those_of_the_model(made):
     vocabulary, tokenizer = made
     for text in [*TEXTS, *MORE]:
         assert tokenizer.encode(text).ids == [*vocabulary.encode(text), 1], text
-    assert (
-        tokenizer.token_to_id("<extra_id_0>") == vocabulary.size - 1 and tokenizer.get_vocab_size() == vocabulary.size
-    )
+    assert tokenizer.token_to_id("<extra_id_0>") == vocabulary.size - 1
+    assert tokenizer.get_vocab_size() == vocabulary.size
 
 
 @settings(max_examples=300, deadline=None)

@@ -60,9 +60,8 @@ def test_ours_to_hugging_face_and_back(tmp_path, name):
         assert cli.main(["checkpoint", "export", f"{tmp_path / source}", *made]) == 0
     for path in ("theirs", "back"):
         _assert_same(flatten(load_parameters(ModelFolder.find(tmp_path / path))), random_parameters(MODELS[name]))
-    assert ModelFolder.find(tmp_path / "back").card["architecture"]["mlp_activations"] == list(
-        MODELS[name].mlp_activations
-    )
+    found = ModelFolder.find(tmp_path / "back").card["architecture"]["mlp_activations"]
+    assert found == list(MODELS[name].mlp_activations)
 
 
 def test_shards(tmp_path):

@@ -82,15 +82,13 @@ def test_relative_bias_of_each_layer(tmp_path, layers, capsys):
     stacked = _stacked(parameters, 1)
     assert stacked["encoder/encoder/relpos_bias/rel_embedding"].shape == (2, 3, 32)
     source = _written(tmp_path, stacked)
-    assert convert.opened(ModelFolder.find(source))[1] == dataclasses.replace(
-        config, mlp_activations=("gelu", "linear")
-    )
+    found = convert.opened(ModelFolder.find(source))[1]
+    assert found == dataclasses.replace(config, mlp_activations=("gelu", "linear"))
     written = convert.export_checkpoint(ModelFolder.find(source), tmp_path / "out", Kind.NATIVE, layers)
     assert ("no example network of T5X reads" in capsys.readouterr().err) == (layers == "separate")
     index = flatten(msgpack_restore((written / "checkpoint").read_bytes())["optimizer"]["target"])
-    assert {name.removesuffix("/kvstore/path").removesuffix("/driver") for name in index} >= (
-        stacked if layers is None else parameters
-    ).keys()
+    found = {name.removesuffix("/kvstore/path").removesuffix("/driver") for name in index}
+    assert found >= (stacked if layers is None else parameters).keys()
     for name, array in parameters.items():
         np.testing.assert_array_equal(flatten(load_parameters(ModelFolder.find(written)))[name], array, err_msg=name)
 
