@@ -42,13 +42,14 @@ class Generator:
         max_tokens: int,
         target_tokens: int,
         decoding: Decoding,
+        rows: int | None = None,
         source: str | os.PathLike = "the model",
     ):
         """`max_tokens` and `target_tokens`: the longest input and output, with their EOS; `source`: where the
         parameters are from."""
         self.model, self._max_tokens = model.for_inference(), max_tokens
         self._loop = DeviceLoop(parameters, source=source)
-        self._rows = -(-ROWS[jax.default_backend()] // self._loop.shards) * self._loop.shards
+        self._rows = -(-(rows or ROWS[jax.default_backend()]) // self._loop.shards) * self._loop.shards
         self._predict = make_predictor(self.model, target_tokens, decoding, self._loop.partitioner)
 
     @classmethod

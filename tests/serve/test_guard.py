@@ -148,7 +148,8 @@ def test_too_many_requests_wait(opened):
     statuses = [browser.ask("what?").status_code for _ in range(3)]
     assert statuses == [200, 200, 429]
     refused = browser.fill("/ask")
-    assert int(refused.headers["retry-after"]) > 10 and browser.get("/").status_code == 200
+    # The windows of 200 s begin with the clock, so that a part of one is left.
+    assert 0 < int(refused.headers["retry-after"]) <= 200 and browser.get("/").status_code == 200
 
 
 def test_tokens_cannot_be_guessed_quickly(opened):
