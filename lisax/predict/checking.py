@@ -41,8 +41,8 @@ from lisax.weights.public_models import Job, given_use
 
 STDIN = Path("standard input")
 SHIPPED_RANKER = "the shipped ranker: BM25, vectors of MiniLM and an adapter of it"
-LIGHT_FOR_NOW = (
-    f"light; after `lisax models get {shipped.ENCODERS[shipped.ACCURATE]}` by accurate, which is right more often"
+ONLY_LIGHT = (
+    f"light; `lisax models get {shipped.ENCODERS[shipped.ACCURATE]}` fetches accurate, which is right more often"
 )
 BM25_ALONE = f"BM25; after `lisax models get {shipped.ENCODER}` by the shipped ranker"
 FILES = ("corpus", "index", "model", "ranker")
@@ -84,8 +84,8 @@ class Settings:
         if model is None:
             index, tier = self._open_index(), tier_of(self.tier)
             model, ranker = shipped_for(index, ranker, tier)
-            is_better_away = self.tier is None and not is_here(shipped.ACCURATE)
-            say(f"verdicts by the shipped labeller {LIGHT_FOR_NOW if is_better_away else tier}")
+            only_light = tier == shipped.LIGHT and not is_here(shipped.ACCURATE)
+            say(f"verdicts by the shipped labeller {ONLY_LIGHT if only_light else tier}")
         verifier = self.open_verifier(model)
         if index is None:
             kind = "cells" if verifier.reads == "tables" else None
