@@ -72,9 +72,14 @@ class Settings:
     ranker_prompt: str | None = None
     ranker_words: tuple[str, ...] = ()
     skip_bad: bool = False  # skip bad lines of files of claims
-    tier: str | None = None  # of the shipped labeller; None: see `checker.tier_of`
+    tier: str | None = None  # of the shipped labeller, which no model replaces; None: see `checker.tier_of`
     strict: bool = False  # a file of the corpus that cannot be read is an error
     wiki: str | None = None  # instead of an index, the URL of a live MediaWiki's api.php
+
+    def __post_init__(self):
+        # Workers and a call that resumes must not choose again: they may have other encoders.
+        if self.model is None:
+            object.__setattr__(self, "tier", tier_of(self.tier))
 
     def open(self, by_encoder: bool | None = None) -> Checker:
         """Opens the checker. `by_encoder`: whether the shipped ranker orders sentences for a named labeller; None: if its
@@ -82,10 +87,10 @@ class Settings:
         in the kind that the shipped labeller of tables reads."""
         model, ranker, index = self.model, self.ranker, None
         if model is None:
-            index, tier = self._open_index(), tier_of(self.tier)
-            model, ranker = shipped_for(index, ranker, tier)
-            only_light = tier == shipped.LIGHT and not is_here(shipped.ACCURATE)
-            say(f"verdicts by the shipped labeller {ONLY_LIGHT if only_light else tier}")
+            index = self._open_index()
+            model, ranker = shipped_for(index, ranker, self.tier)
+            only_light = self.tier == shipped.LIGHT and not is_here(shipped.ACCURATE)
+            say(f"verdicts by the shipped labeller {ONLY_LIGHT if only_light else self.tier}")
         verifier = self.open_verifier(model)
         if index is None:
             kind = "cells" if verifier.reads == "tables" else None

@@ -40,7 +40,7 @@ class Draws:
     sizes: Sequence[int] | None = None
     lists: int | None = None
     length: int = examples.LIST_LENGTH  # of lists
-    # Examples of `sampling.contrasts` and `sampling.written` that a labeller also learns from, see `with_ours`.
+    # Examples of `sampling.contrasts` and `sampling.written` that a labeller also learns from, see `with_curriculum`.
     contrasts: int = 0
     written: int = 0
 
@@ -66,7 +66,7 @@ def build(
     if training and (draws.contrasts or draws.written) and variant in LABELLERS:
         without = dataclasses.replace(draws, contrasts=0, written=0)
         made = build(variant, claims, candidates, reranked, lookup, draws=without, skipped=skipped)
-        return iter(with_ours(made, claims, lookup, draws))
+        return iter(with_curriculum(made, claims, lookup, draws))
     options = {"seed": draws.seed, "skipped": skipped}
     windowed = {**options, "window": draws.labelling_window, "sizes": draws.sizes}
     if variant == "rank":
@@ -84,7 +84,7 @@ def build(
     return examples.infused(claims, reranked, lookup, lists=draws.lists, length=draws.length, **options)
 
 
-def with_ours(made: Iterable[Example], claims: Iterable[Claim], lookup: Lookup, draws: Draws) -> list[Example]:
+def with_curriculum(made: Iterable[Example], claims: Iterable[Claim], lookup: Lookup, draws: Draws) -> list[Example]:
     """The examples, contrasts and examples of written documents in random order. Of the contrasts at most one in
     `OF_SENTENCES` is made from the claims' own sentences, the others from templates. The claims must be of a training
     split."""

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
 
+from lisax.files.reading import read_json_lines
 from lisax.formats.examples import Example, Passage
 from lisax.formats.triples import raw_table
 from lisax.records import LABELS, Label
@@ -35,8 +35,7 @@ _LABELS = dict(zip("SRN", LABELS, strict=True))
 
 @functools.cache
 def documents() -> list[dict]:
-    text = Path(__file__).with_name("written.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    return [row for _, row in read_json_lines(Path(__file__).with_name("written.jsonl"))]
 
 
 def draw(count: int, seed: int = 0) -> Iterator[Example]:
@@ -55,17 +54,13 @@ def _round(seed: int, number: int) -> Iterator[Example]:
 
 
 def _example(name: str, document: dict, claim: dict, rng: random.Random) -> Example:
-    label, decisive = _LABELS[claim["label"]], claim["because"]
-    open_ = label is Label.NOT_ENOUGH_INFO
-    if open_ or rng.random() < UNDECIDED:
-        # Of two sentences that only together decide, the first is a near miss.
-        first, label = decisive if open_ else decisive[:-1], Label.NOT_ENOUGH_INFO
-        left_out = [] if open_ else decisive[-1:]
-    else:
-        first, left_out = decisive, []
-    read = first + [place for place in _near(document, claim["claim"]) if place not in {*first, *left_out}]
-    needed = len(first) if label is not Label.NOT_ENOUGH_INFO else 0
-    read = read[: max(needed, rng.choice(LENGTHS))]
+    label, first, left_out = _LABELS[claim["label"]], claim["because"], []
+    if label is not Label.NOT_ENOUGH_INFO and rng.random() < UNDECIDED:
+        # The other deciding sentences stay, as near misses.
+        label, first, left_out = Label.NOT_ENOUGH_INFO, first[:-1], first[-1:]
+    needed = 0 if label is Label.NOT_ENOUGH_INFO else len(first)
+    others = [place for place in _near(document, claim["claim"]) if place not in {*first, *left_out}]
+    read = [*first, *others][: max(needed, rng.choice(LENGTHS))]
     if rng.random() < SHUFFLED:
         rng.shuffle(read)
     texts = texts_of(document)

@@ -76,11 +76,16 @@ def test_a_tier_is_a_shipped_labeller(capsys, bundles, pages, monkeypatch):
     # Without --tier: LISAX_TIER, or else `accurate` if its encoder is here.
     assert rows(run(capsys, *given)[1]) == rows(run(capsys, *given, "--tier", "light")[1])
     monkeypatch.delenv("LISAX_TIER")
+    settings = []
     for is_there, tier in ((True, "accurate"), (False, "light")):
         monkeypatch.setattr(
             pretrained, "find", lambda name, is_there=is_there: types.SimpleNamespace(is_there=is_there)
         )
         assert rows(run(capsys, *given)[1]) == rows(run(capsys, *given, "--tier", tier)[1])
+        settings.append(checking.Settings(None, pages.folder))
+    # Workers and a call that resumes keep the tier that was chosen first.
+    assert [one.tier for one in settings] == ["accurate", "light"] == [one.for_workers().tier for one in settings]
+    assert settings[0].digest(pages.folder) != settings[1].digest(pages.folder)
     code, _, err = run(capsys, *given, "--tier", "accurate", "--model", bundles["listwise"])
     assert code == 2 and "leave it out with --model" in err
     for arguments, complaint in (

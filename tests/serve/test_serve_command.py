@@ -210,9 +210,9 @@ def test_feedback_export(made, tmp_path, capsys):
     store.say(gone.id, "table", "people-0", "right")
     store.close()
     assert main(arguments) == 0
-    told = capsys.readouterr().out
-    assert "questions.train.jsonl: 1" in told and "without a cell marked as right: 1" in told
-    assert "that is gone: 1" in told
+    report = capsys.readouterr().out
+    assert "questions.train.jsonl: 1" in report and "without a cell marked as right: 1" in report
+    assert "that is gone: 1" in report
     (line,) = (tmp_path / "out/questions.train.jsonl").read_text().splitlines()
     assert json.loads(line)["evidence"] == ["index:people-0#r0c1"]
     assert main(arguments) == 1 and "there already" in capsys.readouterr().err

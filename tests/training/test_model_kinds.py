@@ -29,14 +29,14 @@ def test_what_a_kind_does_not_do_is_told():
     with pytest.raises(LisaxError, match="plan --program=train"):
         questions.compiled()
     alone = kind_of(EncoderConfig())
-    for told in (alone.inference.check, alone.inference.compiled, lambda: list(alone.inference.scores())):
+    for call in (alone.inference.check, alone.inference.compiled, lambda: list(alone.inference.scores())):
         with pytest.raises(LisaxError, match="an encoder without a head predicts nothing"):
-            told()
+            call()
     with pytest.raises(LisaxError, match="an encoder without a head has nothing to learn: .* models/pair.gin"):
         alone.objective.check(EncoderConfig(), None, {}, False)
     pair = kind_of(PairConfig(EncoderConfig())).inference
-    for told in (lambda: pair.scores(None, []), lambda: pair.compiled(None, "generate", {}, 1, None, None)):
+    for call in (lambda: pair.scores(None, []), lambda: pair.compiled(None, "generate", {}, 1, None, None)):
         with pytest.raises(LisaxError, match="a pair scorer"):
-            told()
+            call()
     with pytest.raises(LisaxError, match="table fusion generates nothing: plan --program=score"):
         kind_of(FusionConfig(T5Config())).inference.compiled(None, "generate", {}, 1, None, None)
