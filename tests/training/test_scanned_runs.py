@@ -111,9 +111,9 @@ def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
             np.testing.assert_array_equal(array, unstacked[name])
         if kind in scans:
             capsys.readouterr()
-            start = f"MODEL_DIR={there}_trained", f"INITIAL_CHECKPOINT_PATH={there}", "TRAIN_STEPS=3", "EVAL_PERIOD=3"
+            start = f"MODEL_DIR={there}_trained", f"INITIAL_CHECKPOINT_PATH={there}", "TRAIN_STEPS=3"
             form = "RestoreCheckpointConfig.restore_optimizer=True", f"T5Config.scan_layers={scans[kind]}"
-            assert call("train", "finetune", *start, *form) == 0
+            assert call("train", "finetune", *start, *form, "train.dev_data=None") == 0
             assert "with its optimizer state" in capsys.readouterr().err
 
 
@@ -139,7 +139,7 @@ def test_show_tells_the_slots_of_stacked_layers(run, capsys):
 
 def test_training_goes_on_in_the_folder_of_a_run_without_model_json(tmp_path, capfd):
     """As T5X leaves it. The architecture is that of the configuration, and then stands beside the checkpoint."""
-    fields = {"model": MODEL.replaced(relative_bias_per_layer=True, scan_layers=True)}
+    fields = {"model": MODEL.replaced(relative_bias_per_layer=True, scan_layers=True), "dev_data": None}
     train(config(tmp_path / "theirs", 3, **fields))
     checkpoint = tmp_path / "theirs" / "checkpoint_3"
     for path in checkpoint.iterdir():
@@ -183,7 +183,7 @@ def test_a_stacked_run_goes_on_from_the_shapes_of_earlier_versions(tmp_path, mon
 
 def test_layers_with_a_bias_each_start_from_a_model_that_shares_it(tmp_path, capfd):
     model = MODEL.replaced(dropout_rate=0.0, num_encoder_layers=2)
-    train(config(tmp_path / "shared", 2, model=model))
+    train(config(tmp_path / "shared", 2, model=model, dev_data=None))
     restore = RestoreCheckpointConfig(path=str(tmp_path / "shared"), restore_optimizer=True)
     train(
         config(
@@ -191,10 +191,11 @@ def test_layers_with_a_bias_each_start_from_a_model_that_shares_it(tmp_path, cap
             3,
             model=model.replaced(relative_bias_per_layer=True, scan_layers=True),
             checkpoint=CheckpointConfig(restore=restore),
+            dev_data=None,
         )
     )
     assert "with its optimizer state" in capfd.readouterr().err
-    train(config(tmp_path / "going", 3, model=model, checkpoint=CheckpointConfig(restore=restore)))
+    train(config(tmp_path / "going", 3, model=model, checkpoint=CheckpointConfig(restore=restore), dev_data=None))
     first = [
         next(row["loss"] for row in read_train_log(tmp_path / name) if row["kind"] == "train")
         for name in ("own", "going")
