@@ -158,7 +158,7 @@ def test_a_setting_is_what_its_flags_say(config):
 def test_microbatches_are_modelled_as_the_same_work_with_one_update(config):
     """Of so few tokens the update is much of the work: it must not be counted for each microbatch."""
     data = dataclasses.replace(config.train_data, batch_size=4, task_feature_lengths={"inputs": 16, "targets": 2})
-    whole = dataclasses.replace(config, train_data=data)
+    whole = dataclasses.replace(config, train_data=data, model=config.model.replaced(num_encoder_layers=1))
     parts = dataclasses.replace(whole, trainer=dataclasses.replace(whole.trainer, num_microbatches=4))
     partitioner = config.partitioner.over(jax.devices()[:1])
     once, often = (modelled(each, "train", partitioner) for each in (whole, parts))

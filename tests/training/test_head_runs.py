@@ -133,7 +133,9 @@ def test_table_fusion(data, tmp_path):
 )
 def test_pointers(data, tmp_path, task, relation):
     lengths = {"inputs": 3 * ROOM, "targets": 3 * COLUMNS}
-    given = trained(data, tmp_path / "model", "evidence_pointer", task, lengths, RELATION=relation)
+    small = {"steps": 4, "hidden": 16, "hops": 1, "beam_size": 2}  # and a step more than there are candidates
+    values = {"RELATION": relation, **{f"PointerConfig.{name}": value for name, value in small.items()}}
+    given = trained(data, tmp_path / "model", "evidence_pointer", task, lengths, **values)
     rows = predictions(tmp_path / "model", tmp_path / "infer", *given)
     found = Model.open(tmp_path / "model").probabilities(
         list(read_examples(data / f"examples/{task}.dev.jsonl", PointerExample))
