@@ -49,6 +49,7 @@ Recipe.max_tokens = 96
 Recipe.pointwise_max_tokens = 96
 Recipe.list_max_tokens = 192
 Recipe.vocabulary_size = 600
+Recipe.train_claims = 60
 Recipe.documents = 6
 Recipe.candidates = 12
 Recipe.ranking_window = (1, 12)

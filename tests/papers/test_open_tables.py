@@ -32,7 +32,6 @@ from lisax.weights.model_folder import ModelFolder
 RECIPE = """
 include 'experiments/open_tables/world_micro.gin'
 TableRecipe.train = {{
-    'claim_only': '{folder}/text.gin',
     'closed': '{folder}/text.gin',
     'top3': '{folder}/text.gin',
     'joint_top3': '{folder}/fusion.gin',
@@ -42,7 +41,6 @@ TableRecipe.compared = ('query-word',)
 TableRecipe.initial = {{}}
 TableRecipe.table_tokens = 64
 TableRecipe.text_tokens = 128
-TableRecipe.claim_max_tokens = 128
 TableRecipe.vocabulary_size = 600
 TableRecipe.train_claims = 60
 TableRecipe.validation_claims = 12
@@ -75,9 +73,9 @@ def test_figures_of_every_part(finished):
     folder = finished.folder
     found = json.loads((folder / "out" / "metrics.json").read_text())
     assert found["best_model"] == "joint_top3" and found["tables"] == found["models"]["joint_top3"]
-    assert set(found["models"]) == {"claim_only", "closed", "top3", "joint_top3", "ternary_top3", ORACLE}
+    assert set(found["models"]) == {"closed", "top3", "joint_top3", "ternary_top3", ORACLE}
     assert set(found["retrieval"]) == {"entity-char-2-3", "query-word"}
-    assert set(found["calibration"]) == {"claim_only", "closed", "top3", "joint_top3", "ternary_top3"}
+    assert set(found["calibration"]) == {"closed", "top3", "joint_top3", "ternary_top3"}
     for model, figures in found["calibration"].items():
         fitted = ModelFolder.find(folder / "out" / "models" / model).card.calibration
         assert (figures["temperature"], figures["claims"]) == (fitted.temperature, fitted.claims) and fitted.claims > 0
