@@ -345,10 +345,10 @@ def test_command_line_packed_and_resumed(tmp_path, capsys):
         *(f"--gin.{name}={value}" for name, value in TINY.items()),
     ]
     (tmp_path / "mine.gin").write_text("include 'runs/pretrain.gin'\ntrain.log_period = 1\nOPTIMIZER = @AdamW()\n")
-    for folder, stops in (("whole", [4]), ("parts", [2, 4])):
+    for folder, stops, more in (("whole", [4], []), ("parts", [2, 4], ["--gin.train.dev_data=None"])):
         for steps in stops:
             own = [f"--gin.MODEL_DIR={tmp_path / folder}", f"--gin.TRAIN_STEPS={steps}"]
-            assert _main("train", *flags, *own) == 0
+            assert _main("train", *flags, *own, *more) == 0
     whole, parts = (
         [(row["step"], row["loss"]) for row in read_train_log(tmp_path / name) if row["kind"] == "train"]
         for name in ("whole", "parts")

@@ -199,7 +199,7 @@ TRAINING = {"MODEL_DIR", "INITIAL_CHECKPOINT_PATH", "EVAL_PERIOD"}
 
 def test_it_begins_as_the_published_encoder(data, tmp_path, capfd):
     values = {"TRAIN_STEPS": 1, "LEARNING_RATE": 0.0, "INITIAL_CHECKPOINT_PATH": str(data / "hf")}
-    lines = ["AdamW.weight_decay = 0.0", "EncoderConfig.scan_layers = True"]
+    lines = ["AdamW.weight_decay = 0.0", "EncoderConfig.scan_layers = True", "train.dev_data = None"]
     run_gin(FILES, [*bindings(tmp_path, **values), *lines])
     assert "has only the backbone: pair begins fresh" in capfd.readouterr().err
     own, theirs = (
