@@ -1,9 +1,9 @@
 """Draws examples from short documents and claims about them that were written for this project one by one (ours).
 
-A line of `written.jsonl` is a document: minutes, a letter, a leaflet, news, rules, a table. Claims have other words than
-the sentences that decide them, and several claims of a sentence differ in the deciding detail. A claim is kept only if a
-second writer, who saw no label, gave it the same one, and if a bag of words of other documents' claims does not guess it
-surely.
+A line of `written.jsonl` is a document: minutes, a letter, a leaflet, news, rules, an encyclopedia's passage, a table.
+Claims have other words than the sentences that decide them, and several claims of a sentence differ in the deciding
+detail. A claim is kept only if a second writer, who saw no label, gave it the same one, and if a bag of words of other
+documents' claims does not guess it surely.
 
     title       str
     sentences   [str]; a table has `header`, [str], and `rows`, [[str]]
