@@ -32,6 +32,7 @@ from lisax.weights.public_models import Job, Use
 CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
 AGGREGATE = "any"  # how a pointwise labeller's labels of single sentences are combined, by default
 PROMPTS_AT_A_TIME = 32  # claims per call of a published checker
+SURE = 0.9  # a probability, uncalibrated, from which a sentence that is read on its own is nearly enough
 
 Progress = Callable[[int], None]
 
@@ -155,8 +156,9 @@ class Labeller(Verifier):
     `depth`: the sentences of a verdict's evidence; None: five. A listwise labeller reads them all at once; one whose
     checkpoint gives a smaller number of training `sentences` (`Recipe.list_sentences`) reads the first, the first two
     and so on to that number, and gives the mean of its label probabilities. If its checkpoint has `leading`
-    (`Recipe.leading`), the first sentence that decides the claim on its own, for which NOT ENOUGH INFO is not the
-    likeliest label, moves to the front before."""
+    (`Recipe.leading`), it reads sentences on their own before, until one of them is SURE to support or to refute the claim;
+    the one of them that is surest of that moves to the front. If that one is SURE of a label, only the longest list is
+    read with it, where a correction would be."""
 
     def __init__(self, model: Model, aggregate: str = AGGREGATE, depth: int | None = None):
         if aggregate not in AGGREGATES:
@@ -200,7 +202,11 @@ class Labeller(Verifier):
         alone = [np.zeros((0, len(LABELS)))] * len(claims)
         if self.leading:
             evidence, alone = self._led(claims, evidence, progress)
-        lists = self._scores([self._lists(claim, read) for claim, read in zip(claims, evidence, strict=True)], progress)
+        inputs = [self._lists(claim, read) for claim, read in zip(claims, evidence, strict=True)]
+        chosen = [rows[-1:] if single.max(initial=0) >= SURE else rows for rows, single in zip(inputs, alone)]
+        if progress is not None:
+            progress(sum(map(len, inputs)) - sum(map(len, chosen)))
+        lists = self._scores(chosen, progress)
         for claim, read, single, listed in zip(claims, evidence, alone, lists):
             decided_by = read[0].unit if len(single) else None
             yield self._verdict(claim, read, np.concatenate([single, listed]).mean(axis=0), decided_by)
@@ -213,8 +219,9 @@ class Labeller(Verifier):
         self, claims: list[str | Claim], evidence: list[list[Evidence]], progress: Progress | None
     ) -> tuple[list[list[Evidence]], list[np.ndarray]]:
         """Each claim's units with the leading one in front, and that one's label probabilities [1, labels]; [0, labels]
-        of a claim without units. Units after it are not read."""
+        of a claim without units. Units after a SURE one are not read."""
         leads, alone = [0] * len(claims), [np.zeros((0, len(LABELS)))] * len(claims)
+        most = [-1.0] * len(claims)  # the leading unit's probability of SUPPORTS or of REFUTES
         known: dict[tuple, np.ndarray] = {}
         unread, left = list(range(len(claims))), sum(map(len, evidence))
         for place in range(self.depth):
@@ -223,11 +230,10 @@ class Labeller(Verifier):
             (scores,) = self._scores([inputs], progress)
             known |= zip(map(_read, inputs), scores)
             left -= len(inputs)
-            decided = scores.argmax(axis=1) < 2
-            for i, shares, decides in zip(unread, scores, decided):
-                if decides or not place:
-                    leads[i], alone[i] = place, shares[None]
-            unread = [i for i, decides in zip(unread, decided) if not decides]
+            for i, shares in zip(unread, scores):
+                if shares[:2].max() > most[i]:
+                    leads[i], alone[i], most[i] = place, shares[None], shares[:2].max()
+            unread = [i for i in unread if most[i] < SURE]
         self._known = known
         if progress is not None:
             progress(left)

@@ -105,14 +105,14 @@ def test_of_sentences_read_together_the_one_that_says_most_alone_decides():
     assert attributed(labeller, [undecided]) == [undecided]
 
 
-def test_the_first_sentence_that_decides_leads_the_lists():
+def test_the_sentence_that_decides_most_surely_leads_the_lists():
     model = ReadsTogether()
     model.sentences, model.leading = 2, True
-    labeller, evidence = Labeller(model), [Evidence(f"P_{i}", text) for i, text in enumerate(["a", "b c d", "a b c d"])]
+    labeller, evidence = Labeller(model), [Evidence(f"P_{i}", text) for i, text in enumerate(["a", "b c d", "b c"])]
     verdict, without = labeller.verify_many(["a b c d"] * 2, [evidence, []])
     shares = (np.array([0.6, 0.1, 0.2]) + [0.8, 0.1, 0.0]) / 1.8  # of "b c d", and of "b c d a"
     assert list(verdict.probabilities.values()) == pytest.approx(shares.tolist())
-    assert [one.text for one in verdict.evidence] == ["b c d", "a", "a b c d"]
+    assert [one.text for one in verdict.evidence] == ["b c d", "a", "b c"]
     assert verdict.label is S and verdict.decided_by == "P_1"
     assert (labeller.inputs(evidence), labeller.inputs([])) == (4, 1)
     assert without.label is N and without.decided_by is None
@@ -120,22 +120,22 @@ def test_the_first_sentence_that_decides_leads_the_lists():
     assert [one.unit for one in open_.evidence] == ["P_0", "P_0"]
 
 
-def test_sentences_are_read_once_and_none_after_one_that_decides():
+def test_sentences_are_read_once_and_none_alone_after_one_that_is_sure():
     model, read, counted = ReadsTogether(), [], []
 
     def probabilities(examples, progress=None):
-        read.extend(example.sentences[0].text for example in examples)
+        read.extend(" ".join(one.text for one in example.sentences) for example in examples)
         progress and progress(len(examples))
-        return ReadsTogether.probabilities(model, examples)
+        return 1.6 * ReadsTogether.probabilities(model, examples)
 
-    model.sentences, model.leading, model.probabilities = 1, True, probabilities
+    model.sentences, model.leading, model.probabilities = 3, True, probabilities
     labeller = Labeller(model)
     evidence = [
         [Evidence(f"P_{i}", text) for i, text in enumerate(texts)] for texts in (["a", "b c d", "d"], ["a b c"])
     ]
     claims = [Claim(str(i), "a b c d") for i in range(2)]
     list(labeller.verify_many(claims, evidence, progress=counted.append))
-    assert read == ["a", "a b c", "b c d"]
-    assert sum(counted) == sum(map(labeller.inputs, evidence)) == 4
+    assert read == ["a", "a b c", "b c d", "b c d a d"]  # of the lists of two and of three the longest
+    assert sum(counted) == sum(map(labeller.inputs, evidence)) == 6
     (shares,) = labeller.singly(["a b c d"], [evidence[0]])
-    assert read[3:] == ["d"] and shares[:, 0].tolist() == pytest.approx([0.2, 0.6, 0.2])
+    assert read[4:] == ["d"] and shares[:, 0].tolist() == pytest.approx([0.32, 0.96, 0.32])

@@ -94,7 +94,7 @@ class Recipe(BackboneRecipe, AttackRecipe):
     # of them in training, and in use a labeller reads the first, the first two and so on: its label is that of the
     # mean.
     list_sentences: int = LIST_LENGTH
-    # Whether the first sentence that decides a claim, read on its own, leads these lists in use.
+    # Whether the sentence that decides a claim most surely when it is read on its own leads these lists in use.
     leading: bool = False
     # Train labellers on equally many examples of each label: of the more frequent labels, some are left out at random.
     balanced_labels: bool = False
