@@ -8,9 +8,8 @@
     python -m benchmarks.ship accurate/text --data ../shared/data/fever --out OUT
     python -m benchmarks.ship accurate/tables --data ../shared/data/tabfact ../shared/data/infotabs --out OUT
 
-The labeller over text and the model of rows and columns begin from the warm-up, the ranker from the labeller over text,
-and `accurate/tables` from `accurate/text`; `accurate`, which teaches `light`, comes before it. Each is a run of the gin
-file that `MODELS` names (seed 0, about half an hour on two quiet cores, of `parts` more; of `accurate` and `tables`
+The model of rows and columns begins from the warm-up, the ranker from the labeller over text, and `accurate/tables` from `accurate/text`; `accurate`, which teaches `light`, comes before it. Each is a run of the gin
+file that `MODELS` names (seed 0, about half an hour on two quiet cores, of `parts` more; of `accurate`, `text` and `tables`
 minutes of a GPU, and hours of two cores) and resumes where it was interrupted; GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 takes a quarter off (`lisax train` sets it by itself). Its dev figures are in OUT/metrics.json; the model card, which is
 written by hand, says them.
@@ -19,11 +18,9 @@ written by hand, says them.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import hashlib
 import itertools
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,13 +42,9 @@ from lisax.papers.list5.run import List5
 from lisax.papers.open_tables.recipe import TableRecipe
 from lisax.papers.open_tables.report import finish as finish_tables
 from lisax.papers.open_tables.run import OpenTables
-from lisax.predict import calibrating
-from lisax.predict.verifier import Verifier
 from lisax.records import Claim
-from lisax.retrieval.runs import read_run
 from lisax.sampling.files import hashed_share
 from lisax.training.export import export_adapter
-from lisax.weights.checkpoints import add_fitted
 from lisax.weights.interop.kinds import SAFETENSORS
 from lisax.weights.model_folder import ModelFolder
 
@@ -62,8 +55,7 @@ MOST_BYTES = 5_000_000  # of an adapter in the repository
 class Shipped(NamedTuple):
     """A model by its folder in `lisax/shipped`. `model`: the one of the run that is shipped; `claims`: its claims or
     questions by role and id; `most`: of a mixture, how many claims of each set it takes at most (None: all), for training,
-    of which some are held out, and reported; `first`: the gin file of a run that is made before; `share`: of its own weights
-    in what ships, where the others are those of that run's model (Wortsman et al. 2022)."""
+    of which some are held out, and reported."""
 
     recipe: str
     read: Callable[..., Any]
@@ -72,16 +64,14 @@ class Shipped(NamedTuple):
     model: str
     claims: Callable[[Any, str], Iterable[str]]
     most: Mapping[str, tuple[int | None, ...]] = {}
-    first: str = ""
-    share: float = 1.0
 
 
 def _claims(run: Pipeline, role: str) -> Iterable[str]:
     return run.claims_of(role)
 
 
-def _over_text(recipe: str, model: str = "label_listwise_infused", **more: Any) -> Shipped:
-    return Shipped(recipe, Recipe.read, List5, finish_text, model, _claims, **more)
+def _over_text(recipe: str, model: str = "label_listwise_infused") -> Shipped:
+    return Shipped(recipe, Recipe.read, List5, finish_text, model, _claims)
 
 
 def _over_tables(recipe: str, tabfact: int | None = None, infotabs: int | None = None) -> Shipped:
@@ -91,7 +81,7 @@ def _over_tables(recipe: str, tabfact: int | None = None, infotabs: int | None =
 
 MODELS = {
     "warmup": _over_tables("experiments/open_tables/minilm_warmup.gin", 6000, 17000),
-    "text": _over_text("experiments/list5/minilm_taught.gin", first="experiments/list5/minilm.gin", share=0.7),
+    "text": _over_text("experiments/list5/minilm_taught.gin"),
     "ranker": _over_text("experiments/list5/minilm_ranker.gin", "rerank"),
     "tables": _over_tables("experiments/open_tables/minilm_taught.gin"),
     "parts": Shipped(
@@ -115,16 +105,10 @@ def main() -> None:
     given = parser.parse_args()
     one = MODELS[given.what]
     data = data_of(given.data, given.out, one.most)
-    if one.first:
-        first = one.run(data, given.out / "first", one.read([one.first]))
-        first.train_models()
     run = one.run(data, given.out, one.read([one.recipe]))
     run.run()
     print(one.finish(run))
     made = export_adapter(ModelFolder.find(run.model_dir(one.model)), given.out / "adapter")
-    if one.share < 1:
-        mix(made, first.model_dir(one.model), one.share)
-        calibrate(made, run)
     if (made / SAFETENSORS).stat().st_size > MOST_BYTES:
         halve(made)
     write_json(made / TRAINING, training(one, run))
@@ -134,23 +118,6 @@ def main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(exist_ok=True)
     shutil.move(made, folder)
-
-
-def mix(adapter: Path, other: Path, share: float) -> None:
-    """Replaces an adapter's arrays by their means with those of a model that was trained from the same start."""
-    with tempfile.TemporaryDirectory() as scratch:
-        arrays = [
-            load_file(folder / SAFETENSORS)
-            for folder in (adapter, export_adapter(ModelFolder.find(other), Path(scratch) / "other"))
-        ]
-    _write(adapter, {name: share * array + (1 - share) * arrays[1][name] for name, array in arrays[0].items()})
-
-
-def calibrate(adapter: Path, run: List5) -> None:
-    """Fits the adapter's temperature on the claims that the run has held out of training."""
-    held, verifier = run.claims_of(VALIDATION), calibrating.uncalibrated(Verifier.open(adapter))
-    fitted = run.temperature_of(verifier, held.values(), read_run(run.selection_file(run.recipe.selector, VALIDATION)))
-    add_fitted(adapter, {"calibration": dataclasses.asdict(fitted)})
 
 
 def halve(adapter: Path) -> None:
