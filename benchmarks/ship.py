@@ -125,11 +125,7 @@ def halve(adapter: Path) -> None:
     """Writes an adapter's matrices in float16, which is as exact as bfloat16 products need; its head stays float32."""
     arrays = load_file(adapter / SAFETENSORS)
     halved = {name: one.astype(np.float16) if name.endswith((LORA_A, LORA_B)) else one for name, one in arrays.items()}
-    _write(adapter, halved)
-
-
-def _write(adapter: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    save_file(arrays, adapter / SAFETENSORS)
+    save_file(halved, adapter / SAFETENSORS)
     (adapter / SAFETENSORS).chmod(0o644)  # safetensors lets its owner alone read it
 
 

@@ -221,7 +221,6 @@ class Labeller(Verifier):
         """Each claim's units with the leading one in front, and that one's label probabilities [1, labels]; [0, labels]
         of a claim without units. Units after a SURE one are not read."""
         leads, alone = [0] * len(claims), [np.zeros((0, len(LABELS)))] * len(claims)
-        most = [-1.0] * len(claims)  # the leading unit's probability of SUPPORTS or of REFUTES
         known: dict[tuple, np.ndarray] = {}
         unread, left = list(range(len(claims))), sum(map(len, evidence))
         for place in range(self.depth):
@@ -231,9 +230,9 @@ class Labeller(Verifier):
             known |= zip(map(_read, inputs), scores)
             left -= len(inputs)
             for i, shares in zip(unread, scores):
-                if shares[:2].max() > most[i]:
-                    leads[i], alone[i], most[i] = place, shares[None], shares[:2].max()
-            unread = [i for i in unread if most[i] < SURE]
+                if not place or shares[:2].max() > alone[i][0, :2].max():
+                    leads[i], alone[i] = place, shares[None]
+            unread = [i for i in unread if alone[i][0, :2].max() < SURE]
         self._known = known
         if progress is not None:
             progress(left)

@@ -18,7 +18,7 @@ from lisax.serve.limits import Limits
 @pytest.fixture(scope="module")
 def bundles(tmp_path_factory):
     """(question answerer, labeller)"""
-    return question_bundle(tmp_path_factory.mktemp("parts"), 60), label_bundle(tmp_path_factory.mktemp("labels"))
+    return question_bundle(tmp_path_factory.mktemp("parts")), label_bundle(tmp_path_factory.mktemp("labels"))
 
 
 @pytest.fixture(scope="module")

@@ -87,7 +87,7 @@ def claims(made: Sequence[Table]) -> Iterator[Example]:
             yield Example(page.id, f"{page.title} lived in {said} .", (passage,), label=label)
 
 
-def question_bundle(folder: Path, steps: int = 250) -> Path:
+def question_bundle(folder: Path, steps: int = 60) -> Path:
     """A model that scores rows and columns."""
     examples = [
         part for question, table, cell in questions(tables()) for part in parts_of("q", question, table, [cell])

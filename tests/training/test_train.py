@@ -32,7 +32,7 @@ from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
 
 HERE = Path(__file__).parent
-untried = functools.partial(config, dev_data=None)  # where nobody looks at the metrics
+no_dev = functools.partial(config, dev_data=None)
 
 
 def curve(model_dir, kind="train"):
@@ -105,11 +105,11 @@ def test_best_checkpoint_stays(tmp_path):
 
 
 def test_damaged_checkpoint_is_passed_over(whole, tmp_path, capfd):
-    train(untried(tmp_path, 6))
+    train(no_dev(tmp_path, 6))
     for part in (tmp_path / "checkpoint_6" / "state" / "ocdbt.process_0" / "d").iterdir():
         part.write_bytes(part.read_bytes()[:20])
     (tmp_path / "checkpoint_8").mkdir()  # the rest of a save that was killed
-    result = train(untried(tmp_path, 10))
+    result = train(no_dev(tmp_path, 10))
     said = capfd.readouterr().err
     assert "checkpoint_6 cannot be read and is passed over" in said
     assert "from step 3" in said and result.step == 10
@@ -122,13 +122,13 @@ def test_a_folder_that_lisax_has_not_saved_stays(tmp_path):
     (mine / "notes.txt").write_text("mine")
     with pytest.raises(LisaxError, match="checkpoint_8 is in the place of a checkpoint, and LisaX has not saved it"):
         train(config(tmp_path, 10, save=SaveCheckpointConfig(period=4)))
-    result = train(untried(tmp_path, 6, save=SaveCheckpointConfig(period=2, keep=1)))
+    result = train(no_dev(tmp_path, 6, save=SaveCheckpointConfig(period=2, keep=1)))
     assert result.step == 6 and complete_steps(tmp_path) == [6]
     assert (mine / "notes.txt").read_text() == "mine"
 
 
 def test_all_damaged_is_an_error(tmp_path):
-    train(untried(tmp_path, 3))
+    train(no_dev(tmp_path, 3))
     for part in (tmp_path / "checkpoint_3" / "state").rglob("manifest.ocdbt"):
         part.write_bytes(b"")
     with pytest.raises(LisaxError, match="no checkpoint in .* can be read"):
@@ -145,32 +145,32 @@ def test_fewer_steps_than_those_of_the_initial_checkpoint_are_an_error(whole, tm
             LisaxError, match=f"TRAIN_STEPS is {steps}, and the initial .* is at step 10.*above 10, TRAIN"
         ):
             train(config(tmp_path, steps, checkpoint=_restoring(whole.model_dir)))
-    result = train(untried(tmp_path, 4, checkpoint=_restoring(whole.model_dir, restore_step=False)))
+    result = train(no_dev(tmp_path, 4, checkpoint=_restoring(whole.model_dir, restore_step=False)))
     assert result.step == 4
 
 
 def test_initial_checkpoint_gives_step_and_slots(whole, tmp_path, capfd):
-    result = train(untried(tmp_path, 12, checkpoint=_restoring(whole.model_dir)))
+    result = train(no_dev(tmp_path, 12, checkpoint=_restoring(whole.model_dir)))
     assert "starts at step 10" in capfd.readouterr().err
     assert [step for step, _ in curve(tmp_path)] == [11, 12]
     assert ModelFolder.find(result.latest).card["training"]["slots_first_step"] == 0
     # Its own checkpoint is continued, not the initial one; the data goes on from where this run began it.
-    train(untried(tmp_path, 13, checkpoint=_restoring("/nowhere")))
+    train(no_dev(tmp_path, 13, checkpoint=_restoring("/nowhere")))
     again = tmp_path / "again"
-    train(untried(again, 13, checkpoint=_restoring(whole.latest)))
+    train(no_dev(again, 13, checkpoint=_restoring(whole.latest)))
     assert curve(again) == curve(tmp_path)
 
 
 def test_initial_checkpoint_with_fresh_slots_and_relative_steps(whole, tmp_path):
     restore = _restoring(whole.latest / "state", restore_optimizer=False)
-    result = train(untried(tmp_path, None, relative_steps=2, checkpoint=restore))
+    result = train(no_dev(tmp_path, None, relative_steps=2, checkpoint=restore))
     assert result.step == 12
     assert ModelFolder.find(tmp_path).card["training"]["slots_first_step"] == 10
 
 
 def test_initial_checkpoint_as_step_zero(whole, tmp_path):
     restore = _restoring(whole.latest, restore_step=False, restore_optimizer=False)
-    result = train(untried(tmp_path, 2, checkpoint=restore))
+    result = train(no_dev(tmp_path, 2, checkpoint=restore))
     assert result.step == 2
     assert ModelFolder.find(tmp_path).card["training"]["slots_first_step"] == 0
 

@@ -32,7 +32,7 @@ data, located = pair_runs.data, pair_runs.located  # fixtures
 
 POOLER, HEAD = ({f"{layer}/{name}" for name in ("kernel", "bias")} for layer in ("pooler", "pair/classes"))
 TWO_LINES = ["train.adapter = @lora.Lora()", "lora.Lora.rank = 4"]
-UNTRIED = "train.dev_data = None"  # where nobody looks at the metrics
+NO_DEV = "train.dev_data = None"
 
 
 def train(folder, data, *lines, **values):
@@ -85,8 +85,8 @@ def test_stopped_and_continued_it_is_the_same(data, tmp_path):
     """With stacked layers and everything that is kept split over devices."""
     lines = ["EncoderConfig.scan_layers = True", "PjitPartitioner.parameter_partitioning_dims = 2"]
     whole = train(tmp_path / "whole", data, *lines, TRAIN_STEPS=4)
-    train(tmp_path / "parts", data, *lines, UNTRIED, TRAIN_STEPS=2)
-    parts = train(tmp_path / "parts", data, *lines, UNTRIED, TRAIN_STEPS=4)
+    train(tmp_path / "parts", data, *lines, NO_DEV, TRAIN_STEPS=2)
+    parts = train(tmp_path / "parts", data, *lines, NO_DEV, TRAIN_STEPS=4)
     one, other = (flatten(load_parameters(ModelFolder.find(result.model_dir))) for result in (whole, parts))
     assert one.keys() == other.keys() == flatten(load_parameters(ModelFolder.find(data / "hf"))).keys() - POOLER | HEAD
     for name in one:
@@ -125,7 +125,7 @@ def test_exported_whole_or_alone_it_scores_the_same(trained, tmp_path):
 
 def test_another_training_starts_from_it(trained, data, tmp_path):
     values = {"INITIAL_CHECKPOINT_PATH": str(trained.model_dir), "TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2}
-    on_top = train(tmp_path / "second", data, "EncoderConfig.scan_layers = True", UNTRIED, **values, LEARNING_RATE=0.0)
+    on_top = train(tmp_path / "second", data, "EncoderConfig.scan_layers = True", NO_DEV, **values, LEARNING_RATE=0.0)
     one, other = (
         flatten(load_parameters(ModelFolder.find(trained.model_dir))),
         flatten(load_parameters(ModelFolder.find(on_top.model_dir))),
@@ -137,14 +137,14 @@ def test_another_training_starts_from_it(trained, data, tmp_path):
     described, first = ModelFolder.find(on_top.model_dir).card, ModelFolder.find(trained.model_dir).card
     assert described["adapter"] == first["adapter"]  # it is that adapter, further trained, and not one beside it
     assert described["training"]["first_step"] == first["step"]
-    ranked_otherwise = train(tmp_path / "third", data, "lora.Lora.rank = 2", UNTRIED, **values, LEARNING_RATE=0.0)
+    ranked_otherwise = train(tmp_path / "third", data, "lora.Lora.rank = 2", NO_DEV, **values, LEARNING_RATE=0.0)
     found = ModelFolder.find(ranked_otherwise.model_dir).card["adapter"]["base"]
     assert found == str(open_checkpoint(ModelFolder.find(trained.model_dir)).folder)
     other = flatten(load_parameters(ModelFolder.find(ranked_otherwise.model_dir)))
     for name in one:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
     given = bindings(tmp_path / "full", **values, LEARNING_RATE=0.0)
-    fully = run_gin(FILES, [*given, UNTRIED, "AdamW.weight_decay = 0.0"])  # without an adapter: all of it is trained
+    fully = run_gin(FILES, [*given, NO_DEV, "AdamW.weight_decay = 0.0"])  # without an adapter: all of it is trained
     other = flatten(load_parameters(ModelFolder.find(fully.model_dir)))
     for name in one:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
@@ -156,7 +156,7 @@ def test_a_training_for_other_classes_takes_the_adapter_without_its_head(trained
         write_examples(data / f"examples/rank.{split}.jsonl", judged)
     values = {"INITIAL_CHECKPOINT_PATH": str(trained.model_dir), "MIXTURE_OR_TASK_NAME": "list5_pair_rank", "LABELS": 2}
     values |= {"TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2, "LEARNING_RATE": 0.0}
-    ranker = train(tmp_path / "ranker", data, UNTRIED, **values)
+    ranker = train(tmp_path / "ranker", data, NO_DEV, **values)
     assert "has another head: this one begins fresh" in capsys.readouterr().err
     one, other = (flatten(load_parameters(ModelFolder.find(run.model_dir))) for run in (trained, ranker))
     assert (one["pair/classes/kernel"].shape[1], other["pair/classes/kernel"].shape[1]) == (3, 2)
@@ -180,7 +180,7 @@ def test_what_cannot_be_trained_is_told(data, tmp_path, lines, values, told):
 
 def test_adapters_and_their_backbone_are_in_memory_once(trained, data, tmp_path):
     values = {"TRAIN_STEPS": 1, "LEARNING_RATE": 0.0}
-    other = train(tmp_path / "other", data, "lora.Lora.targets = 'query'", UNTRIED, **values)
+    other = train(tmp_path / "other", data, "lora.Lora.targets = 'query'", NO_DEV, **values)
     models = [Model.open(folder, backend=JAX)._scorer for folder in (trained.model_dir, other.model_dir)]
     backbone = SentenceEncoder.open(data / "hf", backend=JAX).encoder
     shared, of_other, alone = ({id(leaf) for leaf in one.leaves} for one in (*models, backbone))
