@@ -5,10 +5,21 @@ from lisax.records import Document, Hit, Sentence
 from lisax.retrieval.documents import build_index
 
 
-def test_a_sentence_whose_id_is_a_pages_too(tmp_path):
-    def page(name, texts):
-        return Document(name, name, tuple(Sentence(name, n, text) for n, text in enumerate(texts)))
+def page(name, texts):
+    return Document(name, name, tuple(Sentence(name, n, text) for n, text in enumerate(texts)))
 
+
+def test_the_end_of_a_long_page_is_found(tmp_path):
+    texts = [f"In round {n} the bridge got {n} planks." for n in range(500)]
+    texts[400] = "Ilse Brandt conducts the choir."
+    index = PageIndex(build_index([page("Report", texts), page("Marlow", ["A village."])], tmp_path))
+    found = [one.unit for one in index.search("The choir's conductor is Ilse Brandt, says the report.", 20)]
+    assert found[:10] == [f"Report_{n}" for n in range(10)] and found[10] == "Report_400" and len(found) == 20
+    whole = [one.unit for one in index.search("Marlow had 3 rounds.", 501)]
+    assert whole == [*(f"Report_{n}" for n in range(500)), "Marlow_0"]
+
+
+def test_a_sentence_whose_id_is_a_pages_too(tmp_path):
     pages = [
         page("Apollo", ["A god.", "", "A mission."]),
         page("Apollo_2", ["A second flight."]),
