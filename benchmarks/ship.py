@@ -8,12 +8,11 @@
     python -m benchmarks.ship accurate/text --data ../shared/data/fever --out OUT
     python -m benchmarks.ship accurate/tables --data ../shared/data/tabfact ../shared/data/infotabs --out OUT
 
-The model of rows and columns begins from the warm-up, the ranker from the labeller over text, and `accurate/tables`
-from `accurate/text`; `accurate`, which teaches `light`, comes before it. Each is a run of the gin file that `MODELS`
-names (seed 0, about half an hour on two quiet cores, of `parts` more; of `accurate`, `text` and `tables` minutes of a
-GPU, and hours of two cores) and resumes where it was interrupted; GLIBC_TUNABLES=glibc.malloc.hugetlb=1 takes a
-quarter off (`lisax train` sets it by itself). Its dev figures are in OUT/metrics.json; the model card, which is
-written by hand, says them.
+The model of rows and columns begins from the warm-up, and `accurate/tables` from `accurate/text`; `accurate`, which
+teaches `light`, comes before it. Each is a run of the gin file that `MODELS` names (seed 0, about half an hour on two
+quiet cores, of `parts` more; of `accurate`, `text` and `tables` minutes of a GPU, and hours of two cores) and resumes
+where it was interrupted; GLIBC_TUNABLES=glibc.malloc.hugetlb=1 takes a quarter off (`lisax train` sets it by itself).
+Its dev figures are in OUT/metrics.json; the model card, which is written by hand, says them.
 """
 
 from __future__ import annotations

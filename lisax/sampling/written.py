@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lisax.files.reading import read_json_lines
@@ -29,6 +29,7 @@ from lisax.text.words import shared_words
 
 LENGTHS = (1, 1, 1, 2, 3)  # of an example, in sentences, equally likely
 UNDECIDED = 0.2  # share of examples whose deciding sentences are left out, so that the claim is open
+NEAR = 6  # others of a document that a ranker's irrelevant sentences are drawn from
 SHUFFLED = 0.3  # share of examples in random order; in the others the deciding sentences come first
 _LABELS = dict(zip("SRN", LABELS, strict=True))
 
@@ -44,13 +45,38 @@ def draw(count: int, seed: int = 0) -> Iterator[Example]:
     return itertools.islice(itertools.chain.from_iterable(_round(seed, number) for number in itertools.count()), count)
 
 
+def draw_pairs(count: int, seed: int = 0) -> Iterator[Example]:
+    """The first `count` examples of a ranker, of rounds over all decided claims in random order: each deciding sentence
+    as relevant, beside one of its document's `NEAR` nearest others."""
+    rounds = (_round_of_pairs(seed, number) for number in itertools.count())
+    return itertools.islice(itertools.chain.from_iterable(rounds), count)
+
+
 def _round(seed: int, number: int) -> Iterator[Example]:
     rng = random.Random(f"lisax.written:{seed}:{number}")
+    for name, document, claim in _shuffled(number, rng):
+        yield _example(name, document, claim, rng)
+
+
+def _round_of_pairs(seed: int, number: int) -> Iterator[Example]:
+    rng = random.Random(f"lisax.written.pairs:{seed}:{number}")
+    for name, document, claim in _shuffled(number, rng):
+        if _LABELS[claim["label"]] is Label.NOT_ENOUGH_INFO:
+            continue
+        others = [place for place in _near(document, claim["claim"]) if place not in claim["because"]][:NEAR]
+        drawn = rng.sample(others, min(len(others), len(claim["because"])))
+        for relevant, places in ((True, claim["because"]), (False, drawn)):
+            for passage in _passages(name, document, places):
+                yield Example(name, claim["claim"], (passage,), label=relevant)
+
+
+def _shuffled(number: int, rng: random.Random) -> Iterator[tuple[str, dict, dict]]:
+    """A name for the claim in this round, its document, and the claim, in random order."""
     places = [(i, j) for i, document in enumerate(documents()) for j in range(len(document["claims"]))]
     rng.shuffle(places)
     for i, j in places:
         document = documents()[i]
-        yield _example(f"written-{number}-{i}-{j}", document, document["claims"][j], rng)
+        yield f"written-{number}-{i}-{j}", document, document["claims"][j]
 
 
 def _example(name: str, document: dict, claim: dict, rng: random.Random) -> Example:
@@ -63,9 +89,12 @@ def _example(name: str, document: dict, claim: dict, rng: random.Random) -> Exam
     read = [*first, *others][: max(needed, rng.choice(LENGTHS))]
     if rng.random() < SHUFFLED:
         rng.shuffle(read)
+    return Example(name, claim["claim"], _passages(name, document, read), label=label)
+
+
+def _passages(name: str, document: dict, places: Iterable[int]) -> tuple[Passage, ...]:
     texts = texts_of(document)
-    passages = (Passage(f"{name}_{place}", document["title"], texts[place]) for place in read)
-    return Example(name, claim["claim"], tuple(passages), label=label)
+    return tuple(Passage(f"{name}_{place}", document["title"], texts[place]) for place in places)
 
 
 def _near(document: dict, claim: str) -> list[int]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.formats.examples import Passage
+from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.presets import PAPER
 from lisax.predict.suite import read_suite
@@ -99,6 +99,26 @@ def test_a_labellers_training_file_has_them():
         assert seen == sorted(one.claim_id for one in written.draw(20))
         assert len(more) == len(plain) + 20
         assert build(variant, draws=files.Draws(written=20), training=False) == build(variant, training=False)
+
+
+def test_pairs_for_a_ranker_are_deciding_sentences_beside_near_others():
+    some = list(written.draw_pairs(2000, 1))
+    assert list(written.draw_pairs(50, 1)) == some[:50] != list(written.draw_pairs(50, 2))
+    for example in some:
+        _, _, i, j = example.claim_id.split("-")
+        document = DOCUMENTS[int(i)]
+        claim = document["claims"][int(j)]
+        (passage,) = example.sentences
+        place = int(passage.id.rpartition("_")[2])
+        assert example.claim == claim["claim"] and claim["label"] != "N"
+        assert (passage.title, passage.text) == (document["title"], written.texts_of(document)[place])
+        assert example.label is (place in claim["because"])
+    assert sum(example.label for example in some) == pytest.approx(len(some) / 2, rel=0.05)
+
+    own = [Example("c", "Tarn is a town.", (Passage("Tarn_0", "Tarn", "Tarn is a town."),), label=True)]
+    assert list(files.with_written_pairs(own, 0, 1)) == own
+    mixed = list(files.with_written_pairs(own, 2000, 1))
+    assert sorted(map(repr, mixed)) == sorted(map(repr, [*own, *some])) and mixed[1:] != some
 
 
 def test_decisive_sentences_lead_most_examples_and_lengths_differ():

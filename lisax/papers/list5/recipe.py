@@ -84,7 +84,7 @@ class Recipe(BackboneRecipe, AttackRecipe):
     # Examples of contrasts that the labellers also learn from (`sampling.contrasts`; ours): claims that differ only in
     # the word that decides them.
     contrasts: int = 0
-    # Examples that the labellers also learn from, of claims about documents that were written for it
+    # Examples that the labellers, or a reranker, also learn from, of claims about documents that were written for it
     # (`sampling.written`; ours).
     written: int = 0
     # A labeller whose probabilities of each training example the labellers also learn (ours), by the share that

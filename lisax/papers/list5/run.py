@@ -143,6 +143,8 @@ class List5(SelectionPipeline):
         for role in (TRAIN, VALIDATION):
             claims, ranked = self.limited(role), self.selected(VECTORS, role)
             made = self._ranking_rounds("rank", role, claims, ranked, draws, skipped)
+            if role == TRAIN:
+                made = files.with_written_pairs(made, self.recipe.written, self.recipe.seed)
             write_examples(self.examples_file(RERANK, role), made)
         tell(skipped)
 
