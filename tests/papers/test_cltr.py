@@ -360,14 +360,7 @@ def test_a_head_is_trained_and_its_threshold_fitted(finished):
 def test_cross_validation_asks_every_question_once(finished):
     folder, command = finished.folder, finished.command
     out = folder / "folds"
-    command = [*into(out, command), "--folds=2", "--gin.CltrRecipe.report_questions=5"]
-    with ray_cluster.started(workers=2):
-        assert main([*command, "--workers=ray,2"]) == 0
-    at_workers = {path: path.read_bytes() for path in out.glob("folds/*/[rp]*s/*")}  # runs and predictions
-    for folder in {path.parent for path in at_workers}:
-        shutil.rmtree(folder)
-    assert main(command) == 0
-    assert len(at_workers) > 9 and at_workers == {path: path.read_bytes() for path in at_workers}
+    assert main([*into(out, command), "--folds=2", "--gin.CltrRecipe.report_questions=5"]) == 0
     found = json.loads((out / "metrics.json").read_text())
     asked = [set(read_qrels(out / "folds" / str(i) / "runs" / "tables.test.qrels")) for i in range(2)]
     assert not asked[0] & asked[1] and found["questions"] == 10 == len(asked[0] | asked[1])
