@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Count, Indexed, Local, Option
+from lisax.cli.verbs import AtWorkers, Count, Indexed, Local, Option
 
 
 def answer(
@@ -47,6 +47,7 @@ def answer(
         bool, Option("Search the inverted file or graph of vectors, which is faster and approximate.")
     ] = False,
     k: Annotated[Count, Option("Passages retrieved per question.")] = 100,
+    workers: AtWorkers = None,
 ) -> None:
     """Answer questions from an index of passages, each with the sentence, row or edge that contains the answer, or from
     the cells of an index of tables.
@@ -63,7 +64,15 @@ def answer(
     if approximate and method == "bm25":
         raise click.UsageError("--approximate is for a search of vectors: give --retriever DIR, or leave it out")
     figures = answer_file(
-        index, reader, questions, out, retriever_folder=retriever, method=method, approximate=approximate, k=k
+        index,
+        reader,
+        questions,
+        out,
+        retriever_folder=retriever,
+        method=method,
+        approximate=approximate,
+        k=k,
+        workers=workers,
     )
     if figures:
         print(f"exact match {figures['exact_match']:.4f} of {figures['questions']:,} questions with answers")

@@ -211,6 +211,7 @@ def verbalizer(
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
+    workers: AtWorkers = None,
 ) -> None:
     """UDT-QA's verbalizer: train on filtered pairs, verbalize tables and graphs, select, train again.
 
@@ -220,7 +221,7 @@ def verbalizer(
 
     if tables is None and graphs is None:
         raise click.UsageError("nothing to verbalize: give --tables, --graphs, or both")
-    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run)
+    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run, workers)
     train_verbalizer(settings, data, report, tables, graphs)
 
 
@@ -231,7 +232,7 @@ def _settings(
     search_paths: str,
     until: str | None,
     dry_run: bool,
-    workers: Workers | None = None,
+    workers: Workers | None,
 ) -> RunSettings:
     from lisax.papers.running import RunSettings
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import click
 
-from lisax.cli.verbs import Count, Local, Option
+from lisax.cli.verbs import AtWorkers, Count, Local, Option
 
 Tables = Annotated[Local | None, Option("tables.jsonl, or a folder in a layout that `lisax data check` reads.", "PATH")]
 Graphs = Annotated[Local | None, Option("graphs.jsonl, or a folder in such a layout.", "PATH")]
@@ -36,6 +36,7 @@ def verbalize(
         Option("Maximum number of cells or edges per input of the model.", default="as fits the model's inputs"),
     ] = None,
     no_check: Annotated[bool, Option("Keep the model's first hypothesis, faithful or not.")] = False,
+    workers: AtWorkers = None,
 ) -> None:
     """Write table rows and sub-graphs as sentences with the same content: by a model, or without one by rule.
 
@@ -47,7 +48,8 @@ def verbalize(
         raise click.UsageError("nothing to verbalize: give --tables, --graphs, or both")
     if model is None and (beams is not None or pairs is not None or no_check):
         raise click.UsageError("--beams, --pairs and --no-check are settings of a model: give --model")
-    found = verbalize_file(model, tables, graphs, out, beams=beams or 10, pairs=pairs, check=not no_check)
+    choices = {"beams": beams or 10, "pairs": pairs, "check": not no_check}
+    found = verbalize_file(model, tables, graphs, out, **choices, workers=workers)
     if model is None:
         print(f"{out}: {found['units']:,} texts, by rule")
         return

@@ -122,6 +122,22 @@ def lines_to_file(
 # --- Here -----------------------------------------------------------------------------------
 
 
+_kept: contextlib.ExitStack | None = None  # of `one_connection`: closes the connection
+
+
+@contextlib.contextmanager
+def one_connection() -> Iterator[None]:
+    """Within the context, the first call of `mapped` at workers `ray` joins or starts a cluster, and later calls use it. An
+    address gets a new connection for each call: a process that stays connected ends with the first machine, and it may be
+    training."""
+    global _kept
+    with contextlib.ExitStack() as _kept:
+        try:
+            yield
+        finally:
+            _kept = None
+
+
 class _Cluster:
     """A connection to Ray, closed at the end with all its workers."""
 
@@ -133,11 +149,14 @@ class _Cluster:
 
         self._workers = workers
         self._ray, self._alive = ray, set()
-        self._joined = ray.is_initialized()  # by the caller, which keeps the connection
+        self._joined = ray.is_initialized()  # by the caller or an earlier stage, and stays so
 
     def __enter__(self) -> _Cluster:
         if not self._joined:
             self._connect()
+            if _kept is not None and self._workers.address == LOCAL:
+                _kept.callback(self._ray.shutdown)
+                self._joined = True
         try:
             self._options, self._threads, self._count = _placed(
                 [node["Resources"] for node in self._ray.nodes() if node["Alive"]], self._workers
@@ -154,8 +173,9 @@ class _Cluster:
                 host, _, port = asked.removeprefix("ray://").partition(":")
                 socket.create_connection((host, int(port)), REACHED).close()
             # None: $RAY_ADDRESS, or the cluster of this machine that `ray start` began, or a new one.
-            self._ray.init(None if asked == LOCAL else asked, log_to_driver=False, logging_level="ERROR")
-        except (OSError, ValueError, RuntimeError) as error:
+            quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
+            self._ray.init(None if asked == LOCAL else asked, **quiet)
+        except Exception as error:  # Ray has no common type, and none but this if it does not start in time
             raise LisaxError(
                 f"no Ray cluster answers at {asked}: {_said(error)}; if it asks for a token, set RAY_AUTH_MODE=token"
             ) from None

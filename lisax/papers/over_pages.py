@@ -16,13 +16,12 @@ from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
-from lisax.metrics.temperature import Calibration
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline
 from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
 from lisax.predict import calibrating
 from lisax.predict.index import Index
-from lisax.predict.judging import VERIFIED_AT_A_TIME, verify_run, verifying
+from lisax.predict.judging import VERIFIED_AT_A_TIME, verifying
 from lisax.predict.page_index import PageIndex
 from lisax.predict.verdicts import Verdict, write_predictions
 from lisax.predict.verifier import Verifier
@@ -39,6 +38,14 @@ from lisax.weights.checkpoints import write_fitted
 from lisax.weights.model_folder import ModelFolder
 
 ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the attacked versions of the reported claims
+
+
+def open_uncalibrated(model: Path, reading: Mapping[str, int | bool]) -> Verifier:
+    """Loads a labeller without its temperature. `reading` sets its attributes (`Labeller`: `sentences`, `leading`)."""
+    verifier = calibrating.uncalibrated(Verifier.open(model))
+    for name, value in reading.items():
+        setattr(verifier, name, value)
+    return verifier
 
 
 def _open_verifying(
@@ -218,8 +225,8 @@ class PagePipeline(Pipeline):
         temporal: bool = False,
         units: Path | None = None,
     ) -> Iterator[Verdict]:
-        """The verdicts on claims from a run of units, as `judging.verify_run` gives them. `opens`: `Verifier.open` with a
-        model. `units`: the folder of another index that they are in."""
+        """The verdicts on claims from a run of already ranked units; prints progress. `opens`: `Verifier.open` with a
+        model. `temporal`: see `judging.judge_dates`. `units`: the folder of another index that they are in."""
         pairs = ((claim, list(run.get(claim.id, ()))) for claim in claims)
         return self.at_workers(
             functools.partial(_open_verifying, opens, units or self.units_place, temporal), pairs, VERIFIED_AT_A_TIME
@@ -232,23 +239,14 @@ class PagePipeline(Pipeline):
         run: Mapping[str, Sequence[Hit | str]],
         reading: Mapping[str, int | bool] | None = None,
     ) -> None:
-        """Fits the temperature of a labeller on held-out claims, and stores it with the model, as well as how it reads
-        (`Labeller`: `sentences`, `leading`) if it reads fewer sentences than are selected."""
-        verifier = calibrating.uncalibrated(Verifier.open(self.model_dir(model)))
-        reading = dict(reading or {})
-        for name, value in reading.items():
-            setattr(verifier, name, value)
-        fitted = self.temperature_of(verifier, claims, run)
+        """Fits the temperature of a labeller on those held-out claims that the run has, and stores it with the model, as
+        well as how it reads (`open_uncalibrated`) if it reads fewer sentences than are selected."""
+        held, reading = {claim.id: claim for claim in claims if claim.id in run}, dict(reading or {})
+        opens = functools.partial(open_uncalibrated, self.model_dir(model), reading)
+        verdicts = (verdict.prediction() for verdict in self.verified(opens, held.values(), run))
+        fitted = calibrating.fit(opens(), held, {verdict.claim_id: verdict for verdict in verdicts})
         say(f"  {model}: temperature {fitted.temperature:.3f}, fitted on {fitted.claims:,} claims")
         write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(fitted)} | reading)
-
-    def temperature_of(
-        self, verifier: Verifier, claims: Iterable[Claim], run: Mapping[str, Sequence[Hit | str]]
-    ) -> Calibration:
-        """The temperature that suits a verifier's probabilities on those of the claims that the run has."""
-        held = {claim.id: claim for claim in claims if claim.id in run}
-        verdicts = (verdict.prediction() for verdict in verify_run(verifier, held.values(), run, self.units))
-        return calibrating.fit(verifier, held, {verdict.claim_id: verdict for verdict in verdicts})
 
     def calibration_figures(
         self, claims: Mapping[str, Claim], variant: str, model: str, aggregate: str | None = None

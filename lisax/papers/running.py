@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lisax.corpora import Dataset, open_folder
-from lisax.devices.workers import Workers
+from lisax.devices.workers import Workers, one_connection
 from lisax.errors import DataError
 from lisax.files.places import is_remote
 from lisax.files.run_lock import alone_in
@@ -93,7 +93,7 @@ def run_paper(
             if folds is not None:
                 from lisax.papers.cltr.folds import cross_validate
 
-                with alone_in(out):
+                with alone_in(out), one_connection():
                     print(cross_validate(open_folder(folder), out, read, folds, settings.workers))
                 return
             report = importlib.import_module(f"{module}.report")
@@ -122,7 +122,7 @@ def _run(
     if settings.dry_run:
         print(plan_text(run))
         return
-    with alone_in(out):
+    with alone_in(out), one_connection():
         try:
             if first is not None:
                 first(run)
@@ -206,10 +206,11 @@ def train_verbalizer(
         run = VerbalizerTraining(
             texts, lambda: units(tables, graphs), target_print, out, recipe, other=other, until=settings.until
         )
+        run.workers = settings.workers
         if settings.dry_run:
             print(plan_text(run))
             return
-        with alone_in(out):
+        with alone_in(out), one_connection():
             try:
                 figures = run.run()
             except Stopped as stage:

@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lisax.corpora import open_folder, plain, read_claims, read_questions
 from lisax.devices.workers import Workers, lines_to_file
@@ -29,11 +30,13 @@ from lisax.records import Claim, Question
 from lisax.retrieval.cluster import print_of
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.passage_store import has_passages
-from lisax.retrieval.passages import Passage
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import ranked_ids
 from lisax.weights.pretrained import is_named, sendable
 from lisax.weights.public_models import Use
+
+if TYPE_CHECKING:
+    from lisax.predict.reader import Answer
 
 
 def rerank_file(
@@ -160,44 +163,51 @@ def answer_file(
     method: str = "bm25",
     approximate: bool = False,
     k: int = 100,
+    workers: Workers | None = None,
 ) -> dict[str, float] | None:
     """Answers questions from `k` passages each of a mixed index, or from the cells of an index of tables, with a model
     of rows and columns or, without one, with the shipped one. Of a reader `method` is bm25 or, with a retriever, dense
-    or fused.
+    or fused. `workers`: do it at them (`devices.workers`). An interrupted call resumes.
 
     Returns exact match over the questions with known answers (`open_qa.answered`), or None if no answers are known.
     """
     from lisax.metrics import open_qa
-    from lisax.predict.answerer import Answerer, PassageAnswerer, shipped_parts
-    from lisax.predict.reader import Answer, Reader, answer_to_file
-    from lisax.predict.retriever import open_encoder
+    from lisax.predict.answerer import shipped_parts
+    from lisax.predict.reader import answer_to_file
 
     model = shipped_parts() if reader_folder is None else reader_folder
     questions = {question.id: question for question in read_questions(questions_file)}
-    made_from = [method, k, approximate, retriever_folder, *map(print_of, (index, model, questions_file))]
-    opened, passages = Index.open(index), {}
-    if not has_passages(opened.components):
-        answerer = Answerer.open(opened, model, retriever=retriever_folder)
-
-        def answers(group: Sequence[tuple[Question, Sequence[Passage]]]) -> Iterator[Sequence[Answer]]:
-            return answerer.ask_many([question.text for question, _ in group])
-    elif reader_folder is None:
+    if reader_folder is None and has_passages(Index.open(index).components):
         raise LisaxError(f"{index} has passages, which a reader reads: name one by --reader")
-    else:
-        retriever = None if retriever_folder is None else open_encoder(retriever_folder)
-        made_from[3] = retriever and retriever.digest
-        reader = PassageAnswerer.of(opened, Reader.open(model), retriever, method, not approximate)
-        passages = reader.find({i: question.text for i, question in questions.items()}, k)
-
-        def answers(group: Sequence[tuple[Question, Sequence[Passage]]]) -> list[list[Answer]]:
-            return reader.reader.read([(question.text, found) for question, found in group])
-
-    asked = [(question, passages.get(question.id, ())) for question in questions.values()]
-    answer_to_file(lambda: answers, asked, out, json.dumps(made_from))
+    encoder = retriever_folder and (fingerprint(retriever_folder) or str(retriever_folder))
+    made_from = json.dumps([method, k, approximate, encoder, *map(print_of, (index, model, questions_file))])
+    opens = functools.partial(_open_answering, index, model, sendable(retriever_folder), method, approximate, k)
+    answer_to_file(opens, [(question, ()) for question in questions.values()], out, made_from, workers=workers)
     gold = {i: question.answers for i, question in questions.items() if question.answers}
     if not gold:
         return None
     return open_qa.answered(gold, {row["id"]: row["answers"][0] for _, row in read_json_lines(out) if row["answers"]})
+
+
+def _open_answering(
+    index: Path | str, model: Path, retriever: Path | str | None, method: str, approximate: bool, k: int
+) -> Callable[[Sequence[tuple[Question, tuple]]], list[list[Answer]]]:
+    from lisax.predict.answerer import Answerer, PassageAnswerer
+    from lisax.predict.reader import Reader
+    from lisax.predict.retriever import open_encoder
+
+    opened = Index.open(index)
+    if not has_passages(opened.components):
+        answerer = Answerer.open(opened, model, retriever=retriever)
+        return lambda group: list(answerer.ask_many([question.text for question, _ in group]))
+    encoder = None if retriever is None else open_encoder(retriever)
+    reader = PassageAnswerer.of(opened, Reader.open(model), encoder, method, not approximate)
+
+    def answers(group: Sequence[tuple[Question, tuple]]) -> list[list[Answer]]:
+        passages = reader.find({question.id: question.text for question, _ in group}, k)
+        return reader.reader.read([(question.text, passages[question.id]) for question, _ in group])
+
+    return answers
 
 
 def verbalize_file(
@@ -209,9 +219,10 @@ def verbalize_file(
     beams: int = 10,
     pairs: int | None = None,
     check: bool = True,
+    workers: Workers | None = None,
 ) -> dict[str, float]:
-    """Writes rows of tables and sub-graphs as sentences, without a `model` by rule. Returns the shares of
-    `verbalizer.verbalize_to_file`."""
+    """Writes rows of tables and sub-graphs as sentences, without a `model` by rule. `workers`: do it at them
+    (`devices.workers`). Returns the shares of `verbalizer.verbalize_to_file`."""
     from lisax.predict.verbalizer import Choices, RuleVerbalizer, Verbalizer, verbalize_to_file
 
     sources, choices = unit_sources(tables, graphs), Choices(beams, pairs, check=check)
@@ -220,7 +231,7 @@ def verbalize_file(
     # The output may be written next to the tables, so it is left out of their fingerprint.
     made_from = json.dumps([repr(choices) if model else "rule", *(fingerprint(path, besides=out) for path in read)])
     with counting(sum(1 for _ in units(tables, graphs)), "rows and sub-graphs") as advance:
-        return verbalize_to_file(opens, units(tables, graphs), out, made_from, advance)
+        return verbalize_to_file(opens, units(tables, graphs), out, made_from, advance, workers)
 
 
 def unit_sources(tables: Path | None, graphs: Path | None) -> list[Path]:

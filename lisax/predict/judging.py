@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from lisax.devices.workers import grouped
 from lisax.errors import LisaxError
 from lisax.predict.disagreement import with_disagreement
 from lisax.predict.index import Index
@@ -21,19 +18,6 @@ from lisax.temporal import judge
 VERIFIED_AT_A_TIME = 512  # claims whose inputs are batched together, and after which a file of verdicts resumes
 
 
-def verify_run(
-    verifier: Verifier,
-    claims: Iterable[Claim],
-    run: Mapping[str, Sequence[Hit | str]],
-    index: Index,
-    *,
-    temporal: bool = False,
-) -> Iterator[Verdict]:
-    """The verdicts on claims from a run of already ranked units; prints progress. `temporal`: see `judge_dates`."""
-    opens = functools.partial(verifying, verifier, run, index, temporal=temporal)
-    return itertools.chain.from_iterable(grouped(opens, list(claims), VERIFIED_AT_A_TIME))
-
-
 def verifying(
     verifier: Verifier,
     run: Mapping[str, Sequence[Hit | str]],
@@ -42,8 +26,8 @@ def verifying(
     temporal: bool = False,
     min_confidence: float | None = None,
 ) -> Callable[[Sequence[Claim]], list[Verdict]]:
-    """The work on a group of claims: their verdicts, as `verify_run` has them. `min_confidence`: see `abstain`; the
-    rules of dates come last."""
+    """The work on a group of claims: their verdicts from a run of already ranked units. `min_confidence`: see `abstain`;
+    `temporal`: the rules of dates come last (`judge_dates`)."""
     reported = False
 
     def verdicts_of(claims: Sequence[Claim]) -> list[Verdict]:

@@ -11,7 +11,7 @@ import pytest
 import ray_cluster
 
 from lisax.devices import workers
-from lisax.devices.workers import Workers, mapped, received, sent
+from lisax.devices.workers import Workers, mapped, one_connection, received, sent
 from lisax.errors import DataError, LisaxError
 from lisax.extras import not_installed
 from lisax.files import places
@@ -76,6 +76,27 @@ def test_an_address_without_a_cluster(tmp_path):
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
         with pytest.raises(LisaxError, match=f"no Ray cluster answers at {address}: .*refused; if it asks for a token"):
             next(mapped(functools.partial(opens, 2), range(3), Workers(address)))
+
+
+def test_calls_share_a_connection_to_the_cluster_of_this_machine(monkeypatch):
+    ray, calls = pytest.importorskip("ray", reason="pip install 'lisax[ray]'"), []
+    monkeypatch.setattr(ray, "init", lambda *_, **__: calls.append("init"))
+    monkeypatch.setattr(ray, "shutdown", lambda: calls.append("shutdown"))
+    monkeypatch.setattr(ray, "is_initialized", lambda: calls.count("init") > calls.count("shutdown"))
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": {"CPU": 2.0}}])
+    monkeypatch.setattr(workers._Cluster, "results", lambda self, opens, blocks: iter(blocks))
+    monkeypatch.setattr(workers.socket, "create_connection", lambda *_: open(os.devnull))
+
+    def twice(address):
+        calls.clear()
+        with one_connection():
+            assert [list(mapped(functools.partial(opens, 2), [5], Workers(address))) for _ in range(2)] == [[5], [5]]
+        return calls
+
+    assert twice("ray") == ["init", "shutdown"]
+    assert twice("head:1") == ["init", "shutdown"] * 2
+    list(mapped(functools.partial(opens, 2), [5], Workers("ray")))
+    assert calls == ["init", "shutdown"] * 3
 
 
 def test_workers_are_placed_on_one_kind_of_device():

@@ -220,5 +220,5 @@ def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, m
 def test_workers_write_the_files_of_one_process(finished, monkeypatch):
     monkeypatch.setattr(deseption, "CLAIMS_AT_A_TIME", 7)
     with ray_cluster.started(workers=2):
-        names = ["retrieve", "point.test", "predict.joint"]
+        names = ["retrieve", "point.test", "hop.test", "calibrate.evidence", "predict.joint"]
         stages_alone.check(finished, monkeypatch, names, Workers("ray", 2))

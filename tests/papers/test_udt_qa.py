@@ -1,11 +1,13 @@
 """`lisax run udt-qa` at the smallest size: its stages, their files, the report, resumption."""
 
+import dataclasses
 import functools
 import json
 
 import pytest
 import ray_cluster
 import stages_alone
+from small_bundles import bundle
 
 from lisax import cli, world
 from lisax.corpora import open_folder
@@ -15,7 +17,7 @@ from lisax.papers import base
 from lisax.papers.udt_qa import run as udt_qa
 from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.papers.udt_qa.run import UdtQa
-from lisax.predict import reader
+from lisax.predict import reader, verbalizer
 from lisax.predict.opening import open_model
 from lisax.predict.reader import Reader
 from lisax.retrieval.mixed import MixedIndex
@@ -211,12 +213,16 @@ def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, monkey
 
 
 @pytest.mark.slow
-def test_workers_write_the_files_of_one_process(run, monkeypatch):
+def test_workers_write_the_files_of_one_process(run, tmp_path, monkeypatch):
     out, _ = run
     recipe = QuestionRecipe.read([str(out.parent / "recipe.gin")])
     monkeypatch.setattr(udt_qa, "CLAIMS_AT_A_TIME", 5)
     monkeypatch.setattr(reader, "QUESTIONS_AT_A_TIME", 5)
+    monkeypatch.setattr(verbalizer, "UNITS_AT_A_TIME", 50)
+    by_model = dataclasses.replace(recipe, verbalizer=str(bundle(tmp_path / "verbalizer", "verbalizer")))
     with ray_cluster.started(workers=2):
         names = ["examples.retriever_second_text", "answer.text.verbalized"]
         made = functools.partial(UdtQa, open_folder(out / "world"), out, recipe)
         stages_alone.check(made, monkeypatch, names, Workers("ray", 2))
+        made = functools.partial(UdtQa, open_folder(out / "world"), out, by_model)
+        stages_alone.check(made, monkeypatch, ["verbalize"], Workers("ray", 2))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.ranking import RANK
 from lisax.predict.index import Index
-from lisax.predict.judging import verify_run
+from lisax.predict.judging import verifying
 from lisax.predict.ranker import SentenceRanker
 from lisax.predict.verdicts import Evidence
 from lisax.predict.verifier import Labeller
@@ -61,7 +61,7 @@ def test_the_first_sentences_are_the_same_in_training_and_in_use(texts, random):
     run = {"1": [Hit("1", unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]}
     for text_format in (LABEL_LISTWISE, LABEL_POINTWISE):
         model = Reader(text_format)
-        (verdict,) = verify_run(Labeller(model), [CLAIM], run, Known(lookup))
+        (verdict,) = verifying(Labeller(model), run, Known(lookup))([CLAIM])
         read = [one.unit for one in verdict.evidence]
         assert [unit for example in model.read for unit in example.unit_ids] == read == learned
         assert [one.score for one in verdict.evidence] == [1 / (units.index(unit) + 1) for unit in learned]
@@ -74,7 +74,7 @@ def test_sentences_without_text_take_no_place(empty):
     lookup, units = page([""] * empty + ["It is said ."] * 7)
     model = Reader(LABEL_LISTWISE)
     run = {"1": [Hit("1", unit, rank, 1.0) for rank, unit in enumerate(units, start=1)]}
-    list(verify_run(Labeller(model), [CLAIM], run, Known(lookup)))
+    verifying(Labeller(model), run, Known(lookup))([CLAIM])
     assert [example.unit_ids for example in model.read] == [[f"P_{empty + n}" for n in range(5)]]
     ranker = SimpleNamespace(format=RANK, probabilities=lambda rows, progress: np.ones((len(rows), 2)))
     candidates = Known(lookup).evidence(units, 6)

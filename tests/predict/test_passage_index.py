@@ -8,7 +8,7 @@ import pytest
 from lisax.corpora.fever import read_predictions
 from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.ranking import RANK
-from lisax.predict.judging import verify_run
+from lisax.predict.judging import verifying
 from lisax.predict.passage_index import PassageIndex
 from lisax.predict.ranker import SentenceRanker, ranking
 from lisax.predict.verdicts import write_predictions
@@ -113,13 +113,13 @@ def test_one_claim_is_decided_by_an_edge_and_a_row_together(evidence, tmp_path):
     (tmp_path / "run.trec").write_text("\n".join(rank([CLAIM])))
     run = read_run(tmp_path / "run.trec")
     labeller = Labeller(Words(LABEL_LISTWISE))
-    (verdict,) = verify_run(labeller, [CLAIM], run, evidence)
+    (verdict,) = verifying(labeller, run, evidence)([CLAIM])
     assert verdict.label is Label.SUPPORTS
     assert {("Tarn_1:seasons#r0", "row 1"), ("Tarn_1:graph#e0", "edge 1")} <= {
         (one.unit, one.place) for one in verdict.evidence
     }
     text_only = {"c1": [hit for hit in run["c1"] if "#" not in hit.id]}
-    (verdict_of_text,) = verify_run(labeller, [CLAIM], text_only, evidence)
+    (verdict_of_text,) = verifying(labeller, text_only, evidence)([CLAIM])
     assert verdict_of_text.label is Label.NOT_ENOUGH_INFO
     write_predictions(tmp_path / "out.jsonl", [verdict])
     (read,) = read_predictions(tmp_path / "out.jsonl")

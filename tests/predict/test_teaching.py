@@ -5,7 +5,7 @@ import pytest
 from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import Example, Passage, read_examples, write_examples
 from lisax.predict.model import Model
-from lisax.predict.teaching import taught
+from lisax.predict.teaching import open_teaching
 from lisax.records import Label
 
 EXAMPLES = [
@@ -16,7 +16,7 @@ EXAMPLES = [
 
 def test_they_have_its_probabilities_and_are_written_and_read_with_them(bundles, tmp_path):
     teacher = Model.open(bundles["listwise"])
-    made = list(taught(EXAMPLES, teacher))
+    made = open_teaching(bundles["listwise"])(EXAMPLES)
     for one, before, shares in zip(made, EXAMPLES, teacher.probabilities(EXAMPLES), strict=True):
         assert one.taught == pytest.approx(shares, abs=1e-3) and one.claim == before.claim and one.label is before.label
     write_examples(tmp_path / "examples.jsonl", [*made, EXAMPLES[0]])
@@ -34,4 +34,4 @@ def test_what_is_no_probability_is_an_error(tmp_path, shares):
 
 def test_a_ranker_teaches_no_labels(bundles):
     with pytest.raises(LisaxError, match="a teacher labels claims"):
-        list(taught(EXAMPLES, Model.open(bundles["ranker"])))
+        open_teaching(bundles["ranker"])

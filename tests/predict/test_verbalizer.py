@@ -5,18 +5,24 @@ import functools
 import json
 
 import pytest
+import ray_cluster
+import stages_alone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.cli import main
+from lisax.corpora import open_folder
+from lisax.devices.workers import Workers
 from lisax.errors import DataError, LisaxError
 from lisax.faithful.facts import Facts
 from lisax.files.writing import write_json_lines
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import Encoder, VerbalExample, marker_ids
+from lisax.papers.verbalizer import report
 from lisax.papers.verbalizer.recipe import VerbalizerRecipe
-from lisax.papers.verbalizer.run import plain_words, read_examples
+from lisax.papers.verbalizer.run import VerbalizerTraining, plain_words, read_examples
 from lisax.predict import verbalizer as module
+from lisax.predict.file_steps import units
 from lisax.predict.verbalizer import (
     PLAIN_WORDS,
     Choices,
@@ -319,7 +325,7 @@ def test_a_threshold_that_leaves_no_pair_is_told_when_pairs_are_chosen(tmp_path,
 
 
 @pytest.mark.slow
-def test_iterate_and_verbalize(tmp_path, capsys):
+def test_iterate_and_verbalize(tmp_path, capsys, monkeypatch):
     command, out, tables = of_towns(tmp_path), tmp_path / "out", tmp_path / "tables.jsonl"
     assert main([*command, "--until", "select"]) == 0
     assert json.loads((out / "examples/filter.json").read_text())["kept"] == 23
@@ -332,6 +338,13 @@ def test_iterate_and_verbalize(tmp_path, capsys):
     assert figures["models"]["verbalize_t_f"]["other"]["texts"] == 3
     checked = figures["models"]["verbalize_t_f_id_t"]["target"]["checked"]
     assert checked["faithfulness"]["numbers_and_dates_kept"] == 1 and checked["long_celled"]["units"] > 0
+
+    monkeypatch.setattr(module, "UNITS_AT_A_TIME", 5)
+    monkeypatch.setattr(report, "UNITS_AT_A_TIME", 5)
+    data, recipe = open_folder(tmp_path / "dart"), VerbalizerRecipe.read([str(tmp_path / "recipe.gin")])
+    made = functools.partial(VerbalizerTraining, data, lambda: units(tables, None), [], out, recipe, other=data)
+    with ray_cluster.started(workers=2):
+        stages_alone.check(made, monkeypatch, ["verbalize.target", "verbal_report"], Workers("ray", 2))
 
     written = tmp_path / "written.jsonl"
     verbalize = ["verbalize", "--model", str(out / "models/verbalize_t_f"), "--out", str(written), "--beams", "2"]

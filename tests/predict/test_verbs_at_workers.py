@@ -10,7 +10,7 @@ from lisax import world
 from lisax.cli import main
 from lisax.files.resumable import partial
 from lisax.files.writing import write_json_lines
-from lisax.predict import checking, file_steps
+from lisax.predict import checking, file_steps, reader, verbalizer
 from lisax.retrieval import dense, documents, prepared
 from lisax.retrieval.folder import read_components
 
@@ -58,6 +58,25 @@ def test_retrieve_rerank_and_verify(ray, bundles, pages, claims, tmp_path, monke
     ranked = tmp_path / "ranked.trec"
     same_at_workers(ranked, "rerank", *given, "--run", documents, "--model", bundles["ranker"])
     same_at_workers(tmp_path / "p.jsonl", "verify", *given, "--run", ranked, "--model", bundles["listwise"])
+
+
+@pytest.mark.slow
+def test_answer(ray, bundles, tmp_path, monkeypatch):
+    monkeypatch.setattr(reader, "QUESTIONS_AT_A_TIME", 2)
+    world.write(tmp_path / "world", pages=60, seed=0)
+    index, encoder = tmp_path / "index", write_encoder(tmp_path / "encoder")
+    run("index", "mixed", "--corpus", tmp_path / "world", "--out", index)
+    run("index", "vectors", index, "--retriever", encoder)
+    given = ["answer", "--index", index, "--retriever", encoder, "--reader", bundles["reader"], "--k", 9]
+    same_at_workers(tmp_path / "answers.jsonl", *given, "--questions", tmp_path / "world" / "questions.dev.jsonl")
+
+
+@pytest.mark.slow
+def test_verbalize(ray, bundles, tmp_path, monkeypatch):
+    monkeypatch.setattr(verbalizer, "UNITS_AT_A_TIME", 2)
+    world.write(tmp_path / "world", pages=60, seed=0)
+    given = ["--tables", tmp_path / "world" / "tables.jsonl", "--model", bundles["verbalizer"], "--beams", 2]
+    same_at_workers(tmp_path / "sentences.jsonl", "verbalize", *given)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from lisax.corpora import open_folder
 from lisax.errors import LisaxError
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
-from lisax.predict.judging import verify_run
+from lisax.predict.judging import verifying
 from lisax.predict.passage_index import PassageIndex
 from lisax.predict.passage_search import PassageSearch
 from lisax.predict.ranker import SentenceRanker, ranking
@@ -97,7 +97,7 @@ def test_a_claim_is_checked_by_sentences_rows_and_edges_as_the_pipeline_does(bro
     units = evidence.evidence(candidates[claim.id], 100)
     rank = ranking(SentenceRanker(made[RANKER]), lambda claim: units, default_spotter().spot, "ranker")
     (tmp_path / "run.trec").write_text("\n".join(rank([claim])))
-    (verdict,) = verify_run(Labeller(made[LABELLER]), [claim], read_run(tmp_path / "run.trec"), evidence)
+    (verdict,) = verifying(Labeller(made[LABELLER]), read_run(tmp_path / "run.trec"), evidence)([claim])
     assert row["label"] == verdict.label and row["evidence"] == [one.unit for one in verdict.evidence]
     assert row["probabilities"] == pytest.approx(list(verdict.probabilities.values()), abs=1e-6)
     assert "From text, tables and graphs:" in found and len(row["evidence"]) == 5

@@ -30,11 +30,10 @@ from lisax.papers.list5.recipe import (
     Recipe,
 )
 from lisax.papers.list5.selection import SelectionPipeline
+from lisax.papers.over_pages import open_uncalibrated
 from lisax.papers.stages import Stage
-from lisax.predict.judging import verify_run
-from lisax.predict.opening import open_model
 from lisax.predict.ranker import Ranker
-from lisax.predict.teaching import taught
+from lisax.predict.teaching import AT_A_TIME, open_teaching
 from lisax.predict.verifier import Verifier
 from lisax.progress import say
 from lisax.records import LABELS, Claim
@@ -218,7 +217,8 @@ class List5(SelectionPipeline):
                 if role == TRAIN and recipe.balanced_labels:
                     made = with_equal_labels(made, seed=self.seed_of("label"))
                 if role == TRAIN and recipe.teacher is not None:
-                    made = taught(list(made), open_model(recipe.teacher))
+                    teaches = functools.partial(open_teaching, sendable(recipe.teacher))
+                    made = self.at_workers(teaches, made, AT_A_TIME, "examples")
                 write_examples(self.examples_file(name, role), made)
         tell(skipped)
 
@@ -270,10 +270,8 @@ class List5(SelectionPipeline):
         """The FEVER score of a labeller's checkpoint on held-out claims; of a pointwise one, with `any_decides`."""
         run = read_run(self.selection_file(selector, VALIDATION))
         claims = {i: claim for i, claim in self.claims_of(VALIDATION).items() if i in run and claim.label is not None}
-        verifier = Verifier.open(checkpoint)
-        for name, value in self._reading_of(model).items():
-            setattr(verifier, name, value)
-        verdicts = verify_run(verifier, claims.values(), run, self.units)
+        opens = functools.partial(open_uncalibrated, checkpoint, self._reading_of(model))
+        verdicts = self.verified(opens, claims.values(), run)
         made = {i: verdict.prediction() for i, verdict in zip(claims, verdicts, strict=True)}
         return "fever_score", fever_score(claims, made)["fever_score"]
 

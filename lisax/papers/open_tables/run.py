@@ -40,7 +40,7 @@ from lisax.predict.model import Model
 from lisax.predict.opening import open_model
 from lisax.predict.table_decision import TableDecision, sufficiency
 from lisax.predict.table_verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
-from lisax.predict.teaching import taught
+from lisax.predict.teaching import AT_A_TIME, open_teaching
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.progress import say
 from lisax.records import LABELS, Claim, Label, Table
@@ -54,6 +54,7 @@ from lisax.sampling.examples import ranked_ids
 from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS
 from lisax.weights.checkpoints import FITTED, write_fitted
 from lisax.weights.model_folder import ModelFolder
+from lisax.weights.pretrained import sendable
 
 DEPTH = max(DEPTHS)
 ROLES = (TRAIN, VALIDATION, REPORT)
@@ -313,8 +314,9 @@ class OpenTables(EncoderPipeline):
             tell(skipped)
         if self.recipe.teacher is not None:
             file = self.examples_file(CLOSED_AND_WRONG, TRAIN)
-            examples = list(read_examples(file, TableExample))
-            write_examples(file, taught(examples, open_model(self.recipe.teacher)))
+            teaches = functools.partial(open_teaching, sendable(self.recipe.teacher))
+            examples = read_examples(file, TableExample)
+            write_examples(file, self.at_workers(teaches, examples, AT_A_TIME, "examples"))
 
     def task_of(self, model: str) -> str:
         if self.recipe.backbone is None or is_fusion(model):

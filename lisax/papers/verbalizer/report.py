@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +14,7 @@ from lisax.files.writing import write_json_lines
 from lisax.formats.triples import Triples, raw_text
 from lisax.formats.verbalizing import VerbalExample
 from lisax.metrics import text as figures_of
-from lisax.predict.verbalizer import Verbalizer, shares
-from lisax.progress import say
+from lisax.predict.verbalizer import UNITS_AT_A_TIME, Verbalized, Verbalizer, shares
 from lisax.sampling.verbal_examples import dev_examples
 
 if TYPE_CHECKING:
@@ -45,22 +46,37 @@ def report(run: VerbalizerTraining) -> dict:
             ),
             "rule": _measured(examples, [render(e.triples) for e in examples], recipe.long_cell_words),
         }
+    units = [example.triples for examples in data.values() for example in examples]
     for model in recipe.models:
-        verbalizer = run.verbalizer(model)
-        figures["models"][model] = {}
-        for name, examples in data.items():
-            say(f"  {model} on {len(examples):,} of {name}")
-            figures["models"][model][name] = _of_model(
-                verbalizer, examples, recipe.long_cell_words, run.outputs_file(model, name)
+        opens = functools.partial(_open_choosing, run.opens(model))
+        found = run.at_workers(opens, units, UNITS_AT_A_TIME, f"units by {model}")
+        figures["models"][model] = {
+            name: _of_model(
+                examples,
+                list(itertools.islice(found, len(examples))),
+                recipe.long_cell_words,
+                run.outputs_file(model, name),
             )
+            for name, examples in data.items()
+        }
     return figures
 
 
-def _of_model(verbalizer: Verbalizer, examples: Sequence[VerbalExample], long_words: int, out: Path) -> dict:
-    units = [example.triples for example in examples]
-    found = verbalizer.hypotheses(units)
-    first = [verbalizer.choose(unit, read, check=False).text for unit, read in zip(units, found)]
-    checked = [verbalizer.choose(unit, read, check=True) for unit, read in zip(units, found)]
+def _open_choosing(
+    opens: Callable[[], Verbalizer],
+) -> Callable[[Sequence[Triples]], list[tuple[str, Verbalized]]]:
+    """The work on a group of units: of each the first text, unchecked, and the checked one."""
+    verbalizer = opens()
+    return lambda units: [
+        (verbalizer.choose(unit, read, check=False).text, verbalizer.choose(unit, read, check=True))
+        for unit, read in zip(units, verbalizer.hypotheses(units), strict=True)
+    ]
+
+
+def _of_model(
+    examples: Sequence[VerbalExample], found: Sequence[tuple[str, Verbalized]], long_words: int, out: Path
+) -> dict:
+    first, checked = [text for text, _ in found], [text for _, text in found]
     write_json_lines(out, (text.to_row() | {"first": one} for text, one in zip(checked, first)))
     return _measured(examples, first, long_words) | {
         "checked": shares(checked) | _measured(examples, [text.text for text in checked], long_words)

@@ -143,10 +143,10 @@ class VerbalizerTraining(Staged):
         """A model's texts for the reported units of some data."""
         return self.out / "predictions" / f"{model}.{data}.jsonl"
 
-    def verbalizer(self, model: str, max_pairs: int | None = None) -> Verbalizer:
-        return Verbalizer.open(
-            self.model_dir(model), Choices(self.recipe.beam_size, max_pairs or self.recipe.max_pairs)
-        )
+    def opens(self, model: str, max_pairs: int | None = None) -> Callable[[], Verbalizer]:
+        """Returns a function, also for workers, that loads a model of the run."""
+        choices = Choices(self.recipe.beam_size, max_pairs or self.recipe.max_pairs)
+        return functools.partial(Verbalizer.open, self.model_dir(model), choices)
 
     # --- Inputs of stages -------------------------------------------------------------------
 
@@ -290,11 +290,12 @@ class VerbalizerTraining(Staged):
         }
         with counting(sum(1 for _ in self.target_units(reported=False)), "target units") as advance:
             found = verbalize_to_file(
-                functools.partial(self.verbalizer, T_F, recipe.target_pairs),
+                self.opens(T_F, recipe.target_pairs),
                 self.target_units(reported=False),
                 self._outputs_file,
                 json.dumps(made_from, default=str),
                 advance,
+                self.workers,
             )
         say("  " + ", ".join(f"{name} {value:.3f}" for name, value in found.items()))
 
