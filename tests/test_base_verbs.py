@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+# .ci/wheel runs the same where these packages are not installed.
+@pytest.mark.slow
 def test_every_verb_of_use_works_without_what_training_needs(tmp_path):
     script = Path(__file__).with_name("base_verbs.py")
     done = subprocess.run([sys.executable, script, "--block"], cwd=tmp_path, capture_output=True, text=True)

@@ -8,29 +8,45 @@ import pytest
 import yaml
 
 import lisax
+from lisax.cli import main
 from lisax.weights.pretrained import MODELS
-from tests.shown import PAGES, ROOT, Shown, shown, timeless, with_examples
+from tests.shown import PAGES, ROOT, shown, timeless, with_examples
+
+
+@pytest.fixture
+def printed(tmp_path, monkeypatch, capsys):
+    """What a command or code prints beside the examples, in this process: another would import all anew."""
+    monkeypatch.chdir(with_examples(tmp_path))
+
+    def printed(kind: str, *words: str) -> str:
+        if kind == "-c":
+            exec(words[0], {})
+        else:
+            assert main(words[1:]) == 0
+        return capsys.readouterr().out
+
+    return printed
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_print_what_stands_below_them(page, tmp_path):
+def test_commands_print_what_stands_below_them(page, printed):
     if not MODELS["minilm"].is_there:
         pytest.skip("needs MiniLM's weights: lisax models get minilm")
-    folder, found = with_examples(tmp_path), shown(ROOT / page)
+    found = shown(ROOT / page)
     assert found
     for one in found:
-        assert timeless(one.run(folder)) == timeless(one.output), one.words
+        assert timeless(printed(*one.words)) == timeless(one.output), one.words
 
 
-def test_the_api_answers_what_the_readme_shows(tmp_path):
+def test_the_api_answers_what_the_readme_shows(printed):
     """Which leaves some of the answer out; the API's is that of `check --json`, whatever the spaces."""
     if not MODELS["minilm"].is_there:
         pytest.skip("needs MiniLM's weights: lisax models get minilm")
     answer = re.search(r"```\n({\"claim\".*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
     claim = re.search(r"'{\"claim\": \"(.*?)\"}'", (ROOT / "README.md").read_text(encoding="utf-8"))[1]
     words = ("-m", "lisax", "check", claim, "--corpus", "examples/pages", "--json")
-    printed = "".join(Shown(words, "", 0).run(with_examples(tmp_path)).split())
-    assert re.match(".*".join(map(re.escape, "".join(answer.split()).split("…"))), printed)
+    whole = "".join(printed(*words).split())
+    assert re.match(".*".join(map(re.escape, "".join(answer.split()).split("…"))), whole)
 
 
 def test_the_api_page_has_every_public_name():

@@ -1,6 +1,5 @@
 """What `pip install` of a wheel brings is all that a checkout has, inside one package. `.ci/wheel` installs and uses it."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -36,20 +35,3 @@ def test_every_file_is_in_it_and_all_in_one_package(installed):
     assert (installed / "lisax/py.typed").is_file()
     assert sorted(path.name for path in installed.iterdir() if path.suffix != ".dist-info") == ["lisax"]
     assert (next(installed.glob("*.dist-info")) / "top_level.txt").read_text().split() == ["lisax"]
-
-
-def test_it_finds_its_gin_files_and_tasks_from_anywhere(installed, tmp_path):
-    def lisax(*arguments: str) -> subprocess.CompletedProcess:
-        command = [sys.executable, "-m", "lisax", "train", "--gin_file=models/t5_1_1_micro.gin", *arguments]
-        environment = os.environ | {"PYTHONPATH": str(installed)}
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
-
-    finetune = ("--gin_file=runs/finetune.gin", "--gin.MODEL_DIR=out", "--gin.MIXTURE_OR_TASK_MODULE=tasks")
-    assert "these must be given: --gin." in lisax(*finetune).stderr
-    # A folder `tasks` of the user's own is not taken for LisaX's.
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks" / "__init__.py").write_text("raise SystemExit('not this one')")
-    given = ("INITIAL_CHECKPOINT_PATH=None", "TRAIN_STEPS=1", "MIXTURE_OR_TASK_NAME=list5_rank")
-    lengths = "--gin.TASK_FEATURE_LENGTHS={'inputs': 8, 'targets': 2}"
-    done = lisax(*finetune, *(f"--gin.{setting}" for setting in given), lengths)
-    assert done.returncode == 1 and "the tasks' vocabulary is not set" in done.stderr, done.stderr

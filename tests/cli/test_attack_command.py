@@ -130,12 +130,6 @@ def test_troubles_are_told_and_nothing_is_written(folder, tmp_path, args, messag
     assert not (tmp_path / "out").exists()
 
 
-def test_an_unknown_kind_is_told_with_those_there_are(folder, tmp_path):
-    with pytest.raises(click.UsageError, match="'spelling' is not one of 'conjunction', .*'lexical'"):
-        attack("--claims", folder / "world", "--out", tmp_path / "out", "--kind", "spelling")
-    assert not (tmp_path / "out").exists()
-
-
 def test_the_kinds_offered_are_those_there_are():
     (offered,) = (option for option in Verb.of(command.make, "make").params if option.name == "kind")
     assert list(offered.type.choices) == list(AttackKind)
@@ -335,8 +329,3 @@ def test_decisions_are_checked_field_by_field(attacks_file, tmp_path, changed, f
         attack("--attacks", attacks_file, "--decisions", file, "--out", tmp_path / "out", verb="accept")
     assert (caught.value.path, caught.value.line, caught.value.field) == (file, 2, field)
     assert not (tmp_path / "out").exists()
-
-
-def test_missing_decisions_are_told(attacks_file, tmp_path):
-    with pytest.raises(DataError, match="nofile: no such file"):
-        attack("--attacks", attacks_file, "--decisions", tmp_path / "nofile", "--out", tmp_path / "out", verb="accept")

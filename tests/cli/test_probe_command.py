@@ -5,9 +5,8 @@ import json
 import pytest
 
 from lisax.cli import invoke
-from lisax.errors import DataError, LisaxError
+from lisax.errors import DataError
 from lisax.examples import example_model
-from lisax.weights.pretrained import MODELS, SHIPPED
 
 CASES = [
     {
@@ -49,16 +48,3 @@ def test_nothing_is_written_for_a_suite_with_an_error(suite, tmp_path):
     with pytest.raises(DataError, match=r"mine\.jsonl:3: field 'label'"):
         invoke(["probe", str(example_model()), "--suite", str(suite), "--json", str(tmp_path / "out.json")])
     assert not (tmp_path / "out.json").exists()
-
-
-@pytest.mark.skipif(
-    not MODELS["minilm"].is_there or "minilm-tables" not in SHIPPED, reason="needs MiniLM and a model of tables"
-)
-def test_a_model_of_tables_is_refused(suite):
-    with pytest.raises(LisaxError, match="this model reads tables"):
-        invoke(["probe", "minilm-tables", "--suite", str(suite)])
-
-
-def test_a_model_that_is_not_there_is_named(suite):
-    with pytest.raises(DataError, match="nowhere: no such checkpoint or bundle"):
-        invoke(["probe", "nowhere", "--suite", str(suite)])

@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 
 import click
 import pytest
@@ -111,15 +109,6 @@ def test_a_wikis_titles_become_pages_of_the_index(data, monkeypatch):
     assert urls == ["http://wiki/api.php"]
     assert searched == ["Rome", "Italy", "Kristiania", "Rome"]  # entities, not claims
     assert [line.split()[2] for line in (data / "run.trec").read_text().splitlines()] == ["Oslo", "Rome"] * 2
-
-
-def test_searching_leaves_the_accelerator_alone(data):
-    index("documents", "--corpus", data / "data", "--out", data / "index")
-    code = (
-        "import sys; from lisax.retrieval.documents import DocumentIndex as D; "
-        f"assert D.open({str(data / 'index')!r}).bm25.search(['rome'], 1)[0]; assert 'jax' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_strategies_offered_are_those_there_are():

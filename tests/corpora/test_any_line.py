@@ -95,7 +95,7 @@ PARSERS = {
 
 
 @pytest.mark.parametrize("name", PARSERS)
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_record_or_a_data_error(name, data):
     parse, right = PARSERS[name]

@@ -112,7 +112,6 @@ def test_triples_of_ids(tmp_path):
         (b"", ": the file is empty"),
         (b"1\ta\n1\tb\n", ":2: field 'id': duplicate id 1"),
         (b"1\ta\nx\tb\n", ":2: field 'id': expected an integer id, a tab and a text"),
-        (b"1\n", ":1: field 'id': expected an integer id, a tab and a text"),
         (b"\xef\xbb\xbf1\ta\n", ":1: field 'id': expected an integer id"),
     ],
 )

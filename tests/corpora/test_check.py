@@ -152,10 +152,3 @@ def test_a_question_s_id_is_of_one_split(tmp_path):
         lines(tmp_path / f"questions.{split}.jsonl", [{"id": 1, "question": text, "evidence": ["T#r0c0"]}])
     found = [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems]
     assert found == ["/questions.dev.jsonl:1: field 'id': question '1' is in split train too"]
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="no data here")
-@pytest.mark.parametrize("name", ["fever", "fm2", "wice"])
-def test_real_data_is_sound(name):
-    summary = check(REAL / name)
-    assert summary.sound and summary.warnings == ()

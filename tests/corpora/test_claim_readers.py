@@ -54,8 +54,6 @@ def test_fm2_claims_of_one_page_share_its_sentences(tmp_path):
             {"label": "NOT ENOUGH INFO"},
             "field 'label': unknown label 'NOT ENOUGH INFO'; expected 'SUPPORTS', 'REFUTES'",
         ),
-        ({"gold_evidence": "Two."}, "field 'gold_evidence': expected list"),
-        ({"retrieved_evidence": ["Two."]}, r"field 'retrieved_evidence\[0\]': expected dict, found 'Two.'"),
         ({"gold_evidence": [{"text": None}]}, r"field 'gold_evidence\[0\].text': expected a sentence, found None"),
         ({"wikipedia_page": ""}, "field 'wikipedia_page': the text is empty"),
         ({"id": "x1"}, "field 'id': duplicate id 'x1', first on line 1"),
@@ -105,11 +103,8 @@ def test_wice(tmp_path):
     [
         ({"label": "SUPPORTS"}, "field 'label': unknown label 'SUPPORTS'; expected 'supported'"),
         ({"supporting_sentences": [[0], [1]]}, r"field 'supporting_sentences\[1\]': sentence 1 is not in the article"),
-        ({"supporting_sentences": [0]}, r"field 'supporting_sentences\[0\]': expected list"),
-        ({"supporting_sentences": [["0"]]}, r"field 'supporting_sentences\[0\]\[0\]': expected int"),
         ({"evidence": [None]}, r"field 'evidence\[0\]': expected str, found None"),
         ({"meta": {}}, "field 'meta.id': expected a string, found None"),
-        ({"meta": []}, "field 'meta': expected dict"),
     ],
 )
 def test_bad_wice_lines_are_refused(tmp_path, change, message):

@@ -145,18 +145,6 @@ def test_all_broken_xml_is_told_and_the_rest_read(tmp_path):
     assert "dart-v1-dev.xml:1: not well-formed" in check(tmp_path / "dart").problems[0]
 
 
-def test_broken_xml_is_told(tmp_path):
-    (tmp_path / "train/1triples").mkdir(parents=True)
-    path = tmp_path / "train/1triples/a.xml"
-    path.write_text("<benchmark>\n<entry></benchmark>")
-    with pytest.raises(DataError, match="a.xml:2: not well-formed XML"):
-        list(open_folder(tmp_path).data_texts("train"))
-    path.write_text(XML.format("only | two"))
-    watch = Watch(keep_going=True)
-    assert list(open_folder(tmp_path).data_texts("train", watch)) == []
-    assert watch.problem_count == 1
-
-
 @pytest.mark.parametrize(
     "first, second, split",
     [

@@ -115,7 +115,6 @@ def test_an_empty_cell_answers_no_question_of_wikisql(wikisql):
         (query("q", 0, 9), "field 'sql.agg': expected 0 to 5, found 9"),
         (query("q", 0, 0, [0, 3, "x"]), r"field 'sql.conds\[0\]': expected \[column, operator, value\]"),
         (query("q", 0, 0, table="2"), "field 'table_id': there is no table '2'"),
-        (query(" ", 0, 0), "field 'question': the text is empty"),
     ],
 )
 def test_wikisql_names_what_is_wrong(wikisql, question, message):
@@ -175,7 +174,6 @@ def test_tabmcq(tabmcq):
     [
         (7, "regents-8", "field 'RELEVANT TABLE': there is no table 'regents-8'"),
         (8, "3", "field 'RELEVANT ROW': expected 1 to 2, found '3'"),
-        (8, "0", "field 'RELEVANT ROW': expected 1 to 2, found '0'"),
         (9, "x", "field 'RELEVANT COL': expected 0 to 4, found 'x'"),
         (6, "5", "field 'CORRECT CHOICE': expected 1 to 4, found '5'"),
         (0, "", "field 'QUESTION': the field is missing"),
@@ -293,7 +291,6 @@ def test_an_empty_cell_answers_no_question_of_nq_tables(nq_tables):
             "field 'answerCoordinates': the table",
         ),
         (interaction(3, table={"tableId": "other"}), "field 'table.tableId': there is no table 'other'"),
-        (interaction(3, asked("3_0", [1])), r"field 'answerTexts\[0\]': expected str"),
     ],
 )
 def test_nq_tables_names_what_is_wrong(nq_tables, row, message):

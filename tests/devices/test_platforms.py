@@ -63,8 +63,11 @@ needs_no_tpu = pytest.mark.skipif(platforms.tpu_attached(), reason="a TPU is att
 
 
 @needs_no_tpu
-@pytest.mark.parametrize("program", [VERB, LOAD, LOAD_AFTER_JAX], ids=["verb", "load", "load after jax"])
-@pytest.mark.parametrize("plugin", [False, True])
+@pytest.mark.parametrize(
+    ("program", "plugin"),
+    [(VERB, False), (VERB, True), (LOAD, False), (LOAD_AFTER_JAX, False)],
+    ids=["verb", "plugin", "load", "load after jax"],
+)
 def test_no_tpu_is_looked_for(installed, program, plugin):
     assert installed(program, plugin=plugin) == "not asked"
 

@@ -15,14 +15,12 @@ def texts(path):
     "bad",
     [
         f"# a{' ' * 5_000}#x",
-        *(mark * 50_000 for mark in ("__a ", "*a", "`a ", "[", "[a](", "![](", "](", "[a] ")),
-        "A. " * 50_000,
-        "J. B. Name, " * 20_000,
-        "?" * 100_000,
+        *(mark * 20_000 for mark in ("__a ", "`a ", "[a](", "![](", "](")),
+        "J. B. Name, " * 10_000,
     ],
 )
 def test_bad_markdown_is_read_in_no_time(tmp_path, bad):
     (tmp_path / "a.md").write_text(f"Before. And on.\n\n{bad}\n")
     started = time.process_time()
     assert texts(tmp_path / "a.md")[:2] == ["Before.", "And on."]
-    assert time.process_time() - started < 8  # it takes two, and grows with the length
+    assert time.process_time() - started < 4  # it takes one, and grows with the length

@@ -148,7 +148,7 @@ STRUCTURES = st.builds(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(STRUCTURES)
 def test_the_rule_says_everything(triples):
     text = render(triples)
@@ -157,7 +157,7 @@ def test_the_rule_says_everything(triples):
         assert part in text
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(STRUCTURES, st.data())
 def test_what_the_rule_says_otherwise_is_found(triples, data):
     facts = Facts(triples)

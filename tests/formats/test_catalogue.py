@@ -53,6 +53,8 @@ def test_what_does_not_fit_a_format_is_refused():
     passage = Passage("a_0", "A", "It is .")
     with pytest.raises(LisaxError, match="claim 7: label True does not fit .* wants a verdict"):
         LABEL_POINTWISE.encode(Example("7", "C", (passage,), label=True), count_tokens=len)
+    with pytest.raises(LisaxError, match="one sentence, found 2"):
+        LABEL_POINTWISE.encode(Example("7", "C", (passage, passage), label=Label.SUPPORTS), count_tokens=len)
     with pytest.raises(LisaxError, match="the format 'tables' takes TableExample, found Example"):
         TABLES.encode(Example("7", "C", label=Label.SUPPORTS), count_tokens=len)
     with pytest.raises(LisaxError, match="an input for each table: `encode_each` gives them"):

@@ -50,15 +50,6 @@ def test_a_sentence_without_a_title_stands_alone():
     assert RANK.encode(example, count_tokens=words).inputs == "Query: Q Document: text Relevant:"
 
 
-def test_an_example_of_another_family_is_refused():
-    with pytest.raises(LisaxError, match="one sentence, found 2"):
-        RANK.encode(Example("7", CLAIM, (ONE, TWO), (), True), count_tokens=words)
-    with pytest.raises(LisaxError, match="wants true or false"):
-        RANK.encode(Example("7", CLAIM, (ONE,), (), Label.SUPPORTS), count_tokens=words)
-    with pytest.raises(LisaxError, match="wants a verdict"):
-        LABEL_POINTWISE.encode(Example("7", CLAIM, (ONE,), (), True), count_tokens=words)
-
-
 def test_an_unknown_preset_names_the_known_ones():
     assert get("released") is RELEASED
     with pytest.raises(LisaxError, match="paper, released"):

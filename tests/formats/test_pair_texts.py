@@ -120,9 +120,5 @@ def test_what_does_not_fit_is_told():
         TABLE_FUSION.pair(WON)
     with pytest.raises(LisaxError, match="the format 'tables' has no form of two texts for each of several"):
         TABLES.pair_of_each(WON)
-    with pytest.raises(LisaxError, match="the format 'tables' takes TableExample, found Example"):
-        TABLES.pair(LIST)
-    with pytest.raises(LisaxError, match="takes one sentence, found 2"):
-        LABEL_POINTWISE.pair(LIST)
     with pytest.raises(LisaxError, match="label .* does not fit the format 'rank'"):
         RANK.pair(LIST)

@@ -75,12 +75,6 @@ def test_the_temperature_that_labels_were_drawn_with_is_found():
         assert fit(softmax(logits * temperature), drawn).temperature == pytest.approx(temperature, rel=0.02)
 
 
-def test_the_slope_at_the_minimum_is_zero():
-    shares = np.array([[0.9, 0.05, 0.05], [0.9, 0.05, 0.05], [0.9, 0.05, 0.05]])
-    # Two of three are right: the calibrated probability of the label is two thirds.
-    np.testing.assert_allclose(fit(shares, np.array([0, 0, 1])).apply(shares)[:, 0], 2 / 3, rtol=1e-12)
-
-
 def test_without_claims_there_is_nothing_to_fit():
     with pytest.raises(LisaxError, match="no labelled claims"):
         fit(np.zeros((0, 3)), np.zeros(0))

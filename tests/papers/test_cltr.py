@@ -33,7 +33,6 @@ from lisax.records import Operation, Question, is_cell, split_cell_id
 from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_qrels, read_run
 from lisax.weights.checkpoints import resolve_checkpoint
-from lisax.weights.model_folder import ModelFolder
 
 RECIPE = """
 include 'experiments/cltr/world_micro.gin'
@@ -158,10 +157,6 @@ def test_the_page_has_the_papers_two_tables_and_the_curve(finished):
     assert "Work that can be spared: best cell with BM25" in page and "best cell with BM25" in page
     maps = (finished.out / "heatmaps.html").read_text(encoding="utf-8")
     assert maps.count("<section>") == 10 and 'id="q9t0-r0c0"' in maps
-
-
-def test_a_second_run_does_nothing_again(finished, capfd):
-    finished.again(capfd)
 
 
 def test_the_same_answers_through_an_index_and_a_bundle(finished):
@@ -437,20 +432,6 @@ def test_what_can_be_spared():
         worth=lambda tables, of: np.array([table.retrieval + getattr(table, of) / 10 for table in tables]),
     )
     assert [point["same"] for point in curve["pool"]] == [0, 1] and curve["exact"][0]["cost"] == 0.6
-
-
-def test_a_model_that_was_damaged_and_trained_again_keeps_its_weights(finished, capfd):
-    folder, command = finished.folder, finished.command
-    assert main(command) == 0  # whatever other tests have taken from it is made again
-    capfd.readouterr()
-    fitted, model = folder / "out" / "models" / "parts" / "fitted.json", folder / "out" / "models" / "parts"
-    before, written = ModelFolder.find(resolve_checkpoint(model)).card, fitted.stat().st_mtime_ns
-    assert "fusion" in before
-    (resolve_checkpoint(model) / "state" / "_METADATA").unlink()
-    assert main(command) == 0
-    said = capfd.readouterr().err
-    assert "[train.parts] is made again" in said and "[answer] done before" in said
-    assert ModelFolder.find(resolve_checkpoint(model)).card == before and fitted.stat().st_mtime_ns == written
 
 
 @pytest.mark.slow

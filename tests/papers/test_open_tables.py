@@ -12,7 +12,6 @@ from small_run import SmallRun
 
 import lisax
 from lisax.cli import main
-from lisax.corpora import open_folder
 from lisax.devices.workers import Workers
 from lisax.errors import DataError, LisaxError
 from lisax.papers.base import REPORT
@@ -129,18 +128,6 @@ def test_on_the_gold_table_only_claims_count_that_it_decides(finished):
     assert "'fusion on the gold table' is of the 15 claims that a gold table decides" in table.explanation
 
 
-def test_evaluate_gives_the_same_figures(finished, capsys):
-    folder = finished.folder
-    claims = folder / "out" / "gold.jsonl"
-    lines = (folder / "world" / "table_claims.test.jsonl").read_text().splitlines()[:20]
-    claims.write_text("\n".join(lines) + "\n")
-    predictions = folder / "out" / "predictions" / "joint_top3.jsonl"
-    assert main(["score", "tables", f"--gold={claims}", f"--predictions={predictions}", "--json"]) == 0
-    found, own = (json.loads(text) for text in (capsys.readouterr().out, (folder / "out" / "metrics.json").read_text()))
-    assert found["tables"]["accuracy"] == own["tables"]["accuracy"]
-    assert found["tables"]["sufficiency"] == own["fusion"]["joint_top3"]["sufficiency"]
-
-
 def test_what_does_not_suffice_is_not_enough_information():
     pairs = np.array([[[0.4, 0.1], [0.3, 0.2]], [[0.1, 0.8], [0.05, 0.05]], [[0, 0], [0, 0]]])
     shares, _, relevance = judged(pairs, np.array([0.2, 0.9, 0.9]), TableDecision(0.2, True, 0.75))
@@ -233,12 +220,6 @@ def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, by_hand, t
     decides(in_data=False)
     assert labels() <= {"SUPPORTS", "REFUTES"}
     assert "no claim that has a table is NOT ENOUGH INFO; --threshold=9.0 was chosen" in capfd.readouterr().err
-
-
-def test_a_bundle_in_python(finished, by_hand):
-    tables = list(open_folder(finished.folder / "world").tables())[:3]
-    found = lisax.load(str(by_hand[0] / "joint_top3")).verify("Something is so.", tables)
-    assert sum(found.probabilities.values()) == pytest.approx(1)
 
 
 def test_a_model_that_was_damaged_and_trained_again_keeps_its_threshold(finished, capfd):

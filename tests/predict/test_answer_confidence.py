@@ -1,6 +1,5 @@
 """The probability that a best cell answers a question, and `no answer here`."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -134,8 +133,3 @@ def test_what_others_fitted_is_checked(index, tmp_path, field, value):
     model = bundle(tmp_path / "parts", "parts", answers=FIELDS["answers"] | {field: value})
     with pytest.raises(DataError, match=rf"model.json.*answers\.{field}"):
         Answerer.open(index, model)
-
-
-def test_a_fitted_probability_is_plain_data():
-    fitted = AnswerConfidence((1.0,) * 5, 0.5, 3)
-    assert dataclasses.asdict(fitted) == {"weights": (1.0,) * 5, "threshold": 0.5, "questions": 3}

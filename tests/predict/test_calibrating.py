@@ -68,7 +68,7 @@ def test_table_fusion_tells_true_from_false(bundles):
         assert one.probabilities == pytest.approx(other.probabilities)
 
 
-@pytest.mark.parametrize("kind", ["pointwise", "pair listwise", "pointer"])
+@pytest.mark.parametrize("kind", ["pointwise", "pointer"])
 def test_check_fits_a_temperature_on_the_users_claims(pages, bundles, claims, tmp_path, capsys, kind):
     model, out = shutil.copytree(bundles[kind], tmp_path / "model"), tmp_path / "verdicts.jsonl"
     given = ["check", "--claims", str(claims), "--index", str(pages.folder), "--model", str(model), "--out", str(out)]

@@ -36,8 +36,11 @@ CLAIMS = [
 ]
 
 
-@pytest.mark.parametrize("verifier", ["pointwise", "listwise", "pair pointwise", "pair listwise"])
-@pytest.mark.parametrize("ranker", [None, "ranker", "entity ranker", "pair ranker", "page pointer", "pointer"])
+@pytest.mark.parametrize(
+    ("ranker", "verifier"),
+    [(one, "listwise") for one in (None, "ranker", "entity ranker", "pair ranker", "page pointer", "pointer")]
+    + [("ranker", one) for one in ("pointwise", "pair pointwise", "pair listwise")],
+)
 def test_rankers_and_labellers_of_every_kind(pages, bundles, ranker, verifier):
     checker = Checker(pages, ranker and bundles[ranker], bundles[verifier])
     verdict = checker.check(CLAIM)
@@ -311,7 +314,7 @@ def test_claims_and_paths_that_cannot_be_read(pages, bundles, tmp_path):
 # --- Printing ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad", ["<script>alert(1)</script>", "a & b", "\"'><img src=x>", "línea \u202e"])
+@pytest.mark.parametrize("bad", ["<script>alert(1)</script>", "a & \"'><img src=x>"])
 def test_verdicts_print_and_are_escaped(bad):
     evidence = Evidence("P_0", f"text {bad}", f"title {bad}", "sentence 0", 0.5)
     verdict = Verdict(f"claim {bad}", Label.REFUTES, dict(zip(LABELS, (0.1, 0.7, 0.2))), (evidence,), f"reason {bad}")

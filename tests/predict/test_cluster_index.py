@@ -20,6 +20,7 @@ from lisax.records import split_sentence_id
 from lisax.retrieval import cluster_client, documents, elastic, mixed, table_text
 from lisax.retrieval.cluster import fill_cluster, open_documents
 from lisax.retrieval.corpus_passages import passages_of
+from lisax.retrieval.runs import read_run
 from tests.small_cluster import ELASTICSEARCH, OPENSEARCH, Cluster, stand_in
 
 FAMILIES = [ELASTICSEARCH, OPENSEARCH]
@@ -375,6 +376,9 @@ def test_whole_tables_are_found_and_read_as_in_a_folder(server, corpus, model, b
     assert cli.main(["ask", asked[0], "--index", at, "--model", str(bundles["parts"]), "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[0])["answer"] == answered[0][0].text
     claims, run = corpus / "table_claims.dev.jsonl", tmp_path / "run.trec"
+    asked = ["retrieve", "tables", "--index", at, "--questions", str(corpus), "--out", str(run)]
+    assert cli.main(asked) == 0 and "gold tables of " in capsys.readouterr().out
+    assert all(len({hit.score for hit in hits}) == len(hits) > 1 for hits in read_run(run).values())  # no ties
     hits = [f"{claim.id} Q0 {claim.gold_ids[0]} 1 1 x\n" for claim in data.table_claims("dev") if claim.gold_ids]
     run.write_text("".join(hits))
     verify = ["verify", "--claims", str(claims), "--model", str(bundles["fusion"]), "--run", str(run)]

@@ -7,7 +7,6 @@ import shutil
 import numpy as np
 import pytest
 
-import lisax
 from lisax import Checker, DataError, Label, LisaxError, Verdict, Verifier
 from lisax.cli import main
 from lisax.corpora import table_predictions
@@ -18,7 +17,7 @@ from lisax.metrics.calibration import calibration, reliability
 from lisax.metrics.temperature import Calibration
 from lisax.predict.judging import abstain, choose, judge_dates
 from lisax.predict.verdicts import write_predictions
-from lisax.records import LABELS, Claim, Table
+from lisax.records import LABELS, Claim
 from lisax.weights.model_card import ModelCard
 
 CLAIM, OF_TABLES = "Vova Brugard was born in Torimoor.", "Torimoor has 39,000 people."
@@ -80,25 +79,6 @@ def test_the_precision_of_the_threshold_is_left_as_it_was_measured(cells, with_f
     made = Checker(cells, model=with_fields("fusion", **fields)).check(OF_TABLES)
     assert made.probabilities[Label.NOT_ENOUGH_INFO] == plain.probabilities[Label.NOT_ENOUGH_INFO] == 0.75
     np.testing.assert_allclose(shares_of(made)[:2] / 0.25, FITTED.apply(shares_of(plain)[:2] / 0.25), rtol=1e-6)
-
-
-@pytest.mark.parametrize("kind", ["listwise", "pointer"])
-def test_calls_of_single_models_are_calibrated_too(bundles, with_fields, kind):
-    sentences = ["Vova Brugard was born in Torimoor .", "It rains ."]
-    plain, made = (
-        lisax.load(path).verify(CLAIM, sentences).probabilities
-        for path in (bundles[kind], with_fields(kind, calibration=dataclasses.asdict(FITTED)))
-    )
-    np.testing.assert_allclose(list(made.values()), FITTED.apply(np.array(list(plain.values()))), rtol=1e-6)
-
-
-def test_table_fusion_called_alone_is_calibrated_too(bundles, with_fields):
-    table = Table("t", "c", ("a", "b"), (("1", "2"),))
-    plain, made = (
-        lisax.load(path).verify(CLAIM, [table]).probabilities
-        for path in (bundles["fusion"], with_fields("fusion", calibration=dataclasses.asdict(FITTED)))
-    )
-    np.testing.assert_allclose(list(made.values())[:2], FITTED.apply(np.array(list(plain.values())[:2])), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -162,12 +162,6 @@ def test_the_accurate_tier(minilm, pages, tables):
     assert labels == ["SUPPORTS", "REFUTES"]
 
 
-def test_on_the_command_line_no_model_is_named(minilm, pages, capsys):
-    assert cli.main(["check", "Mara Velin was born in Tarn.", "--corpus", str(pages), "--json"]) == 0
-    verdict = json.loads(capsys.readouterr().out)
-    assert verdict["predicted_label"] == "SUPPORTS" and verdict["evidence"][0]["source"] == "Mara Velin"
-
-
 def test_without_the_encoder_it_is_said_what_is_missing(pages, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PIP_INDEX_URL", "http://localhost:9/simple")

@@ -23,7 +23,7 @@ def test_they_have_its_probabilities_and_are_written_and_read_with_them(bundles,
     assert list(read_examples(tmp_path / "examples.jsonl")) == [*made, EXAMPLES[0]]
 
 
-@pytest.mark.parametrize("shares", ["[0.5, 0.5]", "[0.5, 0.6, 7]", '["a", 0, 0]', '"x"'])
+@pytest.mark.parametrize("shares", ["[0.5, 0.5]", "[0.5, 0.6, 7]", '["a", 0, 0]'])
 def test_what_is_no_probability_is_an_error(tmp_path, shares):
     write_examples(tmp_path / "examples.jsonl", EXAMPLES[:1])
     text = (tmp_path / "examples.jsonl").read_text()

@@ -166,7 +166,7 @@ PART = st.lists(WORDS, max_size=5).map(" ".join)
 UNITS = st.builds(Triples, st.just("u"), PART, st.lists(st.tuples(PART, PART.filter(bool)), max_size=5).map(tuple))
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(UNITS, st.lists(PART, min_size=1, max_size=4), st.one_of(st.none(), st.integers(1, 2)), st.integers(40, 90))
 def test_every_number_and_date_is_said_whatever_the_model_says(unit, texts, max_pairs, max_tokens):
     """The guarantee: what comes out is faithful, by a hypothesis or by the rule."""
@@ -386,7 +386,6 @@ def test_data_that_cannot_be_reported_is_told_before_anything_is_trained(tmp_pat
     [
         ([], 2, "nothing to verbalize"),
         (["--tables", "nowhere"], 1, "there is no nowhere"),
-        (["--beams", "0"], 2, "'--beams': 0 is not in the range x>=1"),
     ],
 )
 def test_wrong_usage(tmp_path, capsys, extra, code, said):

@@ -2,7 +2,6 @@ import pytest
 
 from lisax.errors import DataError, LisaxError
 from lisax.records import Claim, Document, Hit, Sentence
-from lisax.retrieval import documents as stage
 from lisax.retrieval.documents import DocumentIndex, add_documents, build_index, retrieve
 
 DOCUMENTS = [
@@ -38,12 +37,6 @@ def test_methods(index):
     assert both[:2] == [Hit("1", "Rome", 1, 1.0), Hit("1", "Oslo", 2, 0.5)]
     given = list(retrieve(index, CLAIMS, 2, search_titles=lambda texts, k: [["Oslo"]] * len(texts)))
     assert ids(given, "1") == ["Rome", "Oslo"] and ids(given, "2") == ["Oslo"]
-
-
-def test_batches_change_nothing(index, monkeypatch):
-    whole = list(retrieve(index, CLAIMS, 3))
-    monkeypatch.setattr(stage, "CLAIMS_AT_A_TIME", 1)
-    assert list(retrieve(index, iter(CLAIMS), 3)) == whole
 
 
 def test_a_grown_index_is_the_whole_one(tmp_path, index):

@@ -266,16 +266,10 @@ def test_an_answer_in_part_is_none(client_and_cluster, part):
 @pytest.mark.parametrize(
     ("action", "answer"),
     [
-        *(
-            ("_msearch", answer)
-            for answer in ([1], "<html>", {}, {"responses": {}}, {"responses": []}, {"responses": [1]})
-        ),
-        *(
-            ("_msearch", {"responses": [{"hits": hits}]})
-            for hits in ([], {"hits": 1}, {"hits": [{"_id": 1, "_score": 1}]})
-        ),
-        *(("_mapping", answer) for answer in ({}, [], {"pages": {}}, {"pages": {"mappings": {"_meta": {"lisax": 1}}}})),
-        *(("_count", answer) for answer in ({}, {"count": "7"}, {"count": 1e999})),
+        *(("_msearch", answer) for answer in ("<html>", {}, {"responses": []}, {"responses": [1]})),
+        *(("_msearch", {"responses": [{"hits": hits}]}) for hits in ([], {"hits": [{"_id": 1, "_score": 1}]})),
+        *(("_mapping", answer) for answer in ({}, {"pages": {"mappings": {"_meta": {"lisax": 1}}}})),
+        *(("_count", answer) for answer in ({}, {"count": 1e999})),
         *(
             ("_bulk", answer)
             for answer in ({}, {"errors": True}, {"errors": True, "items": [{"create": {"_id": "z"}}]})
@@ -363,29 +357,3 @@ def test_the_verbs_fill_and_search_a_cluster(monkeypatch, tmp_path, capsys):
     ):
         assert cli.main(wrong) == code
         assert message in capsys.readouterr().err
-
-
-def test_tables_in_a_cluster(monkeypatch, tmp_path, capsys):
-    cluster = Cluster()
-    monkeypatch.setattr(cluster_client, "connect", lambda url, **_: stand_in(cluster))
-    corpus, run = tmp_path / "corpus", tmp_path / "run.trec"
-    corpus.mkdir()
-    (corpus / "pages.jsonl").write_text(json.dumps({"id": "p", "title": "p", "sentences": ["p"]}) + "\n")
-    write_json_lines(
-        corpus / "tables.jsonl",
-        ({"id": i, "title": "", "header": ["colour"], "rows": [[text]]} for i, text in DOCUMENTS),
-    )
-    write_json_lines(
-        corpus / "questions.dev.jsonl", [{"id": "q", "question": "red", "answers": [], "evidence": ["a#r0c0"]}]
-    )
-    at = "http://host:1/tables"
-    assert cli.main(["index", "cluster", at, "--corpus", str(corpus), "--of", "tables"]) == 0
-    stored = cluster.indices["tables"]["b"]
-    assert (stored["id"], stored["number"], stored["text"]) == ("b", 0, "colour red red fish")
-    assert cluster.meta["tables"]["lisax"]["k1"] == 1.2
-    asked = ["retrieve", "tables", "--index", at, "--questions", str(corpus), "--out", str(run)]
-    assert cli.main(asked) == 0
-    assert "gold tables of 1 questions" in capsys.readouterr().out
-    found = [line.split() for line in run.read_text().splitlines()]
-    assert [line[2:4] for line in found] == [["b", "1"], ["a", "2"], ["d", "3"]]
-    assert float(found[1][4]) > float(found[2][4])  # equal in the cluster: a run has no ties

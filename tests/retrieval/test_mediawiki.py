@@ -160,9 +160,9 @@ def test_a_wiki_is_asked_for_entities():
 
 PAGE = {"title": "Rome", "index": 1, "extract": "A city.", "fullurl": "https://w.example/Rome", "lastrevid": 7}
 TYPES = [
-    *([name, value] for name in ("title", "extract", "fullurl") for value in (7, ["x"], {"a": 1})),
-    *(["lastrevid", value] for value in ("7", None, 1e999, 7.5)),
-    *(["index", value] for value in ("1", None, [])),
+    *([name, 7] for name in ("title", "extract", "fullurl")),
+    *(["lastrevid", value] for value in ("7", 1e999)),
+    ["index", None],
     ["fullurl", "javascript:alert(1)"],
     ["fullurl", "http://["],
 ]
@@ -179,8 +179,7 @@ def test_fields_of_another_type_are_refused(wiki, field, value):
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"[1]", b"null", b"\xff\xfe", b'"x"', b"[" * 100_000, b'{"query":' * 100_000, b'{"query": []}',
-        b'{"query": {"search": [1]}}', b'{"query": {"search": {}}}', b'{"error": []}', b'{"error": {"code": 1}}',
+        b"", b"[1]", b"\xff\xfe", b"[" * 100_000, b'{"query": []}', b'{"query": {"search": [1]}}', b'{"error": {"code": 1}}',
     ],
 )  # fmt: skip
 def test_what_is_no_result_is_refused(wiki, body):
@@ -211,9 +210,7 @@ def test_a_byte_now_and_then_is_not_waited_for(tmp_path, part):
         assert time.monotonic() - began < 2
 
 
-@pytest.mark.parametrize(
-    "location", ["http://[", "ftp://x/", "http://a..b/", "file:///etc/passwd", "http://x:99999/", "/w/api.php"]
-)
+@pytest.mark.parametrize("location", ["http://[", "file:///etc/passwd", "http://x:99999/", "/w/api.php"])
 def test_a_redirect_to_no_address_is_refused(wiki, location):
     client, answers, _, _ = wiki
     answers += [(302, {"Location": location}, b"")] * 4

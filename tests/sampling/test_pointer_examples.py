@@ -67,15 +67,12 @@ EXAMPLE = PointerExample("1", "c", (Passage("a", "A", "text"), Passage("b", "B",
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"candidates": 3}, "e.jsonl:2: field 'candidates': expected list"),
         (
             {"candidates": [{"id": "a"}], "sets": []},
             r"field 'candidates\[0\]': expected an object with id, title and text",
         ),
         ({"sets": [[2]]}, r"field 'sets\[0\]': expected places from 0 to 1, found \[2\]"),
-        ({"sets": [[]]}, r"field 'sets\[0\]'"),
         ({"label": True}, "field 'label': expected null or one of SUPPORTS"),
-        ({"claim": None}, "field 'claim': expected str"),
     ],
 )
 def test_lines_read_back_and_bad_ones_are_named(tmp_path, change, message):

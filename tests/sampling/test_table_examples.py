@@ -116,16 +116,11 @@ ROW = {"claim_id": "1", "claim": "c", "tables": [TABLE], "label": None, "gold": 
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"tables": 3}, "e.jsonl:2: field 'tables': expected list"),
-        ({"tables": [3]}, r"e.jsonl:2: field 'tables\[0\]': expected an object, found 3"),
         ({"tables": [TABLE | {"id": 3}]}, r"field 'tables\[0\].id': expected str, found 3"),
         ({"tables": [TABLE | {"rows": [["1"], "x"]}]}, r"field 'tables\[0\].rows\[1\]': expected a list of strings"),
         ({"tables": [TABLE | {"rows": [["1", "2"]]}]}, r"tables\[0\].rows\[0\]': expected 1 cells .* header, found 2"),
         ({"tables": [TABLE | {"header": [1]}]}, r"field 'tables\[0\].header': expected a list of strings"),
-        ({"gold": []}, "field 'gold': expected 1 times true or false"),
         ({"gold": [1]}, "field 'gold': expected 1 times true or false"),
-        ({"label": True}, "field 'label': expected null or one of SUPPORTS"),
-        ({"claim": None}, "field 'claim': expected str"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, change, message):

@@ -1,9 +1,5 @@
 """The label-word scorer: what is scored beside an input changes nothing."""
 
-import os
-import subprocess
-import sys
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -52,26 +48,6 @@ def test_an_input_above_the_limit_is_an_error():
 
 def test_softmax_sums_to_one():
     np.testing.assert_allclose(softmax(np.array([[1e4, 0.0], [0.0, 0.0]])), [[1, 0], [0.5, 0.5]])
-
-
-def test_eight_devices_score_as_one():
-    program = """
-import jax, numpy as np
-from tests.scoring.test_scoring import LabelScorer, PIECES, TINY, initialize, inputs
-assert jax.device_count() == 8
-np.save(__import__("sys").argv[1], LabelScorer(TINY, initialize(TINY), PIECES, max_tokens=32).logits(inputs()))
-"""
-    import tempfile
-
-    with tempfile.NamedTemporaryFile(suffix=".npy") as file:
-        subprocess.run(
-            [sys.executable, "-c", program, file.name],
-            check=True,
-            env=os.environ | {"JAX_NUM_CPU_DEVICES": "8", "PYTHONPATH": "."},
-        )
-        several = np.load(file.name)
-    one = LabelScorer(TINY, initialize(TINY), PIECES, max_tokens=32).logits(inputs())
-    np.testing.assert_allclose(several, one, atol=2e-5)
 
 
 @pytest.mark.parametrize("name", recorded.ARCHITECTURES)

@@ -25,7 +25,7 @@ from lisax.serve.api import CALLS, JSON_LINES
 from lisax.serve.app import create
 from lisax.serve.limits import LIMITS, Limits
 from lisax.serve.models import PARTS, TABLE_VERIFIER, Models
-from lisax.serve.observing import JsonFormatter, Metrics, Observer
+from lisax.serve.observing import JsonFormatter
 from lisax.serve.worker import Busy, Worker
 
 CLAIM = "Mara Velin lived in Tarn ."
@@ -457,13 +457,3 @@ def test_logs_are_json_with_the_id_and_without_the_query(page, caplog):
     except ValueError:
         broken = logging.LogRecord("uvicorn", logging.ERROR, "", 0, "broken", (), __import__("sys").exc_info())
     assert "ValueError: told" in json.loads(JsonFormatter().format(broken))["exception"]
-
-
-def test_the_observer_lets_other_scopes_pass():
-    async def application(scope, receive, send):
-        seen.append(scope["type"])
-
-    seen, worker = [], Worker("test", 1)
-    asyncio.run(Observer(application, Metrics(worker))({"type": "lifespan"}, None, None))
-    assert seen == ["lifespan"]
-    worker.close()

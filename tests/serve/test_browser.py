@@ -236,14 +236,6 @@ def test_without_scripts(chromium, address, state):
     context.close()
 
 
-def test_paints_on_a_phone_without_scrolling_sideways(chromium, address):
-    context = chromium.new_context(base_url=address, viewport={"width": 360, "height": 640})
-    tab = context.new_page()
-    ask(tab, QUESTION)
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
-    context.close()
-
-
 @pytest.mark.slow
 def test_training_from_the_page(tab):
     ask(tab, QUESTION)
@@ -262,19 +254,3 @@ def test_training_from_the_page(tab):
     tab.wait_for_url("**/training")
     ask(tab, QUESTION)
     assert tab.locator("#t0 td").count()
-
-
-def test_feedback_is_there_after_a_restart(chromium, serve, tmp_path):
-    for start in range(2):
-        with serve(tmp_path) as address:
-            context = chromium.new_context(base_url=address)
-            context.set_default_timeout(120_000)
-            tab = context.new_page()
-            if start == 0:
-                ask(tab, QUESTION)
-                tab.get_by_role("button", name="Wrong table").first.click()
-                place = tab.url.removeprefix(address).partition("#")[0]
-            else:
-                tab.goto(place)
-            tab.get_by_text("is wrong.").first.wait_for()
-            context.close()

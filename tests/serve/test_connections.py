@@ -122,15 +122,6 @@ def test_a_head_that_drips_is_cut_off(tmp_path, parts):
         assert time.monotonic() - began < 10
 
 
-def test_a_body_that_drips_is_told_and_cut_off(tmp_path, parts):
-    limits = Limits(body_seconds=0.5, head_seconds=0.5)
-    page = open_page(tmp_path / "state", *parts, limits=limits)
-    with served(create(page), limits) as port, opened(port, "127.0.0.2", POST) as slow:
-        began = time.monotonic()
-        assert received(slow).startswith(b"HTTP/1.1 408")
-        assert time.monotonic() - began < 10
-
-
 def test_who_drips_a_body_gives_the_place_back_long_before_a_slow_upload_has_to(tmp_path, parts):
     limits = Limits(body_grace_seconds=0.3)
     page = open_page(tmp_path / "state", *parts, limits=limits)

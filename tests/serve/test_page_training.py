@@ -298,12 +298,9 @@ HOSTILE = "x', 1)\nimport os\nMODEL_DIR = '"
     [
         (("architecture", "x = 1\nimport antigravity\nnetwork.T5Config.remat"), "none", "is none that is known here"),
         (("architecture", "dtype"), HOSTILE, "'architecture.dtype': must be one of"),
-        (("architecture", "mlp_activations"), [HOSTILE], "'architecture.mlp_activations'"),
         (("architecture", "emb_dim"), "8\nimport antigravity", "'architecture.emb_dim': must be a whole number"),
-        (("text", "max_tokens"), "5}\nimport antigravity", "'text.max_tokens': must be a whole number"),
         (("text", "preset"), HOSTILE, "'text.preset': must be one of"),
         (("text", "family"), HOSTILE, "'text.family': there is no format"),
-        (("text", "tables"), HOSTILE, "'text.tables': must be a whole number"),
     ],
 )
 def test_nothing_that_a_bundle_says_is_run(stand_in, checkpoint, place, value, complaint):
@@ -320,12 +317,9 @@ def test_nothing_that_a_bundle_says_is_run(stand_in, checkpoint, place, value, c
     ("place", "value", "complaint"),
     [
         ("architecture.backbone.emb_dim", "8\nimport antigravity", "'architecture.backbone.emb_dim': must be a whole"),
-        ("architecture.backbone.activation", HOSTILE, "'architecture.backbone.activation': must be one of"),
         ("architecture.backbone.x = 1\nimport antigravity", 1, "is none that is known here"),
-        ("architecture.labels", "3\nimport antigravity", "'architecture.labels': must be a whole number"),
         ("architecture.pooling", HOSTILE, "'architecture.pooling': must be one of"),
         ("adapter.rank", "2\nimport antigravity", "'adapter.rank': must be a whole number"),
-        ("adapter.alpha", "2\nimport antigravity", "'adapter.alpha': must be a number"),
         ("adapter.targets", HOSTILE, "'adapter.targets': an adapter that is trained here has targets among"),
         ("adapter.targets", "layers_0/.*", "'adapter.targets': an adapter that is trained here has targets among"),
         ("columns", "3\nimport antigravity", "'columns': must be a whole number"),

@@ -353,14 +353,6 @@ def test_hostile_questions_cells_titles_and_file_names_stay_text(browser, page, 
     shown(browser.get("/feedback"))
 
 
-def test_ten_people_at_once_get_answers(page):
-    browsers = [Browser(page) for _ in range(10)]
-    with ThreadPoolExecutor(10) as people:
-        found = list(people.map(lambda one: one[1].ask(f"What is the year of person {one[0]}?"), enumerate(browsers)))
-    assert [response.status_code for response in found] == [200] * 10
-    assert all(f"person {i}?" in response.text for i, response in enumerate(found))
-
-
 def test_beyond_the_queue_people_are_told_to_come_back(tmp_path, index, made):
     page = open_page(tmp_path, index, made, Limits(waiting=1, answer_seconds=0.2))
     browser, going_on = Browser(page), threading.Event()

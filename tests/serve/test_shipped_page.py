@@ -128,16 +128,6 @@ def test_facts_that_were_read_with_a_table_are_shown(tmp_path):
     page.close()
 
 
-@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
-def test_it_answers_questions_where_there_is_no_table(tmp_path):
-    Index.build(PAGES, tmp_path / "index")
-    page = open_page(tmp_path, tmp_path / "index", Models.open(()))
-    answer = Browser(page).ask("When was Mara Velin born?")
-    assert "She was born in Tarn in <mark>1951</mark>." in answer.text
-    assert "Searched 1 page, " in words(shown(answer))
-    page.close()
-
-
 def test_without_the_encoder_it_searches_and_says_why(tmp_path, monkeypatch):
     def cannot(*_, **__):
         raise LisaxError("MiniLM cannot be fetched")

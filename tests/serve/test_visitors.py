@@ -9,7 +9,6 @@ import pytest
 from fastapi.testclient import TestClient
 from small_page import Browser, open_page, shown, words
 
-from lisax.cli import main
 from lisax.errors import LisaxError
 from lisax.serve import export, start
 from lisax.serve.app import create
@@ -17,7 +16,7 @@ from lisax.serve.following import Renewal
 from lisax.serve.guard import Rules
 from lisax.serve.library import CARD
 from lisax.serve.limits import Limits
-from lisax.serve.visitors import ANYONE, Seen, Visitor
+from lisax.serve.visitors import Seen
 
 LIMITS = Limits(changes_burst=1000, requests_burst=10_000)
 TARN = {"files": ("tarn.txt", b"Tarn is a town of 900 people. It lies on the Orm.")}
@@ -264,25 +263,7 @@ def test_tokens_come_from_the_environment(tmp_path, monkeypatch):
             start._group_tokens() if name == "LISAX_TOKENS" else start._operator(tmp_path)
 
 
-def test_ids_give_no_secret_away():
-    seen = Visitor("a", "b")
-    assert seen.ids == {"a", "b"} and ANYONE.ids == frozenset() and ANYONE.audiences == ("everyone",)
-    assert seen.owner("everyone") == "a" and seen.owner("token") == "b" and ANYONE.owner("everyone") is None
-
-
 # --- Two servers, and time -------------------------------------------------------------------------
-
-
-def test_two_servers_on_one_state_folder_hide_the_same(opened):
-    first, second = opened(), opened()
-    own = Browser(first)
-    corpus = upload(own)
-    there, other = Browser(second), Browser(second)
-    there.cookies = own.cookies
-    assert SECRET in there.get("/corpora").text and there.ask("Tarn", "search", corpus).status_code == 200
-    assert SECRET not in other.get("/corpora").text and other.fill(f"/corpora/{corpus}/remove").status_code == 404
-    assert there.fill(f"/corpora/{corpus}/remove").status_code == 200
-    assert SECRET not in own.get("/corpora").text
 
 
 def test_old_uploads_are_removed_on_both_servers(opened, monkeypatch):
@@ -302,8 +283,3 @@ def test_old_uploads_are_removed_on_both_servers(opened, monkeypatch):
     assert {one.id for one in third.library} == {GIVEN, younger}
     assert {one.id for one in second.library} == {GIVEN, younger} and not (first.library.folder / corpus).exists()
     assert SECRET not in there.get("/corpora").text
-
-
-def test_the_time_is_an_option(capsys):
-    assert main(["serve", "--keep-uploads", "soon"]) == 2
-    assert "expected days, hours or minutes, such as 7d, 12h or 30m" in capsys.readouterr().err

@@ -156,7 +156,6 @@ def test_a_folder_with_pages_too_is_told_by_evidence(folder):
         ),
         ({"evidence": ["T9"]}, "field 'evidence': 'T9' of question '1' is not a table of the collection"),
         ({"evidence": ["T1#r3c0"]}, "field 'evidence': 'T1#r3c0' of question '1' is beyond the table's 3 rows"),
-        ({"question": ""}, "field 'question': the text is empty"),
     ],
 )
 def test_bad_questions_are_named_and_nothing_is_registered(folder, change, message):

@@ -144,7 +144,6 @@ def test_a_folder_of_both_kinds_is_told_by_evidence(folder):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"label": "MAYBE"}, r"claims.train.jsonl:2: field 'label'"),
         ({"evidence": []}, r"claims.train.jsonl:2: field 'evidence': claim '1' is REFUTES but has no evidence"),
         ({"evidence": [["T99"]]}, r"claims.train.jsonl:2: field 'evidence': 'T99' of claim '1' is not a table"),
     ],

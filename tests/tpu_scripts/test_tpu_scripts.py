@@ -112,8 +112,7 @@ def test_each_type_has_its_software(tpu, asked, given, version):
 
 @pytest.mark.parametrize(
     ("asked", "hosts"),
-    [("v3-8", 1), ("v3-32", 4), ("v4-8", 1), ("v4-32", 4), ("v5p-16", 2), ("v6e-8", 1), ("v6e-16", 4)]
-    + [("v5litepod-1", 1), ("v5litepod-8", 1), ("v5litepod-256", 64)],
+    [("v3-8", 1), ("v3-32", 4), ("v4-32", 4), ("v6e-8", 1), ("v6e-16", 4), ("v5litepod-256", 64)],
 )
 def test_several_workers_are_reached_at_once(tpu, asked, hosts):
     """`tpu-vm` takes one after the other, and several only with a key in ssh's agent."""
@@ -135,9 +134,7 @@ def test_gcloud_makes_its_key_before_several_workers_are_reached(tpu, tmp_path):
     assert calls[0] == f"{VM}ssh|mine|{ZONE}--worker=0|--command=true|" and "google_compute_engine" in calls[1]
 
 
-@pytest.mark.parametrize(
-    "before", [("env", "X=1"), ("nohup",), ("python", "-m"), (".venv/bin/",), ("env", "A=b c", "nohup", "python", "-m")]
-)
+@pytest.mark.parametrize("before", [(".venv/bin/",), ("env", "A=b c", "nohup", "python", "-m")])
 def test_a_run_is_kept_whatever_starts_it(tpu, before):
     words = [f"{before[0]}lisax", "train"] if before[0].endswith("/") else [*before, "lisax", "train"]
     done, calls = tpu("run", *words, BUCKET="")
@@ -192,8 +189,9 @@ def test_waiting_ends_where_nothing_will_come(tpu):
     assert done.returncode == 1 and "no TPU or request named mine" in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["run", "resume"])
-@pytest.mark.parametrize(("command", "option"), [("train", "--gin.MODEL_DIR="), ("run list5", "--out=")])
+@pytest.mark.parametrize(
+    ("verb", "command", "option"), [("run", "train", "--gin.MODEL_DIR="), ("resume", "run list5", "--out=")]
+)
 def test_what_is_made_outlives_the_tpu(tpu, verb, command, option):
     words = ["lisax", *command.split()]
     done, calls = tpu(verb, *words, states=["ACTIVE"], BUCKET="")

@@ -124,7 +124,7 @@ def test_no_file_names_a_place_of_the_machine_that_exported(exported):
             assert not [place for place in places if place in content], file
 
 
-@pytest.mark.parametrize("tool", ["onnxruntime", "jax", "tensorflow", "transformers"])
+@pytest.mark.parametrize("tool", ["jax", "tensorflow", "transformers"])
 def test_the_pages_code_labels_claims_as_lisax_does(tool, exported):
     for needed in (tool, "torch") if tool == "transformers" else (tool,):
         if importlib.util.find_spec(needed) is None:
@@ -136,10 +136,12 @@ def test_the_pages_code_labels_claims_as_lisax_does(tool, exported):
     assert lines[-1] == str(list(map(str, labels))) and len(set(labels)) > 1
 
 
-def test_onnxruntime_writes_the_label_word(exported):
+def test_onnxruntime_labels_claims_and_writes_the_label_word(exported):
     pytest.importorskip("onnxruntime", reason="needs onnxruntime")
-    words, _ = elsewhere(exported.parent, "tokens", "writing")
+    (labels, *words), found = elsewhere(exported.parent, "tokens", "onnxruntime", "writing")
     wanted = Model.open(lisax.example_model(), backend=JAX).probabilities(examples(blocks()["tokens"]))
+    np.testing.assert_allclose(found, wanted, atol=ATOL)
+    assert labels == str([str(LABELS[i]) for i in wanted.argmax(axis=1)])
     assert words == [presets.PAPER.label_words[i] for i in wanted.argmax(axis=1)]
 
 

@@ -104,13 +104,6 @@ def test_another_fusion_model_gives_its_head_as_well(whole, tmp_path):
         np.testing.assert_array_equal(a, b)
 
 
-def test_a_t5_of_another_size_is_named(tmp_path):
-    _t5_checkpoint(tmp_path / "t5")
-    wide = MODEL.replaced(mlp_dim=64)
-    with pytest.raises(LisaxError, match=r"of another shape: encoder/layers_0/mlp/wi_0/kernel is \[16, 32\]"):
-        train(config(tmp_path / "out", 8, model=wide, checkpoint=_restoring(tmp_path / "t5")))
-
-
 def test_what_only_the_other_tables_tell_is_learned_by_attention(tmp_path):
     seeing = train(config(tmp_path / "attention", 150, **LEARNING)).metrics
     assert seeing["table_accuracy"] > 0.95 and seeing["accuracy"] > 0.95

@@ -181,11 +181,9 @@ def _config(*bindings, files=FILES):
     [
         ("BATCH_SIZE = 'abc'", "DatasetConfig.batch_size (set by BATCH_SIZE) must be a whole number, found 'abc'"),
         ("TRAIN_STEPS = 1e3", "train.total_steps (set by TRAIN_STEPS) must be a whole number or None, found 1000.0"),
-        ("T5Config.emb_dim = 'a'", "T5Config.emb_dim must be a whole number, found 'a'"),
         ("RestoreCheckpointConfig.path = ['a', 'b']", "RestoreCheckpointConfig.path must be one checkpoint, found 2"),
         ("PjitPartitioner.logical_axis_rules = ['batch']", "must be Sequence[tuple[str, str | None]], found ['batch']"),
         ("TASK_FEATURE_LENGTHS = {'inputs': 'a'}", "must be Mapping[str, int] or None"),
-        ("OPTIMIZER = 3", "train.optimizer (set by OPTIMIZER) must be Optimizer, found 3"),
         ("Trainer.learning_rate_fn = 0.1", "Trainer.learning_rate_fn must be Callable, found 0.1"),
     ],
 )

@@ -38,8 +38,7 @@ def whole(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("step", [4, 8])
+@pytest.mark.parametrize(("step", "number"), [(4, signal.SIGTERM), (8, signal.SIGINT)])
 def test_an_evaluation_is_left_for_later(whole, tmp_path, step, number):
     """The first one, and that after the last step: the run that goes on makes it first, and then is what it would have
     been."""

@@ -227,10 +227,12 @@ def test_imports_keep_their_lines_and_quoted_text_stays():
     assert as_static("evaluate_all = 1\nx.evaluated = 2", STRING) == "evaluate_all = 1\nx.evaluated = 2"
 
 
-def trained_in(folder, files, scanned):
-    """(the flags of a model that is trained in the folder, the rows of its log's evaluations)"""
+@pytest.fixture(scope="module")
+def trained(files, tmp_path_factory):
+    """(the folder of a model with scanned layers, its flags, the rows of its log's evaluations, which decode)"""
+    folder = tmp_path_factory.mktemp("trained")
     flags = [f"--gin_search_paths={files}", "--gin_file=model.gin"]
-    flags += [f"--gin.T5Config.scan_layers={scanned}", "--gin.EncoderDecoderModel.predict_batch_with_aux.num_decodes=2"]
+    flags += ["--gin.T5Config.scan_layers=True", "--gin.EncoderDecoderModel.predict_batch_with_aux.num_decodes=2"]
     assert invoke(["train", *flags, "--gin_file=train.gin", f"--gin.MODEL_DIR={folder}"]) == 0
     rows = [row for row in read_train_log(folder) if row["kind"] == "dev"]
     assert [row["step"] for row in rows] == [3, 6]
@@ -238,17 +240,7 @@ def trained_in(folder, files, scanned):
     lines = [json.loads(x) for x in (folder / "inference_eval/first_word-000006.jsonl").read_text().splitlines()]
     assert len(lines) == 2 and lines[0].keys() == {"inputs", "target", "prediction", "hypotheses", "score"}
     assert lines[1]["inputs"]["inputs_pretokenized"] == "no 1" and lines[1]["target"] == "no"
-    return flags, rows
-
-
-@pytest.fixture(scope="module")
-def trained(files, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("trained")
-    return folder, *trained_in(folder, files, scanned=False)
-
-
-def test_training_evaluates_scanned_layers_by_decoding(files, tmp_path):
-    trained_in(tmp_path, files, scanned=True)
+    return folder, flags, rows
 
 
 def test_training_evaluates_by_decoding_and_the_verbs_use_the_model(trained, tmp_path, capsys):

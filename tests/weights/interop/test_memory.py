@@ -17,9 +17,9 @@ from lisax.weights.interop.pieces import Checkpoint, Stored, whole
 from lisax.weights.interop.t5x_native import write_native
 from lisax.weights.interop.t5x_orbax import write_orbax
 
-CONFIG = T5Config(vocab_size=8192, emb_dim=512, num_heads=8, num_encoder_layers=6, num_decoder_layers=6, mlp_dim=2048)
+CONFIG = T5Config(vocab_size=8192, emb_dim=512, num_heads=8, num_encoder_layers=3, num_decoder_layers=3, mlp_dim=2048)
 SHAPES = shapes_of_model(CONFIG)
-SIZE = 4 * sum(map(math.prod, SHAPES.values()))  # 260 MB
+SIZE = 4 * sum(map(math.prod, SHAPES.values()))  # 150 MB
 
 PROGRAM = """
 import json, sys
