@@ -351,8 +351,11 @@ def cluster(
     *,
     corpus: Corpus,
     of: Annotated[
-        Literal["documents", "passages", "tables"],
-        Option("Kind of records to index: pages of text, passages of text, tables and graphs, or whole tables."),
+        Literal["documents", "passages", "tables", "cells", "whole"],
+        Option(
+            "Kind of records to index: pages of text, passages of text, tables and graphs, whole tables, these with their "
+            "cells, for claims, or passages and whole tables with their cells."
+        ),
     ] = "documents",
     k1: Annotated[float | None, Option("BM25's k1.", default="0.6, of tables 1.2, with vectors 0.3")] = None,
     b: Annotated[float | None, Option("BM25's b.", default="0.5, of tables 0.75, with vectors 0.9")] = None,
@@ -372,8 +375,10 @@ def cluster(
     LISAX_CLUSTER_CA and LISAX_CLUSTER_AWS. An interrupted command resumes.
 
         lisax index cluster http://localhost:9200/wiki --corpus pages/ --vectors minilm
+        lisax index cluster http://localhost:9200/own --corpus my_documents/ --of whole
     """
     from lisax.corpora import open_folder
+    from lisax.corpora.files import FileFolder
     from lisax.files.resumable import fingerprint
     from lisax.retrieval.cluster import fill_cluster
 
@@ -382,8 +387,9 @@ def cluster(
     settings = {name: value for name, value in given.items() if value is not None}
     if add and (replace or settings):
         raise click.UsageError("--add keeps the index as it is: leave --replace, --shards and --replicas out")
+    data = open_folder(corpus)
     fill_cluster(
-        open_folder(corpus),
+        data,
         of,
         cluster,
         corpus_print=fingerprint(corpus),
@@ -395,6 +401,8 @@ def cluster(
         **settings,
     )
     print(f"{cluster}: filled")
+    if isinstance(data, FileFolder):
+        print("\n  ".join(data.account().lines()))
 
 
 def check(index: Existing) -> None:

@@ -95,7 +95,9 @@ def documents(
 
 def cells(
     *,
-    index: Annotated[Local, Option("An index of `lisax index cells`.", "INDEX")],
+    index: Annotated[
+        Indexed, Option("An index of `lisax index cells`, or the address of one of tables in a cluster.", "INDEX")
+    ],
     claims: Claims,
     skip_bad: SkipBad = False,
     out: Out,
@@ -111,10 +113,13 @@ def cells(
     lisax retrieve cells --index INDEX --claims claims.jsonl --out tables.trec
     """
     from lisax.corpora import read_claims
+    from lisax.predict.building import cells_of
+    from lisax.retrieval.cluster import tables_at
     from lisax.retrieval.run_files import cells_to_file
     from lisax.retrieval.tables import CUTOFFS, hit_rates
 
     asked = list(read_claims(claims, skip_bad=skip_bad))
+    index = cells_of(tables_at(index)) if is_cluster(index) else index
     written = cells_to_file(index, claims, asked, out, k=k, mode=mode, workers=workers)
     _tell(out, written, f"tables for {len(asked):,} claims")
     cutoffs = _up_to(k, CUTOFFS)
@@ -144,8 +149,7 @@ def tables(
     from lisax.retrieval.table_text import as_claims
 
     asked = read_question_split(questions, split)
-    dense = None if is_cluster(index) else _opens(index, weight, "tables")
-    written = tables_to_file(index, asked, out, k=k, dense=dense, workers=workers)
+    written = tables_to_file(index, asked, out, k=k, dense=_opens(index, weight, "tables"), workers=workers)
     _tell(out, written, f"tables for {len(asked):,} questions")
     judged = as_claims(asked, open_tables(index).__contains__)
     if any(claim.gold_ids for claim in judged.values()):

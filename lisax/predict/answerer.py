@@ -102,7 +102,7 @@ class Answerer(Protocol):
                 raise LisaxError(f"{model} reads tables, which the index finds: leave the retriever out")
             if table_text.NAME not in index.components:
                 raise LisaxError(f"{model} answers from an index of `lisax index tables`, and {_named(index)} is none")
-            tables = TableAnswerer.open(index.folder or index, named, columns)
+            tables = TableAnswerer.open(index.folder or index.reading("tables"), named, columns)
             aggregator = None if aggregation is None else Aggregator.open(aggregation)
             return CellAnswerer(tables, aggregator, min_confidence=min_confidence)
         raise LisaxError(
@@ -116,7 +116,7 @@ def shipped_answerer(index: Index, min_confidence: float | None = None) -> Answe
     components, found = index.components, []
     if table_text.NAME in components:
         try:
-            tables = TableAnswerer.open(index.folder or index, shipped_parts())
+            tables = TableAnswerer.open(index.folder or index.reading("tables"), shipped_parts())
             found.append(CellAnswerer(tables, min_confidence=min_confidence))
         except DataError as error:
             if not (has_passages(components) or "pages" in components):

@@ -23,8 +23,10 @@ from lisax.errors import DataError, LisaxError
 from lisax.files.places import cache_folder
 from lisax.files.reading import read_json_lines
 from lisax.files.writing import write_json
+from lisax.progress import counted, say
 from lisax.records import Document, Graph, Sentence, Table
 from lisax.retrieval import documents, mixed, table_store, table_text, tables
+from lisax.retrieval.cluster_tables import ClusterTables
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import DenseIndex, source_of_vectors
 from lisax.retrieval.folder import VERSION, open_component, read_components
@@ -161,6 +163,19 @@ def change_files(
     if encoder:
         _add_vectors(built.folder, encoder)
     return built
+
+
+def cells_of(tables: ClusterTables) -> Path:
+    """The folder in the cache of an index of the cells of a cluster's tables, which is built if it is not there, from
+    the tables of the cluster."""
+    # By its own name: an alias may come to mean another index meanwhile.
+    held = ClusterTables(tables.bm25.named(tables.bm25.behind))
+    name = f"the tables of the cluster's index '{held.bm25.name}'"
+    corpus = Corpus(name, tuple, lambda: counted(held.store, "tables"), tuple, lambda: held.digest)
+    built = _built(corpus, "cells", None, ENGLISH)
+    if not built.reused:
+        say(f"built the index of cells of {name}: {built.folder}")
+    return built.folder
 
 
 def _cached(corpus: Corpus, kind: str, *vectors: str) -> Path:

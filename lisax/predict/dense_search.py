@@ -12,7 +12,7 @@ from lisax.files.places import is_cluster
 from lisax.predict.retriever import open_encoder
 from lisax.retrieval import bm25, table_text
 from lisax.retrieval.bm25 import Bm25Index
-from lisax.retrieval.cluster import open_records
+from lisax.retrieval.cluster import open_records, tables_at
 from lisax.retrieval.cluster_vectors import ClusterContent, ClusterVectors
 from lisax.retrieval.dense import DenseIndex, Encodes, source_of_vectors, weight_of
 from lisax.retrieval.documents import DocumentIndex
@@ -58,7 +58,7 @@ class DenseSearch:
           index, if any. Opens the model where encoding found it, and searches the inverted file if there is one.
         """
         if is_cluster(folder):
-            return cls.over(open_records(folder), weight, only)
+            return cls.over(tables_at(folder) if only == "tables" else open_records(folder), weight, only)
         if weight is None and only is not None:
             weight = weight_of(folder, only)
         if weight == 0 or (source := source_of_vectors(folder, only)) is None:

@@ -93,8 +93,8 @@ class Index(Protocol):
             return self
         kind = "cells" if reads == "tables" else "mixed"
         raise LisaxError(
-            f"the model reads {reads}, and this index holds {self.reads}: build one with `lisax index {kind}`, or in "
-            f"Python with Index.build(corpus, kind='{kind}')"
+            f"the model reads {reads}, and this index holds {self.reads}: build one with `lisax index {kind}`, in a cluster "
+            f"with `lisax index cluster --of whole`, or in Python with Index.build(corpus, kind='{kind}')"
         )
 
     @property

@@ -65,7 +65,7 @@ class PassageIndex(Index):
         if reads == "tables" and self.index.components >= TABLE_COMPONENTS:
             from lisax.predict.table_index import TableIndex
 
-            return TableIndex(self.folder)
+            return TableIndex(self.folder or self.index.tables)
         return super().reading(reads)
 
     def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:

@@ -27,8 +27,8 @@ COLUMNS, TABLES_KEPT = 3, 4096
 
 
 class TableIndex(Index):
-    """Tables of an index of cells, found by their cells, or of an index of whole tables, in a folder or a cluster, found
-    by BM25 over their text and by vectors if it has them.
+    """Tables of an index of cells, found by their cells, or of an index of whole tables, found by BM25 over their text
+    and by vectors if it has them; in a folder or a cluster.
 
     `columns`: how many columns of a table are kept, the most relevant to the claim (all without an index of cells)."""
 
@@ -53,7 +53,17 @@ class TableIndex(Index):
 
     @functools.cached_property
     def cells(self) -> CellIndex:
-        return CellIndex.open(self.folder)
+        """The index of cells; of a cluster's tables the one in the cache, which is built first if it is not there."""
+        if self.remote is None:
+            return CellIndex.open(self.folder)
+        from lisax.predict.building import cells_of
+
+        return CellIndex.open(cells_of(self.remote))
+
+    @functools.cached_property
+    def _beside_cells(self) -> TableStore:
+        """The tables with their cells, in a folder."""
+        return TableStore.open(self.cells.folder)
 
     @functools.cached_property
     def search_texts(self) -> Search:
@@ -82,7 +92,7 @@ class TableIndex(Index):
             raise LisaxError("a second hop follows titles of pages: use an index of `lisax index documents`, or hops=1")
         claims = [Claim(str(number), query) for number, query in enumerate(queries)]
         if self.has_cells:
-            run = by_query(retrieval.retrieve(self.cells, claims, k, lookup=self.table))
+            run = by_query(retrieval.retrieve(self.cells, claims, k, lookup=self._beside_cells.get))
         else:
             found = self.search_texts(list(queries), k)
             run = {

@@ -1,12 +1,19 @@
 """Corpora in an Elasticsearch or OpenSearch cluster, whose index is named URL/NAME, like http://localhost:9200/wiki.
 
 The documents hold whole records: pages with their titles and sentences, passages, or tables. So a cluster that was
-filled answers all that an index folder does, and no other index of the same corpus is needed.
+filled answers all that an index folder does, and no other index of the same corpus is needed. Text and tables at one
+address are two indexes, NAME with passages and `NAME-tables` with whole tables.
+
+A cluster does not search cells. A table's score is, summed over the entities of a claim, the largest cosine of its
+cells, whose norms change with each table that is added. A cluster sums over the words of a document instead, and keeps
+lengths in one byte. So the index of cells is built from the cluster's tables where claims are checked
+(`predict.building.cells_of`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -21,6 +28,7 @@ from lisax.progress import counted
 from lisax.records import Table
 from lisax.retrieval import cluster_client, cluster_pages, cluster_passages, table_text
 from lisax.retrieval.bm25_builder import K1, B
+from lisax.retrieval.cells import NAME as CELLS
 from lisax.retrieval.cluster_client import TIMEOUT
 from lisax.retrieval.cluster_pages import ClusterDocuments
 from lisax.retrieval.cluster_passages import ClusterPassages
@@ -36,9 +44,17 @@ from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.table_store import TABLES as STORED_TABLES
 from lisax.retrieval.table_store import TableStore
 
-DOCUMENTS, PASSAGES, TABLES = "documents", "passages", "tables"
-KINDS = {DOCUMENTS: ClusterDocuments, PASSAGES: ClusterPassages, TABLES: ClusterTables}
+DOCUMENTS, PASSAGES, TABLES, WHOLE = "documents", "passages", "tables", "whole"
+KINDS = {
+    DOCUMENTS: ClusterDocuments,
+    PASSAGES: ClusterPassages,
+    TABLES: ClusterTables,
+    CELLS: ClusterTables,  # whose cells are searched for claims
+    WHOLE: ClusterPassages,  # with whole tables
+}
+TABLES_OF = "-tables"  # the end of the name of the index with the tables of WHOLE
 VERBS = {DOCUMENTS: "documents", PASSAGES: "mixed", TABLES: "tables"}  # of `lisax retrieve`
+NEEDED = {DOCUMENTS: "page", PASSAGES: "page, table or graph", WHOLE: "page, table or graph"}  # the others: a table
 NOTE = "cluster.json"  # in a folder with the address of a cluster's index, and no index of its own
 
 
@@ -55,38 +71,56 @@ def fill_cluster(
     encoder: Encodes | None = None,
     **settings: int,
 ) -> None:
-    """Fills an index of the cluster with a corpus's pages, passages or whole tables (`of`: DOCUMENTS, PASSAGES or
-    TABLES), each with its text, and with vectors where an `encoder` is given. An interrupted call resumes if
-    `corpus_print`, the fingerprint of the corpus's files, is the same. `settings`: `number_of_shards` and
-    `number_of_replicas`."""
-    index = open_cluster(cluster)
+    """Fills an index of the cluster with a corpus's pages (`of` DOCUMENTS), passages (PASSAGES), whole tables (TABLES;
+    CELLS if claims search their cells), or passages and such tables (WHOLE), each with its text, and with vectors where
+    an `encoder` is given. An interrupted call resumes if `corpus_print`, the fingerprint of the corpus's files, is the
+    same. `settings`: `number_of_shards` and `number_of_replicas`. Raises LisaxError for a corpus that has none of the
+    records, and, with `add`, for an index of another kind."""
+    index, records = open_cluster(cluster), _records(data, of)
 
     def encode(index: ElasticIndex) -> None:
         if encoder is not None:
             add_vectors(index, encoder, **settings)
 
     if add:
-        index.add(_records(data, of))
+        held, kept = records_of(index), index.described()["of"]
+        if kept != of:
+            raise LisaxError(f"{cluster} was filled with --of {kept}: add to it with --of {kept}")
+        if of == WHOLE:
+            held.tables.bm25.add(_every(data, CELLS))
+        index.add(records)
         encode(index)
         return
+    given = {"k1": k1, "b": b, "beside_vectors": encoder is not None, "settings": settings}
+    if of == WHOLE:
+        tables, own = _records(data, CELLS), _options(CELLS, [corpus_print], **given)
+        options = _options(of, [corpus_print, own["meta"]], **given)
+        options["first"] = lambda text: text.named(f"{text.name}{TABLES_OF}").build(tables, **own)
+    else:
+        options = _options(of, [corpus_print], **given)
+    if replace:
+        index.replace(records, ready=encode, suffixes=[BESIDE, TABLES_OF, f"{TABLES_OF}{BESIDE}"], **options)
+    else:
+        index.build(records, **options)
+        encode(index)
+
+
+def _options(
+    of: str, made_from: list, *, k1: float | None, b: float | None, beside_vectors: bool, settings: Mapping[str, int]
+) -> dict[str, Any]:
+    """The arguments of `ElasticIndex.build` for records of a kind."""
     usual = {"k1": K1, "b": B}
-    if of == TABLES:
-        usual = {"k1": table_text.K1, "b": table_text.B} if encoder is None else table_text.BESIDE_VECTORS
+    if of in (TABLES, CELLS):
+        usual = table_text.BESIDE_VECTORS if beside_vectors else {"k1": table_text.K1, "b": table_text.B}
     k1, b = usual["k1"] if k1 is None else k1, usual["b"] if b is None else b
-    made_from = json.dumps([of, corpus_print, k1, b, *sorted(settings.items())])
-    meta = {"k1": k1, "b": b, "of": of, "made_from": hashlib.sha256(made_from.encode()).hexdigest()}
+    inputs = json.dumps([of, *made_from, k1, b, *sorted(settings.items())])
     text_settings, text = scored(k1, b)
     more_settings, properties = _MAPPED[of]()
-    options = {
+    return {
         "properties": {TEXT: text, **properties},
-        "meta": meta,
+        "meta": {"k1": k1, "b": b, "of": of, "made_from": hashlib.sha256(inputs.encode()).hexdigest()},
         "settings": _merged(text_settings, more_settings) | settings,
     }
-    if replace:
-        index.replace(_records(data, of), ready=encode, suffixes=[BESIDE], **options)
-    else:
-        index.build(_records(data, of), **options)
-        encode(index)
 
 
 def _merged(one: Mapping[str, dict], other: Mapping[str, dict]) -> dict[str, Any]:
@@ -95,26 +129,37 @@ def _merged(one: Mapping[str, dict], other: Mapping[str, dict]) -> dict[str, Any
 
 _MAPPED: Mapping[str, Callable[[], tuple[dict, dict]]] = {
     DOCUMENTS: cluster_pages.mapped,
-    PASSAGES: lambda: ({}, cluster_passages.PROPERTIES),
-    TABLES: lambda: ({}, {}),
+    **dict.fromkeys((PASSAGES, WHOLE), lambda: ({}, cluster_passages.PROPERTIES)),
+    **dict.fromkeys((TABLES, CELLS), lambda: ({}, {})),
 }
 
 
 def _records(data: Dataset, of: str) -> Iterator[tuple[str, Fields]]:
-    if of == TABLES:
-        return (
-            (table.id, ClusterRecords.fields(table, STORED_TABLES, table_text.indexed_text(table)))
-            for table in counted(data.tables(), "tables")
-        )
-    if of == PASSAGES:
+    """(id, fields) of a corpus's records. Raises LisaxError if it has none."""
+    found = _every(data, of)
+    if (first := next(found, None)) is None:
+        raise LisaxError(f"there is nothing to index: {data.folder} has no {NEEDED.get(of, 'table')}")
+    return itertools.chain([first], found)
+
+
+def _every(data: Dataset, of: str) -> Iterator[tuple[str, Fields]]:
+    if of == DOCUMENTS:
+        return ((page.id, cluster_pages.fields_of(page)) for page in counted(data.documents(), "documents"))
+    if of in (PASSAGES, WHOLE):
         sources = passages_of(data).values()
         return ((one.id, cluster_passages.fields_of(one)) for passages in sources for one in passages)
-    return ((page.id, cluster_pages.fields_of(page)) for page in counted(data.documents(), "documents"))
+    return (
+        (table.id, ClusterRecords.fields(table, STORED_TABLES, table_text.indexed_text(table)))
+        for table in counted(data.tables(), "tables")
+    )
 
 
 def add_vectors(index: ElasticIndex, encoder: Encodes, **settings: int) -> int:
-    """Encodes the sentences of an index's pages, or its passages or tables; returns the number of vectors."""
-    return encode_cluster(index, counted(_texts(records_of(index)), "texts"), encoder, **settings)
+    """Encodes the sentences of an index's pages, or its passages, and its tables; returns the number of vectors."""
+    opened = records_of(index)
+    # Those of the tables first: a server opens the index again when the others are complete.
+    parts = dict.fromkeys(part for part in (opened.tables, opened) if part is not None)
+    return sum(encode_cluster(one.bm25, counted(_texts(one), "texts"), encoder, **settings) for one in parts)
 
 
 def _texts(opened: ClusterContent) -> Iterable[tuple[str, Text]]:
@@ -157,13 +202,18 @@ def open_passages(index: Path | str) -> MixedIndex | ClusterPassages:
 
 def open_tables(index: Path | str) -> TableStore | ClusterRecords[Table]:
     """The whole tables of an index folder, or of a cluster's index at an address."""
-    if not is_cluster(index):
-        return TableStore.open(index)
-    return _opened(index, TABLES).store
+    return tables_at(index).store if is_cluster(index) else TableStore.open(index)
+
+
+def tables_at(cluster: str) -> ClusterTables:
+    """The whole tables of a cluster's index. Raises LisaxError if it has none."""
+    return _opened(cluster, TABLES)
 
 
 def _opened(cluster: str, of: str) -> Any:
     opened = open_records(cluster)
+    if of == TABLES and opened.tables is not None:
+        return opened.tables
     if not isinstance(opened, KINDS[of]):
         held = next(name for name, kind in KINDS.items() if isinstance(opened, kind))
         raise LisaxError(f"{cluster} holds {held}, and not {of}: search it with `lisax retrieve {VERBS[held]}`")
@@ -189,15 +239,25 @@ def open_records(cluster: str, **options: Any) -> ClusterDocuments | ClusterPass
 
 
 def records_of(index: ElasticIndex) -> ClusterDocuments | ClusterPassages | ClusterTables:
-    """The pages, passages or tables of an index. Raises DataError for one that has none of them, and an error for one
-    that is not filled to its end."""
+    """The pages, passages or tables of an index. Raises DataError for one that has none of them or has lost its whole
+    tables, and an error for one that is not filled to its end."""
     index.check()
-    if (kind := KINDS.get((index.described() or {}).get("of"))) is None:
+    where, of = f"the cluster's index '{index.name}'", (index.described() or {}).get("of")
+    if of not in KINDS:
         raise DataError(
             "it holds no pages, passages or tables: fill one by `lisax index cluster URL/NAME --corpus DIR`",
-            path=f"the cluster's index '{index.name}'",
+            path=where,
         )
-    return kind(index)
+    if of != WHOLE:
+        return KINDS[of](index)
+    tables = index.named(f"{index.behind}{TABLES_OF}")
+    if not tables.exists() or (tables.described() or {}).get("of") != CELLS:
+        raise DataError(
+            f"'{tables.name}', the index of its tables, is gone or is another: remove '{index.behind}' and fill both again "
+            f"by `lisax index cluster URL/{index.name} --of {WHOLE} --corpus DIR`",
+            path=where,
+        )
+    return ClusterPassages(index, records_of(tables))
 
 
 def open_cluster(cluster: str, *, tries: int = TRIES, timeout: float = TIMEOUT) -> ElasticIndex:

@@ -8,6 +8,7 @@ from typing import Any
 
 from lisax.retrieval import bm25, passage_store
 from lisax.retrieval.cluster_records import ClusterRecords
+from lisax.retrieval.cluster_tables import ClusterTables
 from lisax.retrieval.cluster_vectors import ClusterContent
 from lisax.retrieval.elastic import DEEPEST, ElasticIndex
 from lisax.retrieval.mixed import Hits, indexed_text, owners
@@ -30,10 +31,12 @@ def _owner(passage_id: str) -> str:
 
 
 class ClusterPassages(ClusterContent):
-    """An index of a cluster in the place of a `MixedIndex`."""
+    """An index of a cluster in the place of a `MixedIndex`. `tables`: the whole tables of the same corpus, if they are
+    in the cluster too."""
 
-    def __init__(self, index: ElasticIndex):
+    def __init__(self, index: ElasticIndex, tables: ClusterTables | None = None):
         super().__init__(index)
+        self.tables = tables
         self._all = ClusterRecords(index, passages_of(Source.TEXT))  # of all sources alike
         self._of_units: dict[str, list[Passage]] = {}
 
@@ -55,7 +58,8 @@ class ClusterPassages(ClusterContent):
 
     @property
     def components(self) -> frozenset[str]:
-        return frozenset([bm25.NAME, *map(passage_store.component, self.stores)])
+        own = {bm25.NAME, *map(passage_store.component, self.stores)}
+        return frozenset(own if self.tables is None else own | self.tables.components)
 
     def __len__(self) -> int:
         return len(self._all)

@@ -106,9 +106,10 @@ class ClusterVectors:
 
 
 class ClusterContent:
-    """The vectors and the digest of the pages, passages or tables of an index. These have no `folder`."""
+    """The vectors and the digest of the pages, passages or tables of an index. These have no `folder`. `tables`: the whole
+    tables, if it has them."""
 
-    folder = None
+    folder, tables = None, None
 
     def __init__(self, index: ElasticIndex):
         self.bm25 = index

@@ -78,15 +78,26 @@ class ElasticIndex:
     # --- Filling --------------------------------------------------------------------------------
 
     def build(
-        self, documents: Iterable[tuple[str, Fields]], *, properties: Fields, meta: Fields, settings: Fields
+        self,
+        documents: Iterable[tuple[str, Fields]],
+        *,
+        properties: Fields,
+        meta: Fields,
+        settings: Fields,
+        first: Callable[[ElasticIndex], Any] = lambda index: None,
     ) -> None:
         """Creates the index and fills it with (id, fields) pairs. `properties` map the fields, `meta` describes them.
+        `first` is called with the index before it is filled.
 
-        Resumes an interrupted build with the same `meta`; any other index of that name is an error. If a document is
-        refused, the index is removed; if the cluster becomes unreachable, it is left for the next try.
+        Resumes an interrupted build with the same `meta`, and leaves a complete one as it is; any other index of that
+        name is an error. If a document is refused, the index is removed; if the cluster becomes unreachable, it is left
+        for the next try.
         """
+        if self.exists() and dict(meta).items() <= (found := self.described() or {}).items() and found.get("complete"):
+            return
         begun = self.begin(properties=properties, meta=meta, settings=settings)
         try:
+            first(self)
             self.fill(itertools.islice(enumerate(documents), begun, None))
         except _Refused:
             self.remove()
@@ -99,7 +110,7 @@ class ElasticIndex:
         client, begun = self.client, dict(meta) | {"complete": False}
         if self.exists():
             if self.described() != begun:
-                raise LisaxError(f"the cluster has an index '{self.name}' already; add to it or choose another name")
+                raise _Refused(f"the cluster has an index '{self.name}' already; add to it or choose another name")
             self.refresh()
             # Of the stored batches, at most WRITERS - 1 follow the first one that is missing.
             return max(0, self.count() - WRITERS * BULK_DOCUMENTS)
@@ -147,8 +158,7 @@ class ElasticIndex:
             raise LisaxError(f"the cluster has an index '{name}' already, which no alias can replace: remove it first")
         behind = self._asked(lambda: client.indices.get_alias(name=name)) if known else {}
         old = set(getattr(behind, "body", behind)) - {new.name}
-        if not (new.exists() and new.is_complete()):
-            new.build(documents, meta=meta, **options)
+        new.build(documents, meta=meta, **options)
         ready(new)
         gone = [one for index in old for one in (index, *(f"{index}{end}" for end in suffixes))]
         gone = [one for one in gone if one in old or self.named(one).exists()]

@@ -60,8 +60,10 @@ class OpenIndexes:
     def table_index(self, corpus: ServedCorpus) -> TableIndex:
         from lisax.predict.table_index import TableIndex
 
-        opened = open_served if corpus.is_remote else Path
-        return self.once("cells", corpus, lambda: TableIndex(opened(corpus.index), self._columns))
+        def opened() -> TableIndex:
+            return TableIndex(open_served(corpus.index).tables if corpus.is_remote else corpus.index, self._columns)
+
+        return self.once("cells", corpus, opened)
 
     def sentences(self, corpus: ServedCorpus) -> PageIndex:
         from lisax.predict.page_index import PageIndex

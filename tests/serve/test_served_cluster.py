@@ -6,6 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 from small_page import Browser, open_page, shown, words
 
+from lisax.records import Document, Sentence, Table
 from lisax.retrieval import cluster_client, elastic
 from lisax.retrieval.cluster import fill_cluster
 from lisax.serve import following
@@ -20,22 +21,21 @@ AT = "http://host:9200/towns"
 
 @dataclasses.dataclass
 class Towns:
-    """A corpus of pages about towns."""
+    """A corpus of pages about towns, and a table."""
 
     what: str
     folder: str = "towns"
 
     def documents(self):
-        from lisax.records import Document, Sentence
-
         for number in range(40):
             name = f"Town{number}"
             yield Document(name, name, (Sentence(name, 0, f"{name} is a {self.what}."),))
 
     def tables(self):
-        return ()
+        return (Table("ports", "Ports", ("port", "year"), (("Yarrowhaven", "1871"),)),)
 
-    graphs = tables
+    def graphs(self):
+        return ()
 
 
 @pytest.fixture(params=[ELASTICSEARCH, OPENSEARCH])
@@ -85,15 +85,20 @@ def test_claims_and_searches_are_answered_from_the_cluster(page):
     assert client.get("/readyz").json()["indexes"] == [given["version"]]
 
 
-def test_passages_are_served_from_a_cluster_too(tmp_path, server, made):
-    fill(server, "city", "passages", at="http://host:9200/mixed")
+def test_text_and_whole_tables_are_served_from_one_address(tmp_path, server, made, monkeypatch):
+    fill(server, "city", "whole", at="http://host:9200/mixed")
     page = open_page(tmp_path / "state", "http://host:9200/mixed", made)
     client, browser = TestClient(create(page), base_url="http://localhost"), Browser(page)
     assert texts(ask(client, "mixed"))[0] == "Town7 is a city."
-    assert "40 pages" in words(shown(browser.get("/")))
+    assert "40 pages, 1 table" in words(shown(browser.get("/")))
     found = browser.ask("Town7 is a city.", "claim", "mixed")
     assert found.status_code == 200 and "Town7 is a city." in words(shown(found))
     assert "Town7 is a city." in words(shown(browser.get("/sources/mixed/passages?unit=Town7_0")))
+    assert "Yarrowhaven" in words(shown(browser.get("/sources/mixed/tables?unit=ports")))
+    (corpus,) = page.library
+    monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "cache"))
+    page.engine.open(corpus)
+    assert page.engine.table_index(corpus).search("Yarrowhaven is a port.", 1)[0].unit == "ports"
     page.close()
 
 
