@@ -77,8 +77,8 @@ class PageIndex(Index):
         return [dataclasses.replace(one, similarity=cosines[one.unit]) for one in evidence]
 
     def _likely(self, claim: Claim, pages: Sequence[Hit], k: int) -> list[Hit]:
-        """At most `k` sentences of these pages: half of them the first, half those of the others with the best BM25
-        scores, so that a claim also finds what a long page says at its end."""
+        """At most `k` sentences of these pages: half of them the first, half the ones with the best BM25 scores among the
+        others, so that the end of a long page is found too."""
         units = self.of_pages(pages)
         if len(units) > k:
             first, others = units[: k - k // 2], units[k - k // 2 :]

@@ -47,7 +47,7 @@ def draw(count: int, seed: int = 0) -> Iterator[Example]:
 
 def draw_pairs(count: int, seed: int = 0) -> Iterator[Example]:
     """The first `count` examples of a ranker, of rounds over all decided claims in random order: each deciding sentence
-    as relevant, beside one of its document's `NEAR` nearest others."""
+    as relevant, and one of the document's `NEAR` nearest others as irrelevant."""
     rounds = (_round_of_pairs(seed, number) for number in itertools.count())
     return itertools.islice(itertools.chain.from_iterable(rounds), count)
 
