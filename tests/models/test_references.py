@@ -1,20 +1,25 @@
 """Every form of the T5 against recorded outputs of the reference implementation; needs neither torch nor a download.
 
 `tests/references/write_references.py` writes the records; `tests/weights/interop/test_transformers.py` compares with the
-reference itself.
+reference itself. `t5x_models.json` has what T5X's network, search, loss and Adafactor made of the same parameters.
 """
 
 import dataclasses
 import functools
+import json
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from applying import applied
 from safetensors.numpy import load_file
 
 from lisax.models.architectures import ReaderConfig
-from lisax.models.decoding import generate
+from lisax.models.decoding import Decoding, generate
+from lisax.training.losses import Loss
+from lisax.training.objectives import apply_model
+from lisax.training.optimizers import Adafactor
 from tests.references import recorded
 
 STACKED = {"scan_layers": True, "remat": "full", "attention_chunk": 10}  # the chunk divides both lengths
@@ -81,6 +86,48 @@ def test_searches_with_a_cache(name, search):
     )
     np.testing.assert_array_equal(found.tokens, record(name)[f"{search}.tokens"])
     np.testing.assert_allclose(found.scores, record(name)[f"{search}.scores"], rtol=1e-5, atol=1e-4)
+
+
+T5X = json.loads((recorded.FOLDER / "t5x_models.json").read_text())
+
+
+@pytest.mark.parametrize("name", T5X)
+def test_four_beams_as_t5x_has_them(name):
+    config, decoding = recorded.ARCHITECTURES[name], Decoding(beam_size=4, search="t5x", length_penalty=0.6)
+    found = jax.jit(generate, static_argnums=(0, 4, 5))(
+        config, recorded.drawn(config), recorded.questions(config), np.arange(4), recorded.SEARCH_LENGTH, decoding
+    )
+    tokens = [[[token for token in beam if token] for beam in row] for row in found.tokens.tolist()]
+    assert tokens == T5X[name]["tokens"]
+    np.testing.assert_allclose(found.scores, T5X[name]["scores"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", T5X)
+def test_four_steps_as_t5x_makes_them(name):
+    """Without dropout; with matrices so small that they would not be factored by default."""
+    config = dataclasses.replace(recorded.ARCHITECTURES[name], dropout_rate=0.0)
+    optimizer, targets = Adafactor(min_dim_size_to_factor=16), recorded.targets(config)
+    batch = {
+        "encoder_input_tokens": recorded.inputs(config),
+        "decoder_input_tokens": recorded.shifted(targets),
+        "decoder_target_tokens": targets,
+    }
+
+    def loss(parameters):
+        losses = Loss().per_token(apply_model(config, parameters, batch), targets)
+        return jnp.sum(losses * (targets > 0)) / np.sum(targets > 0)
+
+    @jax.jit
+    def step(parameters, slots, count):
+        value, gradients = jax.value_and_grad(loss)(parameters)
+        return value, *optimizer.update(gradients, slots, parameters, 0.01, count)
+
+    parameters, found = jax.tree.map(jnp.asarray, recorded.drawn(config)), []
+    slots = optimizer.init(parameters)
+    for count in range(5):
+        value, parameters, slots = step(parameters, slots, count)
+        found.append(float(value))
+    np.testing.assert_allclose(found, T5X[name]["losses"], rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", [*recorded.ARCHITECTURES, "texts"])
