@@ -31,7 +31,7 @@ Recipe.infused_lists = 2
 Recipe.list_sentences = 2
 Recipe.leading = True
 Recipe.documents = 6
-Recipe.candidates = 12
+Recipe.candidates = 200
 Recipe.ranking_window = (1, 12)
 """
 
@@ -66,7 +66,7 @@ def test_a_run_leaves_adapters_verdicts_and_figures(run, folder):
 def test_the_checker_selects_and_labels_as_the_run(run, folder):
     index = Index.open(run.out / "index")
     claims = list(run.claims_of("test").values())[:6]
-    model, settings = run.model_dir("label_listwise_infused"), {"documents": 6, "candidates": 12}
+    model, settings = run.model_dir("label_listwise_infused"), {"documents": 6, "candidates": 200}
     checker = Checker(index, folder / "encoder", model, **settings)
     selected, verdicts = read_run(run.selection_file("vectors", "test")), run.verdicts("infused", "test")
     for claim, verdict in zip(claims, checker.check_many(claims)):
@@ -120,7 +120,7 @@ def test_negatives_of_a_reranker_are_of_its_window(reranked):
 
 def test_the_checker_ranks_with_a_reranker_as_the_run(reranked):
     index, claims = Index.open(reranked.out / "index"), list(reranked.claims_of("test").values())[:6]
-    checker = Checker(index, reranked.model_dir("rerank"), reranked.recipe.labeller, documents=6, candidates=12)
+    checker = Checker(index, reranked.model_dir("rerank"), reranked.recipe.labeller, documents=6, candidates=200)
     selected = read_run(reranked.selection_file("rerank", "test"))
     for claim, found in zip(claims, checker.find(claims), strict=True):
         seen = [(one.unit, one.score) for one in found]
@@ -145,7 +145,7 @@ def given(run, folder, tmp_path):
         labeller_binding(run.model_dir("label_listwise_infused")),
         f"Recipe.backbone = '{folder / 'encoder'}'",
         "Recipe.documents = 6",
-        "Recipe.candidates = 12",
+        "Recipe.candidates = 200",
     ]
     recipe = Recipe.read(["experiments/list5/given.gin"], bindings)
     return List5(open_folder(tmp_path / "data"), tmp_path / "out", recipe)
