@@ -351,10 +351,10 @@ def cluster(
     *,
     corpus: Corpus,
     of: Annotated[
-        Literal["documents", "passages", "tables", "cells", "whole"],
+        Literal["documents", "passages", "tables", "whole"],
         Option(
-            "Kind of records to index: pages of text, passages of text, tables and graphs, whole tables, these with their "
-            "cells, for claims, or passages and whole tables with their cells."
+            "Kind of records to index: pages of text, passages of text, tables and graphs, whole tables, or passages and "
+            "whole tables, whose cells are searched for claims."
         ),
     ] = "documents",
     k1: Annotated[float | None, Option("BM25's k1.", default="0.6, of tables 1.2, with vectors 0.3")] = None,

@@ -181,6 +181,8 @@ class _Cluster:
             ) from None
 
     def __exit__(self, *_: Any) -> None:
+        if not self._ray.is_initialized():  # `one_connection` ended before; `kill` would start another cluster
+            return
         for worker in self._alive:
             self._ray.kill(worker)
         if not self._joined:

@@ -243,8 +243,9 @@ class PagePipeline(Pipeline):
         well as how it reads (`open_uncalibrated`) if it reads fewer sentences than are selected."""
         held, reading = {claim.id: claim for claim in claims if claim.id in run}, dict(reading or {})
         opens = functools.partial(open_uncalibrated, self.model_dir(model), reading)
-        verdicts = (verdict.prediction() for verdict in self.verified(opens, held.values(), run))
-        fitted = calibrating.fit(opens(), held, {verdict.claim_id: verdict for verdict in verdicts})
+        verifier = opens()
+        verdicts = self.verified(opens if self.workers else lambda: verifier, held.values(), run)
+        fitted = calibrating.fit(verifier, held, {made.claim_id: made for made in (one.prediction() for one in verdicts)})
         say(f"  {model}: temperature {fitted.temperature:.3f}, fitted on {fitted.claims:,} claims")
         write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(fitted)} | reading)
 

@@ -42,7 +42,8 @@ class PageIndex(Index):
         self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1
     ) -> list[list[Evidence]]:
         """Sentences of the pages that BM25 and title search find in turn, page by page (LisT5, sections 3.1 and 3.2).
-        The score is 1 / rank. Of pages with more than `k` sentences, which LisT5's have not, see `_likely`.
+        The score is 1 / rank. LisT5 takes the first `k`; here half of `k` are those of the others with the best BM25
+        scores, so that the end of a long page is found too.
 
         With vectors, pages are found by BM25 with vectors and by title search, and their sentences are ordered by BM25
         and similarity together, which is their score."""
@@ -53,7 +54,7 @@ class PageIndex(Index):
         run = by_query(hits)
         self.index.pages.prepare(hit.id for found in run.values() for hit in found)
         if self.dense is None:
-            return [self.evidence(self._likely(claim, run.get(claim.id, ()), k)) for claim in claims]
+            return [self.evidence(self.candidates(claim.id, run.get(claim.id, ()), k, claim.text)) for claim in claims]
         vectors = self.dense.encoder.questions(queries)
         return [
             self._nearest(claim.text, vector, [hit.id for hit in run.get(claim.id, ())], k)
@@ -75,18 +76,6 @@ class PageIndex(Index):
         (vector,) = self.dense.encoder.questions([claim])
         cosines = self._cosines(vector, dict.fromkeys(split_sentence_id(one.unit)[0] for one in evidence))
         return [dataclasses.replace(one, similarity=cosines[one.unit]) for one in evidence]
-
-    def _likely(self, claim: Claim, pages: Sequence[Hit], k: int) -> list[Hit]:
-        """At most `k` sentences of these pages: half of them the first, half the ones with the best BM25 scores among the
-        others, so that the end of a long page is found too."""
-        units = self.of_pages(pages)
-        if len(units) > k:
-            first, others = units[: k - k // 2], units[k - k // 2 :]
-            passages = map(self.lookup, others)
-            scores = few_texts.scores(claim.text, [f"{one.title} {one.text}" for one in passages])
-            best = sorted(range(len(others)), key=lambda place: -scores[place])[: k // 2]
-            units = [*first, *(others[place] for place in best)]
-        return [Hit(claim.id, unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]
 
     def _nearest(self, claim: str, vector: np.ndarray, pages: Sequence[str], k: int) -> list[Evidence]:
         """The `k` sentences of these pages with the best scores, of their first `k` and the `k` most similar."""
@@ -147,9 +136,15 @@ class PageIndex(Index):
         pages = filter(None, map(self.page, ids))
         return list(itertools.islice((s.id for page in pages for s in page.sentences if s.text), limit))
 
-    def candidates(self, query_id: str, hits: Iterable[Hit], limit: int | None) -> Iterator[Hit]:
-        """The sentences of `of_pages` as hits of one query, scored by rank."""
-        for rank, unit in enumerate(self.of_pages(hits, limit), start=1):
+    def candidates(self, query_id: str, hits: Iterable[Hit], limit: int, claim: str | None = None) -> Iterator[Hit]:
+        """The sentences of `of_pages` as hits of one query, scored by rank. With the text of a claim `search_many`'s."""
+        units = self.of_pages(hits, limit if claim is None else None)
+        if len(units) > limit:
+            first, others = units[: limit - limit // 2], units[limit - limit // 2 :]
+            scores = few_texts.scores(claim, [f"{one.title} {one.text}" for one in map(self.lookup, others)])
+            best = sorted(range(len(others)), key=lambda place: -scores[place])[: limit // 2]
+            units = [*first, *(others[place] for place in best)]
+        for rank, unit in enumerate(units, start=1):
             yield Hit(query_id, unit, rank, 1 / rank)
 
     def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:

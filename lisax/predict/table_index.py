@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import functools
 import os
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 
 from lisax.errors import LisaxError
 from lisax.predict.dense_search import DenseSearch, Search
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence, table_evidence
-from lisax.records import Claim, Hit
+from lisax.records import Claim, Hit, Table
 from lisax.retrieval import tables as retrieval
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.cells import CellIndex
@@ -61,9 +61,9 @@ class TableIndex(Index):
         return CellIndex.open(cells_of(self.remote))
 
     @functools.cached_property
-    def _beside_cells(self) -> TableStore:
-        """The tables with their cells, in a folder."""
-        return TableStore.open(self.cells.folder)
+    def _beside_cells(self) -> Callable[[str], Table | None]:
+        """Reads a table by its id, from the folder with the cells: a cluster would get a request for each."""
+        return self.table if self.remote is None else TableStore.open(self.cells.folder).get
 
     @functools.cached_property
     def search_texts(self) -> Search:
@@ -92,7 +92,7 @@ class TableIndex(Index):
             raise LisaxError("a second hop follows titles of pages: use an index of `lisax index documents`, or hops=1")
         claims = [Claim(str(number), query) for number, query in enumerate(queries)]
         if self.has_cells:
-            run = by_query(retrieval.retrieve(self.cells, claims, k, lookup=self._beside_cells.get))
+            run = by_query(retrieval.retrieve(self.cells, claims, k, lookup=self._beside_cells))
         else:
             found = self.search_texts(list(queries), k)
             run = {

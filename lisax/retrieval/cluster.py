@@ -28,7 +28,6 @@ from lisax.progress import counted
 from lisax.records import Table
 from lisax.retrieval import cluster_client, cluster_pages, cluster_passages, table_text
 from lisax.retrieval.bm25_builder import K1, B
-from lisax.retrieval.cells import NAME as CELLS
 from lisax.retrieval.cluster_client import TIMEOUT
 from lisax.retrieval.cluster_pages import ClusterDocuments
 from lisax.retrieval.cluster_passages import ClusterPassages
@@ -45,16 +44,9 @@ from lisax.retrieval.table_store import TABLES as STORED_TABLES
 from lisax.retrieval.table_store import TableStore
 
 DOCUMENTS, PASSAGES, TABLES, WHOLE = "documents", "passages", "tables", "whole"
-KINDS = {
-    DOCUMENTS: ClusterDocuments,
-    PASSAGES: ClusterPassages,
-    TABLES: ClusterTables,
-    CELLS: ClusterTables,  # whose cells are searched for claims
-    WHOLE: ClusterPassages,  # with whole tables
-}
+KINDS = {DOCUMENTS: ClusterDocuments, PASSAGES: ClusterPassages, TABLES: ClusterTables, WHOLE: ClusterPassages}
 TABLES_OF = "-tables"  # the end of the name of the index with the tables of WHOLE
 VERBS = {DOCUMENTS: "documents", PASSAGES: "mixed", TABLES: "tables"}  # of `lisax retrieve`
-NEEDED = {DOCUMENTS: "page", PASSAGES: "page, table or graph", WHOLE: "page, table or graph"}  # the others: a table
 NOTE = "cluster.json"  # in a folder with the address of a cluster's index, and no index of its own
 
 
@@ -71,11 +63,11 @@ def fill_cluster(
     encoder: Encodes | None = None,
     **settings: int,
 ) -> None:
-    """Fills an index of the cluster with a corpus's pages (`of` DOCUMENTS), passages (PASSAGES), whole tables (TABLES;
-    CELLS if claims search their cells), or passages and such tables (WHOLE), each with its text, and with vectors where
-    an `encoder` is given. An interrupted call resumes if `corpus_print`, the fingerprint of the corpus's files, is the
-    same. `settings`: `number_of_shards` and `number_of_replicas`. Raises LisaxError for a corpus that has none of the
-    records, and, with `add`, for an index of another kind."""
+    """Fills an index of the cluster with a corpus's pages (`of` DOCUMENTS), passages (PASSAGES), whole tables (TABLES),
+    or passages and whole tables (WHOLE), each with its text, and with vectors where an `encoder` is given. An
+    interrupted call resumes if `corpus_print`, the fingerprint of the corpus's files, is the same. `settings`:
+    `number_of_shards` and `number_of_replicas`. Raises LisaxError for a corpus that has none of the records, and, with
+    `add`, for an index of another kind."""
     index, records = open_cluster(cluster), _records(data, of)
 
     def encode(index: ElasticIndex) -> None:
@@ -87,14 +79,15 @@ def fill_cluster(
         if kept != of:
             raise LisaxError(f"{cluster} was filled with --of {kept}: add to it with --of {kept}")
         if of == WHOLE:
-            held.tables.bm25.add(_every(data, CELLS))
+            held.tables.bm25.add(_every(data, TABLES))
         index.add(records)
         encode(index)
         return
     given = {"k1": k1, "b": b, "beside_vectors": encoder is not None, "settings": settings}
     if of == WHOLE:
-        tables, own = _records(data, CELLS), _options(CELLS, [corpus_print], **given)
-        options = _options(of, [corpus_print, own["meta"]], **given)
+        tables, own = _records(data, TABLES), _options(TABLES, [corpus_print, WHOLE], **given)
+        options = _options(of, [corpus_print, made := own["meta"]["made_from"]], **given)
+        options["meta"][TABLES] = made
         options["first"] = lambda text: text.named(f"{text.name}{TABLES_OF}").build(tables, **own)
     else:
         options = _options(of, [corpus_print], **given)
@@ -110,7 +103,7 @@ def _options(
 ) -> dict[str, Any]:
     """The arguments of `ElasticIndex.build` for records of a kind."""
     usual = {"k1": K1, "b": B}
-    if of in (TABLES, CELLS):
+    if of == TABLES:
         usual = table_text.BESIDE_VECTORS if beside_vectors else {"k1": table_text.K1, "b": table_text.B}
     k1, b = usual["k1"] if k1 is None else k1, usual["b"] if b is None else b
     inputs = json.dumps([of, *made_from, k1, b, *sorted(settings.items())])
@@ -130,7 +123,7 @@ def _merged(one: Mapping[str, dict], other: Mapping[str, dict]) -> dict[str, Any
 _MAPPED: Mapping[str, Callable[[], tuple[dict, dict]]] = {
     DOCUMENTS: cluster_pages.mapped,
     **dict.fromkeys((PASSAGES, WHOLE), lambda: ({}, cluster_passages.PROPERTIES)),
-    **dict.fromkeys((TABLES, CELLS), lambda: ({}, {})),
+    TABLES: lambda: ({}, {}),
 }
 
 
@@ -138,7 +131,8 @@ def _records(data: Dataset, of: str) -> Iterator[tuple[str, Fields]]:
     """(id, fields) of a corpus's records. Raises LisaxError if it has none."""
     found = _every(data, of)
     if (first := next(found, None)) is None:
-        raise LisaxError(f"there is nothing to index: {data.folder} has no {NEEDED.get(of, 'table')}")
+        needed = {DOCUMENTS: "page", TABLES: "table"}.get(of, "page, table or graph")
+        raise LisaxError(f"there is nothing to index: {data.folder} has no {needed}")
     return itertools.chain([first], found)
 
 
@@ -242,8 +236,8 @@ def records_of(index: ElasticIndex) -> ClusterDocuments | ClusterPassages | Clus
     """The pages, passages or tables of an index. Raises DataError for one that has none of them or has lost its whole
     tables, and an error for one that is not filled to its end."""
     index.check()
-    where, of = f"the cluster's index '{index.name}'", (index.described() or {}).get("of")
-    if of not in KINDS:
+    where, described = f"the cluster's index '{index.name}'", index.described() or {}
+    if (of := described.get("of")) not in KINDS:
         raise DataError(
             "it holds no pages, passages or tables: fill one by `lisax index cluster URL/NAME --corpus DIR`",
             path=where,
@@ -251,13 +245,14 @@ def records_of(index: ElasticIndex) -> ClusterDocuments | ClusterPassages | Clus
     if of != WHOLE:
         return KINDS[of](index)
     tables = index.named(f"{index.behind}{TABLES_OF}")
-    if not tables.exists() or (tables.described() or {}).get("of") != CELLS:
+    if not tables.exists() or (tables.described() or {}).get("made_from") != described.get(TABLES):
         raise DataError(
             f"'{tables.name}', the index of its tables, is gone or is another: remove '{index.behind}' and fill both again "
             f"by `lisax index cluster URL/{index.name} --of {WHOLE} --corpus DIR`",
             path=where,
         )
-    return ClusterPassages(index, records_of(tables))
+    tables.check()
+    return ClusterPassages(index, ClusterTables(tables, searches_cells=True))
 
 
 def open_cluster(cluster: str, *, tries: int = TRIES, timeout: float = TIMEOUT) -> ElasticIndex:

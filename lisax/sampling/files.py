@@ -97,15 +97,6 @@ def with_curriculum(made: Iterable[Example], claims: Iterable[Claim], lookup: Lo
     return mixed
 
 
-def with_written_pairs(made: Iterable[Example], count: int, seed: int) -> Iterator[Example]:
-    """A ranker's examples and `count` others of written documents, in random order if there are any."""
-    if not count:
-        return iter(made)
-    mixed = [*made, *written.draw_pairs(count, seed)]
-    random.Random(f"lisax.pairs:{seed}").shuffle(mixed)
-    return iter(mixed)
-
-
 def write_all(
     folder: str | os.PathLike,
     split: str,

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from lisax.files.reading import read_json_lines
@@ -42,44 +42,33 @@ def documents() -> list[dict]:
 def draw(count: int, seed: int = 0) -> Iterator[Example]:
     """The first `count` examples of rounds over all claims in random order; each round reads a claim with other
     sentences of its document. A larger count begins with the examples of a smaller one."""
-    return itertools.islice(itertools.chain.from_iterable(_round(seed, number) for number in itertools.count()), count)
+    return itertools.islice(_rounds(f"lisax.written:{seed}", _example), count)
 
 
 def draw_pairs(count: int, seed: int = 0) -> Iterator[Example]:
-    """The first `count` examples of a ranker, of rounds over all decided claims in random order: each deciding sentence
-    as relevant, and one of the document's `NEAR` nearest others as irrelevant."""
-    rounds = (_round_of_pairs(seed, number) for number in itertools.count())
-    return itertools.islice(itertools.chain.from_iterable(rounds), count)
+    """A ranker's examples of such rounds: each deciding sentence as relevant, and one of the document's `NEAR` nearest
+    others as irrelevant."""
+    return itertools.islice(_rounds(f"lisax.written.pairs:{seed}", _pairs), count)
 
 
-def _round(seed: int, number: int) -> Iterator[Example]:
-    rng = random.Random(f"lisax.written:{seed}:{number}")
-    for name, document, claim in _shuffled(number, rng):
-        yield _example(name, document, claim, rng)
+def _rounds(seed: str, made: Callable[[str, dict, dict, random.Random], Iterable[Example]]) -> Iterator[Example]:
+    for number in itertools.count():
+        rng = random.Random(f"{seed}:{number}")
+        places = [(i, j) for i, document in enumerate(documents()) for j in range(len(document["claims"]))]
+        rng.shuffle(places)
+        for i, j in places:
+            document = documents()[i]
+            yield from made(f"written-{number}-{i}-{j}", document, document["claims"][j], rng)
 
 
-def _round_of_pairs(seed: int, number: int) -> Iterator[Example]:
-    rng = random.Random(f"lisax.written.pairs:{seed}:{number}")
-    for name, document, claim in _shuffled(number, rng):
-        if _LABELS[claim["label"]] is Label.NOT_ENOUGH_INFO:
-            continue
-        others = [place for place in _near(document, claim["claim"]) if place not in claim["because"]][:NEAR]
-        drawn = rng.sample(others, min(len(others), len(claim["because"])))
-        for relevant, places in ((True, claim["because"]), (False, drawn)):
-            for passage in _passages(name, document, places):
-                yield Example(name, claim["claim"], (passage,), label=relevant)
+def _pairs(name: str, document: dict, claim: dict, rng: random.Random) -> Iterator[Example]:
+    because = [] if _LABELS[claim["label"]] is Label.NOT_ENOUGH_INFO else claim["because"]
+    others = [place for place in _near(document, claim["claim"]) if place not in because][:NEAR]
+    for place in (*because, *rng.sample(others, min(len(others), len(because)))):
+        yield Example(name, claim["claim"], _passages(name, document, [place]), label=place in because)
 
 
-def _shuffled(number: int, rng: random.Random) -> Iterator[tuple[str, dict, dict]]:
-    """A name for the claim in this round, its document, and the claim, in random order."""
-    places = [(i, j) for i, document in enumerate(documents()) for j in range(len(document["claims"]))]
-    rng.shuffle(places)
-    for i, j in places:
-        document = documents()[i]
-        yield f"written-{number}-{i}-{j}", document, document["claims"][j]
-
-
-def _example(name: str, document: dict, claim: dict, rng: random.Random) -> Example:
+def _example(name: str, document: dict, claim: dict, rng: random.Random) -> Iterator[Example]:
     label, first, left_out = _LABELS[claim["label"]], claim["because"], []
     if label is not Label.NOT_ENOUGH_INFO and rng.random() < UNDECIDED:
         # The other deciding sentences stay, as near misses.
@@ -89,7 +78,7 @@ def _example(name: str, document: dict, claim: dict, rng: random.Random) -> Exam
     read = [*first, *others][: max(needed, rng.choice(LENGTHS))]
     if rng.random() < SHUFFLED:
         rng.shuffle(read)
-    return Example(name, claim["claim"], _passages(name, document, read), label=label)
+    yield Example(name, claim["claim"], _passages(name, document, read), label=label)
 
 
 def _passages(name: str, document: dict, places: Iterable[int]) -> tuple[Passage, ...]:

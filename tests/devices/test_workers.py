@@ -84,7 +84,8 @@ def test_calls_share_a_connection_to_the_cluster_of_this_machine(monkeypatch):
     monkeypatch.setattr(ray, "shutdown", lambda: calls.append("shutdown"))
     monkeypatch.setattr(ray, "is_initialized", lambda: calls.count("init") > calls.count("shutdown"))
     monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": {"CPU": 2.0}}])
-    monkeypatch.setattr(workers._Cluster, "results", lambda self, opens, blocks: iter(blocks))
+    monkeypatch.setattr(ray, "kill", lambda worker: calls.append("kill"))
+    monkeypatch.setattr(workers._Cluster, "results", lambda self, opens, blocks: self._alive.add(0) or iter(blocks))
     monkeypatch.setattr(workers.socket, "create_connection", lambda *_: open(os.devnull))
 
     def twice(address):
@@ -93,10 +94,17 @@ def test_calls_share_a_connection_to_the_cluster_of_this_machine(monkeypatch):
             assert [list(mapped(functools.partial(opens, 2), [5], Workers(address))) for _ in range(2)] == [[5], [5]]
         return calls
 
-    assert twice("ray") == ["init", "shutdown"]
-    assert twice("head:1") == ["init", "shutdown"] * 2
+    assert twice("ray") == ["init", "kill", "kill", "shutdown"]
+    assert twice("head:1") == ["init", "kill", "shutdown"] * 2
+    calls.clear()
     list(mapped(functools.partial(opens, 2), [5], Workers("ray")))
-    assert calls == ["init", "shutdown"] * 3
+    assert calls == ["init", "kill", "shutdown"]
+    calls.clear()
+    with one_connection():
+        left = mapped(functools.partial(opens, 2), [5, 6], Workers("ray"))
+        assert next(left) == 5
+    left.close()  # an error keeps it until then; `kill` would start another cluster
+    assert calls == ["init", "shutdown"]
 
 
 def test_workers_are_placed_on_one_kind_of_device():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.formats.examples import Example, Passage
+from lisax.formats.examples import Passage
 from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.presets import PAPER
 from lisax.predict.suite import read_suite
@@ -114,11 +114,6 @@ def test_pairs_for_a_ranker_are_deciding_sentences_beside_near_others():
         assert (passage.title, passage.text) == (document["title"], written.texts_of(document)[place])
         assert example.label is (place in claim["because"])
     assert sum(example.label for example in some) == pytest.approx(len(some) / 2, rel=0.05)
-
-    own = [Example("c", "Tarn is a town.", (Passage("Tarn_0", "Tarn", "Tarn is a town."),), label=True)]
-    assert list(files.with_written_pairs(own, 0, 1)) == own
-    mixed = list(files.with_written_pairs(own, 2000, 1))
-    assert sorted(map(repr, mixed)) == sorted(map(repr, [*own, *some])) and mixed[1:] != some
 
 
 def test_decisive_sentences_lead_most_examples_and_lengths_differ():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +39,7 @@ from lisax.predict.verifier import Verifier
 from lisax.progress import say
 from lisax.records import LABELS, Claim
 from lisax.retrieval.runs import read_run
-from lisax.sampling import files
+from lisax.sampling import files, written
 from lisax.sampling.balancing import with_equal_labels
 from lisax.sampling.examples import LIST_LENGTH, Ranked
 from lisax.sampling.negatives import Window
@@ -143,7 +144,7 @@ class List5(SelectionPipeline):
             claims, ranked = self.limited(role), self.selected(VECTORS, role)
             made = self._ranking_rounds("rank", role, claims, ranked, draws, skipped)
             if role == TRAIN:
-                made = files.with_written_pairs(made, self.recipe.written, self.recipe.seed)
+                made = itertools.chain(made, written.draw_pairs(self.recipe.written, self.recipe.seed))
             write_examples(self.examples_file(RERANK, role), made)
         tell(skipped)
 
