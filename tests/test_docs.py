@@ -15,7 +15,7 @@ from tests.shown import PAGES, ROOT, shown, timeless, with_examples
 
 @pytest.fixture
 def printed(tmp_path, monkeypatch, capsys):
-    """What a command or code prints beside the examples, in this process: another would import all anew."""
+    """Runs a command or code in a folder with the examples, in this process, which has the imports; returns its output."""
     monkeypatch.chdir(with_examples(tmp_path))
 
     def printed(kind: str, *words: str) -> str:

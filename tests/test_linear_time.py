@@ -24,8 +24,8 @@ NO_TEXTS = (
     "lisax.serve.held_out",
     "lisax.serve.assistants",
 )
-CHARACTERS = 16_000  # what grows with the square takes many seconds
-SECONDS = 2.0  # what is linear takes 0.3 at most, and 1.1 on the slowest machine seen
+CHARACTERS = 16_000  # a quadratic function takes many seconds
+SECONDS = 2.0  # a linear function takes at most 0.3, on the slowest machine so far 1.1
 GUARDED = {"_MARKS", "_QUOTED"}  # expressions for a part of a text that their functions cut out first
 SIGNS = " \n\t.,:;!?-_'\"’“()[]{}<>*`#/\\|&%$€+=~^@aA1éßя中½²†…"
 WORDS = ("A. ", "J. B. Name, ", "__a ", "[a](", "![](", "](", "**a ", "a 1999 ", "1,111", "`` ", "'s a", ' "', "<p ")

@@ -245,7 +245,9 @@ class PagePipeline(Pipeline):
         opens = functools.partial(open_uncalibrated, self.model_dir(model), reading)
         verifier = opens()
         verdicts = self.verified(opens if self.workers else lambda: verifier, held.values(), run)
-        fitted = calibrating.fit(verifier, held, {made.claim_id: made for made in (one.prediction() for one in verdicts)})
+        fitted = calibrating.fit(
+            verifier, held, {made.claim_id: made for made in (one.prediction() for one in verdicts)}
+        )
         say(f"  {model}: temperature {fitted.temperature:.3f}, fitted on {fitted.claims:,} claims")
         write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(fitted)} | reading)
 

@@ -314,7 +314,7 @@ def test_the_verbs_take_an_address(server, corpus, claims, model, bundles, capsy
 
 
 def test_rerank_verify_and_answer_take_an_address(server, corpus, local, bundles, capsys, tmp_path):
-    at, mixed = fill(corpus, "documents"), fill(corpus, "passages", name="mixed")
+    at, mixed = fill(corpus, "documents"), fill(corpus, "whole", name="mixed")
     few = (corpus / "claims.train.jsonl").read_text().splitlines()[:40]
     claims, asked = tmp_path / "claims.jsonl", tmp_path / "questions.jsonl"
     claims.write_text("".join(line + "\n" for line in few))

@@ -82,8 +82,8 @@ def test_what_cannot_be_had_is_told(get_all, tmp_path):
         "owner/wrong": "the Hub's is",
         "owner/cut": "",  # half a download is not used
     }
-    for (told, _), said in zip(get_all(complaints), complaints.values(), strict=True):
-        assert said in told and "no error" not in told and "is no LisaxError" not in told
+    for (message, _), expected in zip(get_all(complaints), complaints.values(), strict=True):
+        assert expected in message and "no error" not in message and "is no LisaxError" not in message
     assert not list((tmp_path / "hub").rglob("model.safetensors"))
 
 
@@ -156,7 +156,7 @@ for name in sys.argv[1:]:
 
 @pytest.fixture
 def get_all(server, tmp_path):
-    """(What is told of each model, how long it took), in one fresh process."""
+    """Returns (error message, seconds) of each model, fetched in one fresh process."""
 
     def run(names):
         command = [sys.executable, "-P", "-c", GET_ALL, *names]
