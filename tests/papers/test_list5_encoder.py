@@ -18,6 +18,7 @@ from lisax.papers.running import labeller_binding
 from lisax.predict.ranker import Ranker
 from lisax.predict.verifier import Verifier
 from lisax.retrieval.runs import read_run
+from lisax.sampling import written
 from lisax.training.export import export_adapter
 from lisax.weights.model_folder import ModelFolder
 
@@ -84,6 +85,7 @@ def reranked(run, folder, tmp_path_factory):
         f"Recipe.initial = {{'rerank': '{folder / 'encoder'}'}}",
         "Recipe.reranked = 4",
         "Recipe.reranking_window = (1, 6)",
+        "Recipe.written = 6",
     ]
     out = tmp_path_factory.mktemp("reranked")
     (out / "data").symlink_to(folder / "world")
@@ -108,11 +110,16 @@ def test_a_reranker_orders_the_best_by_vectors_again(reranked):
     assert any([hit.id for hit in hits] != [hit.id for hit in first[id]] for id, hits in again.items())
 
 
-def test_negatives_of_a_reranker_are_of_its_window(reranked):
+def test_negatives_of_a_reranker_are_of_its_window_and_of_written_documents(reranked):
     selected, claims = reranked.selected("vectors", "train"), reranked.claims_of("train")
-    examples = [json.loads(line) for line in reranked.examples_file("rerank", "train").read_text().splitlines()]
+    examples, held_out = (
+        [json.loads(line) for line in reranked.examples_file("rerank", role).read_text().splitlines()]
+        for role in ("train", "dev")
+    )
+    assert [one["claim_id"] for one in examples[-6:]] == [one.claim_id for one in written.draw_pairs(6)]
     assert {one["label"] for one in examples} == {True, False}
-    for one in examples:
+    assert not [one for one in held_out if one["claim_id"].startswith("written")]
+    for one in examples[:-6]:
         (sentence,) = one["sentences"]
         gold = sentence["id"] in claims[one["claim_id"]].gold_ids
         assert gold == one["label"] and (gold or sentence["id"] in selected[one["claim_id"]][:6])
