@@ -122,20 +122,11 @@ def lines_to_file(
 # --- Here -----------------------------------------------------------------------------------
 
 
-_kept: contextlib.ExitStack | None = None  # of `one_connection`: closes the connection
-
-
-@contextlib.contextmanager
-def one_connection() -> Iterator[None]:
-    """Within the context, the first call of `mapped` at workers `ray` joins or starts a cluster, and later calls use it. An
-    address gets a new connection for each call: a process that stays connected ends with the first machine, and it may be
-    training."""
-    global _kept
-    with contextlib.ExitStack() as _kept:
-        try:
-            yield
-        finally:
-            _kept = None
+def one_connection(workers: Workers | None) -> contextlib.AbstractContextManager:
+    """Within the context, calls of `mapped` at workers `ray` share one connection to the cluster. An address gets a
+    new one for each call: a process that stays connected ends with the first machine, and it may be training."""
+    shared = workers is not None and workers.address == LOCAL
+    return _Cluster(workers) if shared else contextlib.nullcontext()
 
 
 class _Cluster:
@@ -149,14 +140,11 @@ class _Cluster:
 
         self._workers = workers
         self._ray, self._alive = ray, set()
-        self._joined = ray.is_initialized()  # by the caller or an earlier stage, and stays so
+        self._joined = ray.is_initialized()  # by the caller or `one_connection`, and stays so
 
     def __enter__(self) -> _Cluster:
         if not self._joined:
             self._connect()
-            if _kept is not None and self._workers.address == LOCAL:
-                _kept.callback(self._ray.shutdown)
-                self._joined = True
         try:
             self._options, self._threads, self._count = _placed(
                 [node["Resources"] for node in self._ray.nodes() if node["Alive"]], self._workers

@@ -93,7 +93,7 @@ def run_paper(
             if folds is not None:
                 from lisax.papers.cltr.folds import cross_validate
 
-                with alone_in(out), one_connection():
+                with alone_in(out), one_connection(settings.workers):
                     print(cross_validate(open_folder(folder), out, read, folds, settings.workers))
                 return
             report = importlib.import_module(f"{module}.report")
@@ -122,7 +122,7 @@ def _run(
     if settings.dry_run:
         print(plan_text(run))
         return
-    with alone_in(out), one_connection():
+    with alone_in(out), one_connection(settings.workers):
         try:
             if first is not None:
                 first(run)
@@ -210,7 +210,7 @@ def train_verbalizer(
         if settings.dry_run:
             print(plan_text(run))
             return
-        with alone_in(out), one_connection():
+        with alone_in(out), one_connection(settings.workers):
             try:
                 figures = run.run()
             except Stopped as stage:

@@ -90,7 +90,7 @@ def test_calls_share_a_connection_to_the_cluster_of_this_machine(monkeypatch):
 
     def twice(address):
         calls.clear()
-        with one_connection():
+        with one_connection(Workers(address)):
             assert [list(mapped(functools.partial(opens, 2), [5], Workers(address))) for _ in range(2)] == [[5], [5]]
         return calls
 
@@ -100,7 +100,7 @@ def test_calls_share_a_connection_to_the_cluster_of_this_machine(monkeypatch):
     list(mapped(functools.partial(opens, 2), [5], Workers("ray")))
     assert calls == ["init", "kill", "shutdown"]
     calls.clear()
-    with one_connection():
+    with one_connection(Workers("ray")):
         left = mapped(functools.partial(opens, 2), [5, 6], Workers("ray"))
         assert next(left) == 5
     left.close()  # an error keeps it until then; `kill` would start another cluster
