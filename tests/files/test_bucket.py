@@ -80,6 +80,13 @@ def _curve(model_dir: str) -> dict[int, float]:
     return {row["step"]: row["loss"] for row in read_train_log(model_dir) if row["kind"] == "train"}
 
 
+@pytest.mark.parametrize("content", [b"", b"a\r", b"a\n", b"\r\n\n\n--==0==\n"])
+def test_a_file_is_read_as_it_was_sent(content, tmp_path):
+    (tmp_path / "file").write_bytes(content)
+    places.send(tmp_path / "file", place(f"{ROOT}/sent"))
+    assert place(f"{ROOT}/sent").read_bytes() == content
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The same training on a disk."""

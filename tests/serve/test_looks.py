@@ -257,6 +257,10 @@ def test_a_refused_upload_loses_nothing_and_a_loaded_one_can_be_asked(open_tab, 
     tab.get_by_role("button", name="Load").click()
     tab.get_by_role("status").get_by_role("link", name="Ask it").click()
     assert tab.get_by_label("Search in").locator("option:checked").text_content().startswith("Lakes")
+    tab.goto("/corpora")
+    remove = tab.get_by_role("button", name="Remove Lakes")
+    remove.click()  # the pages of the other tests are without it
+    remove.wait_for(state="detached")
 
 
 def test_paper_shows_folded_evidence_date_and_address_and_no_forms(open_tab):
