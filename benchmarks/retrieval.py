@@ -19,22 +19,43 @@ import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
+from lisax.files.writing import atomic_write
 from lisax.records import Claim
+from lisax.world.claims import ClaimWriter
+from lisax.world.facts import SIZE
+from lisax.world.writing import neighbourhoods, page_row, plain_row
 
 K = 100
 ROUNDS = 5
+PIECE = 256  # neighbourhoods that a process writes at a time
 
 
 def world(folder: Path, pages: int) -> Path:
-    """The world's folder, written unless it is there complete."""
-    from lisax.world import write
-
+    """The world's folder, written unless it is there complete: pages, and a claim about one of each neighbourhood."""
     data = folder / f"world-{pages}"
-    if not (data / "world.json").is_file():
-        write(data, pages, claims_per_page=1)
+    if not (claims := data / "claims.dev.jsonl").is_file():
+        numbers = range(-(-pages // SIZE))
+        pieces = [numbers[n : n + PIECE] for n in range(0, len(numbers), PIECE)]
+        # The claims are complete last.
+        with ProcessPoolExecutor() as pool, atomic_write(claims) as asked, atomic_write(data / "pages.jsonl") as file:
+            for lines, about in pool.map(_piece, repeat(pages), pieces):
+                file.writelines(lines)
+                asked.writelines(about)
     return data
+
+
+def _piece(pages: int, numbers: range) -> tuple[list[str], list[str]]:
+    """The lines of the pages of some neighbourhoods, and of their claims."""
+    lines, claims = [], []
+    for geography, place, written in neighbourhoods(pages, numbers=numbers):
+        lines += [json.dumps(page_row(page), ensure_ascii=False) + "\n" for page in written]
+        writer = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"))
+        for stated in writer.claims(written[0].entity, 1):
+            claims.append(json.dumps(plain_row(stated.claim, f"w{place.number}"), ensure_ascii=False) + "\n")
+    return lines, claims
 
 
 def claims_of(data: Path, count: int) -> list[Claim]:

@@ -7,7 +7,7 @@ import itertools
 import json
 import os
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from lisax.errors import LisaxError
@@ -27,11 +27,14 @@ VERSION = 3
 SPLITS = ("train", "dev", "test")
 
 
-def neighbourhoods(pages: int, seed: int = 0) -> Iterator[tuple[Geography, Neighbourhood, list[WorldPage]]]:
-    """Each neighbourhood with its pages; the last one is cut so that the world has exactly `pages` pages."""
+def neighbourhoods(
+    pages: int, seed: int = 0, numbers: Iterable[int] | None = None
+) -> Iterator[tuple[Geography, Neighbourhood, list[WorldPage]]]:
+    """Each neighbourhood, or those of `numbers`, with its pages; the last one of all is cut so that the world has
+    exactly `pages` pages."""
     _check_pages(pages)
     geography = Geography(pages, seed)
-    for number in range(geography.neighbourhoods):
+    for number in range(geography.neighbourhoods) if numbers is None else numbers:
         place = geography.neighbourhood(number)
         written = write_pages(geography, place, geography.rng(number, "pages"))
         geography.rng(number, "order").shuffle(written)

@@ -72,6 +72,7 @@ def of_paper(tmp_path_factory):
         yield run, requests, search
 
 
+@pytest.mark.slow
 def test_a_live_wiki_is_searched_for_entities_in_turn_with_bm25(of_paper):
     make, requests, search = of_paper
     run = make()
@@ -88,6 +89,7 @@ def test_a_live_wiki_is_searched_for_entities_in_turn_with_bm25(of_paper):
         assert [hit.id for hit in documents[claim.id]] == wanted or not run.spotter.spot(claim.text)
 
 
+@pytest.mark.slow
 def test_k1_and_b_are_those_of_the_grid_that_find_most(of_paper):
     run = of_paper[0]()
     tried = json.loads((run.out / "grid.json").read_text())
@@ -103,6 +105,7 @@ def test_k1_and_b_are_those_of_the_grid_that_find_most(of_paper):
     assert recall(held, pages, [6])["recall_complete@6"] == tried[0]["recall"]["6"]
 
 
+@pytest.mark.slow
 def test_labellers_are_trained_on_equally_many_of_each_label(of_paper):
     run = of_paper[0]()
     for name in ("label_pointwise", "label_listwise_infused"):
@@ -110,6 +113,7 @@ def test_labellers_are_trained_on_equally_many_of_each_label(of_paper):
         assert len(set(Counter(row["label"] for row in rows).values())) == 1 and len(rows) > 6
 
 
+@pytest.mark.slow
 def test_checkpoints_are_chosen_by_what_they_do_on_held_out_claims(of_paper):
     run = of_paper[0]()
     for model, measure in (
@@ -135,6 +139,7 @@ def test_checkpoints_are_chosen_by_what_they_do_on_held_out_claims(of_paper):
     assert "choose.label_pointwise" in run.graph["train.label_listwise_infused"].after
 
 
+@pytest.mark.slow
 def test_a_given_ranker_is_a_row_of_the_report(of_paper):
     run = of_paper[0]()
     finish(run)
@@ -145,6 +150,7 @@ def test_a_given_ranker_is_a_row_of_the_report(of_paper):
     assert "given ranker, not trained here" in page and "BM25 by k1 and b" in page
 
 
+@pytest.mark.slow
 def test_what_the_paper_has_is_declared_stage_by_stage(of_paper, monkeypatch):
     names = ("grid", "index", "retrieve", "examples.label", "select.zero_shot.test", "choose.rank_entities",
              "choose.label_pointwise", "select.bm25.test")  # fmt: skip

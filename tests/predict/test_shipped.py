@@ -114,6 +114,7 @@ def splits():
     return found
 
 
+@pytest.mark.slow
 @of_tables
 @pytest.mark.skipif(not (TABFACT.is_dir() and INFOTABS.is_dir()), reason="needs ../shared/data/tabfact and infotabs")
 @pytest.mark.parametrize("name", ["warmup", "tables", "accurate/tables"])
@@ -129,6 +130,7 @@ def test_labellers_over_tables_were_trained_on_the_training_splits_alone(name, s
     assert not tables & other_tables  # TabFact's splits have no table in common
 
 
+@pytest.mark.slow
 @of_parts
 @pytest.mark.skipif(not WTQ.is_dir(), reason="needs ../shared/data/wtq")
 def test_the_model_of_rows_and_columns_was_trained_on_the_training_splits_alone(tmp_path):

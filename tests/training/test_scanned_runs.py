@@ -93,6 +93,7 @@ def scores(call, checkpoint, out):
     return (out / "list5_rank-score.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
     call, model = run
     assert "encoder/encoder/mlp/wo/kernel" not in flatten(load_parameters(ModelFolder.find(model)))
