@@ -1,6 +1,8 @@
 """Temperature scaling (Guo et al., 2017): calibrates label probabilities by one number, fitted on held-out claims.
 
-A temperature above 1 makes probabilities less certain, one below 1 more. It is monotone: no label changes.
+A temperature above 1 makes probabilities less certain, one below 1 more. It is monotone: no label changes. Biases of the
+labels (Alexandari et al., 2020) change labels too: they are for claims whose labels are shared out otherwise than those
+of the training.
 """
 
 from __future__ import annotations
@@ -21,20 +23,23 @@ class Calibration:
     """The temperature fitted for a labeller on held-out claims; the field `calibration` of its `model.json`.
 
     `claims`: how many it was fitted on. `aggregate`: of a pointwise labeller, how the labels of single sentences were
-    combined; another aggregate's probabilities are left as they are."""
+    combined; another aggregate's probabilities are left as they are. `biases`: what is added to the logarithm of each
+    label's calibrated probability; none: nothing."""
 
     temperature: float
     claims: int = 0
     aggregate: str | None = None
+    biases: tuple[float, ...] = ()
 
     def apply(self, shares: np.ndarray) -> np.ndarray:
-        """Calibrated probabilities, float64, of probabilities [..., labels]; the most probable label stays the same.
-        NaN stays NaN."""
-        return _powers(np.maximum(shares, LEAST_SHARE, dtype=float), 1 / self.temperature)
+        """Calibrated probabilities, float64, of probabilities [..., labels]; without biases the most probable label
+        stays the same. NaN stays NaN."""
+        return _powers(np.log(np.maximum(shares, LEAST_SHARE, dtype=float)), 1 / self.temperature, self.biases)
 
     def undo(self, shares: np.ndarray) -> np.ndarray:
         """The probabilities [..., labels] that `apply` made these of."""
-        return _powers(np.maximum(shares, np.finfo(float).tiny, dtype=float), self.temperature)
+        logs = np.log(np.maximum(shares, np.finfo(float).tiny, dtype=float))
+        return _powers(logs - np.array(self.biases or 0.0), self.temperature)
 
 
 def calibrated(shares: np.ndarray, calibration: Calibration | None) -> np.ndarray:
@@ -42,9 +47,11 @@ def calibrated(shares: np.ndarray, calibration: Calibration | None) -> np.ndarra
     return shares if calibration is None else calibration.apply(shares)
 
 
-def fit(shares: np.ndarray, labels: np.ndarray, aggregate: str | None = None) -> Calibration:
+def fit(
+    shares: np.ndarray, labels: np.ndarray, aggregate: str | None = None, biases: tuple[float, ...] = ()
+) -> Calibration:
     """The temperature with the lowest negative log-likelihood of `labels` [claims], class indices, under probabilities
-    [claims, labels]; between `LOWEST` and `HIGHEST`.
+    [claims, labels], with biases that are given; between `LOWEST` and `HIGHEST`.
 
     Raises LisaxError without claims."""
     shares, labels = np.asarray(shares, float), np.asarray(labels, int)
@@ -56,13 +63,13 @@ def fit(shares: np.ndarray, labels: np.ndarray, aggregate: str | None = None) ->
     # label's, grows with it. So bisection on the slope's sign finds the minimum to the last bit.
     low, high = 1 / HIGHEST, 1 / LOWEST
     while low < (middle := (low + high) / 2) < high:
-        slope = ((_powers(np.exp(logs), middle) * logs).sum(1) - of_labels).sum()
+        slope = ((_powers(logs, middle, biases) * logs).sum(1) - of_labels).sum()
         low, high = (low, middle) if slope > 0 else (middle, high)
-    return Calibration(float(np.clip(1 / middle, LOWEST, HIGHEST)), len(shares), aggregate)
+    return Calibration(float(np.clip(1 / middle, LOWEST, HIGHEST)), len(shares), aggregate, tuple(biases))
 
 
-def _powers(shares: np.ndarray, exponent: float) -> np.ndarray:
-    """Probabilities raised to a power and normalised over the last axis."""
-    logs = np.log(shares) * exponent
+def _powers(logs: np.ndarray, exponent: float, biases: tuple[float, ...] = ()) -> np.ndarray:
+    """Probabilities, given as logarithms, raised to a power, weighted by label and normalised over the last axis."""
+    logs = logs * exponent + np.array(biases or 0.0)
     powers = np.exp(logs - logs.max(-1, keepdims=True))
     return powers / powers.sum(-1, keepdims=True)

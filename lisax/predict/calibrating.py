@@ -20,6 +20,7 @@ from lisax.predict.verifier import Labeller, Verifier
 from lisax.progress import say
 from lisax.records import LABELS, Claim, Label, Prediction
 from lisax.weights.checkpoints import add_fitted
+from lisax.weights.model_folder import ModelFolder
 from lisax.weights.pretrained import is_named
 
 UNREAD = (0.0, 0.0, 1.0)  # the probabilities of a claim without evidence, which no model gave
@@ -38,8 +39,13 @@ def labels_of(verifier: Verifier) -> Sequence[Label]:
     return LABELS[:2] if fusion else LABELS
 
 
-def fit(verifier: Verifier, claims: Mapping[str, Claim], verdicts: Mapping[str, Prediction]) -> Calibration:
-    """The temperature for an `uncalibrated` verifier, from its verdicts on labelled claims.
+def fit(
+    verifier: Verifier,
+    claims: Mapping[str, Claim],
+    verdicts: Mapping[str, Prediction],
+    biases: tuple[float, ...] = (),
+) -> Calibration:
+    """The temperature for an `uncalibrated` verifier, from its verdicts on labelled claims, with biases that are given.
 
     Claims without evidence are left out. Raises LisaxError if no claim is left."""
     labels = labels_of(verifier)
@@ -51,7 +57,7 @@ def fit(verifier: Verifier, claims: Mapping[str, Claim], verdicts: Mapping[str, 
     shares = np.array([share for share, _ in rows]).reshape(-1, len(labels))
     aggregate = verifier.aggregate if isinstance(verifier, Labeller) and verifier.pointwise else None
     total = shares.sum(1, keepdims=True)
-    return temperature.fit(shares / total, np.array([label for _, label in rows]), aggregate)
+    return temperature.fit(shares / total, np.array([label for _, label in rows]), aggregate, biases)
 
 
 def _is_read(verdict: Prediction) -> bool:
@@ -101,13 +107,13 @@ def figures(
 
 def calibrate_file(model: Path, verifier: Verifier, asked: Iterable[Claim], predictions: Path) -> Calibration:
     """Fits the temperature of `model` on the predictions that its `uncalibrated` verifier wrote on the claims `asked`,
-    and stores it with the model."""
-    claims = labelled_claims(asked)
+    and stores it with the model, whose biases stay."""
+    claims, known = labelled_claims(asked), ModelFolder.find(model).card.calibration
     if verifier.reads == "tables":
         verdicts = {found.verdict.claim_id: found.verdict for found in table_predictions.read_predictions(predictions)}
     else:
         verdicts = {verdict.claim_id: verdict for verdict in fever.read_predictions(predictions)}
-    calibration = fit(verifier, claims, verdicts)
+    calibration = fit(verifier, claims, verdicts, known.biases if known else ())
     path = add_fitted(model, {"calibration": dataclasses.asdict(calibration)})
     labels = labels_of(verifier)
     found = figures(calibration, claims, verdicts, recalibrated(verdicts, calibration, labels))

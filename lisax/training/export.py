@@ -164,8 +164,8 @@ class _Programs:
 def scoring(card: ModelCard, model: Model, vocabulary: Vocabulary) -> dict[str, Any]:
     """The content of `scorer.json`, for programs without LisaX: the vocabulary's file, padding's id, the most tokens of
     an input, and, as far as the card has them, the wording of inputs (see `formats.template`), the names of
-    `probabilities` in their order, the temperature that calibrates them, and up to how many sentences a verdict's lists
-    have (see `predict.verifier.Labeller`)."""
+    `probabilities` in their order, the temperature and the biases that calibrate them, and up to how many sentences a
+    verdict's lists have (see `predict.verifier.Labeller`)."""
     found: dict[str, Any] = {"tokenizer": vocabulary_name(vocabulary.path), "padding_id": model.backbone.padding_id}
     found |= {name: card.text[name] for name in ("max_tokens", "words") if name in card.text}
     text_format = TEXT_FORMATS.get(card.text.get("family"))
@@ -177,6 +177,8 @@ def scoring(card: ModelCard, model: Model, vocabulary: Vocabulary) -> dict[str, 
         found["labels"] = labels
     if (fitted := card.calibration) is not None and fitted.aggregate is None:
         found["temperature"] = fitted.temperature
+        if fitted.biases:
+            found["biases"] = list(fitted.biases)
     if text_format is LABEL_LISTWISE and "sentences" in card:
         found |= {name: card[name] for name in ("sentences", "leading") if name in card}
     return found

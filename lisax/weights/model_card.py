@@ -78,6 +78,7 @@ FIELDS: Kinds = {
         "temperature": Number(LOWEST, math.nextafter(HIGHEST, math.inf)),
         "claims": Whole(0, 1 << 40),
         "aggregate": Maybe(Text(100)),
+        "biases": Items(FINITE, 0, 3),
     },
     "columns": Whole(1, 1000),  # that are kept of a table
     "sentences": Whole(1, 1000),  # of the evidence, up to which a labeller reads lists
@@ -179,11 +180,14 @@ class ModelCard(Mapping[str, Any]):
 
     @property
     def calibration(self) -> Calibration | None:
-        """The temperature of the model's label probabilities; None if none was fitted."""
+        """The calibration of the model's label probabilities; None if none was fitted."""
         if self.content.get("calibration") is None:
             return None
         temperature, fitted = *self.needed("calibration.temperature"), self.content["calibration"]
-        return Calibration(temperature, fitted.get("claims", 0), fitted.get("aggregate"))
+        biases, labels = tuple(fitted.get("biases", ())), self.text.get("labels") or self.text.get("words") or ()
+        if biases and len(biases) != len(labels):
+            raise self.error("calibration.biases", f"has {len(biases)} for {len(labels)} labels")
+        return Calibration(temperature, fitted.get("claims", 0), fitted.get("aggregate"), biases)
 
     # --- Vocabulary ------------------------------------------------------------------------------
 

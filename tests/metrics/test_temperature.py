@@ -32,10 +32,20 @@ def test_the_label_stays_the_same(logits, temperature):
     np.testing.assert_allclose(np.take_along_axis(logits, chosen[:, None], 1)[:, 0], logits.max(-1), atol=1e-9)
 
 
-@given(LOGITS, st.floats(0.5, HIGHEST))
-def test_it_can_be_undone(logits, temperature):
+BIASES = st.sampled_from([(), (0.5, 0.0, -1.0)])
+
+
+@given(LOGITS, TEMPERATURES, BIASES)
+def test_biases_are_added_to_what_the_temperature_made(logits, temperature, biases):
+    made = Calibration(temperature, biases=biases).apply(softmax(logits))
+    expected = softmax(np.log(Calibration(temperature).apply(softmax(logits)) + 1e-300) + np.array(biases or 0.0))
+    np.testing.assert_allclose(made, expected, atol=1e-9)
+
+
+@given(LOGITS, st.floats(0.5, HIGHEST), BIASES)
+def test_it_can_be_undone(logits, temperature, biases):
     shares = softmax(logits)
-    calibration = Calibration(temperature)
+    calibration = Calibration(temperature, biases=biases)
     np.testing.assert_allclose(calibration.undo(calibration.apply(shares)), shares, atol=1e-9)
 
 

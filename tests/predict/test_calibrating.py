@@ -91,6 +91,24 @@ def test_check_fits_a_temperature_on_the_users_claims(pages, bundles, claims, tm
     # Once more: it is the model's own probabilities that are fitted, not the calibrated ones.
     assert main([*given, "--calibrate"]) == 0 and out.read_text() == plain
     assert ModelCard.read(model).calibration == fitted
+    if kind == "pointwise":
+        add_fitted(model, {"calibration": {"temperature": 2.0, "biases": (0.5, 0.0, -0.5)}})
+        assert main([*given, "--calibrate"]) == 0 and out.read_text() == plain
+        assert ModelCard.read(model).calibration.biases == (0.5, 0.0, -0.5)  # they stay
+
+
+def test_there_is_a_bias_for_each_label(bundles, pages, tmp_path):
+    model = shutil.copytree(bundles["listwise"], tmp_path / "model")
+    known = list(Checker(pages, model=model).check(CLAIMS[0]["claim"]).probabilities.values())
+    biases = (0.0, 20.0, 0.0)
+    add_fitted(model, {"calibration": {"temperature": 1.0, "biases": biases}})
+    verdict = Checker(pages, model=model).check(CLAIMS[0]["claim"])
+    assert verdict.label is LABELS[1]
+    expected = Calibration(1.0, biases=biases).apply(np.array(known))
+    np.testing.assert_allclose(list(verdict.probabilities.values()), expected, rtol=1e-4)
+    add_fitted(model, {"calibration": {"temperature": 1.0, "biases": [0.5]}})
+    with pytest.raises(LisaxError, match="calibration.biases.: has 1 for 3 labels"):
+        Checker(pages, model=model)
 
 
 def test_verify_fits_a_temperature_of_tables(bundles, tmp_path):
