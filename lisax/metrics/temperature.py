@@ -23,8 +23,8 @@ class Calibration:
     """The temperature fitted for a labeller on held-out claims; the field `calibration` of its `model.json`.
 
     `claims`: how many it was fitted on. `aggregate`: of a pointwise labeller, how the labels of single sentences were
-    combined; another aggregate's probabilities are left as they are. `biases`: what is added to the logarithm of each
-    label's calibrated probability; none: nothing."""
+    combined; another aggregate's probabilities are left as they are. `biases`: by label, the summand of the logarithm of
+    its calibrated probability; may be empty."""
 
     temperature: float
     claims: int = 0
