@@ -56,7 +56,8 @@ def counting(total: int, what: str, every_seconds: float = 5.0) -> Iterator[Call
         if now - last >= every_seconds:
             last = now
             speed = count / (now - started)
-            say(f"  {count:,} of {total:,} {what}  {speed:,.0f}/s  {(total - count) / speed:,.0f} s left")
+            decimals = 0 if speed > 9 else 1
+            say(f"  {count:,} of {total:,} {what}  {speed:,.{decimals}f}/s  {(total - count) / speed:,.0f} s left")
 
     yield advance
 

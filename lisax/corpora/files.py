@@ -139,13 +139,16 @@ class FileFolder(TableDataset):
             return list(self._files)
         if self.folder.is_file():
             return [(self.folder, self.folder.name)]
+        closed: list[OSError] = []  # folders that cannot be opened
         found = []
-        for home, folders, names in os.walk(self.folder):
+        for home, folders, names in os.walk(self.folder, onerror=closed.append):
             folders[:] = [folder for folder in folders if not folder.startswith(_IGNORED)]
-            below = os.path.relpath(home, self.folder)
-            at = "" if below == os.curdir else below.replace(os.sep, "/") + "/"
-            found += [(Path(home, name), at + name) for name in names if not name.startswith(_IGNORED)]
-        return sorted((file for file in found if file[0].is_file()), key=lambda file: file[1].split("/"))
+            shown = [Path(home, name) for name in names if not name.startswith(_IGNORED)]
+            found += [path for path in shown if path.is_file() or not path.exists()]
+            found += [path for folder in folders if (path := Path(home, folder)).is_symlink()]
+        found += [Path(error.filename) for error in closed]
+        every = [(path, path.relative_to(self.folder).as_posix()) for path in found]
+        return sorted(every, key=lambda file: file[1].split("/"))
 
     def paths(self) -> list[tuple[str, str]]:
         """(absolute path, path below the folder) of the files, as plain data."""
@@ -183,6 +186,8 @@ class FileFolder(TableDataset):
             found = Unread(NOT_EVIDENCE, path=path)
         elif not is_text(name):
             found = Unread("a name that is not UTF-8", path=path)
+        elif path.is_dir():
+            found = Unread("linked folder" if path.is_symlink() else "folder that cannot be opened", path=path)
         else:
             found = (_outcome if reader.bounded or not is_bounded(path) else _cached)(reader, path, name)
         size = 0 if isinstance(found, Unread) else sum(

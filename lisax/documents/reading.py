@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,7 +101,8 @@ def read(path: Path | str, name: str = "", limits: TableLimits = LIMITS) -> Docu
     if not kind:
         raise Unread(path.suffix.lower() or "no suffix", path=path)
     try:
-        size = path.stat().st_size
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
     except OSError as error:
         raise Unread("cannot be read", str(error.strerror), path=path) from None
     if not size:

@@ -156,8 +156,8 @@ def change_files(
         if not gone:
             raise LisaxError(f"{index} has no file '{given}'; `lisax index check {index}` names the unread ones")
         held = {path: name for path, name in held.items() if path not in gone}
-    there = [(Path(path), name) for path, name in sorted(held.items(), key=lambda one: one[1]) if Path(path).is_file()]
-    data = FileFolder(index, files=there, strict=strict)
+    files = [(Path(path), name) for path, name in sorted(held.items(), key=lambda one: one[1])]
+    data = FileFolder(index, files=files, strict=strict)
     encoder = source_of_vectors(index)
     built = _built(_of_data(data, index), None, index, _language_of(index), *([encoder] if encoder else []))
     if encoder:
@@ -304,9 +304,13 @@ def _digest_of_files(path: Path) -> str:
     whole = hashlib.sha256()
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
     for file in files:
-        with file.open("rb") as content:
-            name = file.name if file == path else file.relative_to(path).as_posix()
-            whole.update(json.dumps([name, hashlib.file_digest(content, "sha256").hexdigest()]).encode())
+        name = file.name if file == path else file.relative_to(path).as_posix()
+        try:
+            with file.open("rb") as content:
+                digest = hashlib.file_digest(content, "sha256").hexdigest()
+        except OSError as error:  # it is read later, and named as unread
+            digest = error.strerror
+        whole.update(json.dumps([name, digest]).encode())
     return whole.hexdigest()
 
 

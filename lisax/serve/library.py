@@ -214,7 +214,7 @@ class Library:
             found = uploads.read(files, made / "files", self.limits)
             self._index(found, made)
             card = {"name": name, "counts": found.counts, "notes": found.notes, "digest": digest}
-            card |= {"audience": audience, "owner": owner, "loaded": time.time()}
+            card |= {"audience": audience, "owner": owner, "loaded": time.time(), "files": found.account.to_dict()}
             write_json(made / CARD, card)
             corpus_id = _free_id(f"{_slug(name)}-{secrets.token_hex(3)}", self._corpora)
             made.rename(self.folder / corpus_id)
@@ -231,9 +231,9 @@ class Library:
             self._index(found, made)
             corpus_id = replaces.id if replaces else _free_id(_slug(name), self._corpora)
             home = folder / f"{corpus_id}-{secrets.token_hex(4)}"
-            write_json(made / CARD, {"name": name, "notes": found.notes})
+            write_json(made / CARD, {"name": name, "notes": found.notes, "files": found.account.to_dict()})
             made.rename(home)
-            corpus = dataclasses.replace(_uploaded(home, None), id=corpus_id, uploaded=False, account=found.account)
+            corpus = dataclasses.replace(_uploaded(home, None), id=corpus_id, uploaded=False)
             self.replace(corpus)
         if replaces is not None:
             with contextlib.suppress(OSError):
@@ -408,6 +408,7 @@ def _uploaded(folder: Path, keep: float | None) -> ServedCorpus:
             made,
             uploaded=True,
             notes=tuple(map(str, card["notes"])),
+            account=Account.of(card["files"]) if "files" in card else None,  # not in those of an earlier version
             digest=card.get("digest"),
             passages=own[-1] if own[-1].name == PASSAGES else None,
             audience=audience,

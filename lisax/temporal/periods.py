@@ -383,11 +383,15 @@ def _century(number: int, sign: int, years: int = 100) -> Period:
 
 
 def _part(interval: Interval, begin: float, end: float) -> Interval:
-    """The days between two fractions of an interval; for a decade or a century whole years."""
+    """The days between two fractions of an interval: whole years of a decade or a century, and whole months of a year
+    if its fractions are."""
     (first, *opening), (last, *closing) = calendar.civil(interval.first), calendar.civil(interval.last)
     years = last - first + 1
     if opening == [1, 1] and closing == [12, 31] and years >= 9 and first * last > 0:
         return _years_of(first + round(years * begin), first + round(years * end) - 1)
+    before, months = 12 * begin, 12 * end
+    if opening == [1, 1] and closing == [12, 31] and first == last and before.is_integer() and months.is_integer():
+        return calendar.month_interval(first, int(before) + 1).hull(calendar.month_interval(first, int(months)))
     return interval.part(begin, end)
 
 

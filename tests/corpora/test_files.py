@@ -1,5 +1,7 @@
 """Folders of ordinary files, and what was not read of them."""
 
+import os
+
 import pytest
 
 from lisax.corpora import open_folder
@@ -26,6 +28,27 @@ def test_a_folder_of_everything(tmp_path):
     summary = check(tmp_path)
     assert summary.sound and summary.counts == {"tables": 3, "pages": 1, "sentences with text": 1}
     assert summary.files == "read 3 of 4 files; skipped 1 .png"
+
+
+def test_links_and_closed_folders_are_named(tmp_path, monkeypatch):
+    for folder in ("files/closed", "elsewhere"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "Orm.txt").write_text("The Orm is a river.")
+    (tmp_path / "files/linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "files/lost.txt").symlink_to(tmp_path / "nothing.txt")
+    scan = os.scandir
+
+    def scandir(folder):
+        if str(folder).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(folder))
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)  # to root no folder is closed
+    assert [str(one) for one in FileFolder(tmp_path / "files").account().skipped] == [
+        "closed: folder that cannot be opened",
+        "linked: linked folder",
+        "lost.txt: cannot be read: No such file or directory",
+    ]
 
 
 def test_problems_have_their_place(tmp_path):

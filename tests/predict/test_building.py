@@ -1,13 +1,14 @@
 """From a corpus to an index, and the cache of indexes."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 from lisax import DataError, Document, Graph, Index, LisaxError, Sentence, Table, example_pages
 from lisax.files.writing import write_json_lines
 from lisax.predict import building
-from lisax.predict.building import build_index, change_files
+from lisax.predict.building import account_of, build_index, change_files
 from lisax.retrieval.documents import DocumentIndex
 
 TABLE = {"id": "t", "title": "Towns", "header": ["town", "people"], "rows": [["Tarn", "18"]]}
@@ -25,6 +26,21 @@ def write_pages(folder, text="Tarn is a town."):
     folder.mkdir(exist_ok=True)
     (folder / "Tarn.txt").write_text(text)
     return folder
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    pages = write_pages(tmp_path / "pages")
+    (pages / "closed.txt").write_text("Orm is a river.")
+    opened = Path.open
+
+    def open_(path, *args, **kwargs):  # to root every file is open
+        if path.name == "closed.txt":
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", open_)
+    (unread,) = account_of(build_index(pages).folder).skipped
+    assert str(unread) == "closed.txt: cannot be read: Permission denied"
 
 
 def test_the_cache_is_keyed_by_content(tmp_path, cache):
@@ -210,3 +226,15 @@ def test_files_are_added_to_an_index_in_its_language(tmp_path):
     change_files(tmp_path / "index", add=[tmp_path / "Orm.txt"])
     assert DocumentIndex.open(tmp_path / "index").bm25.settings["language"] == "german"
     assert Index.open(tmp_path / "index").search("eine Brücke")[0].text == "Der Orm hat viele Brücken."
+
+
+def test_a_file_of_an_index_that_is_gone_is_named_until_it_is_removed(tmp_path):
+    gone = write_pages(tmp_path / "pages", "Tarn is a town.") / "Tarn.txt"
+    (tmp_path / "pages/Orm.txt").write_text("The Orm is a river.")
+    build_index(tmp_path / "pages", tmp_path / "index")
+    gone.unlink()
+    change_files(tmp_path / "index", add=[tmp_path / "pages/Orm.txt"])
+    (unread,) = account_of(tmp_path / "index").skipped
+    assert str(unread) == "Tarn.txt: cannot be read: No such file or directory"
+    change_files(tmp_path / "index", remove=["Tarn.txt"])
+    assert str(account_of(tmp_path / "index")) == "read 1 of 1 files"

@@ -225,8 +225,9 @@ def test_calls_load_and_remove(opened):
 
 def test_a_call_without_a_token_and_a_cookie_loads_only_for_everyone(opened):
     calls = client(opened())
-    made = calls.post("/v1/indexes", data={"name": "Towns"}, files=TARN)
+    made = calls.post("/v1/indexes", data={"name": "Towns"}, files=[*TARN.items(), ("files", ("tarn.png", b"PNG"))])
     assert made.status_code == 201 and "set-cookie" not in made.headers
+    assert made.json()["files"]["skipped"] == [{"file": "tarn.png", "why": ".png", "detail": ""}]
     assert calls.post("/v1/indexes", data={"name": "x", "seen_by": "session"}, files=TARN).status_code == 400
     assert calls.delete(f"/v1/indexes/{made.json()['id']}").status_code == 403
 
