@@ -224,13 +224,9 @@ class ClaimDataset:
         vocabulary = (
             self.vocabulary if self.vocabulary is None or is_word(self.vocabulary) else Path(self.vocabulary).resolve()
         )
-        settings = [stats, self.seed, str(vocabulary), self.kind, self.columns]
-        if self.sentences is not None:
-            settings.append({"sentences": self.sentences})
-        if self.skip_bad:
-            settings.append("skip_bad")
-        if self.labels:
-            settings.append(sorted((name, label and str(label)) for name, label in self.labels.items()))
+        labels = sorted((name, label and str(label)) for name, label in (self.labels or {}).items())
+        drawn = [self.seed, self.columns, self.sentences, self.contrasts, self.skip_bad, labels]
+        settings = [stats, [*self.claim_files], self.run is None, str(vocabulary), self.kind, drawn]
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
 
 

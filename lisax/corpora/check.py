@@ -17,7 +17,7 @@ from lisax.corpora.layout import Dataset, open_folder
 from lisax.corpora.reading import Watch
 from lisax.documents.reading import kind_of
 from lisax.errors import DataError, printable
-from lisax.records import edge_id, is_cell
+from lisax.records import Label, edge_id, is_cell
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,6 +100,8 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
         for claim in read(split, watch):
             path, line = watch.where
             tally["no label" if claim.label is None else str(claim.label)] += 1
+            if claim.label in (Label.SUPPORTS, Label.REFUTES) and not (claim.evidence_sets or claim.mixed_sets):
+                watch.warn("claims labelled SUPPORTS or REFUTES without evidence (`register` refuses them)", path, line)
             for field, units in (
                 ("evidence", (*claim.gold_ids, *claim.candidates)),
                 ("mixed_evidence", itertools.chain(*claim.mixed_sets)),

@@ -191,8 +191,7 @@ def label_of(name: str, names: Mapping[str, Label], watch: Watch, **where: Any) 
 
 def label_hint(name: str) -> str:
     return (
-        f"; data with other labels are registered with their meaning, labels={{{name!r:.80}: 'REFUTES'}}, or "
-        "None to leave such claims out"
+        f"; data with other labels are registered with one of these, labels={{{name!r:.80}: …}}; None leaves them out"
     )
 
 

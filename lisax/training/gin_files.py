@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lisax.errors import LisaxError, shown
+from lisax.errors import DataError, LisaxError, shown
 from lisax.files.places import local
 from lisax.progress import say
 from lisax.training import t5x_names
@@ -246,11 +246,19 @@ def _parse_error(gin: Any, error: Exception) -> str:
 
 def _opened(path: str) -> io.StringIO:
     """A gin file for gin to read, with T5X's static names; the line that sets a name is kept in `_places`."""
-    text = t5x_names.as_static(Path(path).read_text(encoding="utf-8"), STRING)
+    text = t5x_names.as_static(_text(Path(path)), STRING)
     _places.update({name: (path, line) for name, line in _set_in(text)})
     file = io.StringIO(text)
     file.name = path
     return file
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise DataError(f"the byte 0x{error.object[error.start]:02x} is not UTF-8", path=path, line=line) from None
 
 
 def _set_in(text: str) -> Iterator[tuple[str, int]]:
@@ -295,7 +303,7 @@ def _fields(gin: Any, name: str) -> set[str]:
 
 
 def _task_module(gin_files: list[str], bindings: list[str], search_paths: Sequence[str]) -> str | None:
-    texts = [find(path, search_paths).read_text(encoding="utf-8") for path in gin_files] + bindings
+    texts = [_text(find(path, search_paths)) for path in gin_files] + bindings
     named = re.findall(r"^\s*MIXTURE_OR_TASK_MODULE\s*=\s*['\"]([^'\"]+)['\"]", "\n".join(texts), re.MULTILINE)
     return named[-1] if named else None
 

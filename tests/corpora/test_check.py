@@ -1,5 +1,6 @@
 """`lisax data check` collects every problem of a dataset with its place."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -52,8 +53,7 @@ def test_all_problems_are_collected(tmp_path):
         "/train.jsonl:2: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
         "/train.jsonl:3: field 'id': duplicate id '1', first on line 1",
         "/train.jsonl:4: field 'label': unknown label '?'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'; data "
-        "with other labels are registered with their meaning, labels={'?': 'REFUTES'}, or None to leave such "
-        "claims out",
+        "with other labels are registered with one of these, labels={'?': …}; None leaves them out",
         "/dev.jsonl:1: field 'id': claim '3' is among the claims in train too",
         "/wiki-pages.jsonl:3: field 'lines': the field is missing",
         "/wiki-pages.jsonl:2: field 'id': duplicate id 'A', first at /wiki-pages.jsonl:1",
@@ -62,6 +62,18 @@ def test_all_problems_are_collected(tmp_path):
     ]
     assert summary.warnings == (f"pages without an id (left out): 1, first at {tmp_path}/wiki-pages.jsonl:5",)
     assert summary.lines()[-1] == "  8 problems"
+
+
+def test_a_label_without_evidence_is_a_warning(tmp_path):
+    rows = [
+        {"id": i, "claim": "Olin is on the Ilm.", "label": label}
+        for i, label in enumerate(["REFUTES", "NOT ENOUGH INFO"])
+    ]
+    lines(tmp_path / "claims.train.jsonl", rows)
+    lines(tmp_path / "pages.jsonl", [{"id": "Olin", "title": "Olin", "sentences": ["Olin is on the Ilm."]}])
+    summary = check(tmp_path)
+    assert summary.sound and len(summary.warnings) == 1
+    assert re.match("claims .* without evidence .*: 1, first at .*claims.train.jsonl:1$", summary.warnings[0])
 
 
 @pytest.mark.parametrize(

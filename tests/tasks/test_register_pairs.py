@@ -167,4 +167,19 @@ def test_the_same_folder_by_another_path_has_the_same_examples(folder, monkeypat
     monkeypatch.chdir(folder.parent)
     relative, absolute = (ClaimDataset("mine", folder=path, vocabulary="minilm") for path in (folder.name, folder))
     assert relative.fingerprint() == absolute.fingerprint()
-    assert ClaimDataset("mine", folder=folder, vocabulary="bytes").fingerprint() != absolute.fingerprint()
+
+
+def test_a_setting_that_shapes_the_examples_makes_them_again(folder):
+    claims = {split: folder / f"claims.{split}.jsonl" for split in ("train", "dev")}
+    given = {"claims": claims, "corpus": folder / "pages.jsonl", "run": folder / "pages.jsonl"}
+    settings = [
+        {"vocabulary": "bytes"},
+        {"seed": 1},
+        {"contrasts": 90},
+        {"skip_bad": True},
+        {"labels": {"yes": "SUPPORTS"}},
+        {"claims": {"train": claims["train"], "test": claims["dev"]}},
+        {"run": None, "reranked": given["run"]},
+    ]
+    made = [ClaimDataset("mine", **{**given, **changed}).fingerprint() for changed in [{}, *settings]]
+    assert len(set(made)) == len(made)

@@ -255,10 +255,11 @@ def test_names_that_are_not_read_are_errors(binding, message):
         ),
         ("train.actions = {}\n", "mine.gin:1: train.actions is T5X's"),
         ("\nfrom t5x.contrib.moe import models\n", "from t5x.contrib.moe import models: T5X's core is read"),
+        ("\n# für uns\n", "mine.gin:2: the byte 0xfc is not UTF-8"),
     ],
 )
 def test_an_error_of_a_file_has_its_line(tmp_path, text, message):
-    (tmp_path / "mine.gin").write_text(text)
+    (tmp_path / "mine.gin").write_text(text, encoding="latin-1")
     with pytest.raises(LisaxError, match=re.escape(message)):
         _config(files=[*FILES, str(tmp_path / "mine.gin")])
 
