@@ -215,7 +215,8 @@ def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -
     every = [corpus.documents, corpus.tables, corpus.graphs]
     streams = {"documents": [corpus.documents], "mixed": every, "whole": every}
     if not any(_any(read()) for read in streams.get(kind, [corpus.tables])):
-        raise LisaxError(f"there is nothing to index: {corpus.name} has no {what}")
+        why = ": " + "\n  ".join(corpus.files.account().lines()) if corpus.files else ""
+        raise LisaxError(f"there is nothing to index: {corpus.name} has no {what}{why}")
     language = detect(_texts(corpus)) if language == AUTO else language
     beside = {"language": language} | (table_text.BESIDE_VECTORS if vectors else {})
     if kind == "documents":

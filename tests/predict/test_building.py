@@ -165,6 +165,7 @@ def test_a_folder_of_ones_own_choice(tmp_path):
         ("nowhere", None, "no such file or folder"),
         ("empty", None, "the folder is empty"),
         ("odd.bin", None, "expected a folder, or a file with one of .csv"),
+        ("damaged", None, r"has no page: read 0 of 1 files; .*\n  not read: .*torn.docx"),
         ([], None, "nothing to index: the list of records has no page"),
         ([PAGE], "cells", "has no table"),
         ([PAGE], "other", "expected an index kind of documents, whole, mixed"),
@@ -177,6 +178,8 @@ def test_a_folder_of_ones_own_choice(tmp_path):
 )
 def test_corpora_that_cannot_be_indexed(tmp_path, source, kind, complaint):
     (tmp_path / "empty").mkdir()
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged/torn.docx").write_bytes(b"PK")
     (tmp_path / "odd.bin").write_bytes(b"x")
     (tmp_path / "odd.jsonl").write_text('{"x": 1\n')
     with pytest.raises(LisaxError, match=complaint):
