@@ -198,7 +198,7 @@ ENTRIES = (
         note="clone the homepage's repository",
     ),
     *(
-        Entry(name, title, homepage, licence, note="take the files from the homepage; docs/data.md says how they are read")
+        Entry(name, title, homepage, licence, note="take the files from the homepage; docs/data.md has their labels")
         for name, title, homepage, licence in (
             ("scifact", "SciFact, claims about abstracts", "https://github.com/allenai/scifact", "see the homepage"),
             ("scitab", "SciTab, claims about tables of papers", "https://github.com/XinyuanLu00/SciTab", "MIT"),

@@ -95,7 +95,7 @@ def check_labels(folder, line, other):
         return claims, [warning for warning in watch.warnings if "labelled" in warning]
 
     place = f":{line}: " if line else ": "
-    with pytest.raises(DataError, match=rf"{place}field '.*': .*labels=\{{'{other}': 'REFUTES'\}}, or None to leave"):
+    with pytest.raises(DataError, match=rf"{place}field '.*': .*labels=\{{'{other}': …\}}; None leaves them out"):
         read({})
     claims, warnings = read(MAPPED)
     assert [label for _, label in claims] == [Label.SUPPORTS, Label.REFUTES, Label.SUPPORTS] and not warnings
