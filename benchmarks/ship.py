@@ -45,6 +45,7 @@ from lisax.papers.open_tables.run import OpenTables
 from lisax.records import Claim
 from lisax.sampling.files import hashed_share
 from lisax.training.export import export_adapter
+from lisax.weights.checkpoints import add_fitted
 from lisax.weights.interop.kinds import SAFETENSORS
 from lisax.weights.model_folder import ModelFolder
 
@@ -55,7 +56,7 @@ MOST_BYTES = 5_000_000  # of an adapter in the repository
 class Shipped(NamedTuple):
     """A model by its folder in `lisax/shipped`. `model`: the one of the run that is shipped; `claims`: its claims or
     questions by role and id; `most`: of a mixture, how many claims of each set it takes at most (None: all), for training,
-    of which some are held out, and reported."""
+    of which some are held out, and reported; `biases`: of its labels, see `metrics.temperature`."""
 
     recipe: str
     read: Callable[..., Any]
@@ -64,14 +65,15 @@ class Shipped(NamedTuple):
     model: str
     claims: Callable[[Any, str], Iterable[str]]
     most: Mapping[str, tuple[int | None, ...]] = {}
+    biases: tuple[float, ...] = ()
 
 
 def _claims(run: Pipeline, role: str) -> Iterable[str]:
     return run.claims_of(role)
 
 
-def _over_text(recipe: str, model: str = "label_listwise_infused") -> Shipped:
-    return Shipped(recipe, Recipe.read, List5, finish_text, model, _claims)
+def _over_text(recipe: str, model: str = "label_listwise_infused", biases: tuple[float, ...] = ()) -> Shipped:
+    return Shipped(recipe, Recipe.read, List5, finish_text, model, _claims, biases=biases)
 
 
 def _over_tables(recipe: str, tabfact: int | None = None, infotabs: int | None = None) -> Shipped:
@@ -81,7 +83,7 @@ def _over_tables(recipe: str, tabfact: int | None = None, infotabs: int | None =
 
 MODELS = {
     "warmup": _over_tables("experiments/open_tables/minilm_warmup.gin", 6000, 17000),
-    "text": _over_text("experiments/list5/minilm_taught.gin"),
+    "text": _over_text("experiments/list5/minilm_taught.gin", biases=(0.3, 0.0, -0.1)),
     "ranker": _over_text("experiments/list5/minilm_ranker.gin", "rerank"),
     "tables": _over_tables("experiments/open_tables/minilm_taught.gin"),
     "parts": Shipped(
@@ -92,7 +94,7 @@ MODELS = {
         "parts",
         lambda run, role: run.questions[role],
     ),
-    "accurate/text": _over_text("experiments/list5/mpnet.gin"),
+    "accurate/text": _over_text("experiments/list5/mpnet.gin", biases=(0.2, 0.0, 0.0)),
     "accurate/tables": _over_tables("experiments/open_tables/mpnet.gin"),
 }
 
@@ -108,6 +110,9 @@ def main() -> None:
     run = one.run(data, given.out, one.read([one.recipe]))
     run.run()
     print(one.finish(run))
+    model = ModelFolder.find(run.model_dir(one.model))
+    if one.biases:
+        add_fitted(model.folder, {"calibration": {**model.card["calibration"], "biases": one.biases}})
     made = export_adapter(ModelFolder.find(run.model_dir(one.model)), given.out / "adapter")
     if (made / SAFETENSORS).stat().st_size > MOST_BYTES:
         halve(made)
