@@ -1,7 +1,7 @@
 """Google Cloud Storage for tests: gcp-storage-emulator in a thread, with what tensorstore and locks ask of it besides.
 
-Alone it returns no generation of what is read, and ignores conditions on them, the ends of a listing and a last
-carriage return of a file.
+The emulator itself returns no generation of an object, ignores conditions on generations and the ends of a listing, and
+drops a last carriage return.
 """
 
 import contextlib

@@ -20,6 +20,7 @@ import numpy as np
 import Stemmer
 
 ELASTICSEARCH, OPENSEARCH = "elasticsearch", "opensearch"
+HOST = "http://host:9200"
 STOP_WORDS = set(
     "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to "
     "was will with".split()
@@ -474,3 +475,14 @@ def answering(family=ELASTICSEARCH, version=None):
     yield cluster, f"{'opensearch+' * (family == OPENSEARCH)}http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
+
+
+def fill(corpus, of, model=None, name="wiki", **options):
+    """The address of an index of a corpus's folder, in the cluster that `HOST` is connected to."""
+    from lisax.corpora import open_folder
+    from lisax.predict.retriever import open_encoder
+    from lisax.retrieval.cluster import fill_cluster
+
+    at, encoder = f"{HOST}/{name}", None if model is None else open_encoder(model)
+    fill_cluster(open_folder(corpus), of, at, corpus_print=[1], encoder=encoder, **options)
+    return at

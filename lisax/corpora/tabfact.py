@@ -40,6 +40,7 @@ from lisax.corpora.reading import (
 )
 from lisax.documents.grid import LIMITS
 from lisax.errors import DataError, LisaxError
+from lisax.files.reading import decoded
 from lisax.records import Claim, Label, Table, check_id
 from lisax.text import titles
 
@@ -296,10 +297,7 @@ def read_tables(path: Path, captions: dict[str, str], pages: dict[str, Any], wat
 def parse_table(file: Path, content: bytes, caption: str, page: Any, watch: Watch) -> Table:
     """The table of a `#`-separated file. Rows of another width than the header are padded or cut, and counted."""
     table_id = check_id(titles.normal_form(file.name), path=file, field="file name")
-    try:
-        text = content.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n")
-    except UnicodeDecodeError as error:
-        raise DataError(f"byte {error.start + 1} is not UTF-8", path=file) from None
+    text = decoded(content, file).removeprefix("\ufeff").replace("\r\n", "\n").rstrip("\n")
     if not text:
         raise DataError("the file is empty", path=file)
     lines = io.StringIO(text, newline="\n")

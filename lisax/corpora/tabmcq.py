@@ -22,7 +22,7 @@ from lisax.corpora.reading import Watch, parsed_files, told
 from lisax.documents import csv_tables
 from lisax.documents.grid import Place, make_table, within_limits
 from lisax.errors import DataError
-from lisax.files.reading import read_file
+from lisax.files.reading import decoded, read_file
 from lisax.records import Question, Table, cell_id, check_id
 from lisax.text import titles
 
@@ -141,10 +141,7 @@ def parse_table(name: str, file: Path, content: bytes, watch: Watch) -> Table:
 
 def _rows(path: Path, content: bytes) -> tuple[list[str], Iterator[list[str]]]:
     """(first row, other rows)."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"byte {error.start + 1} is not UTF-8", path=path) from None
+    text = decoded(content, path).removeprefix("\ufeff")
     rows = (
         row
         for _, row in csv_tables.rows_of(io.StringIO(text, newline=""), path, delimiter="\t", doublequote=False)

@@ -31,7 +31,7 @@ from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_reco
 from lisax.documents import csv_tables
 from lisax.documents.grid import Place, make_table, within_limits
 from lisax.errors import DataError
-from lisax.files.reading import read_lines
+from lisax.files.reading import decoded, read_lines
 from lisax.records import Question, Table, check_id
 from lisax.text import titles
 
@@ -206,10 +206,7 @@ def page_title(path: Path, name: str) -> str:
 
 
 def parse_table(name: str, content: bytes, place: Place, title: str = "") -> Table:
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"byte {error.start + 1} is not UTF-8", path=place.path) from None
+    text = decoded(content, place.path)
     rows = (
         row
         for _, row in csv_tables.rows_of(

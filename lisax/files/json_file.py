@@ -9,7 +9,7 @@ from typing import Any
 
 from lisax.errors import DataError, shown
 from lisax.files.places import place
-from lisax.files.reading import parse_json_object
+from lisax.files.reading import decoded, parse_json_object
 
 MOST_BYTES = 4 << 20  # T5-11B's largest, the header of its safetensors, is a fortieth of it
 MOST_DEPTH = 20
@@ -32,10 +32,7 @@ def parse_object(content: bytes, path: str | os.PathLike) -> dict[str, Any]:
     """The object that UTF-8 `content` of the file `path` is."""
     if len(content) > MOST_BYTES:
         raise DataError(f"more than the {MOST_BYTES >> 20} MiB that its JSON may take", path=path)
-    try:
-        found = parse_json_object(content.decode("utf-8"), path=path)
-    except UnicodeDecodeError as error:
-        raise DataError(f"byte {error.start + 1} is not UTF-8", path=path) from None
+    found = parse_json_object(decoded(content, path), path=path)
     if _is_deeper(found, MOST_DEPTH):
         raise DataError(f"objects and lists are nested more than {MOST_DEPTH} deep", path=path)
     return found

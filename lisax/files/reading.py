@@ -55,20 +55,27 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
                 raw = raw.removeprefix(codecs.BOM_UTF8)
             if len(raw) > LONGEST_LINE:
                 raise DataError(f"the line has more than {LONGEST_LINE:,} bytes", path=path, line=number)
-            try:
-                text = raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"byte {error.start + 1} is not UTF-8 (0x{raw[error.start]:02x}); if the file is "
-                    "Latin-1, convert it with `iconv -f latin1 -t utf-8`",
-                    path=path,
-                    line=number,
-                ) from None
+            text = decoded(raw, path, number)
             if text.strip():
                 empty = False
                 yield number, text.rstrip("\r\n")
     if empty:
         raise DataError("the file is empty", path=path)
+
+
+def decoded(content: bytes, path: str | os.PathLike, line: int = 1) -> str:
+    """The text of UTF-8 bytes, which begin at a file's `line`; a DataError names the line of the first other byte."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        column = error.start - before.rfind(b"\n")
+        raise DataError(
+            f"byte {column} is not UTF-8 (0x{content[error.start]:02x}); if the file is Latin-1, convert it "
+            "with `iconv -f latin1 -t utf-8`",
+            path=path,
+            line=line + before.count(b"\n"),
+        ) from None
 
 
 def parse_json(text: str, *, path=None, line=None, pairs: Callable[[list], Any] | None = None) -> Any:

@@ -153,7 +153,7 @@ class _Facts:
         self.multiplies = not asked.isdisjoint(_MULTIPLES)
         self.found: dict[str, list[Number]] = {}
         for place, text in enumerate(texts if self.asked or self.orders or self.compares else ()):
-            for number in numbers(text.partition(" | ")[2] or text):  # of rows without header: `Fee in EUR 2024`
+            for number in numbers(text):
                 if len(of := self.found.setdefault(number.dimension, [])) < FOUND:
                     of.append(number._replace(place=place))
 

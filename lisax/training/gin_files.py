@@ -26,8 +26,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lisax.errors import DataError, LisaxError, shown
+from lisax.errors import LisaxError, shown
 from lisax.files.places import local
+from lisax.files.reading import decoded
 from lisax.progress import say
 from lisax.training import t5x_names
 from lisax.training.data import import_task_module, task_modules
@@ -254,11 +255,7 @@ def _opened(path: str) -> io.StringIO:
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise DataError(f"the byte 0x{error.object[error.start]:02x} is not UTF-8", path=path, line=line) from None
+    return decoded(path.read_bytes(), path).replace("\r\n", "\n")
 
 
 def _set_in(text: str) -> Iterator[tuple[str, int]]:

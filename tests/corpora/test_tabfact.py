@@ -221,7 +221,7 @@ def test_broken_tables_are_problems(official):
     (official / "data/all_csv/1-1.html.csv").write_bytes(b"a#b\n\xe9#2\n")
     (official / "data/all_csv/1-2.html.csv").write_bytes(b"")
     problems = check(official).problems
-    assert any("1-1.html.csv: byte 5 is not UTF-8" in problem for problem in problems)
+    assert any("1-1.html.csv:2: byte 1 is not UTF-8" in problem for problem in problems)
     assert any("1-2.html.csv: the file is empty" in problem for problem in problems)
 
 

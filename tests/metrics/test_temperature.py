@@ -9,6 +9,7 @@ from lisax.metrics.temperature import HIGHEST, LOWEST, Calibration, fit
 
 LOGITS = arrays.arrays(float, st.tuples(st.integers(1, 30), st.just(3)), elements=st.floats(-6, 6))
 TEMPERATURES = st.floats(LOWEST, HIGHEST)
+BIASES = st.sampled_from([(), (0.5, 0.0, -1.0)])
 
 
 def softmax(logits):
@@ -16,11 +17,11 @@ def softmax(logits):
     return powers / powers.sum(-1, keepdims=True)
 
 
-@given(LOGITS, TEMPERATURES)
-def test_a_temperature_divides_logits(logits, temperature):
-    made = Calibration(temperature).apply(softmax(logits))
+@given(LOGITS, TEMPERATURES, BIASES)
+def test_a_temperature_divides_logits_and_biases_are_added(logits, temperature, biases):
+    made = Calibration(temperature, biases=biases).apply(softmax(logits))
     # Probabilities below the least one count as the least.
-    expected = softmax(np.log(np.maximum(softmax(logits), 1e-12)) / temperature)
+    expected = softmax(np.log(np.maximum(softmax(logits), 1e-12)) / temperature + np.array(biases or 0.0))
     np.testing.assert_allclose(made, expected, atol=1e-12)
     np.testing.assert_allclose(made.sum(-1), 1)
 
@@ -32,16 +33,6 @@ def test_the_label_stays_the_same(logits, temperature):
     np.testing.assert_allclose(np.take_along_axis(logits, chosen[:, None], 1)[:, 0], logits.max(-1), atol=1e-9)
 
 
-BIASES = st.sampled_from([(), (0.5, 0.0, -1.0)])
-
-
-@given(LOGITS, TEMPERATURES, BIASES)
-def test_biases_are_added_to_what_the_temperature_made(logits, temperature, biases):
-    made = Calibration(temperature, biases=biases).apply(softmax(logits))
-    expected = softmax(np.log(Calibration(temperature).apply(softmax(logits)) + 1e-300) + np.array(biases or 0.0))
-    np.testing.assert_allclose(made, expected, atol=1e-9)
-
-
 @given(LOGITS, st.floats(0.5, HIGHEST), BIASES)
 def test_it_can_be_undone(logits, temperature, biases):
     shares = softmax(logits)
@@ -49,9 +40,9 @@ def test_it_can_be_undone(logits, temperature, biases):
     np.testing.assert_allclose(calibration.undo(calibration.apply(shares)), shares, atol=1e-9)
 
 
-def loss(logits, labels, temperature):
+def loss(logits, labels, temperature, biases):
     """Mean negative log-likelihood, from logits, so that no probability is rounded to 0."""
-    shifted = (logits - logits.max(-1, keepdims=True)) / temperature
+    shifted = (logits - logits.max(-1, keepdims=True)) / temperature + np.array(biases or 0.0)
     return (np.log(np.exp(shifted).sum(-1)) - np.take_along_axis(shifted, labels[:, None], 1)[:, 0]).mean()
 
 
@@ -65,15 +56,15 @@ def test_certain_probabilities_stay_finite():
     np.testing.assert_allclose(made, [[1, 1e-6, 1e-6]], atol=1e-5)
 
 
-@given(LOGITS, st.data())
-def test_no_other_temperature_has_a_lower_loss(logits, data):
+@given(LOGITS, BIASES, st.data())
+def test_no_other_temperature_has_a_lower_loss(logits, biases, data):
     labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(logits), max_size=len(logits))))
-    fitted = fit(softmax(logits), labels)
-    assert LOWEST <= fitted.temperature <= HIGHEST and fitted.claims == len(labels)
-    least = loss(logits, labels, fitted.temperature)
+    fitted = fit(softmax(logits), labels, biases=biases)
+    assert LOWEST <= fitted.temperature <= HIGHEST and fitted.claims == len(labels) and fitted.biases == biases
+    least = loss(logits, labels, fitted.temperature, biases)
     for other in (LOWEST, HIGHEST, 1.0, fitted.temperature * 1.01, fitted.temperature * 0.99, data.draw(TEMPERATURES)):
         if LOWEST <= other <= HIGHEST:
-            assert least <= loss(logits, labels, other) + 1e-9
+            assert least <= loss(logits, labels, other, biases) + 1e-9
 
 
 def test_the_temperature_that_labels_were_drawn_with_is_found():

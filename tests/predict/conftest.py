@@ -4,9 +4,12 @@ import pytest
 from random_encoder import write_encoder
 from small_bundles import MODELS, TABLES, bundle
 
+from lisax import world
 from lisax.examples import example_pages
 from lisax.files.places import cache_folder
 from lisax.predict.index import Index
+from lisax.retrieval import cluster_client, elastic
+from tests.small_cluster import ELASTICSEARCH, OPENSEARCH, Cluster, stand_in
 
 
 @pytest.fixture(scope="session")
@@ -49,3 +52,20 @@ def cells(tmp_path_factory):
 def model(tmp_path_factory):
     """A small random encoder."""
     return write_encoder(tmp_path_factory.mktemp("models") / "small")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """The folder of a small world, for clusters."""
+    folder = tmp_path_factory.mktemp("world")
+    world.write(folder, pages=60, seed=3)
+    return folder
+
+
+@pytest.fixture(params=[ELASTICSEARCH, OPENSEARCH])
+def server(request, monkeypatch):
+    """A cluster that is connected to by `HOST`, whatever the prefix."""
+    found = Cluster(request.param)
+    monkeypatch.setattr(elastic, "FIRST_WAIT", 0)
+    monkeypatch.setattr(cluster_client, "connect", lambda url, **_: stand_in(found))
+    return found

@@ -255,11 +255,12 @@ def test_names_that_are_not_read_are_errors(binding, message):
         ),
         ("train.actions = {}\n", "mine.gin:1: train.actions is T5X's"),
         ("\nfrom t5x.contrib.moe import models\n", "from t5x.contrib.moe import models: T5X's core is read"),
-        ("\n# für uns\n", "mine.gin:2: the byte 0xfc is not UTF-8"),
+        ("\n# für uns\n", "mine.gin:2: byte 4 is not UTF-8"),
+        ("# a\r\n\r\nBATCHSIZE = 4\r\n", "mine.gin:3: the macro BATCHSIZE is set and nothing reads it"),
     ],
 )
 def test_an_error_of_a_file_has_its_line(tmp_path, text, message):
-    (tmp_path / "mine.gin").write_text(text, encoding="latin-1")
+    (tmp_path / "mine.gin").write_text(text, encoding="latin-1", newline="")
     with pytest.raises(LisaxError, match=re.escape(message)):
         _config(files=[*FILES, str(tmp_path / "mine.gin")])
 

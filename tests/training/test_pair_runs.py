@@ -25,7 +25,7 @@ from lisax.records import Label
 from lisax.training.data import DatasetConfig, train_source
 from lisax.training.gin_files import bindings_of, configured, run_gin
 from lisax.training.inference import evaluate, infer
-from lisax.weights.checkpoints import flatten
+from lisax.weights.checkpoints import add_fitted, flatten
 from lisax.weights.interop.architecture import shapes_of_model
 from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.model_folder import ModelFolder
@@ -237,6 +237,11 @@ def test_export_keeps_the_tokenizer_and_writes_a_graph_for_onnxruntime(trained, 
     session = onnxruntime.InferenceSession(tmp_path / "bundle/scorer.onnx", providers=["CPUExecutionProvider"])
     (found,) = session.run(["probabilities"], {"tokens": padded(ids, len(ids), max(map(len, ids)))})
     np.testing.assert_allclose(found, expected, atol=1e-5)
+    calibrated = {"temperature": 2.0, "biases": [0.1] * len(model.card["text"]["labels"])}
+    add_fitted(tmp_path / "bundle", {"calibration": calibrated})
+    again = ["export", "--model", str(tmp_path / "bundle"), "--out", str(tmp_path / "again"), "--format", "onnx"]
+    assert cli.main(again) == 0
+    assert json.loads((tmp_path / "again/scorer.json").read_text()).items() >= calibrated.items()
 
 
 @pytest.mark.parametrize("program", ["train", "score"])
