@@ -35,7 +35,7 @@ Tier = Annotated[
     Literal["light", "accurate"] | None,
     Option(
         "The shipped labeller, if no model is named: light, an adapter of MiniLM, or accurate, an adapter of MPNet, which "
-        "is right more often and takes ten to fifteen times as long.",
+        "is right more often and takes about three times as long.",
         default="LISAX_TIER, or else accurate if its encoder is here (lisax models get mpnet), else light",
     ),
 ]
@@ -100,8 +100,8 @@ def check(
     claims: Annotated[
         Local | None,
         Option(
-            "Many claims, in any layout that `lisax data check` reads. `-` reads standard input, one JSON object "
-            "per line with the field `claim` (and optionally `id`).",
+            "Many claims, in any layout that `lisax data check` reads, or a .txt file with one claim per line. `-` reads "
+            "standard input, one JSON object per line with the field `claim` (and optionally `id`).",
             "FILE",
         ),
     ] = None,

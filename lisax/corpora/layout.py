@@ -30,7 +30,7 @@ from lisax.corpora.dataset import SPLITS, Dataset, check_splits
 from lisax.corpora.reading import Watch, json_rows, skipping, told
 from lisax.documents.reading import SUFFIXES
 from lisax.errors import DataError
-from lisax.files.reading import read_json_lines
+from lisax.files.reading import read_json_lines, read_lines
 from lisax.records import Claim, Question
 
 
@@ -223,7 +223,9 @@ def _open(folder: Path, wording: str) -> Dataset:
 
 
 def read_claims(path, watch: Watch | None = None, *, skip_bad: bool = False) -> Iterator[Claim]:
-    """Reads the claims of one file in any layout of `open_folder`, recognised by its name and the fields of its lines.
+    """Reads the claims of one file in any layout of `open_folder`, recognised by its name and the fields of its lines,
+    or of a `.txt` file with one claim per line. In these and in LisaX's own layout a claim without an id has its line's
+    number.
 
     For BEIR this is queries.jsonl, or the queries that a qrels/*.tsv judges. FoolMeTwice numbers sentences over all of
     its files, so the files next to this one are read too. `skip_bad`: see `reading.skipping`.
@@ -237,12 +239,15 @@ def read_claims(path, watch: Watch | None = None, *, skip_bad: bool = False) -> 
         return scitab.read_claims(path, watch)
     if path.suffix == ".json":
         return tabfact.read_claims(path, watch)
+    if path.suffix == ".txt":
+        return plain.read_claim_lines(path, watch)
     if path.name.startswith("infotabs_"):
         return infotabs.read_claims(path, watch)
     if path.suffix == ".tsv" and (kind := claim_texts.kind_of_file(path)):
         return claim_texts.read_claims(path, kind, watch)
     if path.suffix == ".tsv":
         return beir.read_claims(path.parent.parent, path.stem, watch)
+    row = None
     for row in json_rows(path):
         if kind := claim_texts.kind_of(row):
             return claim_texts.read_claims(path, kind, watch)
@@ -264,7 +269,12 @@ def read_claims(path, watch: Watch | None = None, *, skip_bad: bool = False) -> 
             return fever.read_claims(path, watch)
         if sets:
             break
-    return plain.read_claims(path, watch)
+    if row is None:
+        for line, text in itertools.islice(read_lines(path), 1):
+            if not text.lstrip().startswith(("{", "[")):
+                known = 'expected JSON objects, such as {"claim": "…"}; a file with one claim per line is named .txt'
+                raise DataError(known, path=path, line=line)
+    return plain.read_claims(path, watch, numbered=True)
 
 
 def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:

@@ -17,9 +17,12 @@ have no white space. Ids and texts are in NFC. Reading a written file returns eq
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
-from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
+from lisax.corpora.reading import LABEL_NAMES, Row, Watch, parse_rows, read_records, told, unique_documents
+from lisax.files.reading import read_lines
 from lisax.files.writing import write_json_lines
 from lisax.records import Claim, Document, Graph, Operation, Question, Sentence, Table, is_cell
 from lisax.text import titles
@@ -33,8 +36,25 @@ def _own(record_id: str, original: int | str) -> int | str | None:
 # --- Reading --------------------------------------------------------------------------------
 
 
-def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
-    return told(lambda w: read_records(path, parse_claim, w, unique=lambda claim: claim.id), watch)
+def read_claims(path, watch: Watch | None = None, *, numbered: bool = False) -> Iterator[Claim]:
+    """Claims, streaming. `numbered`: the id of a claim without one is its line."""
+
+    def parse(row: Row) -> Claim:
+        if numbered:
+            row.value.setdefault("id", row.line)
+        return parse_claim(row)
+
+    return told(lambda w: read_records(path, parse, w, unique=lambda claim: claim.id), watch)
+
+
+def read_claim_lines(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
+    """A text file of one claim per line, whose id is its line."""
+
+    def rows(w: Watch) -> Iterator[tuple[int, Callable[[], Row]]]:
+        for line, text in read_lines(path):
+            yield line, functools.partial(Row, {"id": line, "claim": text}, path, line, w)
+
+    return told(lambda w: parse_rows(rows(w), path, parse_claim, w), watch)
 
 
 def read_pages(path, watch: Watch | None = None) -> Iterator[Document]:
@@ -57,6 +77,7 @@ def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:
 def parse_claim(row: Row) -> Claim:
     claim_id, original = row.id()
     text = row.text("claim")
+    row.warn_of_misspelt("id", "claim", "label", "evidence", "candidates", "kind", "mixed_evidence")
     label = None if row.value.get("label") is None else row.label(LABEL_NAMES)
     return Claim(
         claim_id,
@@ -92,12 +113,14 @@ def parse_page(row: Row) -> Document:
     )
     redirects = tuple(map(titles.one_line, row.strings("redirects", [])))
     title = titles.one_line(row.get("title", str))
+    row.warn_of_misspelt("id", "title", "sentences", "headings", "redirects")
     return Document(page, title, sentences, redirects, _text(_own(page, original)))
 
 
 def parse_table(row: Row) -> Table:
     table, original = row.id()
     header = row.strings("header")
+    row.warn_of_misspelt("id", "title", "header", "rows", "caption", "page")
     rows = []
     for i, cells in enumerate(row.each("rows", row.get("rows", list), list)):
         rows.append(tuple(row.each(f"rows[{i}]", cells, str)))
@@ -119,6 +142,7 @@ def parse_graph(row: Row) -> Graph:
 
 def parse_question(row: Row) -> Question:
     question, original = row.id()
+    row.warn_of_misspelt("id", "question", "answers", "evidence", "operation", "operands")
     operation = row.get("operation", str, None)
     if operation is not None and operation not in tuple(Operation):
         raise row.error("operation", f"expected one of {', '.join(Operation)}, found {operation!r:.80}")

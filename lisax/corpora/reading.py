@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import difflib
 import functools
 import json
 import logging
@@ -195,6 +196,11 @@ def label_hint(name: str) -> str:
     )
 
 
+@functools.lru_cache(maxsize=256)
+def _nearest(name: str, fields: tuple[str, ...]) -> str | None:
+    return next(iter(difflib.get_close_matches(name[:80], fields, 1, 0.8)), None)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
     """One JSON object with its place, so that every error about a field names file and line."""
@@ -212,6 +218,12 @@ class Row:
 
     def warn(self, kind: str) -> None:
         self.watch.warn(kind, self.path, self.line)
+
+    def warn_of_misspelt(self, *fields: str) -> None:
+        """Warns of fields that are nearly named like one of `fields`, which are all that is read."""
+        for name in self.value.keys() - set(fields):
+            if meant := _nearest(name, fields):
+                self.warn(f"field {name!r:.80} is ignored; is {meant!r} meant?")
 
     def id(self, field: str = "id") -> tuple[str, int | str]:
         """(our id, the owner's id) from a field with a string or an integer."""

@@ -6,6 +6,7 @@ import pytest
 from dataset_files import lines
 
 from lisax.corpora import open_folder, read_claims
+from lisax.errors import DataError
 
 REAL = Path(__file__).parents[3] / "shared/data"
 FEVER = {"id": 7, "label": "SUPPORTS", "claim": "Rome is old.", "evidence": [[[1, 2, "Rome", 0]]]}
@@ -59,6 +60,21 @@ def test_beir(tmp_path):
     qrels.write_text("query-id\tcorpus-id\tscore\nq\tRome\t1\n")
     assert [claim.id for claim in read_claims(queries)] == ["q", "r"]
     assert [(claim.id, claim.gold_ids) for claim in read_claims(qrels)] == [("q", ("Rome_0",))]
+
+
+def test_claims_without_ids_have_their_lines(tmp_path):
+    rows = [{"claim": "Rome is old."}, {"id": "x", "claim": "Rome is dear."}, {"claim": "Rome is far."}]
+    assert [claim.id for claim in read_claims(lines(tmp_path / "claims.jsonl", rows))] == ["1", "x", "3"]
+    text = tmp_path / "claims.txt"
+    text.write_text("Rome is old.\n\n  Rome  is dear.\n")
+    assert [(claim.id, claim.text) for claim in read_claims(text)] == [("1", "Rome is old."), ("3", "Rome is dear.")]
+
+
+def test_a_text_file_with_another_name(tmp_path):
+    path = tmp_path / "claims.jsonl"
+    path.write_text("\nRome is old.\n")
+    with pytest.raises(DataError, match=r"claims\.jsonl:2: expected JSON objects, such as \{"):
+        read_claims(path)
 
 
 @pytest.mark.parametrize("name", ["fever", "fm2", "wice"])

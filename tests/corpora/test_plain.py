@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lisax.corpora import open_folder, plain
 from lisax.corpora.check import check
+from lisax.corpora.reading import Watch
 from lisax.errors import DataError
 from lisax.records import Claim, Document, Graph, Label, Question, Sentence, Table
 from lisax.text import titles
@@ -143,6 +144,15 @@ def test_bad_lines_are_refused(tmp_path, kind, row, said):
     path.write_text("\n" + json.dumps(row) + "\n")
     with pytest.raises(DataError, match=r"bad\.jsonl:2: " + said):
         list(getattr(plain, f"read_{kind}")(path))
+
+
+def test_misspelt_fields_are_named(tmp_path):
+    rows = [{"id": str(i), "claim": "c", "evidense": [["P_0"]], "source": "x"} for i in range(2)]
+    (tmp_path / "claims.jsonl").write_text("".join(map("{}\n".format, map(json.dumps, rows))))
+    watch = Watch(keep_going=True)
+    assert [claim.evidence_sets for claim in plain.read_claims(tmp_path / "claims.jsonl", watch)] == [(), ()]
+    (said,) = watch.warnings
+    assert said == f"field 'evidense' is ignored; is 'evidence' meant?: 2, first at {tmp_path}/claims.jsonl:1"
 
 
 def test_open_folder(tmp_path):
