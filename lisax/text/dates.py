@@ -26,6 +26,7 @@ _DATES = re.compile(
     rf"|(?P<d2>{_DAY})\s(?:of\s)?(?P<m2>{_MONTH}),?\s(?P<y2>{_YEAR})"
     rf"|\b(?P<m3>{_MONTH})\s(?P<d3>{_DAY}),?\s(?P<y3>{_YEAR})"
     rf"|\b(?P<m4>{_MONTH}),?\s(?:of\s)?(?P<y4>{_YEAR})"
+    rf"|(?<![\d.])(?P<d5>\d{{1,2}})\.(?P<m5>\d{{1,2}})\.(?P<y5>{_YEAR})(?!\.\d)"  # 30.06.2024: never month first
 )
 
 # In texts that are only a date, the year may be missing.
