@@ -366,7 +366,7 @@ def _build(dataset: ClaimDataset, data: ModuleType, vocabulary: seqio.Vocabulary
     plain = None if vocabulary is None else plain_of(vocabulary)
     if str(dataset.vocabulary) == "train":
         texts = data.texts(dataset, claims.get("train", ()))
-        plain = train_vocabulary(texts, out / "spiece.model", TRAINED_PIECES)
+        plain = train_vocabulary(texts, out / "spiece.model", TRAINED_PIECES, writes_all=True)
     if plain is not None:
         _tell_unwritten(dataset, plain, data.texts(dataset, itertools.chain.from_iterable(claims.values())))
     write_json(manifest, {"fingerprint": fingerprint, "counts": counts})

@@ -375,6 +375,17 @@ def test_a_vocabulary_trained_on_another_script_writes_prompts_and_every_claim(r
     assert not caplog.records
 
 
+def test_a_trained_vocabulary_writes_a_character_that_is_rare(folder, caplog):
+    """SentencePiece alone leaves out the rarest characters of a text."""
+    claims = folder / "claims.train.jsonl"
+    first, *others = claims.read_text().splitlines()
+    claims.write_text("\n".join([json.dumps(json.loads(first) | {"claim": "Ħ costs 5 ₤."}), *others]))
+    register("mine", folder=folder, vocabulary="train")
+    vocabulary = SentencePieceVocabulary(folder / "mine_tasks" / "spiece.model")
+    assert vocabulary.decode(vocabulary.encode("Ħ costs 5 ₤")) == "Ħ costs 5 ₤"
+    assert not [record for record in caplog.records if "cannot write" in record.getMessage()]
+
+
 def test_a_vocabulary_that_cannot_write_the_claims_is_told_of(russian, tmp_path, caplog):
     train_vocabulary(["claim query town true false weak 1 2"] * 20, tmp_path / "english.model", 90)
     with caplog.at_level(logging.WARNING):
