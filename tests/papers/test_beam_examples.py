@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
 
 import pytest
@@ -63,6 +64,23 @@ def dask():
         yield "--runner=dask", f"--pipeline-options=--dask_client_address={cluster.scheduler_address}"
 
 
+@pytest.fixture(scope="module")
+def job_server(tmp_path_factory):
+    """Options for Beam's own job server, to which its runners of Flink and Spark hand a pipeline as they do to theirs."""
+    file = tmp_path_factory.mktemp("server") / "port"
+    module = "apache_beam.runners.portability.local_job_service_main"
+    server = subprocess.Popen([sys.executable, "-m", module, "--port=0", f"--port_file={file}"])
+    try:
+        deadline = time.monotonic() + 60
+        while not (file.exists() and file.read_text().strip()):
+            assert server.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+        yield f"--pipeline-options=--job_endpoint=localhost:{int(file.read_text())},--environment_type=LOOPBACK"
+    finally:
+        server.kill()
+        server.wait()
+
+
 def lisax(*arguments):
     assert cli.main(["cache", *map(str, arguments)]) == 0
 
@@ -88,6 +106,14 @@ def test_candidates_on_dask(folder, tmp_path, dask, monkeypatch):
     lisax("candidates", "--run=documents.trec", f"--index={folder}/index", "--limit=60", "--out=run.trec", *dask)
     assert (tmp_path / "run.trec").read_bytes() == (folder / "candidates.trec").read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["documents.trec", "run.trec"]
+
+
+@needs_beam
+@pytest.mark.parametrize("runner", ["flink", "spark"])
+def test_candidates_by_a_job_server(folder, tmp_path, job_server, runner):
+    where = f"--run={folder}/documents.trec", f"--index={folder}/index", "--limit=60", f"--out={tmp_path}/run.trec"
+    lisax("candidates", *where, f"--runner={runner}", job_server)
+    assert (tmp_path / "run.trec").read_bytes() == (folder / "candidates.trec").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -364,6 +364,11 @@ def test_cross_validation_asks_every_question_once(finished):
     assert (out / "models" / "own").exists() and not (out / "folds" / "0" / "own").exists()  # once for all folds
     assert f"'{out.resolve()}/models/own'" in (out / "folds" / "1" / "models" / "parts" / "config.gin").read_text()
     assert not (out / "folds" / "0" / "index").exists() and "2-fold" in (out / "report.html").read_text()
+    with ray_cluster.started(workers=2):
+        at_workers = [*into(folder / "at_workers", command), "--workers=ray,2"]
+        assert main([*at_workers, "--folds=2", "--gin.CltrRecipe.report_questions=5"]) == 0
+    runs = sorted(file.relative_to(out) for file in out.glob("folds/*/runs/*"))
+    assert runs and all((folder / "at_workers" / run).read_bytes() == (out / run).read_bytes() for run in runs)
 
 
 def test_an_id_of_two_questions_is_refused():
