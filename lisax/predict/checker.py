@@ -74,7 +74,7 @@ class Checker:
         """`index`, `ranker` and `verifier` are objects or paths: an index folder, and bundles, checkpoints or
         MODEL_DIRs. `model` is one model used for everything it can do: an evidence pointer ranks and verifies, a
         labeller verifies. `tier`: which of the shipped labellers, if none is given: `light`, or `accurate`, which takes
-        ten to fifteen times as long; None: see `tier_of`.
+        about three times as long; None: see `tier_of`.
 
         `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide if they can
         (`judge_dates`), where sentences are read. `hops=2`: also search pages that sentences of the first pages name. `documents`: number of

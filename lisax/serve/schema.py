@@ -72,7 +72,7 @@ Tier = Annotated[
     Literal["light", "accurate"] | None,
     Field(
         default=None,
-        description="The shipped labeller of text: light, or accurate, which is right more often and takes ten to fifteen times as "
+        description="The shipped labeller of text: light, or accurate, which is right more often and takes about three times as "
         "long; default: that of the server.",
     ),
 ]
