@@ -39,11 +39,12 @@ lisax(
     "--gin.BATCH_SIZE=16",
     "--gin.DROPOUT_RATE=0.0",
     "--gin.TASK_FEATURE_LENGTHS={'inputs': 32, 'targets': 2}",
-    "--gin.network.T5Config.vocab_size=512",
+    "--gin.network.T5Config.vocab_size=1024",
     "--gin.utils.create_learning_rate_scheduler.base_learning_rate=0.01",
 )
 lisax("export", f"--model={out / 'model'}", f"--out={out / 'bundle'}")
 
 verifier = Verifier.open(out / "bundle")
-for claim in ("Tarn is on the Orm.", "Tarn is on the Sel.", "Tarn has a harbour."):
-    print(verifier.verify(claim, ["Tarn is a town on the Orm."]).label, claim)
+river, founded = "Tarn is a town on the Orm.", "Tarn was founded in 1204."
+for claim, sentence in (("Tarn is on the Orm.", river), ("Tarn is on the Sel.", river), ("Tarn has a harbour.", founded)):
+    print(verifier.verify(claim, [sentence]).label, claim)
