@@ -46,5 +46,9 @@ lisax("export", f"--model={out / 'model'}", f"--out={out / 'bundle'}")
 
 verifier = Verifier.open(out / "bundle")
 river, founded = "Tarn is a town on the Orm.", "Tarn was founded in 1204."
-for claim, sentence in (("Tarn is on the Orm.", river), ("Tarn is on the Sel.", river), ("Tarn has a harbour.", founded)):
+for claim, sentence in (
+    ("Tarn is on the Orm.", river),
+    ("Tarn is on the Sel.", river),
+    ("Tarn has a harbour.", founded),
+):
     print(verifier.verify(claim, [sentence]).label, claim)
