@@ -239,7 +239,7 @@ def read_claims(path, watch: Watch | None = None, *, skip_bad: bool = False) -> 
         return scitab.read_claims(path, watch)
     if path.suffix == ".json":
         return tabfact.read_claims(path, watch)
-    if path.suffix == ".txt":
+    if path.suffix == ".txt" and not _first_line(path)[1].startswith("{"):
         return plain.read_claim_lines(path, watch)
     if path.name.startswith("infotabs_"):
         return infotabs.read_claims(path, watch)
@@ -269,12 +269,17 @@ def read_claims(path, watch: Watch | None = None, *, skip_bad: bool = False) -> 
             return fever.read_claims(path, watch)
         if sets:
             break
-    if row is None:
-        for line, text in itertools.islice(read_lines(path), 1):
-            if not text.lstrip().startswith(("{", "[")):
-                known = 'expected JSON objects, such as {"claim": "…"}; a file with one claim per line is named .txt'
-                raise DataError(known, path=path, line=line)
+    line, text = _first_line(path)
+    if row is None and not text.startswith(("{", "[")):
+        known = 'expected JSON objects, such as {"claim": "…"}; a file with one claim per line is named .txt'
+        raise DataError(known, path=path, line=line)
     return plain.read_claims(path, watch, numbered=True)
+
+
+def _first_line(path: Path) -> tuple[int, str]:
+    """The number and text of the first line that is not blank."""
+    line, text = next(read_lines(path))
+    return line, text.lstrip()
 
 
 def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:

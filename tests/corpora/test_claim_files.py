@@ -65,6 +65,7 @@ def test_beir(tmp_path):
 def test_claims_without_ids_have_their_lines(tmp_path):
     rows = [{"claim": "Rome is old."}, {"id": "x", "claim": "Rome is dear."}, {"claim": "Rome is far."}]
     assert [claim.id for claim in read_claims(lines(tmp_path / "claims.jsonl", rows))] == ["1", "x", "3"]
+    assert [claim.id for claim in read_claims(lines(tmp_path / "lines.txt", rows))] == ["1", "x", "3"]
     text = tmp_path / "claims.txt"
     text.write_text("Rome is old.\n\n  Rome  is dear.\n")
     assert [(claim.id, claim.text) for claim in read_claims(text)] == [("1", "Rome is old."), ("3", "Rome is dear.")]
