@@ -1,18 +1,16 @@
 """The periods of the date grammar: days, months, years, decades, centuries, parts of them, and ranges.
 
-Numeric dates are read by dateutil; ambiguous ones (`6/1/2007`) are not dates.
+Ambiguous numbers (`6/1/2007`) are not dates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from dateutil import parser as dateutil_parser
-
 from lisax.temporal import calendar
 from lisax.temporal.calendar import Interval, Length
 from lisax.temporal.expressions import Period, Reading
-from lisax.text.dates import MONTH_NUMBERS
+from lisax.text.dates import MONTH_NUMBERS, numeric_date
 from lisax.text.numbers import DECADES, cardinal, is_number, ordinal, spoken_year
 from lisax.text.tokens import Token
 
@@ -185,8 +183,8 @@ class Periods:
 
     def day(self, at: int) -> Found | None:
         """`June 1, 2007`, `1st of June 2007`, `2007-06-01`."""
-        if (numeric := _numeric_day(self.word(at))) is not None:
-            return Period.exact(numeric), Reading.DAY, at + 1
+        if numeric := numeric_date(self.word(at)):
+            return Period.exact(calendar.day_interval(*numeric)), Reading.DAY, at + 1
         if (feast := self._feast(at) or self._end_day(at)) is not None:
             return feast
         if month := MONTH_NUMBERS.get(self.word(at)):
@@ -337,20 +335,6 @@ class Periods:
 def about(period: Period) -> Period:
     """The period, widened by the possible error of `around`."""
     return Period(period.core, period.outer.shifted(-ROUGHLY).hull(period.outer.shifted(ROUGHLY)))
-
-
-def _numeric_day(word: str) -> Interval | None:
-    """`2007-06-01`, `13/6/2007`: read by dateutil, unless day and month could be swapped."""
-    if len(word) < 8 or not ("-" in word or "/" in word) or not word[0].isdecimal():
-        return None
-    try:
-        days = {dateutil_parser.parse(word, dayfirst=first and "/" in word).date() for first in (False, True)}
-    except (ValueError, OverflowError):
-        return None
-    if len(days) > 1:
-        return None
-    day = days.pop()
-    return calendar.day_interval(day.year, day.month, day.day)
 
 
 def _is_year(word: str) -> bool:
