@@ -363,11 +363,10 @@ def _build(dataset: ClaimDataset, data: ModuleType, vocabulary: seqio.Vocabulary
     counts = data.build(dataset, claims, skipped)
     for reason, number in skipped.items():
         log.warning("%s: %s: %d", dataset.name, reason, number)
-    plain = None if vocabulary is None else plain_of(vocabulary)
     if str(dataset.vocabulary) == "train":
         texts = data.texts(dataset, claims.get("train", ()))
-        plain = train_vocabulary(texts, out / "spiece.model", TRAINED_PIECES, writes_all=True)
-    if plain is not None:
+        train_vocabulary(texts, out / "spiece.model", TRAINED_PIECES, writes_all=True)
+    elif vocabulary is not None and (plain := plain_of(vocabulary)) is not None:
         _tell_unwritten(dataset, plain, data.texts(dataset, itertools.chain.from_iterable(claims.values())))
     write_json(manifest, {"fingerprint": fingerprint, "counts": counts})
     return counts

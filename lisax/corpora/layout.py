@@ -269,10 +269,9 @@ def read_claims(path, watch: Watch | None = None, *, skip_bad: bool = False) -> 
             return fever.read_claims(path, watch)
         if sets:
             break
-    line, text = _first_line(path)
-    if row is None and not text.startswith(("{", "[")):
+    if row is None and not _first_line(path)[1].startswith(("{", "[")):
         known = 'expected JSON objects, such as {"claim": "…"}; a file with one claim per line is named .txt'
-        raise DataError(known, path=path, line=line)
+        raise DataError(known, path=path, line=_first_line(path)[0])
     return plain.read_claims(path, watch, numbered=True)
 
 

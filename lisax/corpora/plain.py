@@ -38,12 +38,7 @@ def _own(record_id: str, original: int | str) -> int | str | None:
 
 def read_claims(path, watch: Watch | None = None, *, numbered: bool = False) -> Iterator[Claim]:
     """Claims, streaming. `numbered`: the id of a claim without one is its line."""
-
-    def parse(row: Row) -> Claim:
-        if numbered:
-            row.value.setdefault("id", row.line)
-        return parse_claim(row)
-
+    parse = _parse_numbered if numbered else parse_claim
     return told(lambda w: read_records(path, parse, w, unique=lambda claim: claim.id), watch)
 
 
@@ -52,9 +47,9 @@ def read_claim_lines(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
 
     def rows(w: Watch) -> Iterator[tuple[int, Callable[[], Row]]]:
         for line, text in read_lines(path):
-            yield line, functools.partial(Row, {"id": line, "claim": text}, path, line, w)
+            yield line, functools.partial(Row, {"claim": text}, path, line, w)
 
-    return told(lambda w: parse_rows(rows(w), path, parse_claim, w), watch)
+    return told(lambda w: parse_rows(rows(w), path, _parse_numbered, w), watch)
 
 
 def read_pages(path, watch: Watch | None = None) -> Iterator[Document]:
@@ -89,6 +84,11 @@ def parse_claim(row: Row) -> Claim:
         _own(claim_id, original),
         _sets(row, "mixed_evidence"),
     )
+
+
+def _parse_numbered(row: Row) -> Claim:
+    row.value.setdefault("id", row.line)
+    return parse_claim(row)
 
 
 def _sets(row: Row, field: str) -> tuple[tuple[str, ...], ...]:
@@ -132,6 +132,7 @@ def parse_table(row: Row) -> Table:
 
 def parse_graph(row: Row) -> Graph:
     graph, _ = row.id()
+    row.warn_of_misspelt("id", "subject", "edges", "page")
     edges = []
     for i, edge in enumerate(row.each("edges", row.get("edges", list), list)):
         if len(edge) != 2:

@@ -220,10 +220,10 @@ class Row:
         self.watch.warn(kind, self.path, self.line)
 
     def warn_of_misspelt(self, *fields: str) -> None:
-        """Warns of fields that are nearly named like one of `fields`, which are all that is read."""
+        """Warns of a missing one of `fields`, which are all that is read, if another has nearly its name."""
         for name in self.value.keys() - set(fields):
-            if meant := _nearest(name, fields):
-                self.warn(f"field {name!r:.80} is ignored; is {meant!r} meant?")
+            if (meant := _nearest(name, fields)) and meant not in self.value:
+                self.warn(f"a field nearly named {meant!r} is ignored")
 
     def id(self, field: str = "id") -> tuple[str, int | str]:
         """(our id, the owner's id) from a field with a string or an integer."""

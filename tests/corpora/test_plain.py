@@ -148,11 +148,12 @@ def test_bad_lines_are_refused(tmp_path, kind, row, said):
 
 def test_misspelt_fields_are_named(tmp_path):
     rows = [{"id": str(i), "claim": "c", "evidense": [["P_0"]], "source": "x"} for i in range(2)]
+    rows.append({"id": "2", "claim": "c", "claims": ["c"]})
     (tmp_path / "claims.jsonl").write_text("".join(map("{}\n".format, map(json.dumps, rows))))
     watch = Watch(keep_going=True)
-    assert [claim.evidence_sets for claim in plain.read_claims(tmp_path / "claims.jsonl", watch)] == [(), ()]
+    assert [claim.evidence_sets for claim in plain.read_claims(tmp_path / "claims.jsonl", watch)] == [(), (), ()]
     (said,) = watch.warnings
-    assert said == f"field 'evidense' is ignored; is 'evidence' meant?: 2, first at {tmp_path}/claims.jsonl:1"
+    assert said == f"a field nearly named 'evidence' is ignored: 2, first at {tmp_path}/claims.jsonl:1"
 
 
 def test_open_folder(tmp_path):

@@ -66,16 +66,19 @@ def dask():
 
 @pytest.fixture(scope="module")
 def job_server(tmp_path_factory):
-    """Options for Beam's own job server, to which its runners of Flink and Spark hand a pipeline as they do to theirs."""
-    file = tmp_path_factory.mktemp("server") / "port"
+    """Options for Beam's own job server, to which its runners of Flink and Spark hand a pipeline as they do to theirs;
+    and its log."""
+    file, log = (tmp_path_factory.mktemp("server") / name for name in ("port", "log"))
     module = "apache_beam.runners.portability.local_job_service_main"
-    server = subprocess.Popen([sys.executable, "-m", module, "--port=0", f"--port_file={file}"])
+    with log.open("w") as output:
+        command = [sys.executable, "-m", module, "--port=0", f"--port_file={file}"]
+        server = subprocess.Popen(command, stdout=output, stderr=output)
     try:
         deadline = time.monotonic() + 60
         while not (file.exists() and file.read_text().strip()):
             assert server.poll() is None and time.monotonic() < deadline
             time.sleep(0.1)
-        yield f"--pipeline-options=--job_endpoint=localhost:{int(file.read_text())},--environment_type=LOOPBACK"
+        yield f"--pipeline-options=--job_endpoint=localhost:{int(file.read_text())},--environment_type=LOOPBACK", log
     finally:
         server.kill()
         server.wait()
@@ -111,8 +114,11 @@ def test_candidates_on_dask(folder, tmp_path, dask, monkeypatch):
 @needs_beam
 @pytest.mark.parametrize("runner", ["flink", "spark"])
 def test_candidates_by_a_job_server(folder, tmp_path, job_server, runner):
+    options, log = job_server
+    ended = log.read_text().count("with state DONE")
     where = f"--run={folder}/documents.trec", f"--index={folder}/index", "--limit=60", f"--out={tmp_path}/run.trec"
-    lisax("candidates", *where, f"--runner={runner}", job_server)
+    lisax("candidates", *where, f"--runner={runner}", options)
+    assert log.read_text().count("with state DONE") == ended + 1
     assert (tmp_path / "run.trec").read_bytes() == (folder / "candidates.trec").read_bytes()
 
 

@@ -15,6 +15,7 @@ from small_run import SmallRun
 
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.devices import workers
 from lisax.devices.workers import Workers
 from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import read_examples
@@ -352,7 +353,7 @@ def test_a_head_is_trained_and_its_threshold_fitted(finished):
 
 
 @pytest.mark.slow
-def test_cross_validation_asks_every_question_once(finished):
+def test_cross_validation_asks_every_question_once(finished, monkeypatch):
     folder, command = finished.folder, finished.command
     out = folder / "folds"
     assert main([*into(out, command), "--folds=2", "--gin.CltrRecipe.report_questions=5"]) == 0
@@ -364,9 +365,12 @@ def test_cross_validation_asks_every_question_once(finished):
     assert (out / "models" / "own").exists() and not (out / "folds" / "0" / "own").exists()  # once for all folds
     assert f"'{out.resolve()}/models/own'" in (out / "folds" / "1" / "models" / "parts" / "config.gin").read_text()
     assert not (out / "folds" / "0" / "index").exists() and "2-fold" in (out / "report.html").read_text()
+    opened, results = [], workers._Cluster.results
+    monkeypatch.setattr(workers._Cluster, "results", lambda *given: opened.append(given) or results(*given))
     with ray_cluster.started(workers=2):
         at_workers = [*into(folder / "at_workers", command), "--workers=ray,2"]
         assert main([*at_workers, "--folds=2", "--gin.CltrRecipe.report_questions=5"]) == 0
+    assert len(opened) > 4  # both folds search and rank there
     runs = sorted(file.relative_to(out) for file in out.glob("folds/*/runs/*"))
     assert runs and all((folder / "at_workers" / run).read_bytes() == (out / run).read_bytes() for run in runs)
 

@@ -375,7 +375,7 @@ def test_a_vocabulary_trained_on_another_script_writes_prompts_and_every_claim(r
     assert not caplog.records
 
 
-def test_a_trained_vocabulary_writes_a_character_that_is_rare(folder, caplog):
+def test_a_trained_vocabulary_writes_a_character_that_is_rare(folder):
     """SentencePiece alone leaves out the rarest characters of a text."""
     claims = folder / "claims.train.jsonl"
     first, *others = claims.read_text().splitlines()
@@ -383,7 +383,6 @@ def test_a_trained_vocabulary_writes_a_character_that_is_rare(folder, caplog):
     register("mine", folder=folder, vocabulary="train")
     vocabulary = SentencePieceVocabulary(folder / "mine_tasks" / "spiece.model")
     assert vocabulary.decode(vocabulary.encode("Ħ costs 5 ₤")) == "Ħ costs 5 ₤"
-    assert not [record for record in caplog.records if "cannot write" in record.getMessage()]
 
 
 def test_a_vocabulary_that_cannot_write_the_claims_is_told_of(russian, tmp_path, caplog):
