@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import click
@@ -49,26 +49,32 @@ def split_paths(paths: str) -> list[str]:
     return [path for path in paths.split(",") if path]
 
 
-def configured_by(
-    verb: str,
-    gin_files: Sequence[str],
-    bindings: Sequence[str],
-    search_paths: str,
-    tfds_data_dir: str | None,
-    seqio_cache_dirs: str,
-) -> contextlib.AbstractContextManager[Any]:
+@dataclasses.dataclass(frozen=True)
+class GinOptions:
+    """T5X's flags of `train`, `eval`, `infer` and `plan`."""
+
+    gin_file: GinFiles = ()
+    gin_bindings: GinBindings = ()
+    gin_search_paths: GinSearchPaths = ""
+    tfds_data_dir: TfdsDataDir = None
+    seqio_additional_cache_dirs: SeqioCacheDirs = ""
+
+
+def configured_by(verb: str, given: GinOptions) -> contextlib.AbstractContextManager[Any]:
     """The configuration of `train`, `eval` or `infer` from gin files; see `gin_files.configured`."""
     from lisax.training.gin_files import configured
 
-    if not gin_files and not bindings:
+    if not given.gin_file and not given.gin_bindings:
         raise click.UsageError(
             f"gin files are needed: --gin_file=models/t5_1_1_small.gin --gin_file=runs/"
             f"{'finetune' if verb == 'train' else verb}.gin"
         )
-    if tfds_data_dir:
-        os.environ["TFDS_DATA_DIR"] = tfds_data_dir
-    if seqio_cache_dirs:
+    if given.tfds_data_dir:
+        os.environ["TFDS_DATA_DIR"] = given.tfds_data_dir
+    if given.seqio_additional_cache_dirs:
         from lisax.training.data import import_seqio
 
-        import_seqio().add_global_cache_dirs(seqio_cache_dirs.split(","))
-    return configured(verb, list(gin_files), list(bindings), split_paths(search_paths), typed=True)
+        import_seqio().add_global_cache_dirs(given.seqio_additional_cache_dirs.split(","))
+    return configured(
+        verb, list(given.gin_file), list(given.gin_bindings), split_paths(given.gin_search_paths), typed=True
+    )

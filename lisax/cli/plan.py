@@ -9,17 +9,13 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, SeqioCacheDirs, TfdsDataDir, configured_by
+from lisax.cli.gin import GinOptions, configured_by
 from lisax.cli.verbs import Option
 
 
 def plan(
     *,
-    gin_file: GinFiles = (),
-    gin_bindings: GinBindings = (),
-    gin_search_paths: GinSearchPaths = "",
-    tfds_data_dir: TfdsDataDir = None,
-    seqio_additional_cache_dirs: SeqioCacheDirs = "",
+    gin: GinOptions,
     topology: Annotated[
         str, Option("Machine: v3-8, v4-16, v5litepod-8, v5p-8, v6e-8, tpu7x-8, …, or cpu-N and gpu-N.", "MACHINE")
     ] = "v3-8",
@@ -48,9 +44,7 @@ def plan(
 
     if not topology.startswith(("cpu", "gpu")):
         plan_elsewhere()
-    with configured_by(
-        "train", gin_file, gin_bindings, gin_search_paths, tfds_data_dir, seqio_additional_cache_dirs
-    ) as config:
+    with configured_by("train", gin) as config:
         from lisax.planning import machines, plan_search, plan_text
         from lisax.planning import plan as planning
 

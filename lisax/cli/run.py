@@ -7,6 +7,7 @@ Every stage writes its files under --out; the same command resumes an interrupte
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,6 @@ import click
 from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
 from lisax.cli.verbalize import Graphs, Tables
 from lisax.cli.verbs import AtWorkers, Count, Fetched, Local, Option, Place, SkipBad
-from lisax.devices.workers import Workers
 
 if TYPE_CHECKING:
     from lisax.papers.running import RunSettings
@@ -50,6 +50,25 @@ Pages = Annotated[Count, Option("Size of the generated world.")]
 OUT = Path("out")
 
 
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """Options of every paper."""
+
+    until: Until = None
+    dry_run: DryRun = False
+    gin_file: GinFiles = ()
+    gin_bindings: GinBindings = ()
+    gin_search_paths: GinSearchPaths = ""
+    workers: AtWorkers = None
+
+    def settings(self, out: Path, *bindings: str) -> RunSettings:
+        """The settings of a run in `out`; `bindings` are the verb's own, before the user's."""
+        from lisax.papers.running import RunSettings
+
+        bindings, paths = (*bindings, *self.gin_bindings), split_paths(self.gin_search_paths)
+        return RunSettings(out, self.gin_file, bindings, paths, self.until, self.dry_run, self.workers)
+
+
 def list5(
     *,
     data: Annotated[Fetched, Option("Claims and corpus, in a layout that `lisax data check` reads.", "DIR")],
@@ -57,12 +76,7 @@ def list5(
     model: Labeller = None,
     attacks: Annotated[bool, Option("Also verify attacked claims, and report by attack.")] = False,
     skip_bad: SkipBad = False,
-    until: Until = None,
-    dry_run: DryRun = False,
-    gin_file: GinFiles = (),
-    gin_bindings: GinBindings = (),
-    gin_search_paths: GinSearchPaths = "",
-    workers: AtWorkers = None,
+    run: RunOptions,
 ) -> None:
     """LisT5: verdicts over text by listwise ranking. `lisax demo` runs it on a generated world.
 
@@ -74,16 +88,9 @@ def list5(
     bindings = (
         *([] if model is None else [labeller_binding(model)]),
         *(["Recipe.attacks = True"] if attacks else []),
-        *gin_bindings,
     )
     recipe = None if model is None else "given"
-    _run(
-        "list5",
-        _settings(out, gin_file, bindings, gin_search_paths, until, dry_run, workers),
-        data,
-        recipe=recipe,
-        skip_bad=skip_bad,
-    )
+    _run("list5", run.settings(out, *bindings), data, recipe=recipe, skip_bad=skip_bad)
 
 
 def open_tables(
@@ -92,19 +99,13 @@ def open_tables(
     pages: Pages = 30_000,
     out: Out = OUT,
     skip_bad: SkipBad = False,
-    until: Until = None,
-    dry_run: DryRun = False,
-    gin_file: GinFiles = (),
-    gin_bindings: GinBindings = (),
-    gin_search_paths: GinSearchPaths = "",
-    workers: AtWorkers = None,
+    run: RunOptions,
 ) -> None:
     """Verdicts over tables found by open search.
 
     lisax run open-tables --data TABFACT --out OUT
     """
-    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run, workers)
-    _run("open-tables", settings, data, pages, skip_bad=skip_bad)
+    _run("open-tables", run.settings(out), data, pages, skip_bad=skip_bad)
 
 
 def cltr(
@@ -128,12 +129,7 @@ def cltr(
     folds: Annotated[
         Count | None, Option("Number of folds for cross-validation over the questions of all splits.", "K")
     ] = None,
-    until: Until = None,
-    dry_run: DryRun = False,
-    gin_file: GinFiles = (),
-    gin_bindings: GinBindings = (),
-    gin_search_paths: GinSearchPaths = "",
-    workers: AtWorkers = None,
+    run: RunOptions,
 ) -> None:
     """CLTR: answers to questions in the cells of tables.
 
@@ -142,18 +138,17 @@ def cltr(
     """
     if model is None and (column_model or aggregation_model):
         raise click.UsageError(f"{'--column-model' if column_model else '--aggregation-model'} needs --model DIR")
-    if folds is not None and (until is not None or dry_run):
-        flag = "--dry-run shows the stages" if dry_run else "--until names a stage"
+    if folds is not None and (run.until is not None or run.dry_run):
+        flag = "--dry-run shows the stages" if run.dry_run else "--until names a stage"
         raise click.UsageError(f"{flag} of one run: leave it out with --folds")
-    recipe = None
+    recipe, bindings = None, ()
     if model is not None:
         from lisax.papers.running import transfer_binding
 
         recipe, rows = "transfer", "parts" if column_model is None else "rows"
         models = {rows: model, "columns": column_model, "aggregation": aggregation_model}
-        gin_bindings = (*gin_bindings, transfer_binding(models))
-    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run, workers)
-    _run("cltr", settings, data, pages, recipe=recipe, folds=folds)
+        bindings = (transfer_binding(models),)
+    _run("cltr", run.settings(out, *bindings), data, pages, recipe=recipe, folds=folds)
 
 
 def deseption(
@@ -162,19 +157,13 @@ def deseption(
     pages: Pages = 12_000,
     out: Out = OUT,
     skip_bad: SkipBad = False,
-    until: Until = None,
-    dry_run: DryRun = False,
-    gin_file: GinFiles = (),
-    gin_bindings: GinBindings = (),
-    gin_search_paths: GinSearchPaths = "",
-    workers: AtWorkers = None,
+    run: RunOptions,
 ) -> None:
     """DeSePtion: attacked claims, with an evidence pointer and temporal rules.
 
     lisax run deseption --data FEVER --out OUT
     """
-    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run, workers)
-    _run("deseption", settings, data, pages, skip_bad=skip_bad)
+    _run("deseption", run.settings(out), data, pages, skip_bad=skip_bad)
 
 
 def udt_qa(
@@ -182,19 +171,13 @@ def udt_qa(
     data: Data = None,
     pages: Pages = 12_000,
     out: Out = OUT,
-    until: Until = None,
-    dry_run: DryRun = False,
-    gin_file: GinFiles = (),
-    gin_bindings: GinBindings = (),
-    gin_search_paths: GinSearchPaths = "",
-    workers: AtWorkers = None,
+    run: RunOptions,
 ) -> None:
     """UDT-QA: answers over text and verbalized tables and graphs in one index.
 
     lisax run udt-qa --data DIR --out OUT
     """
-    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run, workers)
-    _run("udt-qa", settings, data, pages)
+    _run("udt-qa", run.settings(out), data, pages)
 
 
 def verbalizer(
@@ -206,12 +189,7 @@ def verbalizer(
     tables: Tables = None,
     graphs: Graphs = None,
     out: Annotated[Local, Option("Folder of the run; its finished stages are not repeated.", "DIR")],
-    until: Until = None,
-    dry_run: DryRun = False,
-    gin_file: GinFiles = (),
-    gin_bindings: GinBindings = (),
-    gin_search_paths: GinSearchPaths = "",
-    workers: AtWorkers = None,
+    run: RunOptions,
 ) -> None:
     """UDT-QA's verbalizer: train on filtered pairs, verbalize tables and graphs, select, train again.
 
@@ -221,22 +199,7 @@ def verbalizer(
 
     if tables is None and graphs is None:
         raise click.UsageError("nothing to verbalize: give --tables, --graphs, or both")
-    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run, workers)
-    train_verbalizer(settings, data, report, tables, graphs)
-
-
-def _settings(
-    out: Path,
-    gin_files: GinFiles,
-    bindings: GinBindings,
-    search_paths: str,
-    until: str | None,
-    dry_run: bool,
-    workers: Workers | None,
-) -> RunSettings:
-    from lisax.papers.running import RunSettings
-
-    return RunSettings(out, gin_files, bindings, split_paths(search_paths), until, dry_run, workers)
+    train_verbalizer(run.settings(out), data, report, tables, graphs)
 
 
 def _run(name: str, settings: RunSettings, data: Path | None, pages: int | None = None, **options: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import click
 
-from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, SeqioCacheDirs, TfdsDataDir, configured_by
+from lisax.cli.gin import GinOptions, configured_by
 from lisax.cli.verbs import Count, Option
 
 MULTIPROCESS = "LISAX_MULTIPROCESS"  # set to 1 by tpu_scripts/tpu.sh on every host of a pod
@@ -15,11 +15,7 @@ MULTIPROCESS = "LISAX_MULTIPROCESS"  # set to 1 by tpu_scripts/tpu.sh on every h
 
 def train(
     *,
-    gin_file: GinFiles = (),
-    gin_bindings: GinBindings = (),
-    gin_search_paths: GinSearchPaths = "",
-    tfds_data_dir: TfdsDataDir = None,
-    seqio_additional_cache_dirs: SeqioCacheDirs = "",
+    gin: GinOptions,
     multiprocess: Annotated[
         bool,
         Option(
@@ -47,9 +43,7 @@ def train(
         raise click.UsageError("--coordinator_address, --process_count and --process_index belong together")
     if multiprocess or os.environ.get(MULTIPROCESS) == "1" or coordinator_address is not None:
         hosts.connect(coordinator_address, process_count, process_index)
-    with configured_by(
-        "train", gin_file, gin_bindings, gin_search_paths, tfds_data_dir, seqio_additional_cache_dirs
-    ) as config:
+    with configured_by("train", gin) as config:
         from lisax.training.train import train
 
         try:

@@ -101,18 +101,28 @@ SkipBad = Annotated[
 
 class Verb(click.Command):
     """A command built from a function: its parameters are the options; its docstring is the help and ends with the
-    examples."""
+    examples. A parameter that is a dataclass stands for its fields: options that several verbs share."""
 
     @classmethod
     def of(cls, function: Callable[..., int | None], name: str) -> Verb:
-        hints = typing.get_type_hints(function, include_extras=True)
-        parameters = [
-            _parameter(parameter.name, hints[parameter.name], parameter.default)
-            for parameter in inspect.signature(function).parameters.values()
-        ]
+        groups = {}
+
+        def called(**given: Any) -> int | None:
+            for group, (kind, fields) in groups.items():
+                given[group] = kind(**{field: given.pop(field) for field in fields})
+            return function(**given)
+
+        parameters = []
+        for parameter, hint, default in _annotated(function):
+            if dataclasses.is_dataclass(hint):
+                shared = list(_annotated(hint))
+                groups[parameter] = hint, [field for field, *_ in shared]
+                parameters += [_parameter(*field) for field in shared]
+            else:
+                parameters.append(_parameter(parameter, hint, default))
         text, examples = _described(function)
         return cls(
-            name, callback=function, params=parameters, help=text, epilog=examples, context_settings=dict(SETTINGS)
+            name, callback=called, params=parameters, help=text, epilog=examples, context_settings=dict(SETTINGS)
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -202,6 +212,13 @@ def _known(args: list[str], names: Sequence[str], ctx: click.Context) -> list[st
 
 
 # --- Parameters ---------------------------------------------------------------------------------------------------
+
+
+def _annotated(what: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yields (name, annotation, default) of each parameter of a function or a dataclass."""
+    hints = typing.get_type_hints(what, include_extras=True)
+    for parameter in inspect.signature(what).parameters.values():
+        yield parameter.name, hints[parameter.name], parameter.default
 
 
 def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
@@ -294,13 +311,3 @@ def _write_verbs(heading: str, verbs: Sequence[click.Command], formatter: click.
             if verb.epilog:
                 first = re.sub(r"\s*\\$", " …", verb.epilog.splitlines()[0])
                 formatter.write(f"{indent}{'':{width}}    $ {first}\n")
-
-
-def all_verbs() -> Iterator[tuple[tuple[str, ...], Verb]]:
-    """Yields every verb with its words: ("index", "documents"), ("verify",) …"""
-    root = Root("lisax")
-    context = click.Context(root)
-    for name in NAMES:
-        command = root.get_command(context, name)
-        for verb in command.commands.values() if isinstance(command, VerbGroup) else [command]:
-            yield ((name,) if verb is command else (name, verb.name)), verb

@@ -48,10 +48,6 @@ class Staged(ABC):
     def stages(self) -> Sequence[Stage]:
         """The stages in running order."""
 
-    @property
-    def stage_names(self) -> list[str]:
-        return list(self.graph)
-
     @functools.cached_property
     def graph(self) -> Mapping[str, Stage]:
         """The stages by name, in running order.

@@ -23,7 +23,7 @@ _DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"\d{4}(?!\d)"
 # `2024-06-30`, `30.6.2024` (never month first), and `30/6/2024` or `6/30/2024`.
 _NUMERIC = (
-    r"(?<![\d./-])(?:(?P<y1>\d{4})-(?P<m1>\d\d)-(?P<d1>\d\d)|(?P<d5>\d{1,2})\.(?P<m5>\d{1,2})\.(?P<y5>\d{4})"
+    r"(?<![\d./-])(?:(?P<y1>\d{4})-(?P<m1>\d{1,2})-(?P<d1>\d{1,2})|(?P<d5>\d{1,2})\.(?P<m5>\d{1,2})\.(?P<y5>\d{4})"
     r"|(?P<a6>\d{1,2})/(?P<b6>\d{1,2})/(?P<y6>\d{4}))(?![\d/-]|\.\d)"
 )
 _DATES = re.compile(
@@ -31,14 +31,7 @@ _DATES = re.compile(
     rf"|\b(?P<m3>{_MONTH})\s(?P<d3>{_DAY}),?\s(?P<y3>{_YEAR})"
     rf"|\b(?P<m4>{_MONTH}),?\s(?:of\s)?(?P<y4>{_YEAR})"
 )
-
-# In texts that are only a date, the year may be missing.
-_ISO = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
-_WRITTEN = (
-    re.compile(r"(?P<month>[a-z]+)\.? (?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>[0-9]{4}))?"),
-    re.compile(r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]+)\.?(?:,? (?P<year>[0-9]{4}))?"),
-    re.compile(r"(?P<month>[a-z]+)\.?,? (?P<year>[0-9]{4})"),
-)
+_WITHOUT_YEAR = re.compile(rf"(?P<d1>{_DAY})\s(?P<m1>{_MONTH})|(?P<m2>{_MONTH})\s(?P<d2>{_DAY})")
 
 
 def in_words(year: int, month: int, day: int = 0) -> str:
@@ -69,21 +62,13 @@ def _date_of(match: re.Match) -> Date | None:
     else:
         month = int(found["m"]) if found["m"].isdigit() else MONTH_NUMBERS[found["m"].rstrip(".")]
         day = int(re.match(r"\d+", found["d"])[0]) if "d" in found else 0
-    return (int(found["y"]), month, day) if 1 <= month <= 12 and day <= 31 else None
+    return (int(found.get("y", 0)), month, day) if 1 <= month <= 12 and day <= 31 else None
 
 
 def whole_date(text: str) -> tuple[int | None, int, int | None] | None:
     """(year, month, day) of a lower-case text that is a date; year or day may be missing (None)."""
-    if match := _ISO.fullmatch(text):
-        year, month, day = map(int, match.groups())
-        return (year, month, day) if month <= 12 and day <= 31 else None
-    for form in _WRITTEN:
-        if match := form.fullmatch(text):
-            found = match.groupdict()
-            if month := MONTH_NUMBERS.get(found["month"]):
-                return _whole(found["year"]), month, _whole(found.get("day"))
-    return None
-
-
-def _whole(digits: str | None) -> int | None:
-    return None if digits is None else int(digits)
+    match = _DATES.fullmatch(text) or _WITHOUT_YEAR.fullmatch(text)
+    if match is None or (date := _date_of(match)) is None:
+        return None
+    year, month, day = date
+    return year or None, month, day or None

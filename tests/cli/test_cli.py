@@ -8,12 +8,13 @@ import time
 
 import click
 import pytest
+from all_verbs import all_verbs
 
 from lisax import cli
 from lisax.cli import verbs
 
 HEAVY = ("jax", "tensorflow", "numpy", "numba", "seqio", "bm25s", "Stemmer", "requests", "ir_measures", "lisax.world")
-VERBS = dict(verbs.all_verbs())
+VERBS = dict(all_verbs())
 
 
 def test_help_imports_nothing_heavy_and_is_quick():

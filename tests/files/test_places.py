@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 import pytest
+from all_verbs import all_verbs
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.cli import main
-from lisax.cli.verbs import PathAt, all_verbs
+from lisax.cli.verbs import PathAt
 from lisax.errors import LisaxError
 from lisax.files.places import index_at, is_remote, local, place
 

@@ -51,6 +51,6 @@ class SmallRun:
         assert main(self.command) == 0
         told = capfd.readouterr().err
         said = [line for line in told.splitlines() if line.startswith("[")]
-        assert said == [f"[{stage}] done before" for stage in self().stage_names]
+        assert said == [f"[{stage}] done before" for stage in self().graph]
         assert {path: path.read_bytes() for path in (self.out / "predictions").iterdir()} == before
         return told

@@ -219,7 +219,7 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(folder, out, tmp_path, cap
 
 def test_the_stages_are_those_that_run(folder, out):
     run = List5(open_folder(folder / "world"), out, Recipe.read([folder / "recipe.gin"]))
-    assert sorted(run.stage_names) == sorted(path.stem for path in (out / "stages").glob("[!.]*.json"))
+    assert sorted(run.graph) == sorted(path.stem for path in (out / "stages").glob("[!.]*.json"))
 
 
 def test_the_second_hop_widens_retrieval_and_selection(folder, tmp_path):
@@ -233,7 +233,7 @@ def test_the_second_hop_widens_retrieval_and_selection(folder, tmp_path):
     assert before.keys() == after.keys()
     assert any({hit.id for hit in after[claim]} - {hit.id for hit in hits} for claim, hits in before.items())
     assert all([hit.id for hit in after[claim][:3]] == [hit.id for hit in hits[:3]] for claim, hits in before.items())
-    assert {f"select.hops.{role}" for role in (TRAIN, VALIDATION, REPORT)} <= set(run.stage_names)
+    assert {f"select.hops.{role}" for role in (TRAIN, VALIDATION, REPORT)} <= set(run.graph)
     with pytest.raises(LisaxError, match="hops"):
         dataclasses.replace(recipe, hops=3)
 

@@ -60,7 +60,7 @@ def test_models_learn_from_an_index_only_where_claims_name_what_it_has(run, tmp_
     assert run.claim_checks.settings == [("text", "text"), ("text", "raw"), ("raw", "raw")]
     found = [stage.name for stage in run.claim_checks.stages()]
     assert found == ["claims.train.text", "claims.text.text", "claims.text.raw", "claims.train.raw", "claims.raw.raw"]
-    assert {stage.name for stage in run.claim_checks.stages()} <= set(run.stage_names)
+    assert {stage.name for stage in run.claim_checks.stages()} <= set(run.graph)
     assert type(run.claim_checks.pipeline("text")) is List5 and type(run.claim_checks.pipeline("raw")) is MixedList5
     world.write(tmp_path / "world", 50)
     recipe = run.recipe.__class__(
