@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -66,6 +67,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except (LisaxError, OSError) as error:
         print(f"lisax: {error}", file=sys.stderr)
+        return 1
+    except RuntimeError as error:  # jax's own is one, and jax need not be there
+        if not (asked := re.search(r"RESOURCE_EXHAUSTED: (.*)", str(error))):
+            raise
+        print(
+            f"lisax: the memory does not suffice ({asked[1][:200]}); in training take a smaller BATCH_SIZE, shorter "
+            "TASK_FEATURE_LENGTHS, or the same batch in parts, --gin.Trainer.num_microbatches=8",
+            file=sys.stderr,
+        )
         return 1
     except KeyboardInterrupt:
         restarts = next((word for word in arguments if not word.startswith("-")), None) in RESTARTS

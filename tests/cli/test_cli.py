@@ -107,6 +107,19 @@ def test_interruption_is_130(monkeypatch, capsys, tmp_path):
     assert "interrupted; the same command starts again" in capsys.readouterr().err
 
 
+def test_too_little_memory_is_a_sentence_and_other_errors_of_jax_are_not(monkeypatch, capsys, tmp_path):
+    errors = [RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 5 bytes.\nmore"), RuntimeError("INTERNAL: x")]
+    monkeypatch.setattr("lisax.corpora.check.check", lambda *_: raised(errors.pop(0)))
+    assert cli.main(["data", "check", str(tmp_path)]) == 1
+    assert "does not suffice (Out of memory allocating 5 bytes.); in training" in capsys.readouterr().err
+    with pytest.raises(RuntimeError, match="INTERNAL"):
+        cli.main(["data", "check", str(tmp_path)])
+
+
+def raised(error):
+    raise error
+
+
 def test_a_reader_that_leaves_is_no_trouble():
     program = "import sys; from lisax.cli import main; sys.exit(main(['data', 'list']))"
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
