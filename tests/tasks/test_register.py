@@ -300,7 +300,7 @@ def test_a_new_process_registers_the_files_of_LISAX_TASKS(folder, tmp_path):
 def test_readmes_lines_train_where_nothing_is_registered_yet(folder, tmp_path, monkeypatch):
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     lines, command = re.search(
-        r"```python\n(from lisax.tasks.register.*?)```\n\n```bash\n\.venv/bin/lisax (.*?)\n```", readme, re.DOTALL
+        r"```python\n(from lisax.tasks.register.*?)```\n\n```bash\nlisax (.*?)\n```", readme, re.DOTALL
     ).groups()
     (tmp_path / "here/data").mkdir(parents=True)
     folder.rename(tmp_path / "here/data/mine")
