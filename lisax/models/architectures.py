@@ -183,8 +183,9 @@ class T5Config(Backbone, title="T5"):
     # One compiled body for all layers of a stack, whose parameters are one array with the layers as its second
     # dimension (T5X's scanned tree): large models compile in a fraction of the time.
     scan_layers: bool = field(Truth(), False)
-    # The values that a layer's backward pass computes again instead of keeping: "none"; "minimal": all but its matrix
-    # products; "full": all but its input.
+    # The values that a layer's backward pass computes again instead of keeping: "none"; "attention": attention's logits;
+    # "minimal": all but matrix products and attention's output; "values": attention's values too; "full": all but its
+    # input.
     remat: str = field(OneOf(REMATS), "none")
     # Queries that attend at a time; None: all. Attention's memory is then that of this number of queries, at a little
     # time.

@@ -33,8 +33,9 @@ MASKED = -1e10
 PAST, ENCODED = "past", "encoded"
 # Dimensions of keys and values in training, each head's own, in einsum's notation.
 OWN = "bkhd"
-# Names of attention's output and of its rows' sums, for policies of rematerialisation.
-MIXED = "mixed"
+# Names for policies of rematerialisation: attention's output and its rows' sums, and the sums between blocks. A product
+# with a matrix has the name of its `Dense`.
+MIXED, SUM = "mixed", "sum"
 # Initial bias of distance 0 in matching heads: enough to outweigh a token's match with itself.
 NOT_ITSELF = -10.0
 
@@ -121,7 +122,7 @@ class Dense(nn.Module):
             y += product(product(x, a), b)  # a [in, rank], b [rank, features]
         if self.bias:
             y += self.param("bias", nn.initializers.zeros, (self.features,), jnp.float32).astype(self.dtype)
-        return y
+        return checkpoint_name(y, self.name)
 
 
 class RelativePositionBias(nn.Module):

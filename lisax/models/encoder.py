@@ -13,6 +13,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.ad_checkpoint import checkpoint_name
 
 from lisax.errors import LisaxError
 from lisax.models.architectures import EncoderConfig
@@ -20,6 +21,7 @@ from lisax.models.attention import (
     HIDDEN,
     MASKED,
     RESIDUAL,
+    SUM,
     Dense,
     RelativePositionBias,
     constrain,
@@ -160,7 +162,8 @@ class EncoderLayer(nn.Module):
         config = self.config
 
         def added(name: str, y: Array) -> Array:
-            return constrain(_norm(config, name)(constrain(x + _dropout(config, y, dropout), *RESIDUAL)), *RESIDUAL)
+            y = checkpoint_name(constrain(x + _dropout(config, y, dropout), *RESIDUAL), SUM)
+            return constrain(_norm(config, name)(y), *RESIDUAL)
 
         attention = SelfAttention(config, name="attention")
         x = added("attention_norm", attention(constrain(x, *HIDDEN), mask, bias, dropout=dropout))

@@ -17,7 +17,7 @@ from lisax.errors import shown
 
 DTYPES = ("float32", "bfloat16", "float16")
 ACTIVATIONS = ("linear", "relu", "gelu", "silu", "swish", "sigmoid", "tanh")
-REMATS = ("none", "attention", "minimal", "full")
+REMATS = ("none", "attention", "minimal", "values", "full")
 OBJECTIVES = ("joint", "reranking", "uniform", "ternary")  # of table fusion
 RELATIONS = ("sequence", "set", "none")  # of an evidence pointer
 

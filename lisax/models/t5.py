@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.ad_checkpoint import checkpoint_name
 
 from lisax.models.architectures import Backbone, T5Config
 from lisax.models.attention import (
@@ -24,6 +25,7 @@ from lisax.models.attention import (
     MIXED,
     PAST,
     RESIDUAL,
+    SUM,
     Attention,
     Dense,
     RelativePositionBias,
@@ -41,14 +43,14 @@ ACTIVATIONS = {
     "sigmoid": nn.sigmoid,
     "tanh": nn.tanh,
 }
+_KEPT = ("query", "key", "wi", "wi_0", "wi_1", MIXED, SUM)
 REMAT = {
     "none": None,
     "attention": None,  # see `attention.in_chunks`
     # Attention is computed again as far as its logits.
-    "minimal": jax.checkpoint_policies.save_from_both_policies(
-        jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
-        jax.checkpoint_policies.save_only_these_names(MIXED),
-    ),
+    "minimal": jax.checkpoint_policies.save_only_these_names("value", *_KEPT),
+    # Values are modelled to take less time than queries or keys of the same memory: benchmarks/notes/tpu.md.
+    "values": jax.checkpoint_policies.save_only_these_names(*_KEPT),
     "full": jax.checkpoint_policies.nothing_saveable,
 }
 
@@ -108,7 +110,7 @@ def _dropout(config: T5Config, x: Array, dropout: bool) -> Array:
 
 
 def _residual(config: T5Config, x: Array, y: Array, dropout: bool) -> Array:
-    return constrain(x + _dropout(config, y, dropout), *RESIDUAL)
+    return checkpoint_name(constrain(x + _dropout(config, y, dropout), *RESIDUAL), SUM)
 
 
 def _normed(config: T5Config, name: str, x: Array) -> Array:
@@ -130,7 +132,10 @@ def run_layers(
         return layer(constrain(x, *RESIDUAL), *shared, dropout=dropout)
 
     if REMAT[config.remat] is not None:
-        run = nn.remat(run, policy=REMAT[config.remat], prevent_cse=not config.scan_layers)
+        # The activations of few tokens are smaller than the matrices that would be read again to compute them.
+        few = x.shape[0] * x.shape[1] < config.emb_dim
+        policy = REMAT["minimal" if few else config.remat]
+        run = nn.remat(run, policy=policy, prevent_cse=not config.scan_layers)
     if not config.scan_layers:
         for layer in layers:
             x = run(layer, x, *shared)

@@ -62,7 +62,7 @@ for name, model, optimizer, layouts in (
         ("pointer", pointer, adamw, [(1, 2, 1, {}), (2, 2, 2, dict(scan_layers=True, remat="full"))]),
         ("adamw", t5, adamw, [(1, 1, 1, {}), (1, 2, 1, {}), (4, 2, 1, dict(remat="attention")), (8, 1, 1, {}), (2, 1, 2, everything),
                       (4, "t5x", 1, {})]),
-        ("adafactor", t5, adafactor, [(4, 1, 1, {}), (1, 2, 1, everything), (2, 2, 2, everything)])):
+        ("adafactor", t5, adafactor, [(4, 1, 1, dict(scan_layers=True, remat="values")), (1, 2, 1, everything), (2, 2, 2, everything)])):
     if name not in sys.argv[1:]:
         continue
     expected, expected_metrics, whole = run(model, jax.devices()[:1], optimizer=optimizer)

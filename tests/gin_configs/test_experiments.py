@@ -135,8 +135,8 @@ def test_list5_has_the_papers_settings():
         assert found == (24, 128, 0.1)
         rate = 1e-4 if name.startswith("rank") else 1e-3
         assert float(config.trainer.learning_rate_fn(1000)) == pytest.approx(rate)
-        assert Setting.of(config) == Setting(4, True, False, "attention", None, 2)  # as the file's head was planned
-    assert "13.6 GiB a core" in (FOLDER / "list5" / "model_xl.gin").read_text()
+        assert Setting.of(config) == Setting(1, True, True, "values", None, 1)  # as the file's head was planned
+    assert "14.6 GiB a core" in (FOLDER / "list5" / "model_xl.gin").read_text()
 
 
 def test_cltr_has_the_papers_settings():

@@ -1,5 +1,6 @@
 """The network against T5X's own outputs, and its invariants."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from applying import applied
 from flax.traverse_util import flatten_dict
 
 from lisax.models.architectures import T5Config
+from lisax.models.fields import REMATS
 from lisax.models.relative_positions import relative_position_bucket
-from lisax.models.t5 import initialize
+from lisax.models.t5 import Transformer, initialize
 
 T5X = Path(__file__).parents[3] / "shared" / "data" / "t5x"
 TINY = T5Config(
@@ -59,6 +61,34 @@ def test_packed_examples_do_not_see_each_other():
     )
     np.testing.assert_allclose(packed[0, :2], a[0], atol=1e-4)
     np.testing.assert_allclose(packed[0, 2:], b[0], atol=1e-4)
+
+
+def _kept(remat: str, length: int, targets: int) -> tuple[int, dict]:
+    """The numbers that a backward pass keeps, and the gradients."""
+    config = dataclasses.replace(TINY, remat=remat)
+    tokens, few = jnp.ones((8, length), jnp.int32), jnp.ones((8, targets), jnp.int32)
+
+    def loss(parameters):
+        return jnp.sum(jnp.square(Transformer(config).apply({"params": parameters}, tokens, few, few)))
+
+    gradients = jax.vjp(loss, initialize(config))[1]
+    return sum(x.size for x in jax.tree.leaves(gradients)), gradients(1.0)[0]
+
+
+def test_each_remat_keeps_less_than_the_one_before_and_gives_the_same_gradients():
+    found = {remat: _kept(remat, 32, 16) for remat in REMATS}
+    kept = [numbers for numbers, _ in found.values()]
+    assert kept == sorted(set(kept), reverse=True)
+    # Values [8 rows, tokens, 16]: those of two layers of the encoder, and of self- and cross-attention in the decoder's.
+    assert found["minimal"][0] - found["values"][0] == 8 * 16 * 2 * (32 + 16 + 32)
+    for _, gradients in found.values():
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-3), gradients, found["none"][1])
+
+
+def test_a_decoder_of_few_tokens_keeps_its_products():
+    """One target in each of 8 rows is fewer tokens than emb_dim, two are not."""
+    assert _kept("full", 32, 1)[0] > _kept("full", 32, 2)[0]
+    assert _kept("minimal", 32, 1)[0] < _kept("minimal", 32, 2)[0]
 
 
 def test_relative_buckets():
