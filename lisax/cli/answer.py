@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import AtWorkers, Count, Indexed, Local, Option
+from lisax.cli.verbs import AtWorkers, Count, Indexed, Local, Option, Target
 
 
 def answer(
@@ -24,7 +24,7 @@ def answer(
             "FILE",
         ),
     ],
-    out: Annotated[Local, Option("Predictions to write, as JSON Lines.", "FILE")],
+    out: Annotated[Target, Option("Predictions to write, as JSON Lines.", "FILE")],
     reader: Annotated[
         Local | None,
         Option(

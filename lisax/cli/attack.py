@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Local, Option
+from lisax.cli.verbs import Local, Option, Target
 
 Attacks = Annotated[Local, Option("Attacked claims.", "FILE")]
 
@@ -99,7 +99,7 @@ def accept(
     *,
     attacks: Attacks,
     decisions: Annotated[Local, Option("The file of decisions that a review wrote.", "FILE")],
-    out: Annotated[Local, Option("File of claims to write.", "FILE")],
+    out: Annotated[Target, Option("File of claims to write.", "FILE")],
 ) -> None:
     """Write the claims that a review accepted or corrected.
 

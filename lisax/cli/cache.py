@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-from lisax.cli.verbs import Argument, Count, Local, Option, SkipBad
+from lisax.cli.verbs import Argument, Count, Local, Option, SkipBad, Target
 from lisax.errors import LisaxError
 
 Index = Annotated[Local, Option("An index of `lisax index documents`.", "INDEX")]
@@ -59,7 +59,7 @@ def candidates(
     run: Annotated[Local, Option("A run of documents.", "RUN")],
     index: Index,
     limit: Annotated[Count, Option("Maximum number of sentences per claim.")] = 200,
-    out: Annotated[Local, Option("The run to write.", "RUN")],
+    out: Annotated[Target, Option("The run to write.", "RUN")],
     runner: Runner = "FnApiRunner",
     pipeline_options: PipelineOptions = "",
 ) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import Argument, AtWorkers, Count, Indexed, Local, Option, Probability, SkipBad
-
-STREAM = Path("-")  # standard input, standard output
+from lisax.cli.verbs import STREAM, Argument, AtWorkers, Count, Indexed, Local, Option, Probability, SkipBad, Target
 
 MinConfidence = Annotated[
     Probability | None,
@@ -106,7 +103,7 @@ def check(
         ),
     ] = None,
     out: Annotated[
-        Local | None,
+        Target | None,
         Option(
             "With --claims: the file of verdicts, as JSON Lines that `lisax score` reads. An interrupted command "
             "resumes.",

@@ -7,7 +7,7 @@ from typing import Annotated
 import click
 
 from lisax.cli.check import Aggregate, LabelWords, Prompt, words_of
-from lisax.cli.verbs import Argument, Local, Option
+from lisax.cli.verbs import Argument, Local, Option, Target
 
 
 def probe(
@@ -32,8 +32,8 @@ def probe(
     examples: Annotated[
         int, click.IntRange(min=0), Option("Number of wrong verdicts of each capability to print, the surest first.")
     ] = 1,
-    json: Annotated[Local | None, Option("Also write the figures, with these examples, as JSON.", "FILE")] = None,
-    html: Annotated[Local | None, Option("Also write a report with all cases and verdicts.", "FILE")] = None,
+    json: Annotated[Target | None, Option("Also write the figures, with these examples, as JSON.", "FILE")] = None,
+    html: Annotated[Target | None, Option("Also write a report with all cases and verdicts.", "FILE")] = None,
     temporal: Annotated[bool, Option("Let the dates of claim and evidence decide if they can.")] = False,
     aggregate: Aggregate = "any",
     prompt: Prompt = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from lisax.cli.check import Prompt, words_of
-from lisax.cli.verbs import AtWorkers, Count, Fetched, IndexRead, Option, Place, SkipBad
+from lisax.cli.verbs import AtWorkers, Count, Fetched, IndexRead, Option, Place, SkipBad, TargetPlace
 
 
 def rerank(
@@ -22,7 +22,7 @@ def rerank(
             "An index of `lisax index documents` or `mixed`, or the address of one of `lisax index cluster`.", "INDEX"
         ),
     ],
-    out: Annotated[Place, Option("TREC run to write.", "RUN")],
+    out: Annotated[TargetPlace, Option("TREC run to write.", "RUN")],
     depth: Annotated[Count, Option("Sentences ranked per claim.")] = 200,
     workers: AtWorkers = None,
     prompt: Prompt = None,

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from lisax.cli.verbs import AtWorkers, Count, Indexed, Local, Option, SkipBad
+from lisax.cli.verbs import AtWorkers, Count, Indexed, Local, Option, SkipBad, Target
 from lisax.files.places import is_cluster
 
 if TYPE_CHECKING:
     from lisax.retrieval.run_files import OpensSearch, Written
 
-Out = Annotated[Local, Option("TREC run to write; kept if the same command has finished it.", "RUN")]
+Out = Annotated[Target, Option("TREC run to write; kept if the same command has finished it.", "RUN")]
 Claims = Annotated[Local, Option("Claims in any layout that `lisax data check` reads.", "FILE")]
 Weight = Annotated[
     float | None,
@@ -162,7 +162,7 @@ def mixed(
     index: Annotated[Indexed, Option("An index of `lisax index mixed`, or the address of one in a cluster.", "INDEX")],
     claims: Claims,
     skip_bad: SkipBad = False,
-    out: Annotated[Local, Option("TREC run to write.", "RUN")],
+    out: Annotated[Target, Option("TREC run to write.", "RUN")],
     k: Annotated[Count, Option("Passages retrieved per claim.")] = 100,
     weight: Weight = None,
     workers: AtWorkers = None,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import click
 
-from lisax.cli.verbs import AtWorkers, Count, Local, Option
+from lisax.cli.verbs import AtWorkers, Count, Local, Option, Target
 
 Tables = Annotated[Local | None, Option("tables.jsonl, or a folder in a layout that `lisax data check` reads.", "PATH")]
 Graphs = Annotated[Local | None, Option("graphs.jsonl, or a folder in such a layout.", "PATH")]
@@ -23,7 +23,7 @@ def verbalize(
     tables: Tables = None,
     graphs: Graphs = None,
     out: Annotated[
-        Local,
+        Target,
         Option(
             'File to write: JSON Lines {"id", "title", "text", "beam", "rejected", "fallback", "parts", "digest"}, '
             "one per row or sub-graph.",

@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import os
 import re
 import types
 import typing
@@ -22,7 +23,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import click
 
 from lisax.devices.workers import Workers
-from lisax.files.places import fetched, index_at, local, place
+from lisax.files.places import fetched, index_at, local, place, target
 
 # The groups of `lisax --help` with their verbs. Each verb is the module of that name, imported when it is used.
 GROUPS = {
@@ -48,10 +49,12 @@ class Built(click.ParamType):
 
 
 class PathAt(Built):
-    """A path, built by one of the functions of `lisax.files.places`, which define its allowed locations."""
+    """A path, built by one of the functions of `lisax.files.places`, which define its allowed locations. `writes`: the
+    file is replaced, and no other parameter may name it."""
 
-    def __init__(self, made: Callable[[str], Path]):
+    def __init__(self, made: Callable[[str], Path], writes: bool = False):
         super().__init__("path", made)
+        self.writes = writes
 
 
 Local = Annotated[Path, PathAt(local)]  # on this machine
@@ -59,6 +62,9 @@ Indexed = Annotated[Any, PathAt(index_at)]  # a folder on this machine, or an ad
 Fetched = Annotated[Path, PathAt(fetched)]  # read; may be in a bucket
 IndexRead = Annotated[Any, PathAt(functools.partial(index_at, read=fetched))]  # as `Indexed`; may be in a bucket
 Place = Annotated[Path, PathAt(place)]  # read and written; may be in a bucket
+Target = Annotated[Path, PathAt(target, writes=True)]  # a file on this machine
+TargetPlace = Annotated[Path, PathAt(functools.partial(target, at=place), writes=True)]  # a file; may be in a bucket
+STREAM = Path("-")  # standard input, standard output
 Count = Annotated[int, click.IntRange(min=1)]
 Port = Annotated[int, click.IntRange(0, 65535)]
 Probability = Annotated[float, click.FloatRange(0, 1)]
@@ -137,12 +143,26 @@ class Verb(click.Command):
     def invoke(self, ctx: click.Context) -> int:
         from lisax.devices.platforms import choose_platforms
 
+        self._check_written(ctx)
         choose_platforms()
         try:
             return super().invoke(ctx) or 0
         except click.UsageError as error:
             error.ctx = error.ctx or ctx  # so that the message shows this verb's usage
             raise
+
+    def _check_written(self, ctx: click.Context) -> None:
+        """Raises UsageError if a file that is written is that of another parameter."""
+        named: dict[str, click.Parameter] = {}
+        paths = [parameter for parameter in self.params if isinstance(parameter.type, PathAt)]
+        for parameter in sorted(paths, key=lambda one: one.type.writes):
+            given = ctx.params[parameter.name]
+            for path in given if isinstance(given, tuple) else [given]:
+                if not isinstance(path, Path) or path == STREAM:
+                    continue
+                other = named.setdefault(os.path.realpath(path), parameter)
+                if parameter.type.writes and other is not parameter:
+                    raise click.BadParameter(f"{path} is the file of {other.get_error_hint(ctx)}", ctx, parameter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         _write_examples(self.epilog, formatter)

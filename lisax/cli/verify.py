@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from lisax.cli.check import Aggregate, Calibrate, LabelWords, MinConfidence, Prompt, words_of
-from lisax.cli.verbs import AtWorkers, Count, Fetched, IndexRead, Option, Place, SkipBad
+from lisax.cli.verbs import AtWorkers, Count, Fetched, IndexRead, Option, Place, SkipBad, TargetPlace
 
 
 def verify(
@@ -29,7 +29,7 @@ def verify(
             "INDEX",
         ),
     ],
-    out: Annotated[Place, Option("FEVER submission to write.", "FILE")],
+    out: Annotated[TargetPlace, Option("FEVER submission to write.", "FILE")],
     aggregate: Aggregate = "any",
     temporal: Annotated[
         bool,

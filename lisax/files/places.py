@@ -60,6 +60,19 @@ def local(path: str | os.PathLike) -> Path:
     return Path(path)
 
 
+def target(path: str | os.PathLike, at: Callable[[str], Path] = local) -> Path:
+    """The path of a file to write; of a link the file that it names. Raises LisaxError for a folder, a device or a pipe,
+    which the finished file would replace."""
+    found = at(path)
+    if is_remote(found):
+        return found
+    if found.is_dir():
+        raise LisaxError(f"{found} is a folder: name a file to write")
+    if found.exists() and not found.is_file():
+        raise LisaxError(f"{found} is a device or a pipe, which would be replaced: name a file to write")
+    return found.resolve() if found.is_symlink() else found
+
+
 def is_cluster(path: str | os.PathLike) -> bool:
     """Whether this is the address of an index of a cluster, see `lisax.retrieval.cluster`."""
     return isinstance(path, str) and re.match(r"(opensearch\+)?https?://", path) is not None

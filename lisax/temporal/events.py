@@ -19,6 +19,7 @@ from lisax.temporal.lexicon import (
     BORN,
     CLAUSE_ENDS,
     CONTINUING,
+    DENYING,
     DETERMINERS,
     LIGHT,
     NARROWING,
@@ -285,13 +286,21 @@ class EventSentence(SubjectSentence):
             self.subject(at) if subject is None else subject,
             expression,
             self.text[expression.start : expression.end],
-            not any(self.is_uncertain(near) for near in range(max(at - 4, 0), min(at + 3, len(self.words)))),
+            not self._is_open(expression)
+            and not any(self.is_uncertain(near) for near in range(max(at - 4, 0), min(at + 3, len(self.words)))),
             self._said(at + len(predicate.words.split())),
             not ORDINALS.isdisjoint((*self.words[at - 1 : at], *predicate.words.split())),
             at,
             *self._near(at + len(predicate.words.split()), expression),
             self._complement(at + len(predicate.words.split())),
         )
+
+    def _is_open(self, expression: Expression) -> bool:
+        """Whether the sentence denies what it dates, or has a bound (`no earlier than 1950`) where a beginning would be
+        read."""
+        bound = isinstance(expression, Dates) and expression.relation is TemporalRelation.SINCE
+        first = self.text[expression.start : expression.end].lower().partition(" ")[0]
+        return DENYING.search(self.text) is not None or (bound and first not in ("since", "from"))
 
     def _near(self, begin: int, expression: Expression) -> tuple[frozenset[str], bool]:
         """`North America` in `was released in Japan in 2002 and in North America in 2003`, and whether there is a date
