@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -27,6 +28,7 @@ from typing import NamedTuple
 from lisax.formats.budget import squeeze
 from lisax.formats.table_records import Rows, is_name, is_total, values_of_one_subject
 from lisax.text import units
+from lisax.text.digits import decimal_comma
 from lisax.text.numbers import cardinal
 from lisax.text.quantities import Kind, Quantity, column, comparable, find
 from lisax.text.stop_words import FUNCTION_WORDS
@@ -36,6 +38,8 @@ MOST = 4  # facts of a table that are read
 CONDITIONS, NAMED, NUMBERS = 8, 3, 4  # values, rows and numbers of a claim that facts are about
 COLUMNS = 8  # columns of numbers that facts are about
 YEARS = range(1000, 2101)
+_GROUPED = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3}){1,5}(?![\d,])")
+_LONG = re.compile(r"(?<![\d.,])\d{4,18}(?!\d)")
 # Words of claims that ask for a fact with another word.
 _SAME = {
     "total": {"sum", "combined", "altogether", "together", "overall"},
@@ -81,6 +85,8 @@ def facts(claim: str, table: Rows) -> list[str]:
     if values_of_one_subject(table) is not None:
         return []
     made = list(dict.fromkeys(_Facts(claim, table).all()))
+    if _GROUPED.search(claim):  # a reader compares the words of numbers; years are in the claim as they are here
+        made = [_LONG.sub(lambda match: match[0] if match[0] in claim else f"{int(match[0]):,}", one) for one in made]
     asked = words(claim)
     numbers = [str(found[0]) for at in range(len(asked)) if (found := cardinal(asked, at))]
     query = [claim, *numbers, *(name for name, same in _SAME.items() if same.intersection(asked))]
@@ -101,7 +107,8 @@ class _Facts:
         self.header = [squeeze(name) or "value" for name in table.header]
         rows = [row for row in table.rows if not is_total(row)]
         self.cells = [tuple(squeeze(row[j]) for row in rows) for j in range(len(self.header))]
-        self.numbers = {j: found for j, cells in enumerate(self.cells) if (found := numbers_of(cells)).values}
+        comma = any(map(decimal_comma, self.cells))
+        self.numbers = {j: found for j, cells in enumerate(self.cells) if (found := numbers_of(cells, comma)).values}
         self.conditions = self._named()[:CONDITIONS]
         asked = [j for j in self.numbers if self._asks_for(self.header[j])]
         self.columns = (asked or list(self.numbers))[:COLUMNS]
@@ -215,10 +222,10 @@ def _stems(text: str) -> list[str]:
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def numbers_of(cells: tuple[str, ...]) -> Numbers:
+def numbers_of(cells: tuple[str, ...], comma: bool = False) -> Numbers:
     """The numbers of a column; none if a fifth of its cells, or all but one, are other things, or if they cannot be
-    compared."""
-    found = {i: one for i, one in enumerate(column(cells)) if one is not None and one.exact}
+    compared. `comma` as of `column`."""
+    found = {i: one for i, one in enumerate(column(cells, comma=comma)) if one is not None and one.exact}
     read: Sequence = list(found.values())
     if len(read) < max(2, 0.8 * sum(map(bool, cells))) or not comparable(read) or any(map(is_name, read)):
         return Numbers({})

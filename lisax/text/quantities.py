@@ -38,6 +38,7 @@ _LOSS = re.compile(r"\d{3}|\d[.,]\d|[$€£¥₹%]")
 _OPEN_YEAR = re.compile(rf"{YEAR}-")
 _EM = re.compile(r"\d ?m$")
 _THOUSANDS = re.compile(r"\d ?(?:k|K|bn|billion|thousand|M)$|\d[bB]$|[$€£].*\d ?m$")
+_MILLIONS = re.compile(r"\d ?(?:k|K|M|mn|bn)$")
 _SCORE = re.compile(r"\d{1,3} ?[-/] ?\d{1,3}")
 _TIED = re.compile(r"(?:=|T-?)(?=\d)|(?<=\d)(?:=|T)$")
 _BLANKS = " \xa0"
@@ -51,11 +52,16 @@ def find(text: str, *, comma: bool | None = None) -> list[Quantity]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def whole(
-    text: str, *, comma: bool | None = None, brackets: bool = True, metres: bool | None = None
+    text: str,
+    *,
+    comma: bool | None = None,
+    brackets: bool = True,
+    metres: bool | None = None,
+    billions: bool = False,
 ) -> Quantity | None:
     """The quantity of a whole text without footnote marks; None if the text is something else.
 
-    `comma` and `metres`: see `Reading`; None: as the text shows. `brackets`: `(500)` is -500.
+    `comma`, `metres` and `billions`: see `Reading`; None: as the text shows. `brackets`: `(500)` is -500.
     """
     match = _PLAINEST.fullmatch(text)
     if match and not (comma is not None and ("," in text or match[1])):
@@ -75,7 +81,7 @@ def whole(
         body, negative = "".join(match.groups()), brackets
     elif body[-1:] == "-" and body[-2:-1].isdecimal() and not _OPEN_YEAR.fullmatch(body):
         body, negative = body[:-1], True
-    found = _one(body, Reading(decimal_comma([plain]) if comma is None else comma, metres, cell=True))
+    found = _one(body, Reading(decimal_comma([plain]) if comma is None else comma, metres, billions, cell=True))
     if found is None:
         return None
     if negative:
@@ -108,24 +114,26 @@ def _is_loss(cell: str) -> bool:
     return _BRACKETED.fullmatch(cell) is not None and _LOSS.search(cell) is not None
 
 
-def column(cells: Sequence[str]) -> list[Quantity | None]:
+def column(cells: Sequence[str], *, comma: bool = False) -> list[Quantity | None]:
     """The quantity of each cell of a column; None for a cell that is something else.
 
     The cells decide together whether a comma separates decimals, whether brackets mean a loss (not if all cells have
-    them), whether `5m` is a length (unless others are thousands or billions), and whether `1-2` is a score (if the second
-    number of a cell is not the higher). A tied rank (`=3`, `T5`) is an ordinal among ranks.
+    them), whether `5m` is a length and `3 B` a noun (unless others are thousands or billions), and whether `1-2` is a score
+    (if the second number of a cell is not the higher). A tied rank (`=3`, `T5`) is an ordinal among ranks. `comma`: a comma
+    separates decimals in other columns, which decides here if no cell has one.
     """
     plain = [cell.translate(PLAIN).strip() if len(cell) < 2 * LONGEST else "" for cell in cells]
     shown = [cell for cell in plain if cell]
     how = {
-        "comma": decimal_comma(shown) or None,
+        "comma": decimal_comma(shown) or (comma and not any("," in cell for cell in shown)) or None,
         "brackets": any(map(_is_loss, shown)) and not all(map(_BRACKETED.fullmatch, shown)),
         "metres": not any(map(_THOUSANDS.search, shown)) if any(map(_EM.search, shown)) else None,
+        "billions": any(map(_MILLIONS.search, shown)),
     }
     found = [_cell(cell, how) for cell in plain]
     if any(one is None and _SCORE.fullmatch(cell) for one, cell in zip(found, plain)):
         found = [None if _SCORE.fullmatch(cell) else one for one, cell in zip(found, plain)]
-    ranks = [_TIED.sub("", cell) if _TIED.search(cell) else "" for cell in plain]
+    ranks = [_TIED.sub("", cell) if _TIED.search(cell) and cell[0] not in "$€£" else "" for cell in plain]
     if any(ranks) and any(found):
         places = [whole(rank) if rank else one for one, rank in zip(found, ranks)]
         found = [place and dataclasses.replace(place, kind=Kind.ORDINAL) for place in places]
@@ -138,7 +146,7 @@ def _cell(cell: str, how: dict) -> Quantity | None:
     if found is None and (match := _REMARKED.fullmatch(cell)) and match[2].lower() not in MONTH_NUMBERS:
         found = whole(match[1], **how)
         found = found and dataclasses.replace(found, noun=match[2])
-    return found
+    return None if found is not None and found.noun.lower() in ("am", "pm") else found
 
 
 def _in_one_unit(found: list[Quantity | None]) -> list[Quantity | None]:

@@ -63,7 +63,10 @@ class Quantity:
 
 def comparable(quantities: Sequence[Quantity]) -> bool:
     """Whether the values have one dimension and count the same, no range and no named rank (`14th century`) among
-    numbers."""
+    numbers. Unknown units (`16 y`, `8 mo`) are not comparable; remarks of some values (`7.58 pb`) are ignored."""
+    remarks = {one.noun for one in quantities if len(one.noun) <= _REMARK}
+    if len(remarks) > 1 and all(map(str.islower, remarks)):
+        return False
     nouns = {one.noun.lower().rstrip(".").removesuffix("s") if len(one.noun) > _REMARK else "" for one in quantities}
     ranked = {one.kind is Kind.ORDINAL for one in quantities}
     return (

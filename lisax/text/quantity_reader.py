@@ -96,10 +96,11 @@ _LENGTH = re.compile(
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reading:
     """How ambiguous signs are read. `comma`: a comma separates decimals. `metres`: an `m` is a length; None: it is one in
-    `5 m`, but a million in `5m`. `cell`: the text is a cell."""
+    `5 m`, but a million in `5m`. `billions`: a `B` is one after any number. `cell`: the text is a cell."""
 
     comma: bool = False
     metres: bool | None = None
+    billions: bool = False
     cell: bool = False
 
 
@@ -305,7 +306,9 @@ class Reader:
                 metres or (metres is None and (is_spaced or _LENGTH.match(self.text, match.end())))
             ):
                 return None
-        elif word in ("k", "K", "b", "B"):
+        elif word == "T":
+            return 10**12 if self._follows_currency(part) else None
+        elif word in ("k", "K", "b", "B") and not (word == "B" and self.reading.billions):
             is_code = word in "bB" and part.number.denominator == 1 and not self._follows_currency(part)
             if is_spaced or is_code:
                 return None

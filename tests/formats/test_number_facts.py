@@ -37,6 +37,10 @@ from lisax.formats.presets import PAPER
         ("Orm is larger than Sel.", ["Orm has 7,400 people, Sel 6,900."], ["6,900 is less than 7,400"]),
         ("Orm has twice as many.", ["Orm has 1,396, Sel 698."], ["698 is less than 1,396", "1,396 is 2 times 698"]),
         ("She came before 1921.", ["She came in May 1914."], ["May 1914 is before 1921"]),
+        ("It closed on 30 June 2024.", ["It closed on 2024-06-30."], ["2024-06-30 is 30 June 2024"]),
+        ("It closed in June 2024.", ["It closed on 30.06.2024."], ["30.06.2024 is 30 June 2024"]),
+        ("It closed on 29 June 2024.", ["It closed on 2024-06-30."], []),
+        ("It closed in 2024.", ["It closed on 2024-06-30."], []),
         ("It was built before that.", ["One in 1702, one in 1690."], ["1690 is before 1702"]),
         # Neither a number nor a word that compares; one number; ordinals.
         ("Orm is a town.", ["Orm has 7,400 people, Sel 6,900."], []),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.formats.table_facts import MOST, facts
+from lisax.formats.table_facts import MOST, facts, numbers_of
 from lisax.formats.tables import TableView, text_of
 
 CLUBS = """club|country|founded|points|opened
@@ -46,6 +46,33 @@ def texts(claim: str, of: str = CLUBS) -> list[str]:
 )
 def test_golden_facts(claim, said):
     assert said in texts(claim)
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["$3T", "$900B", "$45B"], [3 * 10**12, 900 * 10**9, 45 * 10**9]),
+        (["3B", "1.2M", "800K"], [3 * 10**9, 1_200_000, 800_000]),
+        (["2.1 B", "500 M"], [2_100_000_000, 500_000_000]),
+        (["T5", "2", "T3"], [5, 2, 3]),
+        (["16 y", "8 mo", "2 y"], []),
+        (["1 pm", "6 pm"], []),
+    ],
+)
+def test_the_numbers_of_a_column(cells, values):
+    assert list(numbers_of(tuple(cells)).values.values()) == values
+
+
+def test_a_decimal_comma_in_one_column_makes_the_points_of_others_thousands():
+    towns = "Gemeinde|Einwohner|Fläche\nGrünau|12.345|45,2\nÖstrich|8.210|12,75\nKleindorf|999|3,5"
+    assert "Einwohner of Grünau is 11346 more than that of Kleindorf" in texts("Grünau und Kleindorf Einwohner", towns)
+
+
+def test_numbers_have_thousands_where_the_claim_has_them():
+    sales = "Region|Sales|Since\nNorth|1200|1985\nSouth|900|1990\nEast|50|1985"
+    assert "Sales : total 2,150 , mean 716.67" in texts("The total of sales is 2,150", sales)
+    assert "Sales : total 2150 , mean 716.67" in texts("The total of sales is 2150", sales)
+    assert "Since is 1985 in 2 rows" in texts("Sales since 1985 are 1,250", sales)
 
 
 def test_the_facts_that_share_most_words_with_the_claim_come_first():

@@ -106,6 +106,8 @@ def test_a_quantity_has_its_place_unit_and_bounds():
         (["5 goals", "1 goal", "7"], True),
         (["5 goals", "3 games"], False),
         (["14th century", "1430"], False),
+        (["16 y", "8 mo"], False),
+        (["7.58 pb", "7.9"], True),
         (["1-2", "3"], False),
         (["41%", "112,482"], False),
         (["41%", "12"], True),
