@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from lisax.predict.retractions import taken_back
+from lisax.predict.retractions import taken_back, takes_back
 from lisax.predict.verdicts import Disagreement, Evidence, Verdict, Voice, written
 from lisax.predict.verifier import Labeller, Verifier
 from lisax.records import LABELS, Label
@@ -49,7 +49,7 @@ def _read_singly(verdict: Verdict) -> list[Read]:
     """The units of a verdict that are read one by one; none if all are of one document."""
     # A claim that something was repealed is supported by the unit itself.
     itself = taken_back(verdict.claim) is not None
-    found = [(one, not itself and taken_back(one.text) is not None) for one in verdict.evidence]
+    found = [(one, not itself and takes_back(one.text, verdict.claim)) for one in verdict.evidence]
     found = [
         (one, back) for one, back in found if one.score is None or one.score >= (RELEVANT_BACK if back else RELEVANT)
     ]

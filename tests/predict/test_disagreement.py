@@ -9,7 +9,7 @@ from lisax import Checker, Index, LisaxError
 from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.predict.disagreement import date_of, document_of, with_disagreement
 from lisax.predict.joining import join
-from lisax.predict.retractions import taken_back
+from lisax.predict.retractions import taken_back, takes_back
 from lisax.predict.verdicts import Disagreement, Evidence, Verdict
 from lisax.predict.verifier import Labeller
 from lisax.records import LABELS, Label
@@ -131,6 +131,35 @@ def test_a_retraction_decides_before_a_surer_source_and_sources_are_sides():
 )
 def test_the_statement_that_a_text_takes_back(text, statement):
     assert taken_back(text) == statement
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Cars may park no longer than two hours.",
+        "The council has not repealed the rule that dogs are banned.",
+        "From 2030 bus 5 will no longer stop in Tarn.",
+        "The council refused to repeal it, and revoked nothing.",
+    ],
+)
+def test_what_takes_nothing_back(text):
+    assert taken_back(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "back"),
+    [
+        ("The pool is no longer open.", "The pool of Varn is open.", True),
+        ("The pool is no longer closed to the public.", "The pool of Varn is open to the public.", False),
+        ("The pool is no longer open on Sundays.", "The pool is open.", False),
+        ("The pool is no longer open on Sundays.", "The pool is open on Sundays.", True),
+        ("The bridge is no longer unsafe.", "The bridge is safe.", False),
+        ("The cycling ban was repealed.", "Cycling is permitted in the park.", False),
+        ("The cycling ban was repealed.", "Cycling is banned in the park.", True),
+    ],
+)
+def test_a_text_takes_back_the_claims_own_statement_only(text, claim, back):
+    assert takes_back(text, claim) is back
 
 
 @pytest.mark.parametrize(
