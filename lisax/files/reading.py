@@ -71,11 +71,15 @@ def decoded(content: bytes, path: str | os.PathLike, line: int = 1) -> str:
         before = content[: error.start]
         column = error.start - before.rfind(b"\n")
         raise DataError(
-            f"byte {column} is not UTF-8 (0x{content[error.start]:02x}); if the file is Latin-1, convert it "
-            "with `iconv -f latin1 -t utf-8`",
+            f"byte {column} is not UTF-8 (0x{content[error.start]:02x}); if the file is {_encoding(content)}, convert it "
+            f"with `iconv -f {_encoding(content).lower()} -t utf-8`",
             path=path,
             line=line + before.count(b"\n"),
         ) from None
+
+
+def _encoding(content: bytes) -> str:
+    return "UTF-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "Latin1"
 
 
 def parse_json(text: str, *, path=None, line=None, pairs: Callable[[list], Any] | None = None) -> Any:

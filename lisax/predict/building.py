@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -154,7 +155,9 @@ def change_files(
     for given in remove:
         gone = {path for path, name in held.items() if name == given or path == os.path.abspath(given)}
         if not gone:
-            raise LisaxError(f"{index} has no file '{given}'; `lisax index check {index}` names the unread ones")
+            raise LisaxError(
+                f"{index} has no file '{given}'; `lisax index check {shlex.quote(str(index))}` names the unread ones"
+            )
         held = {path: name for path, name in held.items() if path not in gone}
     files = [(Path(path), name) for path, name in sorted(held.items(), key=lambda one: one[1])]
     data = FileFolder(index, files=files, strict=strict)

@@ -16,7 +16,8 @@ from lisax.records import Claim, Table
 from lisax.retrieval.entities import ABBREVIATIONS, CONNECTIVES
 from lisax.text.dates import MONTHS
 from lisax.text.numbers import ordinal_digits
-from lisax.text.stop_words import COMMON_WORDS, INDEX_STOP_WORDS
+from lisax.text.stop_words import COMMON_WORDS, FUNCTION_WORDS, INDEX_STOP_WORDS
+from lisax.text.words import words
 
 SHORT_MONTHS = {month.lower(): month[:3].lower() for month in MONTHS}
 ORDINALS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th"}
@@ -50,6 +51,7 @@ QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 _MONTH = f"(?:{'|'.join([*SHORT_MONTHS, *SHORT_MONTHS.values()])})"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 DATED = re.compile(rf"\b(?:{_DAY} {_MONTH}|{_MONTH} {_DAY})\b(?:(?: ?,)? \d{{4}}\b)?", re.IGNORECASE)
+_FILLERS = COMMON_WORDS | INDEX_STOP_WORDS | FUNCTION_WORDS
 # Words of claims about tables that are rarely cells: they compare, count, and connect.
 UNTELLING = (
     COMMON_WORDS
@@ -239,7 +241,8 @@ def spans(claim: Claim) -> tuple[str, ...]:
     """Entities from only the claim: quotations, dates, numbers, and runs of informative words.
 
     Common words and punctuation end a run, but `of` and the like are kept between capitals (`University of Oslo`).
-    Single numbers up to 20 are left out: they usually count things rather than name a cell.
+    Single numbers up to 20 are left out: they usually count things rather than name a cell. A claim of nothing else (`The
+    total score is 11`) gives its words one by one.
     """
     found: list[str] = []
     text = QUOTED.sub(lambda match: found.append(match[1].strip()) or " , ", claim.text)
@@ -263,4 +266,5 @@ def spans(claim: Claim) -> tuple[str, ...]:
             if token[-1] in MARKS and not (token[-1] == "." and (len(word) == 1 or small in ABBREVIATIONS)):
                 close()
     close()
-    return tuple(span for span in dict.fromkeys(found) if span and not (_is_number(span) and int(span) <= 20))
+    named = tuple(span for span in dict.fromkeys(found) if span and not (_is_number(span) and int(span) <= 20))
+    return named or tuple(dict.fromkeys(word for word in words(claim.text) if word not in _FILLERS))

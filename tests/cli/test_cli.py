@@ -86,6 +86,16 @@ def test_usage_errors_name_the_option_and_what_is_possible(words, said, capsys):
     assert said in told and told.startswith("Usage: lisax"), told
 
 
+def test_a_file_is_not_read_and_written_by_one_command(tmp_path, capsys):
+    claims = tmp_path / "claims.jsonl"
+    claims.write_text('{"claim": "Tarn is a town."}\n')
+    (tmp_path / "link").symlink_to(claims)
+    for out in (claims, tmp_path / "link"):
+        assert cli.main(["check", "--claims", str(claims), "--corpus", str(tmp_path), "--out", str(out)]) == 2
+        assert "for '--out'" in (said := capsys.readouterr().err) and "is the file of '--claims'" in said
+    assert claims.read_text() == '{"claim": "Tarn is a town."}\n'
+
+
 def test_a_group_without_a_verb_shows_its_verbs(capsys):
     assert cli.main(["index"]) == 2
     assert "  documents  " in capsys.readouterr().err

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lisax.cli import main
 from lisax.cli.verbs import PathAt
 from lisax.errors import LisaxError
-from lisax.files.places import index_at, is_remote, local, place
+from lisax.files.places import index_at, is_remote, local, place, target
 
 GCS = importlib.util.find_spec("gcsfs") is not None
 TAKES_BUCKETS = {"export", "checkpoint", "models", "run", "demo", "rerank", "verify"}
@@ -47,11 +47,25 @@ def test_a_bucket(text):
         local(text)
 
 
+def test_a_file_to_write_replaces_no_folder_device_or_link(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "real").touch()
+    (tmp_path / "link").symlink_to("real")
+    assert target(tmp_path / "link") == (tmp_path / "real").resolve() and target(tmp_path / "new") == tmp_path / "new"
+    for path, said in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "pipe", "is a device or a pipe"),
+        ("gs://b-1/x", "bucket"),
+    ):
+        with pytest.raises(LisaxError, match=said):
+            target(path)
+
+
 def test_a_verb_takes_a_bucket_or_refuses_it():
     taken = set()
     for words, verb in all_verbs():
         for parameter in verb.params:
-            if isinstance(parameter.type, PathAt) and parameter.type.made not in (local, index_at):
+            if isinstance(parameter.type, PathAt) and parameter.type.made not in (local, index_at, target):
                 taken.add(words[0])
             assert not isinstance(parameter.type, click.Path), (words, parameter.name)
     assert taken == TAKES_BUCKETS

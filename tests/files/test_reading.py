@@ -27,7 +27,8 @@ def test_lines_come_with_their_numbers_and_blank_ones_are_skipped(tmp_path):
     [
         (b"", r"a\.jsonl: the file is empty"),
         (b"\n \n", r"a\.jsonl: the file is empty"),
-        ('{"a": 1}\n{"a": "José"}\n'.encode("latin1"), r"a\.jsonl:2: byte 11 is not UTF-8 \(0xe9\).*Latin-1"),
+        ('{"a": 1}\n{"a": "José"}\n'.encode("latin1"), r"a\.jsonl:2: byte 11 is not UTF-8 \(0xe9\).*Latin1, .*latin1"),
+        ('{"a": 1}'.encode("utf-16"), r"a\.jsonl:1: byte 1 is not UTF-8 .*UTF-16, .*utf-16 -t utf-8"),
         (b'{"a": 1}\n{"a": \n', r"a\.jsonl:2: not valid JSON"),
         (b'{"a": 1}\n[1]\n', r"a\.jsonl:2: expected a JSON object, found list"),
         (b'{"a": "\\ud800"}\n', r"a\.jsonl:1: .*surrogate"),

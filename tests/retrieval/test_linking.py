@@ -59,6 +59,7 @@ def test_tables_without_cells_link_nothing():
         ),
         ("the crowd at lake oval be 14000", ("crowd", "lake oval", "14000")),
         ("it is the most", ()),
+        ("The total score is 11.", ("total", "score", "11")),
         ("", ()),
         ("... ( ) \" '", ()),
     ],
