@@ -6,7 +6,7 @@
   and deleted text are left out, and `<q>` has quotation marks.
 - **Tables** as a reader sees them: spanned cells are repeated, nested tables are separate tables. A table's header
   consists of the rows before the first with a plain cell (`td`), joined column by column; if there are no such rows, or
-  only such, it is the first row. Cells hidden by inline styles are left out, but not whole tables, since pages unfold
+  only such, it is the first row. A table of names (`th`), each with one value, is one row under its names. Cells hidden by inline styles are left out, but not whole tables, since pages unfold
   them. A cell with only a picture or a check box has its alternative text.
 """
 
@@ -22,7 +22,7 @@ from lisax.documents import headers
 from lisax.documents.blocks import Block, Kind
 from lisax.documents.encodings import guess, marked
 from lisax.documents.grid import Place, join_names
-from lisax.documents.html_tags import HtmlTable, Text, parse
+from lisax.documents.html_tags import Cell, HtmlTable, Text, parse
 from lisax.text.titles import one_line
 
 SPANNED_CELLS = 500_000  # per page: cells that exist because others span them
@@ -66,7 +66,7 @@ def read(text: str, place: Place) -> tuple[str, list[Block]]:
             texts = dict.fromkeys(filter(None, (one_line(cell) for row in grid for cell in row)))
             blocks += [Block(Kind.PARAGRAPH, text, place=f"line {part.line}") for text in texts]
             continue
-        header, rows, lines = split_header(grid, headings)
+        header, rows, lines = _of_names(part.rows) or split_header(grid, headings)
         caption = one_line("".join(part.caption)) or " ".join(lines) or one_line(part.section)
         blocks.append(
             Block(
@@ -161,6 +161,18 @@ def expand(found: HtmlTable, place: Place) -> tuple[list[list[str]], list[bool]]
         cells += len(grid[-1])
     place.warn(f"columns beyond the {limits.columns:,} of a table (left out)", max(0, widest - limits.columns))
     return grid, headings
+
+
+def _of_names(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[list[str]], list[str]] | None:
+    """As `split_header`, of a table that describes one thing: each row a heading and its value, besides single cells."""
+    rows = [row for row in rows if row]
+    pairs = [row for row in rows if len(row) == 2]
+    if len(pairs) < 2 or any(len(row) > 2 or any(cell.rows > 1 for cell in row) for row in rows):
+        return None
+    if not all(name.heading and not value.heading for name, value in pairs):
+        return None
+    lines = [text for row in rows if len(row) == 1 and (text := one_line(str(row[0])))]
+    return [one_line(str(name)) for name, _ in pairs], [[str(value) for _, value in pairs]], lines
 
 
 def split_header(grid: list[list[str]], headings: list[bool]) -> tuple[Sequence[str], list[list[str]], list[str]]:

@@ -53,6 +53,8 @@ def test_spans_header_rows_and_captions(tmp_path):
 @pytest.mark.parametrize(
     "markup, expected",
     [
+        ("<tr><th colspan=2>Orm<tr><th>Built<td>1900<tr><th>Height<td>30 m", [("Built", "Height"), ("1900", "30 m")]),
+        ("<tr><th>Built<td>1900<tr><th>a<td>1<td>2", [("Built", "1900", ""), ("a", "1", "2")]),
         ("<thead><tr><th rowspan=0>a<th>b</thead><tbody><tr><td>1<td>2</tbody>", [("a", "b"), ("1", "2")]),
         (
             "<tr><th>a<th>b<tbody><tr><td rowspan=5>1<td>2<tbody><tr><td>3<td>4<tfoot><tr><td>5<td>6",
