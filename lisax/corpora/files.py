@@ -74,7 +74,7 @@ class Account:
 
     def lines(self) -> list[str]:
         """The summary, and a line for each file that was not read."""
-        return [str(self), *(f"not read: {one}" for one in self.skipped)]
+        return [str(self), *(" ".join(f"not read: {one}".splitlines()) for one in self.skipped)]
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
