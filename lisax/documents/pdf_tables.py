@@ -105,12 +105,22 @@ def end_of_rows(lines: Sequence[Line], at: int) -> int:
     """The end of the run of lines from `at` on that may be rows; `at` if the line there has only one piece."""
     end = at
     while end < len(lines) and (len(lines[end].pieces()) > 1 or (end > at and _continues(lines, end))):
+        if end > at + 1 and _names_others(lines[end - 2 : end + 2]):
+            break
         end += 1
     while end > at and len(lines[end - 1].pieces()) == 1:
         end -= 1
     while end - at > 1 and end < len(lines) and _ends_cell(lines[at : end + 1]):
         end += 1
     return end
+
+
+def _names_others(lines: Sequence[Line]) -> bool:
+    """Whether the third of four lines names the columns of another table: it is far below, and only the others have
+    numbers."""
+    steps = [below.baseline - above.baseline for above, below in itertools.pairwise(lines)]
+    has_numbers = [any(headers.is_number(text_of(piece)) for piece in line.pieces()) for line in lines]
+    return len(lines) == 4 and steps[1] > 1.8 * max(steps[0], steps[2]) and has_numbers[1:] == [True, False, True]
 
 
 def _ends_cell(lines: Sequence[Line]) -> bool:

@@ -50,6 +50,20 @@ def test_tables_with_and_without_lines(tmp_path, is_ruled):
     assert [kind for kind, _ in found] == ["paragraph", "table", "paragraph"]
 
 
+def test_two_tables_without_lines_below_each_other(tmp_path):
+    towns, mills = (
+        [("Town", "2023"), ("Orm", "1,200"), ("Sel", "900")],
+        [("Mill", "Margin"), ("Dam", "12 %"), ("Pier", "3 %")],
+    )
+    sheet = Pdf()
+    for top, rows in ((100, towns), (176, mills)):
+        for i, row in enumerate(rows):
+            for j, cell in enumerate((*row, row[-1])):
+                sheet.text(55 + 120 * j, top + 18 * i, cell)
+    found = blocks(sheet.write(tmp_path / "a.pdf"))
+    assert found == [("table", [(*row, row[-1]) for row in rows]) for rows in (towns, mills)]
+
+
 def test_a_table_and_a_paragraph_continue_on_the_next_page(tmp_path):
     sheet = Pdf()
     for page in range(2):
