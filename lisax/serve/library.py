@@ -113,7 +113,8 @@ class Library:
     def __init__(self, indexes: Iterable[Path | str], folder: Path, limits: Limits, keep: float | None = None):
         """`keep`: seconds after which an upload is removed; None: never."""
         self.keep = keep
-        self.folder, self.limits, self._lock = folder, limits, threading.Lock()
+        self.folder, self.limits, self._lock = folder, limits, threading.Lock()  # of builds: an index at a time
+        self._removing = threading.Lock()
         self._corpora: dict[str, ServedCorpus] = {}
         self._changing = threading.Lock()  # of `_corpora`
         self.away: frozenset[str] = (
@@ -290,27 +291,31 @@ class Library:
         there = [Source.TEXT] * bool(found.pages) + [Source.TABLE] * bool(found.tables)
         mixed.build_index({source: sources[source] for source in there}, folder / PASSAGES)
 
-    def remove(self, corpus_id: str) -> None:
-        """Removes an uploaded corpus and deletes its files; a given one stays."""
-        with self._lock:
+    def remove(self, corpus_id: str) -> bool:
+        """Removes an uploaded corpus and deletes its files; a given one stays. Returns whether it was there. Raises
+        OSError if its folder cannot be changed, which keeps it, or if a file cannot be deleted."""
+        with self._removing:
             corpus = self.get(corpus_id)
-            if corpus is None or not corpus.uploaded:
+            if corpus is None:
+                return False
+            if not corpus.uploaded:
                 raise LisaxError("Only an uploaded corpus can be removed.")
             # Hidden at once; files that a question still reads are deleted when it is done.
             gone = self.folder / f"{REMOVED}{corpus_id}"
-            with contextlib.suppress(OSError):  # another server removes it as well
+            with contextlib.suppress(FileNotFoundError):  # another server removes it as well
                 (self.folder / corpus_id).rename(gone)
-                shutil.rmtree(gone)
             self._listed = None
             self._list_uploads()
+            with contextlib.suppress(FileNotFoundError):
+                shutil.rmtree(gone)
+        return True
 
     def remove_old(self) -> None:
         """Removes the uploads whose time is over."""
         now = time.time()
         for corpus in list(self):
             if corpus.expires is not None and corpus.expires <= now:
-                with contextlib.suppress(LisaxError):  # removed meanwhile
-                    self.remove(corpus.id)
+                self.remove(corpus.id)
 
 
 @contextlib.contextmanager

@@ -20,6 +20,8 @@ from lisax.serve.visitors import EVERYONE
 if TYPE_CHECKING:
     from lisax.serve.app import Page
 
+GONE = "There are no such documents."
+
 
 def add_routes(app: FastAPI, page: Page) -> None:
     def shown(request: Request, status: int = 200, **values: Any) -> Response:
@@ -75,12 +77,17 @@ def add_routes(app: FastAPI, page: Page) -> None:
     def removable(request: Request, corpus_id: str) -> ServedCorpus:
         """The corpus that a visitor may remove. Another's that is private is as if it were not there."""
         if (corpus := page.seen(request).get(corpus_id)) is None:
-            raise HTTPException(404, "There are no such documents.")
+            raise HTTPException(404, GONE)
         if not corpus.uploaded:
             raise LisaxError("Only an uploaded corpus can be removed.")
         if not request.state.visitor.may_remove(corpus):
             raise HTTPException(403, "Only the uploader of these documents, or the operator, can remove them.")
         return corpus
+
+    def drop(corpus: ServedCorpus) -> None:
+        if not page.library.remove(corpus.id):
+            raise HTTPException(404, GONE)
+        page.service.forget(corpus)
 
     @app.get("/corpora")
     def listed(request: Request) -> Response:
@@ -111,8 +118,7 @@ def add_routes(app: FastAPI, page: Page) -> None:
                 f"The feedback on {said:,} answers from these documents can no longer be downloaded or trained on "
                 "when they are gone: tick the box next to Remove, or download the feedback first."
             )
-        page.library.remove(corpus_id)
-        page.service.forget(corpus)
+        drop(corpus)
         return RedirectResponse("/corpora", 303)
 
     @app.post("/v1/indexes", status_code=201, include_in_schema=False)
@@ -123,7 +129,5 @@ def add_routes(app: FastAPI, page: Page) -> None:
 
     @app.delete("/v1/indexes/{corpus_id}", status_code=204, include_in_schema=False)
     def remove_by_call(request: Request, corpus_id: str) -> Response:
-        corpus = removable(request, corpus_id)
-        page.library.remove(corpus.id)
-        page.service.forget(corpus)
+        drop(removable(request, corpus_id))
         return Response(status_code=204)

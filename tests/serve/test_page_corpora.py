@@ -1,5 +1,7 @@
 """What the page is asked about: indexes that it is given and uploads, with their limits."""
 
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -95,6 +97,33 @@ def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made
     assert not any(corpus.edition in key for key in page.worker._pace)
     assert page.library.get(corpus.id) is None and not list(page.library.folder.glob("*/files"))
     assert browser.fill("/corpora/index/remove").status_code == 400
+
+
+@pytest.mark.parametrize(("call", "stays"), [("rename", True), ("rmdir", False)])
+def test_a_removal_that_fails_says_so(browser, page, monkeypatch, call, stays):
+    """A folder of uploads that cannot be changed keeps the upload; one whose files stay is hidden."""
+
+    def fails(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    corpus = list(page.library)[-1].id
+    with monkeypatch.context() as patch:
+        patch.setattr(*{"rename": (Path, "rename"), "rmdir": (os, "rmdir")}[call], fails)
+        answer = browser.delete(f"/v1/indexes/{corpus}")
+        assert answer.status_code == 500 and "`lisax serve` has the reason" in answer.json()["error"]["message"]
+        assert (corpus in {one.id for one in page.library}) == stays
+        assert browser.fill(f"/corpora/{corpus}/remove").status_code == (500 if stays else 404)
+    assert browser.delete(f"/v1/indexes/{corpus}").status_code == (204 if stays else 404)
+    assert not page.library.remove(corpus)
+
+
+def test_a_removal_does_not_wait_for_an_upload_that_is_read(page, monkeypatch):
+    corpus = page.library.add("Sums", [("sums.csv", b"year,sum\n1990,12\n")])
+    monkeypatch.setattr(uploads, "read", lambda *_: page.library.remove(corpus.id) and 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        page.library.add("More", [("more.csv", b"year,sum\n1991,13\n")])
+    assert page.library.get(corpus.id) is None
 
 
 def test_a_form_that_is_sent_twice_makes_one_corpus(browser, page):
