@@ -182,11 +182,11 @@ async def as_lines(
 ) -> AsyncIterator[str]:
     """Results as JSON lines, as they come; if one fails, the last line is an `error`."""
     async with contextlib.aclosing(rows):
-        if first is not None:
-            yield json.dumps(first, ensure_ascii=False) + "\n"
         try:
+            if first is not None:
+                yield _line(first)
             async for row in rows:
-                yield json.dumps(row, ensure_ascii=False) + "\n"
+                yield _line(row)
         except Unreachable:
             yield _error_line(request, 503, AWAY)
         except (Busy, LisaxError) as error:
@@ -195,6 +195,13 @@ async def as_lines(
         except Exception:
             LOG.exception("a stream has broken")
             yield _error_line(request, 500, broken(request.url.path))
+
+
+def _line(row: dict[str, Any]) -> str:
+    """A row as a line of JSON. Raises UnicodeEncodeError if it cannot be sent."""
+    line = json.dumps(row, ensure_ascii=False) + "\n"
+    line.encode()
+    return line
 
 
 async def as_events(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:

@@ -9,6 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from fastapi import Request
 from fastapi.testclient import TestClient
 from pydantic import TypeAdapter
 from small_page import Browser, open_page, shown, words
@@ -21,7 +22,7 @@ from lisax.predict.verdicts import Evidence, Verdict
 from lisax.records import Label
 from lisax.serve import schema
 from lisax.serve.answering import Engine
-from lisax.serve.api import CALLS, JSON_LINES
+from lisax.serve.api import CALLS, JSON_LINES, as_lines
 from lisax.serve.app import create
 from lisax.serve.limits import LIMITS, Limits
 from lisax.serve.models import PARTS, TABLE_VERIFIER, Models
@@ -195,6 +196,11 @@ def a_table(*tables, **fields):
     return json.dumps({"claim": "a", "evidence": [{"table": one, **fields} for one in tables]}).encode()
 
 
+def given_text(**fields):
+    """A claim with a text as evidence."""
+    return json.dumps({"claim": "a", "evidence": [{"text": "b"} | fields]}).encode()
+
+
 def refused(call, body, field, words, status=422, headers=BODY):
     return call, body, headers, status, field, words
 
@@ -215,6 +221,13 @@ def refused(call, body, field, words, status=422, headers=BODY):
         refused("check", b'{"claim": " "}', "claim", "empty"),
         refused("check", b'{"claim": "\\ud800"}', "claim", "half of a surrogate pair"),
         refused("check", b'{"claim": "a", "\\ud800": 1}', None, "half of a surrogate pair"),
+        refused("check", b'{"claims": ["a", {"claim": "b", "id": "\\ud800"}]}', "claims[1].id", "half of a surrogate"),
+        *(
+            refused("verify", given_text(**{field: "\ud800"}), f"evidence[0].{field}", "half of a surrogate pair")
+            for field in ("unit", "text", "source", "place", "url", "revision_url")
+        ),
+        refused("verify", given_text(computed=["\ud800"]), "evidence[0].computed[0]", "half of a surrogate pair"),
+        refused("verify", a_table({"header": ["a"], "rows": [["\ud800"]]}), "evidence[0].table.rows[0][0]", "half"),
         refused("check", b'{"claims": []}', "claims", "at least 1"),
         refused("check", b'{"claims": ["a", {"claim": 5}]}', "claims[1].claim", "string"),
         refused("check", b'{"claims": ["a"], "claim": "b"}', "claim", "`claims` is given too"),
@@ -337,6 +350,24 @@ def test_a_stream_that_breaks_says_so_in_its_last_line(client, page, monkeypatch
     lines = post(client, "check", {"claims": CLAIMS}, accept=JSON_LINES).text.splitlines()
     assert [json.loads(line).get("claim") for line in lines] == [*CLAIMS[:2], None]
     assert json.loads(lines[2])["error"]["status"] == status and "secret" not in lines[2]
+
+
+@pytest.mark.parametrize("texts", [["\ud800"], ["a", "\ud800", "b"]])
+def test_a_row_that_cannot_be_encoded_ends_a_stream_with_an_error(texts):
+    request = Request({"type": "http", "path": "/v1/check", "headers": []})
+
+    async def streamed():
+        rows = ({"reason": text} for text in texts)
+
+        async def later():
+            for row in rows:
+                yield row
+
+        return [line async for line in as_lines(request, later(), next(rows))]
+
+    *sent, last = asyncio.run(streamed())
+    assert [json.loads(line)["reason"] for line in sent] == texts[: len(sent)] == texts[:-1][:1]
+    assert json.loads(last)["error"]["status"] == 500
 
 
 def test_a_broken_model_shows_nothing_of_itself(client, page, monkeypatch):
