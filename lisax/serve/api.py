@@ -18,6 +18,7 @@ from lisax import __version__
 from lisax.errors import LisaxError
 from lisax.retrieval.cluster_client import Unreachable
 from lisax.serve import schema
+from lisax.serve.library import Library
 from lisax.serve.observing import LOG, Metrics
 from lisax.serve.problems import AWAY, PREFIX, Unusable, broken, described, problem
 from lisax.serve.service import Batch, Service
@@ -122,7 +123,7 @@ def _json_only(request: Request) -> None:
         raise Unusable(found)
 
 
-def router(service: Service, metrics: Metrics) -> APIRouter:
+def router(service: Service, library: Library, metrics: Metrics) -> APIRouter:
     made = APIRouter(
         responses={status: {"model": schema.Error, "description": why} for status, why in PROBLEMS.items()}
     )
@@ -133,7 +134,7 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     def indexes(request: Request) -> Response:
         return JSONResponse(service.of(request.state.visitor).indexes())
 
-    _add_operations(made, service, metrics)
+    _add_operations(made, service, library, metrics)
     return made
 
 
@@ -215,22 +216,23 @@ def _error_line(request: Request, status: int, message: str) -> str:
     return json.dumps({"error": described(request.scope, status, message)}) + "\n"
 
 
-def _add_operations(made: APIRouter, service: Service, metrics: Metrics) -> None:
+def _add_operations(made: APIRouter, service: Service, library: Library, metrics: Metrics) -> None:
+    # Without a thread of the pool, which may be taken by slow requests.
     @made.get("/healthz", include_in_schema=False)
-    def alive(request: Request) -> Response:
+    async def alive(request: Request) -> Response:
         if service.worker.is_alive:
             return JSONResponse({"status": "ok"})
         return problem(request.scope, 503, "the thread of the models has ended")
 
     @made.get("/readyz", include_in_schema=False)
-    def ready(request: Request) -> Response:
+    async def ready(request: Request) -> Response:
         if not service.worker.is_alive or service.worker.is_full:
             return problem(request.scope, 503, "too many wait already", headers={"retry-after": "5"})
-        if service.library.away:
-            message = "the cluster of an index cannot be reached"
+        if library.away or library.problem:
+            message = "the cluster of an index cannot be reached" if library.away else "the state folder cannot be read"
             return problem(request.scope, 503, message, headers={"retry-after": "5"})
         # Without their names: this is shown to everyone.
-        indexes = [corpus.version for corpus in service.library if not corpus.uploaded]
+        indexes = [corpus.version for corpus in library.given]
         return JSONResponse({"status": "ready", "version": __version__, "indexes": indexes})
 
     @made.get("/metrics", include_in_schema=False)

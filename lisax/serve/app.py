@@ -161,7 +161,7 @@ def create(page: Page) -> FastAPI:
         app.add_middleware(api_origins, origins=page.rules.origins)
     app.add_middleware(Observer, metrics=metrics)
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=spellings(page.rules.proxies))
-    calls = api.router(page.service, metrics)
+    calls = api.router(page.service, page.library, metrics)
     app.include_router(calls)
     _add_errors(app, page)
     _add_asking(app, page)

@@ -120,6 +120,7 @@ class Library:
         self.away: frozenset[str] = (
             frozenset()
         )  # ids of corpora whose cluster did not answer when it was last looked at
+        self.problem = ""  # why the corpora could not be looked at the last time
         self._listed: int | None = None  # the change of the folder of uploads whose content is in `_corpora`
         self._own = contextlib.ExitStack()  # the folder of followed folders' indexes
         with alone_in(folder.parent):
@@ -190,6 +191,11 @@ class Library:
         self._list_uploads()
         return self._corpora.get(corpus_id)
 
+    @property
+    def given(self) -> list[ServedCorpus]:
+        """The corpora that are not uploads, without a look at the folder of uploads."""
+        return [corpus for corpus in list(self._corpora.values()) if not corpus.uploaded]
+
     def seen_by(self, visitor: Visitor) -> Seen:
         """The corpora for a visitor."""
         return Seen(self, visitor)
@@ -234,8 +240,12 @@ class Library:
             home = folder / f"{corpus_id}-{secrets.token_hex(4)}"
             write_json(made / CARD, {"name": name, "notes": found.notes, "files": found.account.to_dict()})
             made.rename(home)
-            corpus = dataclasses.replace(_uploaded(home, None), id=corpus_id, uploaded=False)
-            self.replace(corpus)
+            try:
+                corpus = dataclasses.replace(_uploaded(home, None), id=corpus_id, uploaded=False)
+                self.replace(corpus)
+            except BaseException:
+                shutil.rmtree(home, ignore_errors=True)
+                raise
         if replaces is not None:
             with contextlib.suppress(OSError):
                 shutil.rmtree(replaces.index.parent)
