@@ -8,6 +8,8 @@ import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import anyio.to_thread
+import httpx2
 import pytest
 from fastapi import Request
 from fastapi.testclient import TestClient
@@ -304,6 +306,19 @@ def test_a_token_is_asked_for_but_by_probes(tmp_path, index, made):
     found = post(client, "check", {"claim": "a"}, authorization="Bearer right-token", origin="http://evil").status_code
     assert found == 403
     page.close()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_probes_are_answered_while_no_thread_is_free(page, path):
+    async def asked():
+        threads = anyio.to_thread.current_default_thread_limiter()
+        threads.total_tokens = 1
+        await threads.acquire_on_behalf_of(path)
+        transport = httpx2.ASGITransport(create(page))
+        async with asyncio.timeout(5), httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get(path)
+
+    assert asyncio.run(asked()).status_code == 200
 
 
 def test_a_rate_for_calls_that_is_not_the_pages(tmp_path, index, made):

@@ -165,6 +165,22 @@ def test_what_was_odd_of_an_upload_is_told_by_the_names_of_its_files(browser, pa
     assert [table.id for table in page.engine.tables(list(page.library)[-1])] == [f"{'l' * 87}…{'l' * 8}.csv", "ok.csv"]
 
 
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        (["a.txt", "3-a.txt", "a.txt"], ["a.txt", "3-a.txt", "4-a.txt"]),
+        (["a.txt", "a.txt", "b/a.txt"], ["a.txt", "2-a.txt", "3-a.txt"]),
+        (["a\0b.txt", "c.t\0xt"], ["a b.txt", "c.t xt"]),
+        (["a." + "é" * 200], ["a." + "é" * 85 + "…" + "é" * 12]),
+    ],
+)
+def test_each_file_has_a_name_of_its_own(tmp_path, names, kept):
+    files = [("0.txt", b"Tarn is a town."), *((name, b"Mira is a lake.") for name in names)]
+    account = uploads.read(files, tmp_path, Limits()).account
+    assert account.files == len(files) and account.read == sum(name.endswith(".txt") for name in ["0.txt", *kept])
+    assert [one.file for one in account.skipped] == [name for name in kept if not name.endswith(".txt")]
+
+
 def test_pages_and_tables_of_all_kinds_are_counted_before_and_after_and_asked(browser, page):
     """Of an HTML page the text and the tables; what is not UTF-8 is guessed, and said."""
     both = b"<title>Rivers</title><p>The Ode is a river. It is long.<table><tr><th>river<th>length<tr><td>Ode<td>120</table>"
@@ -218,6 +234,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_used(browser, pa
     ("name", "content", "complaint"),
     [
         ("x.exe", b"MZ", "x.exe: .exe"),
+        ("x." + "é" * 99, b"MZ", "éé: .éé"),
         ("x.csv", b"a,b\n", "no table with a row"),
         ("x.html", b"<p>", "no table with a row and no page with text"),
         ("x.pdf", b"%PDF-1.7 and no more", "x.pdf: damaged"),
