@@ -20,7 +20,7 @@ from lisax.retrieval.cluster_client import Unreachable
 from lisax.serve import schema
 from lisax.serve.library import Library
 from lisax.serve.observing import LOG, Metrics
-from lisax.serve.problems import AWAY, PREFIX, Unusable, broken, described, problem
+from lisax.serve.problems import AWAY, PREFIX, broken, check_type, described, problem
 from lisax.serve.service import Batch, Service
 from lisax.serve.worker import Busy
 
@@ -30,12 +30,12 @@ LEFT = 499  # for metrics and logs: the client has closed the connection
 PROBLEMS = {
     400: "The body is not JSON, or the models cannot do this.",
     401: "The token is missing.",
-    403: "A page of another origin sent this.",
+    403: "A page of another origin sent this, or the upload is of another.",
     404: "There is no such index, or no model for this call.",
     405: "Another method is meant.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
-    415: "The body is not application/json.",
+    415: "The body is of another type: calls take application/json, uploads multipart/form-data.",
     421: "The header Host names another server.",
     422: "A field is missing or wrong: `field` names it.",
     429: "Too many requests from this address: see Retry-After.",
@@ -118,9 +118,7 @@ CALLS = (
 
 
 def _json_only(request: Request) -> None:
-    found = request.headers.get("content-type", "")
-    if found.partition(";")[0].strip().lower() != "application/json":
-        raise Unusable(found)
+    check_type(request, "application/json")
 
 
 def router(service: Service, library: Library, metrics: Metrics) -> APIRouter:

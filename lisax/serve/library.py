@@ -215,7 +215,10 @@ class Library:
             if (same := next((corpus for corpus in self if corpus.digest == digest), None)) is not None:
                 return same
             if sum(corpus.uploaded for corpus in self) >= self.limits.corpora:
-                raise LisaxError(f"There are {self.limits.corpora} uploaded corpora already: remove one first.")
+                raise LisaxError(
+                    f"There is no room for another upload: at most {self.limits.corpora} are kept, those included that "
+                    "you do not see."
+                )
             made = scratch / "corpus"
             (made / "files").mkdir(parents=True)
             found = uploads.read(files, made / "files", self.limits)

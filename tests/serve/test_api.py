@@ -96,6 +96,14 @@ def test_the_document_is_made_of_what_checks_the_input(client):
             assert document["components"]["schemas"][name] == without_none(schema_of)
 
 
+def test_the_document_has_the_calls_that_load_and_remove(client):
+    paths = client.get("/openapi.json").json()["paths"]
+    assert set(paths["/v1/indexes"]) == {"get", "post"} and set(paths["/v1/indexes/{index}"]) == {"delete"}
+    (form,) = paths["/v1/indexes"]["post"]["requestBody"]["content"].values()
+    assert set(form["schema"]["properties"]) == {"name", "files", "seen_by"}
+    assert paths["/v1/indexes"]["post"]["responses"]["201"]["content"]["application/json"]["schema"]
+
+
 def test_the_page_of_the_api_shows_each_call_with_its_examples_and_each_object(client):
     document, found = client.get("/openapi.json").json(), shown(client.get("/docs"))
     ids = {attributes.get("id") for _, attributes in found.elements}
@@ -105,6 +113,8 @@ def test_the_page_of_the_api_shows_each_call_with_its_examples_and_each_object(c
     for path, calls in document["paths"].items():
         assert all(f"{method.upper()} {path}" in read for method in calls)
     commands = "".join(found.text)
+    assert "/v1/indexes -F name=Minutes -F files=@minutes.docx" in commands
+    assert "curl -s -X DELETE http://127.0.0.1:8000/v1/indexes/ID" in commands
     for call in CALLS:
         for example in call.examples.values():
             assert f"/v1/{call.name} -H 'content-type: application/json' -d '{json.dumps(example)}'" in commands
@@ -256,6 +266,7 @@ def refused(call, body, field, words, status=422, headers=BODY):
         refused("verify", a_table(*[WIDE] * 11), "evidence", "550,000 cells"),
         refused("verify", a_table({"header": ["a"], "rows": [["b"]]}, text="c"), "evidence[0].text", "no such field"),
         refused("rank", b'{"claim": "a", "candidates": [{"table": {}}]}', "candidates[0].text", "missing"),
+        refused("indexes", b"{}", None, "multipart/form-data, found 'application/json'", status=415),
         refused("nothing", b"{}", None, "no such address", status=404),
     ],
 )
@@ -270,6 +281,8 @@ def test_another_method(client):
     answer = client.get("/v1/check")
     assert answer.status_code == 405 and answer.headers["allow"] == "POST"
     assert "Allow" in answer.json()["error"]["message"]
+    assert client.put("/v1/indexes").headers["allow"] == "GET, POST"
+    assert client.get("/v1/indexes/x").headers["allow"] == "DELETE"
 
 
 def test_calls_that_no_model_answers(tmp_path, index, made):

@@ -259,6 +259,16 @@ def test_too_many_files_and_too_large_ones(tmp_path, index, made):
     page.close()
 
 
+def test_uploads_that_a_visitor_does_not_see_count_too(tmp_path, index, made):
+    page = open_page(tmp_path, index, made, Limits(corpora=1))
+    sums = [("files", ("sums.csv", b"year,sum\n1990,12\n"))]
+    assert Browser(page).fill("/corpora", name="Sums", files=sums, seen_by="session").status_code == 200
+    refused = Browser(page).fill("/corpora", name="Mine", files=sums)
+    assert refused.status_code == 400
+    assert "at most 1 are kept, those included that you do not see" in words(shown(refused))
+    page.close()
+
+
 def test_files_may_take_longer_than_answers(tmp_path, index, made, monkeypatch):
     page = open_page(tmp_path, index, made, Limits(answer_seconds=0.1))
     add = page.library.add
