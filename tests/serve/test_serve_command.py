@@ -130,6 +130,12 @@ def test_a_token_of_ones_own_is_not_printed(starts, monkeypatch, capsys):
     assert len(urllib.parse.parse_qs(address.query)["token"][0]) >= 20
 
 
+@pytest.mark.parametrize("wrong", ["check.example:8765", "pr\u00fcfung.example", "https://check.example", ""])
+def test_a_name_is_one_that_the_header_host_can_have(wrong, capsys):
+    assert main(["serve", "--name", wrong]) == 2
+    assert "expected a host name such as check.example, without a port" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "wrong", [["--proxy", "nginx"], ["--proxy", "10.0.0.0/33"], ["--allow-origin", "https://app.example/path"]]
 )
