@@ -251,7 +251,7 @@ class Guard:
         )
 
     def _owner(self, token: str) -> str:
-        """The id of those who have a token."""
+        """The id of all holders of a token."""
         return self.rules.sealed("owner", f"token {token}")
 
     def _limited(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
