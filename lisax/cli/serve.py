@@ -37,6 +37,22 @@ class OriginOf(click.ParamType):
         return value
 
 
+class HostOf(click.ParamType):
+    """The name of a host, as the header Host has it."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9._-]+", value):
+            self.fail(
+                f"expected a host name such as check.example, without a port, found {value!r}; a browser sends the "
+                "letters of other alphabets as xn--…",
+                param,
+                ctx,
+            )
+        return value
+
+
 class DurationOf(click.ParamType):
     """A time in days, hours or minutes, as seconds."""
 
@@ -50,7 +66,7 @@ class DurationOf(click.ParamType):
 
 
 Duration = Annotated[float, DurationOf()]
-Network, Origin = Annotated[Any, NetworkAt()], Annotated[str, OriginOf()]
+Network, Origin, Host = Annotated[Any, NetworkAt()], Annotated[str, OriginOf()], Annotated[str, HostOf()]
 Indexes = Annotated[
     tuple[Indexed, ...],
     Option(
@@ -92,7 +108,7 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[Port, Option("Port; 0 picks a free one.")] = 8765,
     name: Annotated[
-        tuple[str, ...], Option("A further host name of the page, as it appears in a browser's address bar.", "NAME")
+        tuple[Host, ...], Option("A further host name of the page, as it appears in a browser's address bar.", "NAME")
     ] = (),
     pool: Annotated[Count, Option("Tables scored per question.")] = 20,
     keep: Annotated[Count, Option("Tables or answers to show.")] = 5,

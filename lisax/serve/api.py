@@ -18,8 +18,9 @@ from lisax import __version__
 from lisax.errors import LisaxError
 from lisax.retrieval.cluster_client import Unreachable
 from lisax.serve import schema
+from lisax.serve.library import Library
 from lisax.serve.observing import LOG, Metrics
-from lisax.serve.problems import AWAY, PREFIX, Unusable, broken, described, problem
+from lisax.serve.problems import AWAY, PREFIX, broken, check_type, described, problem
 from lisax.serve.service import Batch, Service
 from lisax.serve.worker import Busy
 
@@ -29,12 +30,12 @@ LEFT = 499  # for metrics and logs: the client has closed the connection
 PROBLEMS = {
     400: "The body is not JSON, or the models cannot do this.",
     401: "The token is missing.",
-    403: "A page of another origin sent this.",
+    403: "A page of another origin sent this, or the upload is of another.",
     404: "There is no such index, or no model for this call.",
     405: "Another method is meant.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
-    415: "The body is not application/json.",
+    415: "The body is of another type: calls take application/json, uploads multipart/form-data.",
     421: "The header Host names another server.",
     422: "A field is missing or wrong: `field` names it.",
     429: "Too many requests from this address: see Retry-After.",
@@ -117,12 +118,10 @@ CALLS = (
 
 
 def _json_only(request: Request) -> None:
-    found = request.headers.get("content-type", "")
-    if found.partition(";")[0].strip().lower() != "application/json":
-        raise Unusable(found)
+    check_type(request, "application/json")
 
 
-def router(service: Service, metrics: Metrics) -> APIRouter:
+def router(service: Service, library: Library, metrics: Metrics) -> APIRouter:
     made = APIRouter(
         responses={status: {"model": schema.Error, "description": why} for status, why in PROBLEMS.items()}
     )
@@ -133,7 +132,7 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     def indexes(request: Request) -> Response:
         return JSONResponse(service.of(request.state.visitor).indexes())
 
-    _add_operations(made, service, metrics)
+    _add_operations(made, service, library, metrics)
     return made
 
 
@@ -182,11 +181,11 @@ async def as_lines(
 ) -> AsyncIterator[str]:
     """Results as JSON lines, as they come; if one fails, the last line is an `error`."""
     async with contextlib.aclosing(rows):
-        if first is not None:
-            yield json.dumps(first, ensure_ascii=False) + "\n"
         try:
+            if first is not None:
+                yield _line(first)
             async for row in rows:
-                yield json.dumps(row, ensure_ascii=False) + "\n"
+                yield _line(row)
         except Unreachable:
             yield _error_line(request, 503, AWAY)
         except (Busy, LisaxError) as error:
@@ -195,6 +194,13 @@ async def as_lines(
         except Exception:
             LOG.exception("a stream has broken")
             yield _error_line(request, 500, broken(request.url.path))
+
+
+def _line(row: dict[str, Any]) -> str:
+    """A row as a line of JSON. Raises UnicodeEncodeError if it cannot be sent."""
+    line = json.dumps(row, ensure_ascii=False) + "\n"
+    line.encode()
+    return line
 
 
 async def as_events(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
@@ -208,22 +214,23 @@ def _error_line(request: Request, status: int, message: str) -> str:
     return json.dumps({"error": described(request.scope, status, message)}) + "\n"
 
 
-def _add_operations(made: APIRouter, service: Service, metrics: Metrics) -> None:
+def _add_operations(made: APIRouter, service: Service, library: Library, metrics: Metrics) -> None:
+    # Without a thread of the pool, which may be taken by slow requests.
     @made.get("/healthz", include_in_schema=False)
-    def alive(request: Request) -> Response:
+    async def alive(request: Request) -> Response:
         if service.worker.is_alive:
             return JSONResponse({"status": "ok"})
         return problem(request.scope, 503, "the thread of the models has ended")
 
     @made.get("/readyz", include_in_schema=False)
-    def ready(request: Request) -> Response:
+    async def ready(request: Request) -> Response:
         if not service.worker.is_alive or service.worker.is_full:
             return problem(request.scope, 503, "too many wait already", headers={"retry-after": "5"})
-        if service.library.away:
-            message = "the cluster of an index cannot be reached"
+        if library.away or library.problem:
+            message = "the cluster of an index cannot be reached" if library.away else "the state folder cannot be read"
             return problem(request.scope, 503, message, headers={"retry-after": "5"})
         # Without their names: this is shown to everyone.
-        indexes = [corpus.version for corpus in service.library if not corpus.uploaded]
+        indexes = [corpus.version for corpus in library.given]
         return JSONResponse({"status": "ready", "version": __version__, "indexes": indexes})
 
     @made.get("/metrics", include_in_schema=False)

@@ -15,13 +15,14 @@ import zipfile
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi import Path as PathField
 from fastapi.exceptions import RequestValidationError
 from fastapi.sse import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Match, Route
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from lisax.errors import LisaxError
@@ -161,12 +162,12 @@ def create(page: Page) -> FastAPI:
         app.add_middleware(api_origins, origins=page.rules.origins)
     app.add_middleware(Observer, metrics=metrics)
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=spellings(page.rules.proxies))
-    calls = api.router(page.service, metrics)
+    calls = api.router(page.service, page.library, metrics)
+    uploading.add_routes(app, calls, page)
     app.include_router(calls)
-    _add_errors(app, page)
+    _add_errors(app, calls, page)
     _add_asking(app, page)
     _add_feedback(app, page)
-    uploading.add_routes(app, page)
     _add_training(app, page)
 
     @app.get("/docs")
@@ -191,7 +192,7 @@ def create(page: Page) -> FastAPI:
     return app
 
 
-def _add_errors(app: FastAPI, page: Page) -> None:
+def _add_errors(app: FastAPI, calls: APIRouter, page: Page) -> None:
     def failed(
         request: Request, status: int, message: str, headers: dict[str, str] | None = None, field: str | None = None
     ) -> Response:
@@ -204,7 +205,12 @@ def _add_errors(app: FastAPI, page: Page) -> None:
     async def refused(request: Request, error: HTTPException) -> Response:
         words = problems.WORDS if problems.is_api(request.url.path) else {"Not Found": "There is no such page."}
         detail = words.get(error.detail, str(error.detail))
-        return failed(request, error.status_code, detail, dict(error.headers or {}))
+        headers = dict(error.headers or {})
+        if error.status_code == 405:  # Starlette names the methods of one route, of several at this address
+            routes = (route for route in (*calls.routes, *app.routes) if isinstance(route, Route))
+            found = (route.methods for route in routes if route.matches(request.scope)[0] is not Match.NONE)
+            headers["Allow"] = ", ".join(sorted(set().union(*found)))
+        return failed(request, error.status_code, detail, headers)
 
     @app.exception_handler(RequestValidationError)
     async def misspelt(request: Request, error: RequestValidationError) -> Response:

@@ -65,7 +65,9 @@ def asked(page: Page, form: FormData, seen: Seen) -> Asked:
                 f"A claim has {len(sentence):,} characters; at most {limits.text_characters:,} are taken. A claim ends "
                 "with its sentence."
             )
-    tier = forms.choice(form, "tier", page.engine.models.tiers) if "tier" in form else None
+    # A page that was opened before a labeller was put to use offers tiers that there are no longer.
+    tiers = page.engine.models.tiers
+    tier = forms.choice(form, "tier", tiers) if tiers and "tier" in form else None
     return Asked(corpus, kind, text, sentences, found[len(sentences) :] if sentences else (), tier)
 
 

@@ -7,6 +7,7 @@ index until the new one is complete, and questions that were asked before are an
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import threading
@@ -25,7 +26,10 @@ QUIET_MS = 1_000  # without a change, before a folder is read again
 POLL_SECONDS = 1.0  # between looks at an index
 CLUSTER_POLLS = 5  # between looks at one in a cluster
 QUIET_SECONDS = 1.0  # without a change, before an index is opened: its components may be built one after the other
+RETRY_SECONDS = 60.0  # between tries of a folder whose update fails, at most
 LACKING_SECONDS = 60.0  # the same for an index without a component that it had, such as its vectors
+
+Files = list[tuple[str, int, int, int]]
 
 
 @dataclasses.dataclass
@@ -40,10 +44,13 @@ class Followed:
         if not self.folder.is_dir():
             raise DataError("no such folder", path=self.folder)
         self._stop = threading.Event()
-        self.corpus = self.library.put(self.folder.resolve().name, self._read())
+        self._problem, self._wait, self._again = "", 0.0, 0.0  # of the last update: why it failed, when to try again
+        self._files, found = self._read()
+        self.corpus = self.library.put(self.folder.resolve().name, found)
 
-    def _read(self) -> Upload:
-        return content_of(FileFolder(self.folder, self.library.limits.table))
+    def _read(self) -> tuple[Files, Upload]:
+        data = FileFolder(self.folder, self.library.limits.table)
+        return _files(data), content_of(data)
 
     def start(self) -> None:
         """Watches the folder until `close`."""
@@ -53,21 +60,72 @@ class Followed:
         self._stop.set()
 
     def _follow(self) -> None:
-        from watchfiles import watch
+        while not self._stop.is_set():
+            try:
+                self._watch()
+            except Exception as error:  # such as: the folder is away, or the system watches no more of them
+                self._warn(error)
+                self._stop.wait(POLL_SECONDS)
 
-        for _ in watch(self.folder, stop_event=self._stop, debounce=QUIET_MS, step=100, ignore_permission_denied=True):
-            self.update()
+    def _watch(self) -> None:
+        """Updates after changes, until the folder's name stands for another folder."""
+        from watchfiles import Change, watch
+
+        watched, own, before = self.folder.resolve(), _identity(self.folder), True
+        for changes in watch(
+            watched,
+            stop_event=self._stop,
+            debounce=QUIET_MS,
+            step=100,
+            rust_timeout=int(POLL_SECONDS * 1_000),
+            yield_on_timeout=True,
+            ignore_permission_denied=True,
+        ):
+            if (Change.deleted, str(watched)) in changes or _identity(self.folder) != own:
+                return
+            if changes or before or (self._problem and time.monotonic() >= self._again):
+                before = False  # files may have changed before the watch began
+                self.update()
 
     def update(self) -> None:
-        """Reads the folder and replaces its index. A folder without text keeps the index that it had."""
+        """Reads the folder if its files have changed, and replaces its index. A folder without text, and one whose
+        index cannot be written, keeps the index that it had, and is tried again."""
         try:
-            found = self._read()
+            if _files(FileFolder(self.folder)) == self._files:
+                self._problem = ""
+                return
+            files, found = self._read()
             before, self.corpus = self.corpus, self.library.put(self.corpus.name, found, replaces=self.corpus)
-        except LisaxError as error:
-            log.warning("%s is served as it was: %s", self.folder, error)
+        except Exception as error:  # such as: no text, the disk is full, the state folder is away
+            self._wait = min(max(2 * self._wait, POLL_SECONDS), RETRY_SECONDS)
+            self._again = time.monotonic() + self._wait
+            self._warn(error)
             return
+        self._files, self._problem, self._wait = files, "", 0.0
         self.forget(before)
         log.warning("%s: %s", self.folder, found.account)
+
+    def _warn(self, error: Exception) -> None:
+        """Logs a problem, once while it stays the same."""
+        # Without the file of an OSError: names of scratch folders differ each time.
+        if (problem := getattr(error, "strerror", None) or str(error) or repr(error)) != self._problem:
+            log.warning("%s is served as it was: %s", self.folder, error)
+        self._problem = problem
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    found = folder.stat()
+    return found.st_dev, found.st_ino
+
+
+def _files(data: FileFolder) -> Files:
+    """The files of a folder, and when each was changed."""
+    found = []
+    for path, name in data.files_below:
+        with contextlib.suppress(OSError):  # removed meanwhile
+            stat = path.stat()
+            found.append((name, stat.st_ino, stat.st_ctime_ns, stat.st_size))
+    return found
 
 
 def later(forget: Callable[[ServedCorpus], None], seconds: float) -> Callable[[ServedCorpus], None]:
@@ -99,7 +157,18 @@ class Renewal:
     def _watch(self) -> None:
         while True:
             time.sleep(POLL_SECONDS)
+            self.look()
+
+    def look(self) -> None:
+        """Calls `update`, and notes in the library why it fails; a problem is logged once while it stays the same."""
+        problem = ""
+        try:
             self.update()
+        except Exception as error:  # such as: the state folder is away
+            problem = str(error) or repr(error)
+        if problem and problem != self.library.problem:
+            log.warning("indexes and uploads cannot be looked at: %s", problem)
+        self.library.problem = problem
 
     def update(self) -> None:
         """Looks at each index once; at those in clusters at each `CLUSTER_POLLS`th call."""

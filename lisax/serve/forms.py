@@ -42,7 +42,10 @@ async def _own_form(request: Request) -> FormData:
 async def given(request: Request) -> FormData:
     """The form of a request, within the limits."""
     limits = request.app.state.page.limits
-    form = await request.form(max_files=limits.upload_files, max_fields=200, max_part_size=limits.form_bytes)
+    try:
+        form = await request.form(max_files=limits.upload_files, max_fields=200, max_part_size=limits.form_bytes)
+    except ValueError:  # of a codec of Python that decodes nothing, such as `undefined`
+        raise LisaxError("The form is not in the encoding that its content type names.") from None
     check(form)
     return form
 
@@ -93,7 +96,7 @@ def unit_of(answer: StoredAnswer, kind: str, form: FormData) -> str:
 
 def verdict_of(answer: StoredAnswer, form: FormData) -> tuple[str, dict[str, Any]]:
     """The source of the verdict, and the label and evidence that a reader gives instead."""
-    source = next((row for row in answer.result["verdicts"] if row["source"] == string(form, "source")), None)
+    source = next((row for row in answer.result.get("verdicts", ()) if row["source"] == string(form, "source")), None)
     if source is None:
         raise LisaxError("That verdict is not of this answer.")
     evidence = [unit for unit in form.getlist("evidence") if unit in source["evidence"]]

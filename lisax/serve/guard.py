@@ -198,15 +198,18 @@ class Guard:
         offered, is_known = dict(query).get("token", ""), bool(visitor.token or visitor.operator)
         if rules.token is not None and (seconds := await self._tokens.peek(client)):
             return _too_much(scope, seconds)  # tokens that come faster than these are not looked at: they are guesses
-        if offered and not changes and not is_api(scope["path"]) and not visitor.operator:
-            if rules.operator is not None and _same(offered, rules.operator):
+        is_right = any(_same(offered, token) for token in rules.tokens)
+        if offered and not changes and not is_api(scope["path"]):
+            if not visitor.operator and rules.operator is not None and _same(offered, rules.operator):
                 return self._let_in(scope, query, "operator", offered)
+            if is_known and is_right and visitor.token != self._owner(offered):
+                return self._let_in(scope, query, "token", offered)
         if rules.token is not None and not is_known:
             await self._tokens.wait(client)
             if is_api(scope["path"]):
                 told = "This needs the token of `lisax serve`, as the header Authorization: Bearer TOKEN."
                 return _sentence(scope, 401, told, {"www-authenticate": "Bearer"})
-            if changes or not any(_same(offered, token) for token in rules.tokens):
+            if changes or not is_right:
                 return _sentence(
                     scope,
                     401,
@@ -243,9 +246,13 @@ class Guard:
         token = next((token for token in rules.tokens if given("token", token)), None)
         return Visitor(
             session and rules.sealed("owner", f"session {session}"),
-            rules.sealed("owner", f"token {token}") if token else "",
+            self._owner(token) if token else "",
             rules.operator is not None and given("operator", rules.operator),
         )
+
+    def _owner(self, token: str) -> str:
+        """The id of all holders of a token."""
+        return self.rules.sealed("owner", f"token {token}")
 
     def _limited(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
         limits = self.rules.limits

@@ -58,8 +58,8 @@ class InUse:
     def _follow(self, used: Mapping[str, Path], use: Callable[[Path], object]) -> None:
         seen = 0
         while True:
-            if (made := self._made()) != seen:
-                with contextlib.suppress(Busy):  # else again after a second
+            with contextlib.suppress(Busy, OSError):  # again after a second
+                if (made := self._made()) != seen:
                     self.take_up(used, use)
                     seen = made
             time.sleep(POLL_SECONDS)

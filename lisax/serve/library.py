@@ -113,12 +113,14 @@ class Library:
     def __init__(self, indexes: Iterable[Path | str], folder: Path, limits: Limits, keep: float | None = None):
         """`keep`: seconds after which an upload is removed; None: never."""
         self.keep = keep
-        self.folder, self.limits, self._lock = folder, limits, threading.Lock()
+        self.folder, self.limits, self._lock = folder, limits, threading.Lock()  # of builds: an index at a time
+        self._removing = threading.Lock()
         self._corpora: dict[str, ServedCorpus] = {}
         self._changing = threading.Lock()  # of `_corpora`
         self.away: frozenset[str] = (
             frozenset()
         )  # ids of corpora whose cluster did not answer when it was last looked at
+        self.problem = ""  # why the corpora could not be looked at the last time
         self._listed: int | None = None  # the change of the folder of uploads whose content is in `_corpora`
         self._own = contextlib.ExitStack()  # the folder of followed folders' indexes
         with alone_in(folder.parent):
@@ -189,6 +191,11 @@ class Library:
         self._list_uploads()
         return self._corpora.get(corpus_id)
 
+    @property
+    def given(self) -> list[ServedCorpus]:
+        """The corpora that are not uploads, without a look at the folder of uploads."""
+        return [corpus for corpus in list(self._corpora.values()) if not corpus.uploaded]
+
     def seen_by(self, visitor: Visitor) -> Seen:
         """The corpora for a visitor."""
         return Seen(self, visitor)
@@ -208,7 +215,10 @@ class Library:
             if (same := next((corpus for corpus in self if corpus.digest == digest), None)) is not None:
                 return same
             if sum(corpus.uploaded for corpus in self) >= self.limits.corpora:
-                raise LisaxError(f"There are {self.limits.corpora} uploaded corpora already: remove one first.")
+                raise LisaxError(
+                    f"There is no room for another upload: at most {self.limits.corpora} are kept, those included that "
+                    "you do not see."
+                )
             made = scratch / "corpus"
             (made / "files").mkdir(parents=True)
             found = uploads.read(files, made / "files", self.limits)
@@ -233,8 +243,12 @@ class Library:
             home = folder / f"{corpus_id}-{secrets.token_hex(4)}"
             write_json(made / CARD, {"name": name, "notes": found.notes, "files": found.account.to_dict()})
             made.rename(home)
-            corpus = dataclasses.replace(_uploaded(home, None), id=corpus_id, uploaded=False)
-            self.replace(corpus)
+            try:
+                corpus = dataclasses.replace(_uploaded(home, None), id=corpus_id, uploaded=False)
+                self.replace(corpus)
+            except BaseException:
+                shutil.rmtree(home, ignore_errors=True)
+                raise
         if replaces is not None:
             with contextlib.suppress(OSError):
                 shutil.rmtree(replaces.index.parent)
@@ -290,27 +304,31 @@ class Library:
         there = [Source.TEXT] * bool(found.pages) + [Source.TABLE] * bool(found.tables)
         mixed.build_index({source: sources[source] for source in there}, folder / PASSAGES)
 
-    def remove(self, corpus_id: str) -> None:
-        """Removes an uploaded corpus and deletes its files; a given one stays."""
-        with self._lock:
+    def remove(self, corpus_id: str) -> bool:
+        """Removes an uploaded corpus and deletes its files; a given one stays. Returns whether it was there. Raises
+        OSError if its folder cannot be changed, which keeps it, or if a file cannot be deleted."""
+        with self._removing:
             corpus = self.get(corpus_id)
-            if corpus is None or not corpus.uploaded:
+            if corpus is None:
+                return False
+            if not corpus.uploaded:
                 raise LisaxError("Only an uploaded corpus can be removed.")
             # Hidden at once; files that a question still reads are deleted when it is done.
             gone = self.folder / f"{REMOVED}{corpus_id}"
-            with contextlib.suppress(OSError):  # another server removes it as well
+            with contextlib.suppress(FileNotFoundError):  # another server removes it as well
                 (self.folder / corpus_id).rename(gone)
-                shutil.rmtree(gone)
             self._listed = None
             self._list_uploads()
+            with contextlib.suppress(FileNotFoundError):
+                shutil.rmtree(gone)
+        return True
 
     def remove_old(self) -> None:
         """Removes the uploads whose time is over."""
         now = time.time()
         for corpus in list(self):
             if corpus.expires is not None and corpus.expires <= now:
-                with contextlib.suppress(LisaxError):  # removed meanwhile
-                    self.remove(corpus.id)
+                self.remove(corpus.id)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Scope
 
@@ -77,8 +78,15 @@ def invalid(first: Mapping[str, Any]) -> tuple[int, str, str | None]:
     return 422, message, field_of(place) or None
 
 
+def check_type(request: Request, *wanted: str) -> None:
+    """Raises Unusable if the body is of none of these types."""
+    found = request.headers.get("content-type", "")
+    if found.partition(";")[0].strip().lower() not in wanted:
+        raise Unusable(wanted[0], found)
+
+
 class Unusable(HTTPException):
     """415: the body is of another type."""
 
-    def __init__(self, found: str):
-        super().__init__(415, f"expected a body of application/json, found {found or 'no content-type'!r:.100}")
+    def __init__(self, wanted: str, found: str):
+        super().__init__(415, f"expected a body of {wanted}, found {found or 'no content-type'!r:.100}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -48,10 +49,12 @@ def calls(document: Mapping[str, Any], base: str) -> list[CallShown]:
     shown = []
     for path, methods in document["paths"].items():
         for method, call in methods.items():
-            body = call.get("requestBody", {}).get("content", {}).get("application/json", {})
-            given = call["responses"]["200"]["content"]["application/json"]["schema"]
+            content = call.get("requestBody", {}).get("content", {})
+            body, form = content.get("application/json", {}), content.get("multipart/form-data", {}).get("example")
+            done = next(found for status, found in call["responses"].items() if status.startswith("2"))
+            given = done.get("content", {}).get("application/json", {}).get("schema", {})
             examples = [one["value"] for one in body.get("examples", {}).values()] or [None]
-            address = f"{base}{path.removeprefix('/')}"
+            address = base + re.sub(r"\{.*?\}", "ID", path.removeprefix("/"))
             shown.append(
                 CallShown(
                     method.upper(),
@@ -59,7 +62,7 @@ def calls(document: Mapping[str, Any], base: str) -> list[CallShown]:
                     call["summary"],
                     _types(body.get("schema", {}), schemas),
                     _types(given, schemas),
-                    [_curl(address, value) for value in examples],
+                    [_curl(method, address, value, form) for value in examples],
                 )
             )
     return shown
@@ -105,8 +108,10 @@ def _types(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> list[Type]:
     return [(JSON_TYPES[kind], None)] if kind in JSON_TYPES else []
 
 
-def _curl(address: str, value: Any) -> str:
+def _curl(method: str, address: str, value: Any, form: Mapping[str, str] | None) -> str:
+    if form is not None:
+        return " ".join([f"curl -s {shlex.quote(address)}", *(f"-F {name}={text}" for name, text in form.items())])
     if value is None:
-        return f"curl -s {shlex.quote(address)}"
+        return f"curl -s {'' if method == 'get' else f'-X {method.upper()} '}{shlex.quote(address)}"
     body = shlex.quote(json.dumps(value, ensure_ascii=False))
     return f"curl -s {shlex.quote(address)} -H 'content-type: application/json' -d {body}"

@@ -56,6 +56,7 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=LIMITS.evidence
 Title = Annotated[str, StringConstraints(max_length=LIMITS.text_characters)]
 Cell = Annotated[str, StringConstraints(max_length=LIMITS.table.characters)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=LIMITS.text_characters, pattern=SAYS_SOMETHING)]
+Plain = Annotated[str, StringConstraints(min_length=0)]  # a constraint makes pydantic refuse lone surrogates
 WHOLE = BeforeValidator(lambda given: int(given) if _is_whole(given) else given)  # to JSON 5.0 is an integer
 IndexId = Annotated[
     str | None,
@@ -107,7 +108,7 @@ def _evidence_form(given: Any) -> str:
 
 Id = Annotated[
     Annotated[
-        Annotated[int, WHOLE, Tag(_NUMBER)] | Annotated[str, Tag(_STRING)],
+        Annotated[int, WHOLE, Tag(_NUMBER)] | Annotated[Plain, Tag(_STRING)],
         Discriminator(lambda given: _STRING if isinstance(given, str) else _NUMBER),
     ]
     | None,
@@ -129,11 +130,11 @@ class Evidence(Model):
     unit: str
     text: str
     source: str = ""
-    place: str = ""
+    place: Plain = ""
     score: FiniteFloat | None = None
-    url: str = ""
-    revision_url: str = ""
-    computed: list[str] = []
+    url: Plain = ""
+    revision_url: Plain = ""
+    computed: list[Plain] = []
 
 
 class SourceVerdict(Model):

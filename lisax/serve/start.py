@@ -71,6 +71,7 @@ def serve(settings: ServeSettings) -> None:
     from lisax.serve.store import private_folder
 
     host = settings.host
+    _check_apart(settings)
     token, is_printed = _token(host, bool(settings.proxies))
     private_folder(settings.state)
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -118,6 +119,8 @@ def serve_assistant(settings: ServeSettings) -> None:
     from lisax.serve.visitors import ANYONE
     from lisax.serve.worker import Worker
 
+    if settings.state.is_dir():  # else nothing was uploaded, and nothing is written there
+        _check_apart(settings)
     with tempfile.TemporaryDirectory() as empty:
         state = settings.state if settings.state.is_dir() else Path(empty)
         engine, library = open_models(settings, state / "corpora", LIMITS)
@@ -126,6 +129,15 @@ def serve_assistant(settings: ServeSettings) -> None:
         with contextlib.suppress(KeyboardInterrupt):
             serve_stdio(Service(engine, library.seen_by(ANYONE), worker, limits))
         worker.close()
+
+
+def _check_apart(settings: ServeSettings) -> None:
+    """Raises LisaxError if a served folder holds the state folder: private uploads would be documents for everyone."""
+    for folder in settings.folders:
+        if settings.state.resolve().is_relative_to(folder.resolve()):
+            raise LisaxError(
+                f"the state folder {settings.state} is in the served folder {folder}: choose one outside with --state"
+            )
 
 
 def _token(host: str, is_behind_proxy: bool = False) -> tuple[str | None, bool]:

@@ -5,23 +5,44 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from lisax.errors import LisaxError
-from lisax.serve import contents, forms, uploads
+from lisax.serve import contents, forms, schema, uploads
 from lisax.serve.forms import Form
 from lisax.serve.library import ServedCorpus
-from lisax.serve.visitors import EVERYONE
+from lisax.serve.problems import PREFIX, check_type
+from lisax.serve.visitors import AUDIENCES, EVERYONE
 
 if TYPE_CHECKING:
     from lisax.serve.app import Page
 
+GONE = "There are no such documents."
+MULTIPART = "multipart/form-data"
+FORM = {
+    "required": True,
+    "content": {
+        MULTIPART: {
+            "schema": {
+                "type": "object",
+                "required": ["name", "files"],
+                "properties": {
+                    "name": {"type": "string"},
+                    "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                    "seen_by": {"enum": list(AUDIENCES), "default": EVERYONE},
+                },
+            },
+            "example": {"name": "Minutes", "files": "@minutes.docx"},
+        }
+    },
+}
 
-def add_routes(app: FastAPI, page: Page) -> None:
+
+def add_routes(app: FastAPI, calls: APIRouter, page: Page) -> None:
     def shown(request: Request, status: int = 200, **values: Any) -> Response:
         every = [
             (
@@ -75,12 +96,17 @@ def add_routes(app: FastAPI, page: Page) -> None:
     def removable(request: Request, corpus_id: str) -> ServedCorpus:
         """The corpus that a visitor may remove. Another's that is private is as if it were not there."""
         if (corpus := page.seen(request).get(corpus_id)) is None:
-            raise HTTPException(404, "There are no such documents.")
+            raise HTTPException(404, GONE)
         if not corpus.uploaded:
             raise LisaxError("Only an uploaded corpus can be removed.")
         if not request.state.visitor.may_remove(corpus):
             raise HTTPException(403, "Only the uploader of these documents, or the operator, can remove them.")
         return corpus
+
+    def drop(corpus: ServedCorpus) -> None:
+        if not page.library.remove(corpus.id):
+            raise HTTPException(404, GONE)
+        page.service.forget(corpus)
 
     @app.get("/corpora")
     def listed(request: Request) -> Response:
@@ -111,19 +137,27 @@ def add_routes(app: FastAPI, page: Page) -> None:
                 f"The feedback on {said:,} answers from these documents can no longer be downloaded or trained on "
                 "when they are gone: tick the box next to Remove, or download the feedback first."
             )
-        page.library.remove(corpus_id)
-        page.service.forget(corpus)
+        drop(corpus)
         return RedirectResponse("/corpora", 303)
 
-    @app.post("/v1/indexes", status_code=201, include_in_schema=False)
+    @calls.post(
+        f"{PREFIX}indexes",
+        status_code=201,
+        summary="Load documents: a form of files, of which an index is made.",
+        dependencies=[Depends(_form_only)],
+        response_model=schema.Index,
+        openapi_extra={"requestBody": FORM},
+    )
     async def upload_by_call(request: Request) -> Response:
         corpus = await loaded(request, await forms.given(request))
         (row,) = (one for one in page.service.of(request.state.visitor).indexes()["indexes"] if one["id"] == corpus.id)
         return JSONResponse(row, 201)
 
-    @app.delete("/v1/indexes/{corpus_id}", status_code=204, include_in_schema=False)
-    def remove_by_call(request: Request, corpus_id: str) -> Response:
-        corpus = removable(request, corpus_id)
-        page.library.remove(corpus.id)
-        page.service.forget(corpus)
+    @calls.delete(f"{PREFIX}indexes/{{index}}", status_code=204, summary="Remove an upload of yours.")
+    def remove_by_call(request: Request, index: str) -> Response:
+        drop(removable(request, index))
         return Response(status_code=204)
+
+
+def _form_only(request: Request) -> None:
+    check_type(request, MULTIPART, "application/x-www-form-urlencoded")

@@ -20,9 +20,11 @@ from lisax.documents.reading import SUFFIXES
 from lisax.errors import LisaxError
 from lisax.records import Document, Table
 from lisax.serve.limits import Limits
+from lisax.serve.schema import clean
 from lisax.text import titles
 
 TAKEN = sorted(SUFFIXES)
+SUFFIX = 20  # characters of a suffix, which names a file on disk
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,9 +54,14 @@ def read(files: Sequence[tuple[str, bytes]], folder: Path, limits: Limits) -> Up
     named: dict[str, Path] = {}
     for number, (file, content) in enumerate(files):
         shown = shown_name(file, limits.name_characters)
-        path = folder / f"{number}{Path(shown).suffix.lower()}"
+        path = folder / f"{number}{Path(shown).suffix.lower()[:SUFFIX]}"
         path.write_bytes(content)
-        named[shown if shown not in named else f"{number + 1}-{shown}"] = path
+        name = shown
+        for copy in itertools.count(number + 1):
+            if name not in named:
+                break
+            name = f"{copy}-{shown}"
+        named[name] = path
     reader = Reader(
         limits.table,
         bounded=True,
@@ -107,6 +114,7 @@ def _check_size(limits: Limits | None, tables: int, cells: int, characters: int)
 
 
 def shown_name(file: str, most: int) -> str:
-    """The name of an uploaded file on one line; a long name is shortened in the middle, which keeps the suffix."""
-    name = titles.one_line(re.split(r"[/\\]", file)[-1]) or "a file"
+    """The name of an uploaded file on one line, without control characters; a long name is shortened in the middle, which
+    keeps the suffix."""
+    name = titles.one_line(clean(re.split(r"[/\\]", file)[-1])) or "a file"
     return name if len(name) <= most else f"{name[: most - 13]}…{name[-12:]}"

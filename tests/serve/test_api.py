@@ -8,7 +8,10 @@ import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import anyio.to_thread
+import httpx2
 import pytest
+from fastapi import Request
 from fastapi.testclient import TestClient
 from pydantic import TypeAdapter
 from small_page import Browser, open_page, shown, words
@@ -21,7 +24,7 @@ from lisax.predict.verdicts import Evidence, Verdict
 from lisax.records import Label
 from lisax.serve import schema
 from lisax.serve.answering import Engine
-from lisax.serve.api import CALLS, JSON_LINES
+from lisax.serve.api import CALLS, JSON_LINES, as_lines
 from lisax.serve.app import create
 from lisax.serve.limits import LIMITS, Limits
 from lisax.serve.models import PARTS, TABLE_VERIFIER, Models
@@ -93,6 +96,14 @@ def test_the_document_is_made_of_what_checks_the_input(client):
             assert document["components"]["schemas"][name] == without_none(schema_of)
 
 
+def test_the_document_has_the_calls_that_load_and_remove(client):
+    paths = client.get("/openapi.json").json()["paths"]
+    assert set(paths["/v1/indexes"]) == {"get", "post"} and set(paths["/v1/indexes/{index}"]) == {"delete"}
+    (form,) = paths["/v1/indexes"]["post"]["requestBody"]["content"].values()
+    assert set(form["schema"]["properties"]) == {"name", "files", "seen_by"}
+    assert paths["/v1/indexes"]["post"]["responses"]["201"]["content"]["application/json"]["schema"]
+
+
 def test_the_page_of_the_api_shows_each_call_with_its_examples_and_each_object(client):
     document, found = client.get("/openapi.json").json(), shown(client.get("/docs"))
     ids = {attributes.get("id") for _, attributes in found.elements}
@@ -102,6 +113,8 @@ def test_the_page_of_the_api_shows_each_call_with_its_examples_and_each_object(c
     for path, calls in document["paths"].items():
         assert all(f"{method.upper()} {path}" in read for method in calls)
     commands = "".join(found.text)
+    assert "/v1/indexes -F name=Minutes -F files=@minutes.docx" in commands
+    assert "curl -s -X DELETE http://127.0.0.1:8000/v1/indexes/ID" in commands
     for call in CALLS:
         for example in call.examples.values():
             assert f"/v1/{call.name} -H 'content-type: application/json' -d '{json.dumps(example)}'" in commands
@@ -195,6 +208,11 @@ def a_table(*tables, **fields):
     return json.dumps({"claim": "a", "evidence": [{"table": one, **fields} for one in tables]}).encode()
 
 
+def given_text(**fields):
+    """A claim with a text as evidence."""
+    return json.dumps({"claim": "a", "evidence": [{"text": "b"} | fields]}).encode()
+
+
 def refused(call, body, field, words, status=422, headers=BODY):
     return call, body, headers, status, field, words
 
@@ -215,6 +233,13 @@ def refused(call, body, field, words, status=422, headers=BODY):
         refused("check", b'{"claim": " "}', "claim", "empty"),
         refused("check", b'{"claim": "\\ud800"}', "claim", "half of a surrogate pair"),
         refused("check", b'{"claim": "a", "\\ud800": 1}', None, "half of a surrogate pair"),
+        refused("check", b'{"claims": ["a", {"claim": "b", "id": "\\ud800"}]}', "claims[1].id", "half of a surrogate"),
+        *(
+            refused("verify", given_text(**{field: "\ud800"}), f"evidence[0].{field}", "half of a surrogate pair")
+            for field in ("unit", "text", "source", "place", "url", "revision_url")
+        ),
+        refused("verify", given_text(computed=["\ud800"]), "evidence[0].computed[0]", "half of a surrogate pair"),
+        refused("verify", a_table({"header": ["a"], "rows": [["\ud800"]]}), "evidence[0].table.rows[0][0]", "half"),
         refused("check", b'{"claims": []}', "claims", "at least 1"),
         refused("check", b'{"claims": ["a", {"claim": 5}]}', "claims[1].claim", "string"),
         refused("check", b'{"claims": ["a"], "claim": "b"}', "claim", "`claims` is given too"),
@@ -241,6 +266,7 @@ def refused(call, body, field, words, status=422, headers=BODY):
         refused("verify", a_table(*[WIDE] * 11), "evidence", "550,000 cells"),
         refused("verify", a_table({"header": ["a"], "rows": [["b"]]}, text="c"), "evidence[0].text", "no such field"),
         refused("rank", b'{"claim": "a", "candidates": [{"table": {}}]}', "candidates[0].text", "missing"),
+        refused("indexes", b"{}", None, "multipart/form-data, found 'application/json'", status=415),
         refused("nothing", b"{}", None, "no such address", status=404),
     ],
 )
@@ -255,6 +281,8 @@ def test_another_method(client):
     answer = client.get("/v1/check")
     assert answer.status_code == 405 and answer.headers["allow"] == "POST"
     assert "Allow" in answer.json()["error"]["message"]
+    assert client.put("/v1/indexes").headers["allow"] == "GET, POST"
+    assert client.get("/v1/indexes/x").headers["allow"] == "DELETE"
 
 
 def test_calls_that_no_model_answers(tmp_path, index, made):
@@ -291,6 +319,19 @@ def test_a_token_is_asked_for_but_by_probes(tmp_path, index, made):
     found = post(client, "check", {"claim": "a"}, authorization="Bearer right-token", origin="http://evil").status_code
     assert found == 403
     page.close()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_probes_are_answered_while_no_thread_is_free(page, path):
+    async def asked():
+        threads = anyio.to_thread.current_default_thread_limiter()
+        threads.total_tokens = 1
+        await threads.acquire_on_behalf_of(path)
+        transport = httpx2.ASGITransport(create(page))
+        async with asyncio.timeout(5), httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get(path)
+
+    assert asyncio.run(asked()).status_code == 200
 
 
 def test_a_rate_for_calls_that_is_not_the_pages(tmp_path, index, made):
@@ -337,6 +378,24 @@ def test_a_stream_that_breaks_says_so_in_its_last_line(client, page, monkeypatch
     lines = post(client, "check", {"claims": CLAIMS}, accept=JSON_LINES).text.splitlines()
     assert [json.loads(line).get("claim") for line in lines] == [*CLAIMS[:2], None]
     assert json.loads(lines[2])["error"]["status"] == status and "secret" not in lines[2]
+
+
+@pytest.mark.parametrize("texts", [["\ud800"], ["a", "\ud800", "b"]])
+def test_a_row_that_cannot_be_encoded_ends_a_stream_with_an_error(texts):
+    request = Request({"type": "http", "path": "/v1/check", "headers": []})
+
+    async def streamed():
+        rows = ({"reason": text} for text in texts)
+
+        async def later():
+            for row in rows:
+                yield row
+
+        return [line async for line in as_lines(request, later(), next(rows))]
+
+    *sent, last = asyncio.run(streamed())
+    assert [json.loads(line)["reason"] for line in sent] == texts[: len(sent)] == texts[:-1][:1]
+    assert json.loads(last)["error"]["status"] == 500
 
 
 def test_a_broken_model_shows_nothing_of_itself(client, page, monkeypatch):

@@ -109,6 +109,15 @@ def test_feedback_that_fits_nothing_is_refused(browser, page, fields, complaint)
     assert response.status_code == 400 and complaint in words(shown(response)) and not page.store.feedback_count()
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"), [("search", QUESTION), ("claim", "Mara Velin lived in Tarn. Olin Keld was a baker.")]
+)
+def test_feedback_on_an_answer_without_a_verdict_is_refused(browser, page, kind, text):
+    address = browser.ask(text, kind).url.path
+    response = browser.fill(f"{address}/feedback", say="verdict", source="text", label="SUPPORTS")
+    assert response.status_code == 400 and "That verdict is not of this answer." in words(shown(response))
+
+
 def test_feedback_outlives_the_server(browser, page, index, made, tmp_path):
     address = browser.ask(QUESTION).url.path
     table = last_answers(page.store, 1)[0].result["tables"][0]["id"]

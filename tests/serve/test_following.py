@@ -1,13 +1,17 @@
 """A served folder: its documents answer, and changes of its files count."""
 
+import shutil
 import time
 
 import pytest
+from fastapi.testclient import TestClient
 from small_page import open_page
 
 from lisax.errors import LisaxError
+from lisax.serve import following
+from lisax.serve.app import create
 from lisax.serve.contents import contents
-from lisax.serve.following import Followed
+from lisax.serve.following import Followed, Renewal
 
 
 @pytest.fixture
@@ -37,12 +41,85 @@ def test_files_are_followed(served):
     time.sleep(0.5)  # until the watch has begun
     (folder / "tarn.txt").write_text("Tarn is a city.")
     (folder / "ostra.csv").write_text("town,people\nOstra,900\n")
-    until = time.monotonic() + 20
-    while texts(page, followed, "What is Tarn?") != ["Tarn is a city."] and time.monotonic() < until:
-        time.sleep(0.1)
-    assert texts(page, followed, "What is Tarn?") == ["Tarn is a city."]
+    wait_for(lambda: texts(page, followed, "What is Tarn?"), ["Tarn is a city."])
     assert contents(page.engine, followed.corpus) == [(1, "page"), (1, "table")]
     assert followed.corpus.id == "town-papers" and not first.exists()
+
+
+def wait_for(found, wanted):
+    until = time.monotonic() + 20
+    while found() != wanted and time.monotonic() < until:
+        time.sleep(0.05)
+    assert found() == wanted
+
+
+def test_a_file_that_is_added_before_the_watch_begins_is_seen(served):
+    folder, page, followed = served
+    (folder / "ostra.txt").write_text("Ostra is a port.")
+    followed.start()
+    wait_for(lambda: "Ostra is a port." in texts(page, followed, "What is Ostra?"), True)
+
+
+@pytest.mark.parametrize("how", ["moved", "switched", "made again"])
+def test_a_folder_that_is_replaced_is_followed(tmp_path, served, how):
+    folder, page, followed = served
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "tarn.txt").write_text("Tarn is a port.")
+    if how == "switched":
+        folder.rename(tmp_path / "first")
+        folder.symlink_to(tmp_path / "first")
+    followed.start()
+    time.sleep(0.5)  # until the watch has begun
+    if how == "switched":
+        (tmp_path / "link").symlink_to(other)
+        (tmp_path / "link").rename(folder)
+    elif how == "moved":
+        folder.rename(tmp_path / "away")
+        other.rename(folder)
+    else:
+        shutil.rmtree(folder)
+        shutil.copytree(other, folder)
+    wait_for(lambda: texts(page, followed, "What is Tarn?"), ["Tarn is a port."])
+    (folder / "tarn.txt").write_text("Tarn is a city.")
+    wait_for(lambda: texts(page, followed, "What is Tarn?"), ["Tarn is a city."])
+
+
+def test_an_update_that_fails_is_tried_again_without_a_further_change(served, monkeypatch, caplog):
+    folder, page, followed = served
+    put, failures = page.library.put, iter([OSError(28, "No space left on device", name) for name in "ab"])
+
+    def fails_twice(*given, **more):
+        for failure in failures:
+            raise failure
+        return put(*given, **more)
+
+    monkeypatch.setattr(page.library, "put", fails_twice)
+    monkeypatch.setattr(following, "POLL_SECONDS", 0.1)
+    followed.start()
+    (folder / "tarn.txt").write_text("Tarn is a city.")
+    wait_for(lambda: texts(page, followed, "What is Tarn?"), ["Tarn is a city."])
+    assert caplog.text.count("is served as it was: [Errno 28] No space left on device: 'a'") == 1
+    assert caplog.text.count("No space left") == 1
+
+
+def test_a_state_folder_that_is_away_for_a_while_ends_no_thread(tmp_path, served, monkeypatch, caplog):
+    folder, page, followed = served
+    monkeypatch.setattr(following, "POLL_SECONDS", 0.1)
+    renewal = Renewal(page.library, page.engine.forget)
+    followed.start()
+    client = TestClient(create(page), base_url="http://localhost")
+    (tmp_path / "state").rename(tmp_path / "away")
+    (folder / "tarn.txt").write_text("Tarn is a city.")
+    for _ in range(2):
+        renewal.look()
+        assert [client.get(path).status_code for path in ("/readyz", "/healthz")] == [503, 200]
+    wait_for(lambda: f"{folder} is served as it was" in caplog.text, True)
+    (tmp_path / "away").rename(tmp_path / "state")
+    renewal.look()
+    assert client.get("/readyz").status_code == 200
+    wait_for(lambda: texts(page, followed, "What is Tarn?"), ["Tarn is a city."])
+    assert caplog.text.count("indexes and uploads cannot be looked at: ") == 1
 
 
 def test_what_was_not_read_is_in_the_api_and_on_the_page(served):

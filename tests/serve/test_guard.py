@@ -90,6 +90,15 @@ def test_a_token_lets_in_once_it_was_shown(opened):
     assert fresh.get("http://127.0.0.1:8000//evil.example/?token=right-token").headers["location"].startswith("/evil")
 
 
+def test_the_holder_of_a_token_comes_with_another(opened):
+    browser = Browser(opened(token="right-token", more_tokens=("other-token",)), follow_redirects=False)
+    browser.get("/?token=right-token")
+    for token, status in (("right-token", 200), ("wrong", 200), ("other-token", 303), ("other-token", 200)):
+        answer = browser.get(f"/?token={token}")
+        assert answer.status_code == status and ("set-cookie" in answer.headers) == (status == 303)
+    assert browser.get("/?token=right-token").status_code == 303
+
+
 @pytest.mark.parametrize(
     "headers",
     [

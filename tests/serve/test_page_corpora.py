@@ -1,5 +1,7 @@
 """What the page is asked about: indexes that it is given and uploads, with their limits."""
 
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -97,6 +99,33 @@ def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made
     assert browser.fill("/corpora/index/remove").status_code == 400
 
 
+@pytest.mark.parametrize(("call", "stays"), [("rename", True), ("rmdir", False)])
+def test_a_removal_that_fails_says_so(browser, page, monkeypatch, call, stays):
+    """A folder of uploads that cannot be changed keeps the upload; one whose files stay is hidden."""
+
+    def fails(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    corpus = list(page.library)[-1].id
+    with monkeypatch.context() as patch:
+        patch.setattr(*{"rename": (Path, "rename"), "rmdir": (os, "rmdir")}[call], fails)
+        answer = browser.delete(f"/v1/indexes/{corpus}")
+        assert answer.status_code == 500 and "`lisax serve` has the reason" in answer.json()["error"]["message"]
+        assert (corpus in {one.id for one in page.library}) == stays
+        assert browser.fill(f"/corpora/{corpus}/remove").status_code == (500 if stays else 404)
+    assert browser.delete(f"/v1/indexes/{corpus}").status_code == (204 if stays else 404)
+    assert not page.library.remove(corpus)
+
+
+def test_a_removal_does_not_wait_for_an_upload_that_is_read(page, monkeypatch):
+    corpus = page.library.add("Sums", [("sums.csv", b"year,sum\n1990,12\n")])
+    monkeypatch.setattr(uploads, "read", lambda *_: page.library.remove(corpus.id) and 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        page.library.add("More", [("more.csv", b"year,sum\n1991,13\n")])
+    assert page.library.get(corpus.id) is None
+
+
 def test_a_form_that_is_sent_twice_makes_one_corpus(browser, page):
     before = len(list(page.library))
     for name, content in (("A", b"n,m\n1,2\n"), ("A", b"n,m\n1,2\n"), ("A", b"n,m\n1,3\n"), ("B", b"n,m\n1,2\n")):
@@ -134,6 +163,22 @@ def test_what_was_odd_of_an_upload_is_told_by_the_names_of_its_files(browser, pa
     assert "tables without a row below their header (left out): 1, first at head.csv" in notes
     assert re.search(r"rows that are shorter than the others \(padded\): 1, first at l+…l+\.csv", notes)
     assert [table.id for table in page.engine.tables(list(page.library)[-1])] == [f"{'l' * 87}…{'l' * 8}.csv", "ok.csv"]
+
+
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        (["a.txt", "3-a.txt", "a.txt"], ["a.txt", "3-a.txt", "4-a.txt"]),
+        (["a.txt", "a.txt", "b/a.txt"], ["a.txt", "2-a.txt", "3-a.txt"]),
+        (["a\0b.txt", "c.t\0xt"], ["a b.txt", "c.t xt"]),
+        (["a." + "é" * 200], ["a." + "é" * 85 + "…" + "é" * 12]),
+    ],
+)
+def test_each_file_has_a_name_of_its_own(tmp_path, names, kept):
+    files = [("0.txt", b"Tarn is a town."), *((name, b"Mira is a lake.") for name in names)]
+    account = uploads.read(files, tmp_path, Limits()).account
+    assert account.files == len(files) and account.read == sum(name.endswith(".txt") for name in ["0.txt", *kept])
+    assert [one.file for one in account.skipped] == [name for name in kept if not name.endswith(".txt")]
 
 
 def test_pages_and_tables_of_all_kinds_are_counted_before_and_after_and_asked(browser, page):
@@ -189,6 +234,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_used(browser, pa
     ("name", "content", "complaint"),
     [
         ("x.exe", b"MZ", "x.exe: .exe"),
+        ("x." + "é" * 99, b"MZ", "éé: .éé"),
         ("x.csv", b"a,b\n", "no table with a row"),
         ("x.html", b"<p>", "no table with a row and no page with text"),
         ("x.pdf", b"%PDF-1.7 and no more", "x.pdf: damaged"),
@@ -210,6 +256,16 @@ def test_too_many_files_and_too_large_ones(tmp_path, index, made):
     many = browser.fill("/corpora", name="many", files=[("files", (f"{i}.csv", b"a,b\n1,2\n")) for i in range(4)])
     assert many.status_code == 400
     assert browser.post("/ask", data={"text": "x" * 300_000}).status_code == 413
+    page.close()
+
+
+def test_uploads_that_a_visitor_does_not_see_count_too(tmp_path, index, made):
+    page = open_page(tmp_path, index, made, Limits(corpora=1))
+    sums = [("files", ("sums.csv", b"year,sum\n1990,12\n"))]
+    assert Browser(page).fill("/corpora", name="Sums", files=sums, seen_by="session").status_code == 200
+    refused = Browser(page).fill("/corpora", name="Mine", files=sums)
+    assert refused.status_code == 400
+    assert "at most 1 are kept, those included that you do not see" in words(shown(refused))
     page.close()
 
 

@@ -100,6 +100,12 @@ def test_half_of_a_surrogate_pair_in_a_form_is_told(browser, charset):
     assert response.status_code == 200  # bytes that are not UTF-8 are taken for Latin-1
 
 
+@pytest.mark.parametrize("charset", ["undefined", "punycode"])
+def test_an_encoding_that_decodes_nothing_is_refused_in_a_sentence(browser, charset):
+    sent = multipart(browser, "/corpora", f"; charset={charset}", ('name="name"', b"\xff\xfe"))
+    assert sent.status_code == 400 and "not in the encoding that its content type names" in sent.text
+
+
 def test_a_claim_gets_one_verdict_from_text_and_tables_with_the_unit_that_decides(browser, page):
     response = browser.ask("Mara Velin lived in Tarn .", "claim")
     found = words(shown(response))
@@ -240,7 +246,10 @@ def test_a_trained_model_is_used_and_the_old_one_is_offered_back(browser, page, 
     found = words(shown(browser.fill("/training/1/use")))
     assert "This model answers now. Back to the old model" in found and "Answer with this model" not in found
     found = words(shown(browser.fill("/training/1/back")))
-    assert "Answer with this model" in found and used == [page.training.bundle(run), Path("/models/old")]
+    assert "Answer with this model after a restart too; on another server with --model" in found and used == [
+        page.training.bundle(run),
+        Path("/models/old"),
+    ]
     assert browser.fill("/training/2/back").status_code == 400
 
 

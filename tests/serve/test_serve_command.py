@@ -49,6 +49,25 @@ def test_what_cannot_be_served(made, tmp_path, capsys, options, complaint):
     assert complaint in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("corpus", "state", "more"),
+    [
+        ("docs", "docs", []),
+        ("docs", "docs", ["--mcp"]),
+        ("docs", "docs/a/state", []),
+        ("link", "docs/state", []),
+        ("docs", "link/state", []),
+    ],
+)
+def test_a_state_folder_inside_a_served_folder_is_refused(tmp_path, capsys, corpus, state, more):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "docs")
+    given = ["--corpus", str(tmp_path / corpus), "--state", str(tmp_path / state), "--port", "0", *more]
+    assert main(["serve", *given]) == 1
+    told = f"the state folder {tmp_path / state} is in the served folder {tmp_path / corpus}: choose one outside with"
+    assert f"{told} --state" in capsys.readouterr().err and not list((tmp_path / "docs").iterdir())
+
+
 @pytest.mark.parametrize("later", [b"GET / HT", b"", b"GET / HTTP/1.1\r\nhost: x\r\n\r\nGET"])
 @pytest.mark.parametrize(
     "first", [b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9000\r\n\r\nx"]
@@ -109,6 +128,12 @@ def test_a_token_of_ones_own_is_not_printed(starts, monkeypatch, capsys):
     assert starts() == 0
     address = urllib.parse.urlsplit(capsys.readouterr().out.split()[0])
     assert len(urllib.parse.parse_qs(address.query)["token"][0]) >= 20
+
+
+@pytest.mark.parametrize("wrong", ["check.example:8765", "pr\u00fcfung.example", "https://check.example", ""])
+def test_a_name_is_one_that_the_header_host_can_have(wrong, capsys):
+    assert main(["serve", "--name", wrong]) == 2
+    assert "expected a host name such as check.example, without a port" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,8 @@ def test_a_tier_is_chosen_on_the_page_and_in_the_api(tmp_path, monkeypatch):
     # A labeller that was named, or trained on the page, is the only one.
     page = open_page(tmp_path / "named", tmp_path / "index", Models.open((bundles["sentences", "accurate"],)))
     assert page.engine.models.tiers == () and "Read by" not in words(shown(Browser(page).get("/")))
+    # A page that was opened before has the choice still.
+    assert Browser(page).fill("/ask", text=claim, kind="claim", corpus="index", tier="light").status_code == 200
     refused = Browser(page).post("/v1/check", json={"claim": claim, "tier": "accurate"})
     assert refused.status_code == 404 and "no labeller of this tier is loaded" in refused.text
     page.close()
