@@ -61,10 +61,10 @@ Local = Annotated[Path, PathAt(local)]  # on this machine
 Indexed = Annotated[Any, PathAt(index_at)]  # a folder on this machine, or an address of a cluster
 Fetched = Annotated[Path, PathAt(fetched)]  # read; may be in a bucket
 IndexRead = Annotated[Any, PathAt(functools.partial(index_at, read=fetched))]  # as `Indexed`; may be in a bucket
-Place = Annotated[Path, PathAt(place)]  # read and written; may be in a bucket
-Target = Annotated[Path, PathAt(target, writes=True)]  # a file on this machine
-TargetPlace = Annotated[Path, PathAt(functools.partial(target, at=place), writes=True)]  # a file; may be in a bucket
-STREAM = Path("-")  # standard input, standard output
+Place = Annotated[Path, PathAt(place)]  # to read and write; may be in a bucket
+Target = Annotated[Path, PathAt(target, writes=True)]  # a new file
+TargetPlace = Annotated[Path, PathAt(functools.partial(target, at=place), writes=True)]  # the same, or in a bucket
+STREAM = Path("-")  # standard input or output
 Count = Annotated[int, click.IntRange(min=1)]
 Port = Annotated[int, click.IntRange(0, 65535)]
 Probability = Annotated[float, click.FloatRange(0, 1)]

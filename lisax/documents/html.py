@@ -164,7 +164,7 @@ def expand(found: HtmlTable, place: Place) -> tuple[list[list[str]], list[bool]]
 
 
 def _of_names(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[list[str]], list[str]] | None:
-    """As `split_header`, of a table that describes one thing: each row a heading and its value, besides single cells."""
+    """Reads a table that describes one thing as `split_header` does: each row is a heading and its value, or one cell."""
     rows = [row for row in rows if row]
     pairs = [row for row in rows if len(row) == 2]
     if len(pairs) < 2 or any(len(row) > 2 or any(cell.rows > 1 for cell in row) for row in rows):

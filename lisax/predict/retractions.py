@@ -19,7 +19,7 @@ _ACTIVE = re.compile(
     rf"\b(?:{_DONE}|withdrew\b|(?:revok|repeal|rescind|annul|abolish|withdraw|cancel|supersed|overturn|retract)(?:e?s|l?ing)\b)",
     re.IGNORECASE,
 )
-# Before what is taken back: it was not, or is only planned.
+# Words before a retraction that deny it or place it in the future.
 _NOT_DONE = re.compile(
     r"\b(?:not|never|nor|refus\w*|declin\w*|reject\w*|(?-i:may|will)|would|shall|might|could|should|if|unless|plan\w*|propos\w*)\b"
     r"|n't\b",

@@ -296,8 +296,8 @@ class EventSentence(SubjectSentence):
         )
 
     def _is_open(self, expression: Expression) -> bool:
-        """Whether the sentence denies what it dates, or has a bound (`no earlier than 1950`) where a beginning would be
-        read."""
+        """Whether the sentence denies its dated event, or has a bound (`no earlier than 1950`) that would be read as a
+        beginning."""
         bound = isinstance(expression, Dates) and expression.relation is TemporalRelation.SINCE
         first = self.text[expression.start : expression.end].lower().partition(" ")[0]
         return DENYING.search(self.text) is not None or (bound and first not in ("since", "from"))
