@@ -440,6 +440,53 @@ def test_eval(trained, tmp_path, capsys):
     assert "exact\t" in capsys.readouterr().out
 
 
+def _eval_flags(trained, out, **values):
+    return [
+        "--gin_file=models/t5_1_1_tiny.gin",
+        "--gin_file=runs/eval.gin",
+        f"--gin.CHECKPOINT_PATH={trained.model_dir}",
+        f"--gin.EVAL_OUTPUT_DIR={out}",
+        *(f"--gin.{name}={value}" for name, value in (TINY | values).items()),
+    ]
+
+
+def test_another_architecture_of_the_same_shapes_is_refused(trained, tmp_path):
+    changed = {"T5Config.mlp_activations": ("silu", "linear")}
+    message = (
+        r"T5Config.mlp_activations is \('silu', 'linear'\), and .*checkpoint_.0 was trained with \('gelu', 'linear'\)"
+    )
+    with pytest.raises(LisaxError, match=message):
+        run_gin(FILES, bindings_of(TINY | {"MODEL_DIR": trained.model_dir, "TRAIN_STEPS": 61} | changed))
+    with pytest.raises(LisaxError, match=message):
+        _main("eval", *_eval_flags(trained, tmp_path / "eval", **changed))
+    with pytest.raises(LisaxError, match=message):
+        _main("infer", *_infer_flags(trained, tmp_path / "infer", **changed))
+    free = {"ACTIVATION_DTYPE": "bfloat16", "DROPOUT_RATE": 0.3}
+    assert _main("eval", *_eval_flags(trained, tmp_path / "eval", **free)) == 0
+
+
+def test_another_vocabulary_is_refused(tmp_path):
+    import two_tasks
+
+    values = TINY | {"MIXTURE_OR_TASK_MODULE": "two_tasks", "MIXTURE_OR_TASK_NAME": "mt5_words"}
+    of_run = {"MODEL_DIR": tmp_path / "model", "train.dev_data": None, "PACK": False}
+    trained = run_gin(FILES, bindings_of(values | of_run | {"TRAIN_STEPS": 1}))
+    path = trained.latest / "model.json"
+    card = json.loads(path.read_text())
+    card["vocabulary"]["sha256"] = "0" * 64  # as if the file was trained again since
+    path.write_text(json.dumps(card))
+    file = re.escape(str(two_tasks.FOLDER / "mt5.model"))
+    message = (
+        f"checkpoint_1 was trained with another vocabulary than '{file}' of 'mt5_words': its own is .*spiece.model"
+    )
+    with pytest.raises(LisaxError, match=message):
+        run_gin(FILES, bindings_of(values | of_run | {"TRAIN_STEPS": 2}))
+    with pytest.raises(LisaxError, match=message):
+        _main("eval", *_eval_flags(trained, tmp_path / "eval", **values))
+    with pytest.raises(LisaxError, match=message):
+        _main("infer", *_infer_flags(trained, tmp_path / "infer", **values))
+
+
 def test_no_files():
     with pytest.raises(click.UsageError, match="gin files are needed: .*runs/finetune.gin"):
         _main("train")
