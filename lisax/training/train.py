@@ -245,17 +245,15 @@ class _Patience:
     def __init__(self, config: TrainConfig):
         self._config, self._best, self.best_step = config, None, None
         folder = best_checkpoint(config.model_dir)
-        if config.patience is not None and folder is not None:
-            self.hear(
-                {config.checkpoint.save.best_metric: read_metrics(folder)["best"]["value"]},
-                ModelCard.read(folder)["step"],
-            )
+        best = read_metrics(folder).get("best") if config.patience is not None and folder is not None else None
+        if best is not None and best.get("metric") == config.checkpoint.save.best_metric:
+            self.hear({best["metric"]: best["value"]}, ModelCard.read(folder)["step"])
 
     def hear(self, metrics: Mapping[str, float], step: int) -> None:
         save = self._config.checkpoint.save
         if self._config.patience is None:
             return
-        value = metrics[save.best_metric] * (1 if save.best_mode == "max" else -1)
+        value = metrics[save.best_metric] * (1 if save.mode == "max" else -1)
         if self._best is None or value > self._best:
             self._best, self.best_step = value, step
 

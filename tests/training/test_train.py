@@ -104,6 +104,21 @@ def test_best_checkpoint_stays(tmp_path):
     assert best_checkpoint(tmp_path) == tmp_path / "checkpoint_4"
 
 
+def test_the_lowest_loss_is_best_and_values_of_another_metric_do_not_count(tmp_path):
+    def run(steps, metric, **figures):
+        save = SaveCheckpointConfig(period=100, keep=1, best_metric=metric)
+        evaluate = lambda parameters, step: {name: of_step[step] for name, of_step in figures.items()}  # noqa: E731
+        return train(config(tmp_path, steps, save=save, eval_period=2, dev_data=None, evaluate=evaluate, patience=2))
+
+    result = run(6, "loss", loss={2: 3.0, 4: 2.0, 6: 2.5})
+    assert result.best == tmp_path / "checkpoint_4" and complete_steps(tmp_path) == [4, 6]
+    assert read_metrics(result.best)["best"] == {"metric": "loss", "mode": "min", "value": 2.0}
+    result = run(12, "accuracy", accuracy={8: 0.5, 10: 0.4, 12: 0.4})
+    assert result.step == 12 and result.best == tmp_path / "checkpoint_8" and complete_steps(tmp_path) == [8, 12]
+    assert SaveCheckpointConfig(best_metric="first/loss").mode == "min"
+    assert SaveCheckpointConfig(best_metric="loss", best_mode="max").mode == "max"
+
+
 def test_damaged_checkpoint_is_passed_over(whole, tmp_path, capfd):
     train(no_dev(tmp_path, 6))
     for part in (tmp_path / "checkpoint_6" / "state" / "ocdbt.process_0" / "d").iterdir():
