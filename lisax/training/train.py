@@ -28,7 +28,7 @@ from lisax.training.model_kinds import kind_of
 from lisax.training.preemption import TERMINATED, Stopped, Stopper
 from lisax.training.start import Start, begin, side_files
 from lisax.training.step import HARDWARE_RNG, make_eval_step, make_train_step
-from lisax.training.task_metrics import INFERENCE_EVAL, task_metrics
+from lisax.training.task_metrics import INFERENCE_EVAL, finite, task_metrics
 from lisax.training.train_config import TrainConfig, Trainer, check, check_batch
 from lisax.training.train_log import Meter, Progress, TrainLog, means
 from lisax.weights.checkpoints import (
@@ -138,7 +138,10 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
             progress.show(step, scalars)
 
     def evaluate() -> dict[str, float]:
-        metrics = evaluator(run.whole(state.parameters), step, stopper)
+        found = evaluator(run.whole(state.parameters), step, stopper)
+        metrics = finite(found)
+        if odd := ", ".join(found.keys() - metrics.keys()):
+            progress.say(f"step {step}: {odd} is not a finite number and does not count")
         waiting.hear(metrics, step)
         log.write(step, "dev", metrics)
         progress.say(f"step {step}  dev  " + "  ".join(f"{k} {v:.4f}" for k, v in metrics.items()))
@@ -251,7 +254,7 @@ class _Patience:
 
     def hear(self, metrics: Mapping[str, float], step: int) -> None:
         save = self._config.checkpoint.save
-        if self._config.patience is None:
+        if self._config.patience is None or save.best_metric not in metrics:
             return
         value = metrics[save.best_metric] * (1 if save.mode == "max" else -1)
         if self._best is None or value > self._best:
@@ -313,7 +316,9 @@ class _Evaluator:
         vocabulary = data.provider_of(dataset).output_features["targets"].vocabulary
         run = TaskRun(config.model.for_inference(), loop, dataset.task_feature_lengths, dataset.batch_size, vocabulary)
         results = f"{INFERENCE_EVAL}/{{task}}-{step:06}.jsonl"
-        return task_metrics(run, dataset, config.decoding, config.evaluator, place(config.model_dir), results, step)
+        return task_metrics(
+            run, dataset, config.decoding, config.evaluator, place(config.model_dir), results, step, training=True
+        )
 
     def _read(self) -> Iterator[tuple[str, Iterator[data.HostBatch]]]:
         """The sets with their batches, which are kept once all of them were read."""

@@ -119,6 +119,15 @@ def test_the_lowest_loss_is_best_and_values_of_another_metric_do_not_count(tmp_p
     assert SaveCheckpointConfig(best_metric="loss", best_mode="max").mode == "max"
 
 
+def test_a_metric_that_is_not_a_number_once_is_not_the_best(tmp_path, capfd):
+    figures = {2: 0.5, 4: float("nan"), 6: 0.4}
+    save = SaveCheckpointConfig(period=4, keep=None, best_metric="figure")
+    evaluate = lambda parameters, step: {"figure": figures[step]}  # noqa: E731
+    result = train(config(tmp_path, 6, save=save, eval_period=2, dev_data=None, evaluate=evaluate, patience=3))
+    assert "step 4: figure is not a finite number and does not count" in capfd.readouterr().err
+    assert result.best == tmp_path / "checkpoint_2" and complete_steps(tmp_path) == [2, 4, 6]
+
+
 def test_damaged_checkpoint_is_passed_over(whole, tmp_path, capfd):
     train(no_dev(tmp_path, 6))
     for part in (tmp_path / "checkpoint_6" / "state" / "ocdbt.process_0" / "d").iterdir():
