@@ -128,11 +128,11 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
         Meter(kind_of(config.model).objective.metrics),
     )
     save = config.checkpoint.save
-    step, metrics, saved = first_step, {}, first_step
+    step, metrics, saved, began = first_step, {}, first_step, card["training"]["first_step"]
     compiled: dict[tuple[int, ...], Callable] = {}  # the step, by the shape of the inputs
 
     def flush() -> None:
-        scalars = meter.flush(step)
+        scalars = meter.flush(step, checkpoint_folder(model_dir, saved) if saved > began else None)
         if scalars:
             log.write(step, "train", scalars)
             progress.show(step, scalars)
@@ -148,7 +148,7 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
         return metrics
 
     # --- Loop -----------------------------------------------------------------------------
-    skip = first_step - card["training"]["first_step"]
+    skip = first_step - began
     try:
         with (
             Stopper() as stopper,

@@ -223,6 +223,9 @@ def test_not_a_number(tmp_path):
     with pytest.raises(LisaxError, match="the loss of step 2 is nan"):
         train(config(tmp_path, 10, trainer=poisoned, save=SaveCheckpointConfig(period=2)))
     assert complete_steps(tmp_path) == []
+    with pytest.raises(LisaxError) as raised:
+        train(config(tmp_path, 10, trainer=poisoned, save=SaveCheckpointConfig(period=1), log_period=5))
+    assert f"; if that fails too, delete {tmp_path / 'checkpoint_1'}, whose parameters may" in str(raised.value)
 
 
 @pytest.mark.parametrize(
