@@ -114,6 +114,11 @@ def check(config: TrainConfig, partitioner: Partitioner) -> ModelFolder | None:
             if config.total_steps is not None
             else "TRAIN_STEPS or TRAIN_STEPS_RELATIVE must be given"
         )
+    for name, macro in (("total_steps", "TRAIN_STEPS"), ("relative_steps", "TRAIN_STEPS_RELATIVE")):
+        if (getattr(config, name) or 0) < 0:
+            raise LisaxError(f"{macro} must be at least 0, found {getattr(config, name)}")
+    if config.eval_steps is not None and config.eval_steps < 1:
+        raise LisaxError(f"EVAL_STEPS must be at least 1 batch, or None for all, found {config.eval_steps}")
     for name in ("eval_period", "log_period"):
         if getattr(config, name) < 1:
             raise LisaxError(f"{name} must be at least 1 step, found {getattr(config, name)}")
@@ -123,7 +128,7 @@ def check(config: TrainConfig, partitioner: Partitioner) -> ModelFolder | None:
             "better BEST_METRIC, which has to be given"
         )
     microbatches = config.trainer.num_microbatches
-    if microbatches is not None and microbatches < 0:
+    if microbatches is not None and microbatches < 1:
         raise LisaxError(f"Trainer.num_microbatches must be at least 1, or None, found {microbatches}")
     if config.adapter is not None and config.checkpoint.restore.path is None:
         raise LisaxError("an adapter is trained on a pretrained backbone: give that as INITIAL_CHECKPOINT_PATH")

@@ -291,6 +291,7 @@ def test_a_macro_that_a_users_own_file_reads_is_none_of_ours(tmp_path):
         ({"USE_CACHED_TASKS": True}, "USE_CACHED_TASKS is True, but 'first_word'"),
         ({"BATCH_SIZE": 0}, "BATCH_SIZE is 0"),
         ({"LOSS_NORMALIZING_FACTOR": "x"}, "LOSS_NORMALIZING_FACTOR is 'x'"),
+        ({"LABEL_SMOOTHING": 1.0}, "LABEL_SMOOTHING must be at least 0 and below 1, found 1.0"),
     ],
 )
 def test_mistakes_are_found_before_training(tmp_path, values, message):
