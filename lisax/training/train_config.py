@@ -128,7 +128,7 @@ def check(config: TrainConfig, partitioner: Partitioner) -> ModelFolder | None:
             "better BEST_METRIC, which has to be given"
         )
     microbatches = config.trainer.num_microbatches
-    if microbatches is not None and microbatches < 1:
+    if microbatches is not None and microbatches < 0:
         raise LisaxError(f"Trainer.num_microbatches must be at least 1, or None, found {microbatches}")
     if config.adapter is not None and config.checkpoint.restore.path is None:
         raise LisaxError("an adapter is trained on a pretrained backbone: give that as INITIAL_CHECKPOINT_PATH")

@@ -253,6 +253,15 @@ def test_names_that_are_not_read_are_errors(binding, message):
             "\n\nBATCHSIZE = 4\n",
             "mine.gin:3: the macro BATCHSIZE is set and nothing reads it. Did you mean BATCH_SIZE?",
         ),
+        (
+            "include 'runs/pretrain.gin'\nEVAL_PERIOD = %EVALPERIOD\n",
+            "mine.gin:2: the macro EVALPERIOD is read and nothing sets it. Give --gin.EVALPERIOD=…",
+        ),
+        (
+            "\ntrain.log_period = %EVAL_PERIODS\n",
+            "mine.gin:2: the macro EVAL_PERIODS is read and nothing sets it. Did you mean EVAL_PERIOD?",
+        ),
+        ("\ninclude 'runs/no.gin'\n", "mine.gin:2: there is no gin file 'runs/no.gin'"),
         ("train.actions = {}\n", "mine.gin:1: train.actions is T5X's"),
         ("\nfrom t5x.contrib.moe import models\n", "from t5x.contrib.moe import models: T5X's core is read"),
         ("\n# für uns\n", "mine.gin:2: byte 4 is not UTF-8"),

@@ -236,7 +236,7 @@ def test_not_a_number(tmp_path):
         ({"total_steps": -1}, "TRAIN_STEPS must be at least 0, found -1"),
         ({"eval_steps": 0}, "EVAL_STEPS must be at least 1 batch, or None for all, found 0"),
         ({"eval_period": 0}, "eval_period must be at least 1"),
-        ({"trainer": Trainer(num_microbatches=0)}, "num_microbatches must be at least 1"),
+        ({"trainer": Trainer(num_microbatches=-1)}, "num_microbatches must be at least 1"),
         ({"trainer": Trainer(num_microbatches=3)}, "BATCH_SIZE is 8, which 1 devices times 3 microbatches"),
         ({"checkpoint": CheckpointConfig(SaveCheckpointConfig(best_metric="f1"))}, "chosen by 'f1', which nothing"),
         ({"checkpoint": _restoring("/nowhere")}, "no checkpoint at /nowhere: no such folder"),
