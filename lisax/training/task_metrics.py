@@ -133,7 +133,7 @@ def _numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
 
 @functools.cache
 def _tell_unread(task: Any) -> None:
-    """Says once which metrics of a task are left out."""
+    """Names once the metrics of a task that are left out."""
     objects = task.metric_objs[: len(task.metric_objs) - len(task.metric_fns)]  # seqio adds one for each function
     unread = [*objects, *task.predict_with_aux_metric_fns]
     if unread:

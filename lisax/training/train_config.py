@@ -25,7 +25,7 @@ from lisax.weights.interop.kinds import vocabulary_name
 from lisax.weights.model_folder import ModelFolder
 
 # Fields of an architecture that may differ from those of a checkpoint: they are of training, of speed, of rounding, or
-# settings of inference, or the shapes of parameters tell them.
+# settings of inference, or they change the shapes of parameters, which are compared too.
 MAY_CHANGE = frozenset(
     {
         "attention_chunk",
