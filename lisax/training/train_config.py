@@ -38,6 +38,7 @@ MAY_CHANGE = frozenset(
         "own_steps",
         "passages",
         "pointer_weight",
+        "pooler",
         "relative_bias_per_layer",
         "remat",
         "reward_weight",
