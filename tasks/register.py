@@ -360,6 +360,12 @@ def _build(dataset: ClaimDataset, data: ModuleType, vocabulary: seqio.Vocabulary
         if written["fingerprint"] == fingerprint:
             return written["counts"]
     claims, skipped = {split: data.read(dataset, split) for split in dataset.claim_files}, Counter()
+    empty = next((split for split, rows in claims.items() if dataset.labels and not rows), None)
+    if empty is not None:
+        raise LisaxError(
+            f"dataset '{dataset.name}': `labels` leaves out every claim of {dataset.claim_files[empty]}: map a label to "
+            "'SUPPORTS', 'REFUTES' or 'NOT ENOUGH INFO'"
+        )
     counts = data.build(dataset, claims, skipped)
     for reason, number in skipped.items():
         log.warning("%s: %s: %d", dataset.name, reason, number)

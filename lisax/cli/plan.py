@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from functools import partial
 from typing import Annotated, Literal
 
@@ -39,6 +40,11 @@ def plan(
         lisax plan --gin_file=experiments/list5/model_xl.gin --topology v3-8 \\
         --gin.INITIAL_CHECKPOINT_PATH=None
     """
+    for name, value in (("--price", price), ("--watts", watts)):
+        if value is not None and not 0 < value < math.inf:
+            raise click.UsageError(f"{name} must be a positive number, found {value}")
+    if search and program != "train":
+        raise click.UsageError(f"--search is for --program=train, found --program={program}")
     from lisax.devices.platforms import plan_elsewhere
     from lisax.devices.quiet import stderr_closed
 

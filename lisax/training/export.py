@@ -36,7 +36,7 @@ from lisax.weights.interop.kinds import SAFETENSORS, VOCABULARY_NAME, vocabulary
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import Checkpoint, shapes_of
 from lisax.weights.interop.safetensors_files import write_arrays
-from lisax.weights.model_card import ModelCard
+from lisax.weights.model_card import ModelCard, check_has_file
 from lisax.weights.model_folder import ModelFolder
 
 SAVED_MODEL_NAME = "saved_model"
@@ -68,6 +68,7 @@ def export(model: ModelFolder, out: str | os.PathLike, formats: Sequence[str] = 
         raise LisaxError(f"no export format is named '{min(unknown)}'; there are {', '.join(FORMATS)}")
     source, architecture = opened(model)
     if source.vocabulary is None:
+        check_has_file(source.card or {}, source.folder)
         raise DataError(
             "the checkpoint has no vocabulary next to it; `lisax checkpoint import --vocabulary FILE` "
             "writes it with one",

@@ -230,6 +230,7 @@ def _parse_error(gin: Any, error: Exception) -> str:
     message = str(error).strip()
     place = re.search(r'In file "(.+)", line (\d+)', message)
     field = re.search(r"Configurable '(?:[\w/]*/)?([\w.]+)' doesn't have a parameter named '(\w+)'", message)
+    missing = re.search(r"Unable to open file: (.+?)\. Searched config paths", message)
     unknown = re.search(r"No configurable matching (?:reference )?'@?(?:[\w/]*/)?([\w.]+)", message)
     if field:
         configurable, last = field[1].rpartition(".")[2], field[2]
@@ -238,6 +239,8 @@ def _parse_error(gin: Any, error: Exception) -> str:
     elif unknown:
         name, last, wrong = unknown[1], unknown[1].rpartition(".")[2], f"there is no configurable '{unknown[1]}'"
         known = sorted({selector.rpartition(".")[2] for selector, _ in gin.config._REGISTRY.items()})
+    elif missing:
+        return f"gin: {f'{place[1]}:{place[2]}: ' if place else ''}there is no gin file '{missing[1]}'"
     else:
         return f"gin: {message}"
     near = difflib.get_close_matches(last, known, 1)
@@ -246,12 +249,18 @@ def _parse_error(gin: Any, error: Exception) -> str:
 
 
 def _opened(path: str) -> io.StringIO:
-    """A gin file for gin to read, with T5X's static names; the line that sets a name is kept in `_places`."""
+    """A gin file for gin to read, with T5X's static names. The line that sets a name is kept in `_places` when the file
+    was read, after those of the files that it includes."""
     text = t5x_names.as_static(_text(Path(path)), STRING)
-    _places.update({name: (path, line) for name, line in _set_in(text)})
-    file = io.StringIO(text)
-    file.name = path
-    return file
+
+    class Opened(io.StringIO):
+        name = path
+
+        def close(self) -> None:
+            _places.update({name: (path, line) for name, line in _set_in(text)})
+            super().close()
+
+    return Opened(text)
 
 
 def _text(path: Path) -> str:
@@ -366,8 +375,28 @@ def _check_required(gin: Any, verb: str | None) -> None:
     missing = [
         name[1:] for name in read if name.startswith("%") and (not bound[name] or "%gin.REQUIRED" in bound[name])
     ]
+    for name in sorted({*missing} - shipped_macros()):
+        reader, place = _reader(gin, name)
+        known = shipped_macros() | {one[1:] for one in bound if one.startswith("%")}
+        near = difflib.get_close_matches(name, known - {name}, 1)
+        raise LisaxError(
+            f"gin: {place}the macro {name} is read and nothing sets it."
+            + (f" Did you mean {near[0]}?" if near and near != [reader] else f" Give --gin.{name}=…")
+        )
     if missing:
         raise LisaxError("these must be given: " + ", ".join(f"--gin.{name}=…" for name in sorted(missing)))
+
+
+def _reader(gin: Any, macro: str) -> tuple[str, str]:
+    """The name that is set to a macro, and the place where a file does that."""
+    for (scope, selector), values in gin.config._CONFIG.items():
+        for field, value in values.items():
+            if re.search(rf"%{macro}\b", STRING.sub("''", repr(value))):
+                if selector == "gin.macro":
+                    return scope, _place(f"%{scope}")
+                name = f"{selector.rpartition('.')[2]}.{field}"
+                return name, _place(f"{scope}/{name}" if scope else name)
+    return "", ""
 
 
 @functools.cache

@@ -30,8 +30,9 @@ from lisax.training.losses import Loss
 from lisax.training.model_inference import TaskRun
 from lisax.training.model_kinds import kind_of
 from lisax.training.step import make_eval_step
-from lisax.training.task_metrics import Evaluator, readable, task_metrics
+from lisax.training.task_metrics import Evaluator, finite, readable, task_metrics
 from lisax.training.train import evaluate_sets
+from lisax.training.train_config import check_same_model, check_same_vocabulary
 from lisax.weights.checkpoints import RestoreCheckpointConfig
 from lisax.weights.interop.architecture import parameter_shapes
 from lisax.weights.model_folder import ModelFolder
@@ -99,6 +100,9 @@ class _Loaded:
         partitioner.check_batch_size(config.dataset.batch_size, 1)
         data.check_dataset(config.dataset, config.model.backbone.vocab_size, "dataset")
         data.check_vocabulary(config.dataset, config.vocabulary)
+        check_same_vocabulary(config.dataset, found)
+        if config.restore.strict and not (config.restore.assignment_map or config.restore.fallback_to_scratch):
+            check_same_model(config.model, found)
         model = config.model.for_inference()
         expected = parameter_shapes(model)
         parameters = load_parameters(found, config.restore, expected)
@@ -169,7 +173,7 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
     if not metrics:
         raise LisaxError(f"'{config.dataset.mixture_or_task_name}' has no examples in '{config.dataset.split}'")
     step = re.fullmatch(r"checkpoint_(\d+)", loaded.model.folder.name)
-    metrics |= task_metrics(
+    of_tasks = task_metrics(
         loaded.run,
         loaded.dataset,
         config.decoding,
@@ -178,6 +182,7 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
         f"{{task}}-{config.dataset.split}.jsonl",
         int(step[1]) if step else None,
     )
+    metrics |= finite(of_tasks)
     name = f"{config.dataset.mixture_or_task_name}-{config.dataset.split}.json"
     path = place(config.output_dir) / name.replace("/", "_")
     write_json(path, {"checkpoint": str(loaded.model.folder), "metrics": metrics})

@@ -36,6 +36,8 @@ class Loss:
     temperature: float = 1.0
 
     def __post_init__(self):
+        if not 0 <= self.label_smoothing < 1:
+            raise LisaxError(f"LABEL_SMOOTHING must be at least 0 and below 1, found {self.label_smoothing}")
         if not (0 <= self.teacher <= 1 and self.temperature > 0):
             raise LisaxError(
                 f"losses.Loss.teacher is a share from 0 to 1 and its temperature above 0, found {self.teacher} and "

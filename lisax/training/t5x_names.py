@@ -103,7 +103,7 @@ NO_EFFECT: Mapping[str, tuple[tuple[Any, ...], str]] = {
 }
 # T5X's names that are errors: fields, configurables and packages.
 REFUSED: Mapping[str, str] = {
-    "train.actions": "a loss that is not a number ends nothing; the log has it",
+    "train.actions": "a loss that is not a number always ends training, with an error",
     "train.get_dataset_fn": "data are read as a seqio task or mixture",
     "train.train_eval_get_dataset_fn": "dev data are read as a seqio task or mixture",
     "train.train_state_initializer_cls": "a run starts from `CheckpointConfig.restore`",
@@ -127,7 +127,7 @@ REFUSED: Mapping[str, str] = {
     "precompile": "`lisax plan` compiles a run without its devices",
     "export_lib": "`lisax export` writes a model for use, from a checkpoint and without gin",
     "create_task_from_tfexample_file": "`register` makes tasks of a file",
-    "TerminateOnNanAction": "a loss that is not a number ends nothing; the log has it",
+    "TerminateOnNanAction": "a loss that is not a number always ends training, with an error",
     "chain": "of optax's optimizers there is `@optimizers.AdamW()`, with its clipping; its schedule is the trainer's",
     "PrefixLanguageModel": "models are encoders with a decoder; there is no network of a decoder only",
     "DecoderOnlyModel": "models are encoders with a decoder; there is no network of a decoder only",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import math
@@ -15,6 +16,7 @@ import numpy as np
 from lisax.errors import LisaxError
 from lisax.files.writing import atomic_write
 from lisax.models.decoding import EOS_ID, Decoding
+from lisax.progress import say
 from lisax.training import data
 from lisax.training.model_inference import TaskRun
 from lisax.training.model_kinds import kind_of
@@ -45,11 +47,13 @@ def task_metrics(
     folder: Path,
     results: str,
     step: int | None,
+    *,
+    training: bool = False,
 ) -> dict[str, float]:
-    """The metrics of the tasks of a mixture on a split, those of one among several as `{task}/{metric}`.
+    """The metrics of the tasks of a mixture on a split, those of one among several as `{task}/{metric}`; some may be NaN.
 
     `dataset` has its lengths. Metrics are added to T5X's `folder/inference_eval/{task}-metrics.jsonl`, {"step": …, metric:
-    value}, if the `step` is known. Results are written to the file of `folder` that `results` names, `{task}-dev.jsonl`:
+    value}, if the `step` is known; unless they are of a run in `training`, the line has its "split" too. Results are written to the file of `folder` that `results` names, `{task}-dev.jsonl`:
     {"inputs": …, "target": …, "prediction": …, "score": …}, those of these that the task has metrics of."""
     tasks = data.import_seqio().get_subtasks(data.provider_of(dataset))
     metrics: dict[str, float] = {}
@@ -61,17 +65,28 @@ def task_metrics(
             metrics |= {(name if len(tasks) == 1 else f"{task.name}/{name}"): value for name, value in own.items()}
             name = task.name.replace("/", "_")
             if own and step is not None:
-                _add_line(folder / INFERENCE_EVAL / f"{name}-metrics.jsonl", step, own)
+                split = {} if training else {"split": dataset.split}
+                _add_line(folder / INFERENCE_EVAL / f"{name}-metrics.jsonl", {"step": step, **split, **finite(own)})
             if written := lines[: evaluator.write_n_results]:
                 _write_lines(folder / results.format(task=name), written)
     return metrics
 
 
-def _add_line(path: Path, step: int, metrics: Mapping[str, float]) -> None:
-    """Adds the metrics of a step to a file, from which later steps go: a run that was interrupted comes to them again."""
+def finite(metrics: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if math.isfinite(value)}
+
+
+def _add_line(path: Path, added: Mapping[str, Any]) -> None:
+    """Adds the metrics of a step to a file, in place of those of the same step and split. A line of training, without a
+    split, also replaces training's later ones: a run that was interrupted comes to them again."""
+
+    def stays(line: Mapping[str, Any]) -> bool:
+        if line.get("split") != added.get("split"):
+            return True
+        return line["step"] != added["step"] if "split" in added else line["step"] < added["step"]
+
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    earlier = [line for line in map(json.loads, lines) if line["step"] < step]
-    _write_lines(path, [*earlier, {"step": step, **metrics}])
+    _write_lines(path, [*filter(stays, map(json.loads, lines)), added])
 
 
 def _write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
@@ -84,12 +99,13 @@ def _of_task(
     task: Any, run: TaskRun, dataset: data.DatasetConfig, decoding: Decoding, evaluator: Evaluator
 ) -> tuple[dict[str, float], list[dict]]:
     predicted, scored, inference = task.predict_metric_fns, task.score_metric_fns, kind_of(run.model).inference
+    _tell_unread(task)
     if not predicted and not scored:
         return {}, []
     rows = list(itertools.islice(data.examples(dataset), evaluator.num_examples))
     texts = [_target_text(row, run.vocabulary) for row in rows]
     targets = [task.postprocess_fn(text, example=row, is_target=True) for text, row in zip(texts, rows)]
-    metrics: dict[str, float] = {}
+    metrics: dict[str, Any] = {}
     lines: list[dict] = [{"inputs": readable(row), "target": text} for row, text in zip(rows, texts)]
     if predicted:
         results = list(itertools.chain.from_iterable(inference.predictions(run, enumerate(rows), decoding)))
@@ -105,7 +121,27 @@ def _of_task(
         lines = [line | result for line, result in zip(lines, results, strict=True)]
         for function in scored:
             metrics |= function(targets, [result["score"] for result in results])
-    return {name: float(value) for name, value in metrics.items() if math.isfinite(float(value))}, lines
+    return _numbers(metrics), lines
+
+
+def _numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers among the values that metric functions gave: of seqio's own kinds of values only a Scalar has one."""
+    kinds = data.import_seqio().metrics
+    plain = {name: value.value if isinstance(value, kinds.Scalar) else value for name, value in metrics.items()}
+    return {name: float(value) for name, value in plain.items() if not isinstance(value, kinds.MetricValue)}
+
+
+@functools.cache
+def _tell_unread(task: Any) -> None:
+    """Names once the metrics of a task that are left out."""
+    objects = task.metric_objs[: len(task.metric_objs) - len(task.metric_fns)]  # seqio adds one for each function
+    unread = [*objects, *task.predict_with_aux_metric_fns]
+    if unread:
+        names = ", ".join(getattr(one, "__name__", type(one).__name__) for one in unread)
+        say(
+            f"note: of the metrics of '{task.name}' these are left out: {names}. Metrics are functions of "
+            "(targets, predictions) or (targets, scores)"
+        )
 
 
 def _target_text(row: dict, vocabulary: Any) -> str:

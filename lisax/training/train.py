@@ -28,7 +28,7 @@ from lisax.training.model_kinds import kind_of
 from lisax.training.preemption import TERMINATED, Stopped, Stopper
 from lisax.training.start import Start, begin, side_files
 from lisax.training.step import HARDWARE_RNG, make_eval_step, make_train_step
-from lisax.training.task_metrics import INFERENCE_EVAL, task_metrics
+from lisax.training.task_metrics import INFERENCE_EVAL, finite, task_metrics
 from lisax.training.train_config import TrainConfig, Trainer, check, check_batch
 from lisax.training.train_log import Meter, Progress, TrainLog, means
 from lisax.weights.checkpoints import (
@@ -128,24 +128,27 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
         Meter(kind_of(config.model).objective.metrics),
     )
     save = config.checkpoint.save
-    step, metrics, saved = first_step, {}, first_step
+    step, metrics, saved, began = first_step, {}, first_step, card["training"]["first_step"]
     compiled: dict[tuple[int, ...], Callable] = {}  # the step, by the shape of the inputs
 
     def flush() -> None:
-        scalars = meter.flush(step)
+        scalars = meter.flush(step, checkpoint_folder(model_dir, saved) if saved > began else None)
         if scalars:
             log.write(step, "train", scalars)
             progress.show(step, scalars)
 
     def evaluate() -> dict[str, float]:
-        metrics = evaluator(run.whole(state.parameters), step, stopper)
+        found = evaluator(run.whole(state.parameters), step, stopper)
+        metrics = finite(found)
+        if odd := ", ".join(found.keys() - metrics.keys()):
+            progress.say(f"step {step}: {odd} is not a finite number and does not count")
         waiting.hear(metrics, step)
         log.write(step, "dev", metrics)
         progress.say(f"step {step}  dev  " + "  ".join(f"{k} {v:.4f}" for k, v in metrics.items()))
         return metrics
 
     # --- Loop -----------------------------------------------------------------------------
-    skip = first_step - card["training"]["first_step"]
+    skip = first_step - began
     try:
         with (
             Stopper() as stopper,
@@ -245,17 +248,15 @@ class _Patience:
     def __init__(self, config: TrainConfig):
         self._config, self._best, self.best_step = config, None, None
         folder = best_checkpoint(config.model_dir)
-        if config.patience is not None and folder is not None:
-            self.hear(
-                {config.checkpoint.save.best_metric: read_metrics(folder)["best"]["value"]},
-                ModelCard.read(folder)["step"],
-            )
+        best = read_metrics(folder).get("best") if config.patience is not None and folder is not None else None
+        if best is not None and best.get("metric") == config.checkpoint.save.best_metric:
+            self.hear({best["metric"]: best["value"]}, ModelCard.read(folder)["step"])
 
     def hear(self, metrics: Mapping[str, float], step: int) -> None:
         save = self._config.checkpoint.save
-        if self._config.patience is None:
+        if self._config.patience is None or save.best_metric not in metrics:
             return
-        value = metrics[save.best_metric] * (1 if save.best_mode == "max" else -1)
+        value = metrics[save.best_metric] * (1 if save.mode == "max" else -1)
         if self._best is None or value > self._best:
             self._best, self.best_step = value, step
 
@@ -315,7 +316,9 @@ class _Evaluator:
         vocabulary = data.provider_of(dataset).output_features["targets"].vocabulary
         run = TaskRun(config.model.for_inference(), loop, dataset.task_feature_lengths, dataset.batch_size, vocabulary)
         results = f"{INFERENCE_EVAL}/{{task}}-{step:06}.jsonl"
-        return task_metrics(run, dataset, config.decoding, config.evaluator, place(config.model_dir), results, step)
+        return task_metrics(
+            run, dataset, config.decoding, config.evaluator, place(config.model_dir), results, step, training=True
+        )
 
     def _read(self) -> Iterator[tuple[str, Iterator[data.HostBatch]]]:
         """The sets with their batches, which are kept once all of them were read."""

@@ -10,7 +10,7 @@ import jax
 
 from lisax.devices.partitioning import Partitioner, PjitPartitioner
 from lisax.errors import LisaxError
-from lisax.models.architectures import Model
+from lisax.models.architectures import Model, from_description
 from lisax.models.decoding import Decoding
 from lisax.models.lora import Lora
 from lisax.training import data
@@ -23,6 +23,30 @@ from lisax.training.task_metrics import Evaluator
 from lisax.weights.checkpoints import CheckpointConfig, latest_checkpoint
 from lisax.weights.interop.kinds import vocabulary_name
 from lisax.weights.model_folder import ModelFolder
+
+# Fields of an architecture that may differ from those of a checkpoint: they are of training, of speed, of rounding, or
+# settings of inference, or they change the shapes of parameters, which are compared too.
+MAY_CHANGE = frozenset(
+    {
+        "attention_chunk",
+        "attention_init",
+        "beam_size",
+        "dropout_broadcast_dims",
+        "dropout_rate",
+        "dtype",
+        "float32_attention_logits",
+        "own_steps",
+        "passages",
+        "pointer_weight",
+        "pooler",
+        "relative_bias_per_layer",
+        "remat",
+        "reward_weight",
+        "scan_layers",
+        "temperature",
+        "train_encoder",
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,6 +115,11 @@ def check(config: TrainConfig, partitioner: Partitioner) -> ModelFolder | None:
             if config.total_steps is not None
             else "TRAIN_STEPS or TRAIN_STEPS_RELATIVE must be given"
         )
+    for name, macro in (("total_steps", "TRAIN_STEPS"), ("relative_steps", "TRAIN_STEPS_RELATIVE")):
+        if (getattr(config, name) or 0) < 0:
+            raise LisaxError(f"{macro} must be at least 0, found {getattr(config, name)}")
+    if config.eval_steps is not None and config.eval_steps < 1:
+        raise LisaxError(f"EVAL_STEPS must be at least 1 batch, or None for all, found {config.eval_steps}")
     for name in ("eval_period", "log_period"):
         if getattr(config, name) < 1:
             raise LisaxError(f"{name} must be at least 1 step, found {getattr(config, name)}")
@@ -119,10 +148,14 @@ def check(config: TrainConfig, partitioner: Partitioner) -> ModelFolder | None:
             f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
             f"gives {', '.join(objective.metrics) if config.dev_data else 'nothing without a dev split'}"
         )
-    restore, initial = config.checkpoint.restore, None
-    if restore.path and (config.adapter is not None or latest_checkpoint(config.model_dir) is None):
+    restore, initial, own = config.checkpoint.restore, None, latest_checkpoint(config.model_dir)
+    if own is not None:
+        found = ModelFolder.find(own)
+        check_same_model(config.model, found)
+        check_same_vocabulary(config.train_data, found)
+    if restore.path and (config.adapter is not None or own is None):
         initial = ModelFolder.find(restore.path, restore.mode)
-        _check_vocabulary(config, initial)
+        check_same_vocabulary(config.train_data, initial)
     if isinstance(config.train_data, data.DatasetConfig):
         partitioner.check_batch_size(config.train_data.batch_size, microbatches or 1)
         data.check_dataset(config.train_data, config.model.backbone.vocab_size, "train")
@@ -176,13 +209,29 @@ def check_batch(batch: data.HostBatch, config: TrainConfig, partitioner: Partiti
             )
 
 
-def _check_vocabulary(config: TrainConfig, initial: ModelFolder) -> None:
-    """Raises an error if the initial model was trained with another vocabulary than the data's."""
-    if initial.has_card and isinstance(config.train_data, data.DatasetConfig):
-        known = (initial.card.get("vocabulary") or {}).get("sha256")
-        used = data.vocabulary_file(config.train_data)
+def check_same_vocabulary(dataset: Any, found: ModelFolder) -> None:
+    """Raises an error if a model was trained with another vocabulary than the data's."""
+    if found.has_card and isinstance(dataset, data.DatasetConfig):
+        known = (found.card.get("vocabulary") or {}).get("sha256")
+        used = data.vocabulary_file(dataset)
         if known and used and known != data.digest(used):
             raise LisaxError(
-                f"{initial.folder} was trained with another vocabulary than '{used}' of "
-                f"'{config.train_data.mixture_or_task_name}': its own is {initial.folder / vocabulary_name(used)}"
+                f"{found.folder} was trained with another vocabulary than '{used}' of "
+                f"'{dataset.mixture_or_task_name}': its own is {found.folder / vocabulary_name(used)}"
             )
+
+
+def check_same_model(model: Model, found: ModelFolder) -> None:
+    """Raises an error if a checkpoint's `model.json` has another architecture of the same kind, whose results differ
+    although its parameters have the same shapes."""
+    if not found.has_card or found.card.get("architecture") is None:
+        return
+    trained = from_description(found.card["architecture"])
+    for ours, theirs in ((model, trained), (model.backbone, trained.backbone)):
+        for entry in dataclasses.fields(ours) if type(ours) is type(theirs) else ():
+            value, known = getattr(ours, entry.name), getattr(theirs, entry.name)
+            if not isinstance(value, Model) and entry.name not in MAY_CHANGE and value != known:
+                raise LisaxError(
+                    f"{type(ours).__name__}.{entry.name} is {value!r}, and {found.folder} was trained with {known!r}: "
+                    "give the same value"
+                )

@@ -164,11 +164,11 @@ class Meter:
             self._seconds += time.perf_counter() - self._started
             self._started = None
 
-    def flush(self, step: int) -> dict[str, float] | None:
+    def flush(self, step: int, saved: Path | None = None) -> dict[str, float] | None:
         """Scalars of the steps since the last flush, the last of which is `step`; None if there were none.
         Rates are left out if no step was timed.
 
-        A loss that is not a number is an error."""
+        A loss that is not a number is an error; `saved` is the newest checkpoint."""
         if not self._pending:
             return None
         running = self._started is not None
@@ -178,9 +178,10 @@ class Meter:
         for i, metrics in enumerate(fetched):
             if not math.isfinite(metrics["loss"]):
                 raise LisaxError(
-                    f"the loss of step {first + i} is {float(metrics['loss'])}: training stopped and nothing after "
-                    f"the last checkpoint was saved. Lower the learning rate, lengthen the warm-up, or use float32 "
-                    f"activations (ACTIVATION_DTYPE='float32'), and run the same command again"
+                    f"the loss of step {first + i} is {float(metrics['loss'])}, and nothing was saved"
+                    f"{f' after {saved}' if saved else ''}: lower the learning rate, lengthen the warm-up, or use float32 "
+                    "activations (ACTIVATION_DTYPE='float32'), and run the same command again"
+                    + (f"; if that fails too, delete {saved}, whose parameters may be damaged already" if saved else "")
                 )
         totals = {name: float(sum(m[name] for m in fetched)) for name in fetched[0]}
         scalars = means(totals, self._ratios) | {

@@ -42,13 +42,14 @@ CHOSEN = "chosen.json"  # in a MODEL_DIR: the checkpoint that was chosen after t
 class SaveCheckpointConfig:
     """Every `period` steps (None: never) and at the end; the newest `keep` stay (None: all), and the best one.
 
-    The best is that of the highest (or lowest: `best_mode="min"`) `best_metric` of evaluation; with it, every
-    evaluation is followed by a save. `dtype` is that of the saved parameters; slots are float32."""
+    The best is that of the highest `best_metric` of evaluation (`best_mode="max"`) or of the lowest ("min"; None: of a
+    loss the lowest); with it, every evaluation is followed by a save. `dtype` is that of the saved parameters; slots are
+    float32."""
 
     period: int | None = 1000
     keep: int | None = 2
     best_metric: str | None = None
-    best_mode: str = "max"
+    best_mode: str | None = None
     dtype: str | None = "float32"
 
     def __post_init__(self):
@@ -58,8 +59,13 @@ class SaveCheckpointConfig:
             raise LisaxError(f"SaveCheckpointConfig.period must be at least 1 step, found {self.period}")
         if self.keep is not None and self.keep < 1:
             raise LisaxError(f"SaveCheckpointConfig.keep must be at least 1, or None for all, found {self.keep}")
-        if self.best_mode not in ("max", "min"):
+        if self.best_mode not in (None, "max", "min"):
             raise LisaxError(f"SaveCheckpointConfig.best_mode must be 'max' or 'min', found '{self.best_mode}'")
+
+    @property
+    def mode(self) -> str:
+        """Whether the highest or the lowest value is the best: "max" or "min"."""
+        return self.best_mode or ("min" if re.search(r"(^|[/_])loss$", self.best_metric or "") else "max")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,20 +160,17 @@ def latest_checkpoint(model_dir: str | os.PathLike) -> Path | None:
 
 
 def best_checkpoint(model_dir: str | os.PathLike) -> Path | None:
-    """The checkpoint that was chosen (`write_chosen`), or else the one best on the metric that training chose by, of
-    equals the earliest; None if no checkpoint has one."""
+    """The checkpoint that was chosen (`write_chosen`), or else the one best on the metric that training chose the newest
+    by, of equals the earliest; None if no checkpoint has one."""
     if (chosen := _chosen(model_dir)) is not None:
         return chosen
-    best, best_value = None, None
-    for step in complete_steps(model_dir):
-        folder = checkpoint_folder(model_dir, step)
-        chosen = read_metrics(folder).get("best")
-        if chosen is None:
-            continue
-        value = chosen["value"] if chosen["mode"] == "max" else -chosen["value"]
-        if best_value is None or value > best_value:
-            best, best_value = folder, value
-    return best
+    folders = [checkpoint_folder(model_dir, step) for step in complete_steps(model_dir)]
+    found = {folder: best for folder in folders if (best := read_metrics(folder).get("best")) is not None}
+    if not found:
+        return None
+    newest = found[[*found][-1]]
+    values = {folder: best["value"] for folder, best in found.items() if best.get("metric") == newest.get("metric")}
+    return max(values, key=values.get) if newest["mode"] == "max" else min(values, key=values.get)
 
 
 def write_chosen(model_dir: Path, step: int, figures: Mapping[str, Any]) -> None:
@@ -357,7 +360,7 @@ class CheckpointWriter:
         name = self._config.best_metric
         if name is None or name not in metrics:
             return None
-        return {"metric": name, "mode": self._config.best_mode, "value": float(metrics[name])}
+        return {"metric": name, "mode": self._config.mode, "value": float(metrics[name])}
 
     def _prune(self) -> None:
         if self._config.keep is None or not hosts.is_first():

@@ -194,6 +194,8 @@ class ModelCard(Mapping[str, Any]):
     def open_vocabulary(self) -> Vocabulary:
         """The vocabulary next to the card; see `check_vocabulary`."""
         own = vocabulary_in(self.folder)
+        if own is None:
+            check_has_file(self, self.folder)
         vocabulary = open_vocabulary(own or self._of_base() or self.folder / VOCABULARY_NAME)
         wanted = (self.content.get("vocabulary") or {}).get("sha256")
         if own is None and wanted is not None and vocabulary.digest != wanted:
@@ -216,6 +218,15 @@ class ModelCard(Mapping[str, Any]):
                 "architecture.vocab_size",
                 f"its vocabulary has {size:,} entries, the model {rows:,}: they do not belong together",
             )
+
+
+def check_has_file(card: Mapping[str, Any], folder: Path) -> None:
+    """LisaxError for the card of a model whose vocabulary is bytes, and has no file."""
+    if (card.get("vocabulary") or {}).get("kind") == "bytes":
+        raise LisaxError(
+            f"{folder} was trained on bytes, which only `lisax train`, `eval` and `infer` read: to export or use a model, "
+            "train it with a vocabulary that has a file, such as vocabulary='train'"
+        )
 
 
 def _checked(path: Path) -> dict[str, Any]:

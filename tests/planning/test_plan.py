@@ -60,6 +60,9 @@ def test_plans_for_cpus():
             1,
         ),
         (["--topology=cpu-1", "--gin.TASK_FEATURE_LENGTHS=None"], "TASK_FEATURE_LENGTHS must be given", 2),
+        (["--program=score", "--search"], "--search is for --program=train, found --program=score", 2),
+        (["--price=-1"], "--price must be a positive number, found -1.0", 2),
+        (["--watts=inf"], "--watts must be a positive number, found inf", 2),
     ],
 )
 def test_says_what_is_wrong(arguments, message, status, capsys):

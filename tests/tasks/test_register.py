@@ -239,6 +239,14 @@ def test_labels_that_stand_for_nothing_are_refused(folder, labels):
         register("mine", folder=folder, vocabulary="bytes", labels=labels)
 
 
+def test_labels_that_leave_out_every_claim_are_refused(folder):
+    labels = {claim["label"]: None for claim in CLAIMS}
+    with pytest.raises(
+        LisaxError, match="'mine': `labels` leaves out every claim of .*claims.train.jsonl: map a label"
+    ):
+        register("mine", folder=folder, vocabulary="bytes", labels=labels)
+
+
 def test_register_takes_the_fields_of_a_dataset():
     called = inspect.signature(register).parameters.values()
     described = inspect.signature(ClaimDataset).parameters.values()

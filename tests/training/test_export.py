@@ -233,6 +233,18 @@ def test_without_a_text_format_there_is_nothing_to_score(vocabulary, tmp_path, c
     assert {path.name for path in (tmp_path / "c").iterdir()} == files | graphs | {export.SCORER_NAME}
 
 
+def test_a_model_trained_on_bytes_is_refused_with_the_reason(tmp_path):
+    card = {"architecture": describe(MODEL), "vocabulary": {"kind": "bytes", "pieces": 259, "extra_ids": 0}}
+    card |= RANK.card(presets.PAPER, 64)
+    with CheckpointWriter(tmp_path / "model", SaveCheckpointConfig(), card, {}) as writer:
+        checkpoint = writer.save(TrainState(jnp.int32(0), initialize(MODEL, 1), {}), {})
+    message = "checkpoint_0 was trained on bytes, which only `lisax train`, `eval` and `infer` read: to export or use"
+    with pytest.raises(LisaxError, match=message):
+        export.export(ModelFolder.find(checkpoint), tmp_path / "out")
+    with pytest.raises(LisaxError, match=message):
+        Model.open(checkpoint)
+
+
 @pytest.mark.parametrize(
     "kind, form, message",
     [

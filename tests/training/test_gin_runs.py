@@ -253,6 +253,15 @@ def test_names_that_are_not_read_are_errors(binding, message):
             "\n\nBATCHSIZE = 4\n",
             "mine.gin:3: the macro BATCHSIZE is set and nothing reads it. Did you mean BATCH_SIZE?",
         ),
+        (
+            "include 'runs/pretrain.gin'\nEVAL_PERIOD = %EVALPERIOD\n",
+            "mine.gin:2: the macro EVALPERIOD is read and nothing sets it. Give --gin.EVALPERIOD=…",
+        ),
+        (
+            "\ntrain.log_period = %EVAL_PERIODS\n",
+            "mine.gin:2: the macro EVAL_PERIODS is read and nothing sets it. Did you mean EVAL_PERIOD?",
+        ),
+        ("\ninclude 'runs/no.gin'\n", "mine.gin:2: there is no gin file 'runs/no.gin'"),
         ("train.actions = {}\n", "mine.gin:1: train.actions is T5X's"),
         ("\nfrom t5x.contrib.moe import models\n", "from t5x.contrib.moe import models: T5X's core is read"),
         ("\n# für uns\n", "mine.gin:2: byte 4 is not UTF-8"),
@@ -291,6 +300,7 @@ def test_a_macro_that_a_users_own_file_reads_is_none_of_ours(tmp_path):
         ({"USE_CACHED_TASKS": True}, "USE_CACHED_TASKS is True, but 'first_word'"),
         ({"BATCH_SIZE": 0}, "BATCH_SIZE is 0"),
         ({"LOSS_NORMALIZING_FACTOR": "x"}, "LOSS_NORMALIZING_FACTOR is 'x'"),
+        ({"LABEL_SMOOTHING": 1.0}, "LABEL_SMOOTHING must be at least 0 and below 1, found 1.0"),
     ],
 )
 def test_mistakes_are_found_before_training(tmp_path, values, message):
@@ -438,6 +448,53 @@ def test_eval(trained, tmp_path, capsys):
     assert metrics["exact"] > 0.6 and metrics["mean_score"] < 0
     assert metrics["sequence_accuracy"] == pytest.approx(trained.metrics["sequence_accuracy"])
     assert "exact\t" in capsys.readouterr().out
+
+
+def _eval_flags(trained, out, **values):
+    return [
+        "--gin_file=models/t5_1_1_tiny.gin",
+        "--gin_file=runs/eval.gin",
+        f"--gin.CHECKPOINT_PATH={trained.model_dir}",
+        f"--gin.EVAL_OUTPUT_DIR={out}",
+        *(f"--gin.{name}={value}" for name, value in (TINY | values).items()),
+    ]
+
+
+def test_another_architecture_of_the_same_shapes_is_refused(trained, tmp_path):
+    changed = {"T5Config.mlp_activations": ("silu", "linear")}
+    message = (
+        r"T5Config.mlp_activations is \('silu', 'linear'\), and .*checkpoint_.0 was trained with \('gelu', 'linear'\)"
+    )
+    with pytest.raises(LisaxError, match=message):
+        run_gin(FILES, bindings_of(TINY | {"MODEL_DIR": trained.model_dir, "TRAIN_STEPS": 61} | changed))
+    with pytest.raises(LisaxError, match=message):
+        _main("eval", *_eval_flags(trained, tmp_path / "eval", **changed))
+    with pytest.raises(LisaxError, match=message):
+        _main("infer", *_infer_flags(trained, tmp_path / "infer", **changed))
+    free = {"ACTIVATION_DTYPE": "bfloat16", "DROPOUT_RATE": 0.3}
+    assert _main("eval", *_eval_flags(trained, tmp_path / "eval", **free)) == 0
+
+
+def test_another_vocabulary_is_refused(tmp_path):
+    import two_tasks
+
+    values = TINY | {"MIXTURE_OR_TASK_MODULE": "two_tasks", "MIXTURE_OR_TASK_NAME": "mt5_words"}
+    of_run = {"MODEL_DIR": tmp_path / "model", "train.dev_data": None, "PACK": False}
+    trained = run_gin(FILES, bindings_of(values | of_run | {"TRAIN_STEPS": 1}))
+    path = trained.latest / "model.json"
+    card = json.loads(path.read_text())
+    card["vocabulary"]["sha256"] = "0" * 64  # as if the file was trained again since
+    path.write_text(json.dumps(card))
+    file = re.escape(str(two_tasks.FOLDER / "mt5.model"))
+    message = (
+        f"checkpoint_1 was trained with another vocabulary than '{file}' of 'mt5_words': its own is .*spiece.model"
+    )
+    with pytest.raises(LisaxError, match=message):
+        run_gin(FILES, bindings_of(values | of_run | {"TRAIN_STEPS": 2}))
+    with pytest.raises(LisaxError, match=message):
+        _main("eval", *_eval_flags(trained, tmp_path / "eval", **values))
+    with pytest.raises(LisaxError, match=message):
+        _main("infer", *_infer_flags(trained, tmp_path / "infer", **values))
 
 
 def test_no_files():

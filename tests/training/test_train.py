@@ -104,6 +104,30 @@ def test_best_checkpoint_stays(tmp_path):
     assert best_checkpoint(tmp_path) == tmp_path / "checkpoint_4"
 
 
+def test_the_lowest_loss_is_best_and_values_of_another_metric_do_not_count(tmp_path):
+    def run(steps, metric, **figures):
+        save = SaveCheckpointConfig(period=100, keep=1, best_metric=metric)
+        evaluate = lambda parameters, step: {name: of_step[step] for name, of_step in figures.items()}  # noqa: E731
+        return train(config(tmp_path, steps, save=save, eval_period=2, dev_data=None, evaluate=evaluate, patience=2))
+
+    result = run(6, "loss", loss={2: 3.0, 4: 2.0, 6: 2.5})
+    assert result.best == tmp_path / "checkpoint_4" and complete_steps(tmp_path) == [4, 6]
+    assert read_metrics(result.best)["best"] == {"metric": "loss", "mode": "min", "value": 2.0}
+    result = run(12, "accuracy", accuracy={8: 0.5, 10: 0.4, 12: 0.4})
+    assert result.step == 12 and result.best == tmp_path / "checkpoint_8" and complete_steps(tmp_path) == [8, 12]
+    assert SaveCheckpointConfig(best_metric="first/loss").mode == "min"
+    assert SaveCheckpointConfig(best_metric="loss", best_mode="max").mode == "max"
+
+
+def test_a_metric_that_is_not_a_number_once_is_not_the_best(tmp_path, capfd):
+    figures = {2: 0.5, 4: float("nan"), 6: 0.4}
+    save = SaveCheckpointConfig(period=4, keep=None, best_metric="figure")
+    evaluate = lambda parameters, step: {"figure": figures[step]}  # noqa: E731
+    result = train(config(tmp_path, 6, save=save, eval_period=2, dev_data=None, evaluate=evaluate, patience=3))
+    assert "step 4: figure is not a finite number and does not count" in capfd.readouterr().err
+    assert result.best == tmp_path / "checkpoint_2" and complete_steps(tmp_path) == [2, 4, 6]
+
+
 def test_damaged_checkpoint_is_passed_over(whole, tmp_path, capfd):
     train(no_dev(tmp_path, 6))
     for part in (tmp_path / "checkpoint_6" / "state" / "ocdbt.process_0" / "d").iterdir():
@@ -199,6 +223,9 @@ def test_not_a_number(tmp_path):
     with pytest.raises(LisaxError, match="the loss of step 2 is nan"):
         train(config(tmp_path, 10, trainer=poisoned, save=SaveCheckpointConfig(period=2)))
     assert complete_steps(tmp_path) == []
+    with pytest.raises(LisaxError) as raised:
+        train(config(tmp_path, 10, trainer=poisoned, save=SaveCheckpointConfig(period=1), log_period=5))
+    assert f"; if that fails too, delete {tmp_path / 'checkpoint_1'}, whose parameters may" in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -206,6 +233,8 @@ def test_not_a_number(tmp_path):
     [
         ({"total_steps": None}, "TRAIN_STEPS or TRAIN_STEPS_RELATIVE must be given"),
         ({"relative_steps": 3}, "give either"),
+        ({"total_steps": -1}, "TRAIN_STEPS must be at least 0, found -1"),
+        ({"eval_steps": 0}, "EVAL_STEPS must be at least 1 batch, or None for all, found 0"),
         ({"eval_period": 0}, "eval_period must be at least 1"),
         ({"trainer": Trainer(num_microbatches=-1)}, "num_microbatches must be at least 1"),
         ({"trainer": Trainer(num_microbatches=3)}, "BATCH_SIZE is 8, which 1 devices times 3 microbatches"),
