@@ -37,8 +37,8 @@ class ClaimDataset:
     or "tables", or "cells" for its questions over tables; None for sentences if it has pages. vocabulary: a
     SentencePiece model, "train" (one is trained on the corpus), "bytes" (for `lisax train`, `eval` and `infer` only: such
     a model is neither exported nor used), or None for the file that `lisax.tasks.locations` finds; or, for pair scorers
-    on an encoder, its `tokenizer.json` or its name, "minilm" or another that `lisax models list` shows. run, reranked: TREC runs of sentence ids, before and after a ranker; if
-    there is no run, the claims' own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked
+    on an encoder, its `tokenizer.json` or its name, "minilm" or another that `lisax models list` shows. run, reranked:
+    TREC runs of sentence ids, before and after a ranker; if there is no run, the claims' own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked
     the run takes its place. sentences: label_listwise_infused is of four lists of each claim, of one to that number of
     sentences, for a labeller that reads the first, the first two and so on (`Recipe.list_sentences`); None: a list of
     five for each evidence set. contrasts: examples of contrasts (`lisax.sampling.contrasts`) that the training files of

@@ -53,8 +53,9 @@ def task_metrics(
     """The metrics of the tasks of a mixture on a split, those of one among several as `{task}/{metric}`; some may be NaN.
 
     `dataset` has its lengths. Metrics are added to T5X's `folder/inference_eval/{task}-metrics.jsonl`, {"step": …, metric:
-    value}, if the `step` is known; unless they are of a run in `training`, the line has its "split" too. Results are written to the file of `folder` that `results` names, `{task}-dev.jsonl`:
-    {"inputs": …, "target": …, "prediction": …, "score": …}, those of these that the task has metrics of."""
+    value}, if the `step` is known; unless they are of a run in `training`, the line has its "split" too. Results are
+    written to the file of `folder` that `results` names, `{task}-dev.jsonl`: {"inputs": …, "target": …, "prediction": …,
+    "score": …}, those of these that the task has metrics of."""
     tasks = data.import_seqio().get_subtasks(data.provider_of(dataset))
     metrics: dict[str, float] = {}
     for task in tasks:
