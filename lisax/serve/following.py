@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from lisax.corpora import open_folder
 from lisax.corpora.files import FileFolder
 from lisax.errors import DataError, LisaxError
 from lisax.retrieval.cluster_client import Unreachable
@@ -42,7 +43,11 @@ class Followed:
 
     def __post_init__(self):
         if not self.folder.is_dir():
-            raise DataError("no such folder", path=self.folder)
+            raise DataError(
+                "expected a folder, found a file" if self.folder.exists() else "no such folder", path=self.folder
+            )
+        if (layout := _layout(self.folder)) != FileFolder.layout:
+            raise DataError(f"this is a dataset ({layout}): serve an index of it with --index", path=self.folder)
         self._stop = threading.Event()
         self._problem, self._wait, self._again = "", 0.0, 0.0  # of the last update: why it failed, when to try again
         self._files, found = self._read()
@@ -111,6 +116,14 @@ class Followed:
         if (problem := getattr(error, "strerror", None) or str(error) or repr(error)) != self._problem:
             log.warning("%s is served as it was: %s", self.folder, error)
         self._problem = problem
+
+
+def _layout(folder: Path) -> str:
+    """The layout of a folder; that of documents if it has nothing that is read."""
+    try:
+        return open_folder(folder).layout
+    except LisaxError:
+        return FileFolder.layout
 
 
 def _identity(folder: Path) -> tuple[int, int]:

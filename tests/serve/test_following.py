@@ -139,5 +139,12 @@ def test_a_folder_that_has_nothing_left_is_served_as_it_was(served, caplog):
     followed.update()
     assert followed.corpus is before and texts(page, followed, "What is Tarn?") == ["Tarn is a town."]
     assert "is served as it was" in caplog.text
-    with pytest.raises(LisaxError, match="no such folder"):
-        Followed(folder / "none", page.library, page.engine.forget)
+
+
+def test_a_dataset_and_a_file_are_no_folder_of_documents(served):
+    folder, page, _ = served
+    (folder / "more").mkdir()
+    (folder / "more/pages.jsonl").write_text('{"id": "Olin", "title": "Olin", "sentences": ["Olin is a town."]}\n')
+    for path, said in (("none", "no such folder"), ("tarn.txt", "found a file"), ("more", r"dataset \(plain\): serve")):
+        with pytest.raises(LisaxError, match=said):
+            Followed(folder / path, page.library, page.engine.forget)
