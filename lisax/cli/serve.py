@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import click
 
 from lisax.cli.check import Aggregate, Tier
-from lisax.cli.verbs import Count, Indexed, Local, Option, Port, Probability, Rate
+from lisax.cli.verbs import Built, Count, Indexed, Local, Option, Port, Probability, Rate
 
 
 class NetworkAt(click.ParamType):
@@ -37,20 +37,14 @@ class OriginOf(click.ParamType):
         return value
 
 
-class HostOf(click.ParamType):
+def _host(text: str) -> str:
     """The name of a host, as the header Host has it."""
-
-    name = "name"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not re.fullmatch(r"[A-Za-z0-9._-]+", value):
-            self.fail(
-                f"expected a host name such as check.example, without a port, found {value!r}; a browser sends the "
-                "letters of other alphabets as xn--…",
-                param,
-                ctx,
-            )
-        return value
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", text):
+        raise click.BadParameter(
+            f"expected a host name such as check.example, without a port, found {text!r}; a browser sends the letters of "
+            "other alphabets as xn--…"
+        )
+    return text
 
 
 class DurationOf(click.ParamType):
@@ -66,7 +60,7 @@ class DurationOf(click.ParamType):
 
 
 Duration = Annotated[float, DurationOf()]
-Network, Origin, Host = Annotated[Any, NetworkAt()], Annotated[str, OriginOf()], Annotated[str, HostOf()]
+Network, Origin, Host = Annotated[Any, NetworkAt()], Annotated[str, OriginOf()], Annotated[str, Built("name", _host)]
 Indexes = Annotated[
     tuple[Indexed, ...],
     Option(

@@ -107,7 +107,7 @@ SkipBad = Annotated[
 
 class Verb(click.Command):
     """A command built from a function: its parameters are the options; its docstring is the help and ends with the
-    examples. A parameter that is a dataclass stands for its fields: options that several verbs share."""
+    examples. A dataclass parameter expands to its fields, which several verbs share."""
 
     @classmethod
     def of(cls, function: Callable[..., int | None], name: str) -> Verb:

@@ -6,8 +6,9 @@
   and deleted text are left out, and `<q>` has quotation marks.
 - **Tables** as a reader sees them: spanned cells are repeated, nested tables are separate tables. A table's header
   consists of the rows before the first with a plain cell (`td`), joined column by column; if there are no such rows, or
-  only such, it is the first row. A table of names (`th`), each with one value, is one row under its names. Cells hidden by inline styles are left out, but not whole tables, since pages unfold
-  them. A cell with only a picture or a check box has its alternative text.
+  only such, it is the first row. A table of names (`th`), each with one value, is one row under its names. Cells hidden
+  by inline styles are left out, but not whole tables, since pages unfold them. A cell with only a picture or a check box
+  has its alternative text.
 """
 
 from __future__ import annotations

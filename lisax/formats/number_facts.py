@@ -29,7 +29,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lisax.text import units
-from lisax.text.dates import Date, find_dates, in_words
+from lisax.text.dates import Date, find_dates, in_words, numeric_date
 from lisax.text.numbers import ONES, cardinal
 from lisax.text.quantities import Kind, Relation, find
 from lisax.text.words import words
@@ -40,7 +40,6 @@ YEARS = range(1000, 2101)
 DATE = "date"  # the dimension of dates, in years; those of other numbers are their base units
 _BOUNDS = (Relation.MORE, Relation.LESS, Relation.AT_LEAST, Relation.AT_MOST)
 _FOUR_DIGITS = re.compile(r"(?<![\d.,])\d{4}(?![\d]|[.,]\d)")
-_NUMERIC_DAY = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}")
 _SMALL = "|".join((*ONES[1:], r"\d{1,3}", "twenty", "fifty"))
 _SHARE = re.compile(
     rf"\b(?P<part>{_SMALL}) (?:in|out of)(?: every| each)? (?P<whole>{_SMALL})\b(?![.,]\d)", re.IGNORECASE
@@ -179,8 +178,8 @@ class _Facts:
     def _of_date(self, asked: Number) -> Iterator[str]:
         dates = self.found.get(DATE, [])
         if not asked.text.isdecimal():
-            same = (one for one in dates if one.against(asked) == "in" and _NUMERIC_DAY.fullmatch(one.text))
-            yield from (f"{one.text} is {_in_words(one)}" for one in same)
+            same = ((one.text, numeric_date(one.text)) for one in dates if one.against(asked) == "in")
+            yield from (f"{text} is {in_words(*date)}" for text, date in same if date)
         if self.orders:
             yield from (f"{one.text} is {one.against(asked)} {asked.text}" for one in dates if one.text != asked.text)
         elif not any(one.low <= asked.high and asked.low <= one.high for one in dates):
@@ -258,11 +257,6 @@ class _Facts:
                 less, more = sorted(pair, key=lambda one: one.low)
                 if less.low != more.low:
                     yield f"{more.text} is {_written(more.low / less.low)} times {less.text}"
-
-
-def _in_words(day: Number) -> str:
-    months, days = divmod(int(day.low * 372), 31)
-    return in_words(months // 12, months % 12 + 1, days + 1)
 
 
 def _nearest(computed: Sequence[tuple[str, Fraction]], value: Fraction) -> list[str]:

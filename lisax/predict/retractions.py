@@ -19,13 +19,12 @@ _ACTIVE = re.compile(
     rf"\b(?:{_DONE}|withdrew\b|(?:revok|repeal|rescind|annul|abolish|withdraw|cancel|supersed|overturn|retract)(?:e?s|l?ing)\b)",
     re.IGNORECASE,
 )
-# Words before a retraction that deny it or place it in the future.
+# Words before a retraction that place it in the future, and that deny it as well.
+_PLANNED = r"(?-i:will)|would|shall|if|unless|plan\w*|propos\w*"
+_LATER = re.compile(rf"\b(?:{_PLANNED})\b", re.IGNORECASE)
 _NOT_DONE = re.compile(
-    r"\b(?:not|never|nor|refus\w*|declin\w*|reject\w*|(?-i:may|will)|would|shall|might|could|should|if|unless|plan\w*|propos\w*)\b"
-    r"|n't\b",
-    re.IGNORECASE,
+    rf"\b(?:{_PLANNED}|(?-i:may)|might|could|should|not|never|nor|refus\w*|declin\w*|reject\w*)\b|n't\b", re.IGNORECASE
 )
-_LATER = re.compile(r"\b(?:will|would|shall|if|unless|plan\w*|propos\w*)\b", re.IGNORECASE)
 _NARROWER = re.compile(r"\b(?:on|for|to|during|between|after|before|until|under|over) (.*)", re.IGNORECASE)
 _OPPOSITES = tuple(
     (frozenset(one.split()), frozenset(other.split()))
@@ -68,11 +67,8 @@ def taken_back(text: str) -> str | None:
         if _LATER.search(text, 0, match.start()):
             return None
         return _NO_LONGER.sub("", text).strip()
-    match = _PASSIVE.search(text) or _ACTIVE.search(text)
-    if match and _NOT_DONE.search(text, 0, match.start()):
+    if (active := _ACTIVE.search(text)) is None or _NOT_DONE.search(text, 0, active.start()):
         return None
-    if (match := _PASSIVE.search(text)) and (before := text[: match.start()].strip()):
+    if (passive := _PASSIVE.search(text)) and (before := text[: passive.start()].strip()):
         return before
-    if match := _ACTIVE.search(text):
-        return text[match.end() :].strip() or None
-    return None
+    return text[active.end() :].strip() or None

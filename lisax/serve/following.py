@@ -7,7 +7,6 @@ index until the new one is complete, and questions that were asked before are an
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import logging
 import threading
@@ -18,6 +17,7 @@ from pathlib import Path
 from lisax.corpora import open_folder
 from lisax.corpora.files import FileFolder
 from lisax.errors import DataError, LisaxError
+from lisax.files.resumable import fingerprint
 from lisax.retrieval.cluster_client import Unreachable
 from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.uploads import Upload, content_of
@@ -29,8 +29,6 @@ CLUSTER_POLLS = 5  # between looks at one in a cluster
 QUIET_SECONDS = 1.0  # without a change, before an index is opened: its components may be built one after the other
 RETRY_SECONDS = 60.0  # between tries of a folder whose update fails, at most
 LACKING_SECONDS = 60.0  # the same for an index without a component that it had, such as its vectors
-
-Files = list[tuple[str, int, int, int]]
 
 
 @dataclasses.dataclass
@@ -53,9 +51,8 @@ class Followed:
         self._files, found = self._read()
         self.corpus = self.library.put(self.folder.resolve().name, found)
 
-    def _read(self) -> tuple[Files, Upload]:
-        data = FileFolder(self.folder, self.library.limits.table)
-        return _files(data), content_of(data)
+    def _read(self) -> tuple[list, Upload]:
+        return fingerprint(self.folder), content_of(FileFolder(self.folder, self.library.limits.table))
 
     def start(self) -> None:
         """Watches the folder until `close`."""
@@ -73,7 +70,7 @@ class Followed:
                 self._stop.wait(POLL_SECONDS)
 
     def _watch(self) -> None:
-        """Updates after changes, until the folder's name stands for another folder."""
+        """Updates the index after changes; returns when the folder was replaced."""
         from watchfiles import Change, watch
 
         watched, own, before = self.folder.resolve(), _identity(self.folder), True
@@ -96,7 +93,7 @@ class Followed:
         """Reads the folder if its files have changed, and replaces its index. A folder without text, and one whose
         index cannot be written, keeps the index that it had, and is tried again."""
         try:
-            if _files(FileFolder(self.folder)) == self._files:
+            if fingerprint(self.folder) == self._files:
                 self._problem = ""
                 return
             files, found = self._read()
@@ -129,16 +126,6 @@ def _layout(folder: Path) -> str:
 def _identity(folder: Path) -> tuple[int, int]:
     found = folder.stat()
     return found.st_dev, found.st_ino
-
-
-def _files(data: FileFolder) -> Files:
-    """The files of a folder, and when each was changed."""
-    found = []
-    for path, name in data.files_below:
-        with contextlib.suppress(OSError):  # removed meanwhile
-            stat = path.stat()
-            found.append((name, stat.st_ino, stat.st_ctime_ns, stat.st_size))
-    return found
 
 
 def later(forget: Callable[[ServedCorpus], None], seconds: float) -> Callable[[ServedCorpus], None]:

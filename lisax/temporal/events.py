@@ -286,7 +286,8 @@ class EventSentence(SubjectSentence):
             self.subject(at) if subject is None else subject,
             expression,
             self.text[expression.start : expression.end],
-            not self._is_open(expression)
+            not self._is_bound(expression)
+            and DENYING.search(self.text) is None
             and not any(self.is_uncertain(near) for near in range(max(at - 4, 0), min(at + 3, len(self.words)))),
             self._said(at + len(predicate.words.split())),
             not ORDINALS.isdisjoint((*self.words[at - 1 : at], *predicate.words.split())),
@@ -295,12 +296,11 @@ class EventSentence(SubjectSentence):
             self._complement(at + len(predicate.words.split())),
         )
 
-    def _is_open(self, expression: Expression) -> bool:
-        """Whether the sentence denies its dated event, or has a bound (`no earlier than 1950`) that would be read as a
-        beginning."""
-        bound = isinstance(expression, Dates) and expression.relation is TemporalRelation.SINCE
-        first = self.text[expression.start : expression.end].lower().partition(" ")[0]
-        return DENYING.search(self.text) is not None or (bound and first not in ("since", "from"))
+    def _is_bound(self, expression: Expression) -> bool:
+        """Whether a date is a bound (`no earlier than 1950`) that would be read as a beginning."""
+        if not isinstance(expression, Dates) or expression.relation is not TemporalRelation.SINCE:
+            return False
+        return self.text[expression.start : expression.end].lower().partition(" ")[0] not in ("since", "from")
 
     def _near(self, begin: int, expression: Expression) -> tuple[frozenset[str], bool]:
         """`North America` in `was released in Japan in 2002 and in North America in 2003`, and whether there is a date
@@ -335,6 +335,11 @@ class EventSentence(SubjectSentence):
             for at in range(begin, end)
             if at not in self._of_dates and self.words[at][0].isalnum() and self.words[at] not in EVENT_STOP_WORDS
         )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a claim denies, weakens or quantifies its events: the verifier decides it."""
+        return DENYING.search(self.text) is not None or any(map(self.is_uncertain, range(len(self.words))))
 
     def is_uncertain(self, at: int) -> bool:
         """Whether a word denies, weakens or quantifies; `May` and words of names do not."""

@@ -210,11 +210,10 @@ UNCERTAIN = frozenset(
 not no never n't neither nor none nobody nothing without unless except only allegedly reportedly supposedly
 apparently probably possibly perhaps maybe may might could should would rumored rumoured claimed believed thought
 planned scheduled expected intended failed refused rejected stopped cannot can't won't isn't wasn't didn't doesn't
-untrue incorrect wrong denied denies myth hoax disputed aren't weren't hasn't haven't hadn't almost nearly hardly barely scarcely already yet wrongly falsely false lied
-mistakenly erroneously faked fake partly partially largely mostly temporarily briefly annually every each always often usually sometimes again or either
+aren't weren't hasn't haven't hadn't almost nearly hardly barely scarcely already yet lied faked fake partly partially largely mostly temporarily briefly annually every each always often usually sometimes again or either
 """.split()
 )
-# Parts of sentences of the evidence that deny all that they state, or place it in a story or a plan.
+# Parts of sentences that deny all that they state, or place it in a story or a plan.
 DENYING = re.compile(
     r"\b(?:untrue|incorrect|wrong(?:ly)?|false(?:ly)?|den(?:y|ies|ied)|myth|hoax|mistakenly|erroneously|disputed"
     r"|disproved|debunked|(?:no|little) evidence|not (?:true|the case)|(?:was|were) to (?:be|have))\b"

@@ -45,7 +45,7 @@ def judge(claim: str, evidence: Sequence[TitledText], lookup: Lookup | None = No
         ruling = judge(wider, evidence, lookup)
         return ruling if ruling and ruling.label is Label.REFUTES else None
     sentence = analysed(claim)
-    if len(sentence.expressions) > MOST_DATES or any(map(sentence.is_uncertain, range(len(sentence.words)))):
+    if len(sentence.expressions) > MOST_DATES or sentence.is_open:
         return None
     events, found = [single for event in sentence.events() for single in _singly(event)], placed(evidence, lookup)
     if not events:

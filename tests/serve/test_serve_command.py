@@ -66,8 +66,10 @@ def test_a_state_folder_inside_a_served_folder_is_refused(tmp_path, capsys, corp
     (tmp_path / "link").symlink_to(tmp_path / "docs")
     given = ["--corpus", str(tmp_path / corpus), "--state", str(tmp_path / state), "--port", "0", *more]
     assert main(["serve", *given]) == 1
-    told = f"the state folder {tmp_path / state} is in the served folder {tmp_path / corpus}: choose one outside with"
-    assert f"{told} --state" in capsys.readouterr().err and not list((tmp_path / "docs").iterdir())
+    message = (
+        f"the state folder {tmp_path / state} is in the served folder {tmp_path / corpus}: choose one outside with"
+    )
+    assert f"{message} --state" in capsys.readouterr().err and not list((tmp_path / "docs").iterdir())
 
 
 @pytest.mark.parametrize("later", [b"GET / HT", b"", b"GET / HTTP/1.1\r\nhost: x\r\n\r\nGET"])

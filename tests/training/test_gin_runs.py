@@ -369,7 +369,7 @@ def test_command_line_packed_and_resumed(tmp_path, capsys):
 
 @pytest.mark.parametrize("mode", ["predict", "score"])
 def test_infer(trained, tmp_path, mode):
-    flags = _infer_flags(trained, tmp_path, **{"infer.mode": mode})
+    flags = _flags("infer", trained, tmp_path, **{"infer.mode": mode})
     assert _main("infer", *flags) == 0
     rows = [json.loads(line) for line in (tmp_path / f"first_word-{mode}.jsonl").read_text().splitlines()]
     assert len(rows) == 11
@@ -386,19 +386,19 @@ def test_infer(trained, tmp_path, mode):
         assert [json.loads(line)["score"] for line in part] == pytest.approx(scores, rel=1e-4)
 
 
-def _infer_flags(trained, out, **values):
+def _flags(verb, trained, out, **values):
     return [
         "--gin_file=models/t5_1_1_tiny.gin",
-        "--gin_file=runs/infer.gin",
+        f"--gin_file=runs/{verb}.gin",
         f"--gin.CHECKPOINT_PATH={trained.model_dir}",
-        f"--gin.INFER_OUTPUT_DIR={out}",
+        f"--gin.{verb.upper()}_OUTPUT_DIR={out}",
         *(f"--gin.{name}={value}" for name, value in (TINY | values).items()),
     ]
 
 
 def test_infer_with_beams_and_samples(trained, tmp_path):
     def rows(folder, **values):
-        assert _main("infer", *_infer_flags(trained, tmp_path / folder, **values)) == 0
+        assert _main("infer", *_flags("infer", trained, tmp_path / folder, **values)) == 0
         return [json.loads(line) for line in (tmp_path / folder / "first_word-predict.jsonl").read_text().splitlines()]
 
     for row in rows("beams", BEAM_SIZE=3):
@@ -414,7 +414,7 @@ def test_infer_with_beams_and_samples(trained, tmp_path):
 @pytest.mark.slow
 def test_infer_goes_on_after_kill_9_in_the_middle_of_a_file(trained, tmp_path, capsys):
     def flags(folder):
-        return _infer_flags(trained, tmp_path / folder, SPLIT="many", **{"infer.mode": "score"})
+        return _flags("infer", trained, tmp_path / folder, SPLIT="many", **{"infer.mode": "score"})
 
     assert _main("infer", *flags("whole")) == 0
     file = tmp_path / "cut" / "first_word-score.jsonl"
@@ -450,16 +450,6 @@ def test_eval(trained, tmp_path, capsys):
     assert "exact\t" in capsys.readouterr().out
 
 
-def _eval_flags(trained, out, **values):
-    return [
-        "--gin_file=models/t5_1_1_tiny.gin",
-        "--gin_file=runs/eval.gin",
-        f"--gin.CHECKPOINT_PATH={trained.model_dir}",
-        f"--gin.EVAL_OUTPUT_DIR={out}",
-        *(f"--gin.{name}={value}" for name, value in (TINY | values).items()),
-    ]
-
-
 def test_another_architecture_of_the_same_shapes_is_refused(trained, tmp_path):
     changed = {"T5Config.mlp_activations": ("silu", "linear")}
     message = (
@@ -468,11 +458,11 @@ def test_another_architecture_of_the_same_shapes_is_refused(trained, tmp_path):
     with pytest.raises(LisaxError, match=message):
         run_gin(FILES, bindings_of(TINY | {"MODEL_DIR": trained.model_dir, "TRAIN_STEPS": 61} | changed))
     with pytest.raises(LisaxError, match=message):
-        _main("eval", *_eval_flags(trained, tmp_path / "eval", **changed))
+        _main("eval", *_flags("eval", trained, tmp_path / "eval", **changed))
     with pytest.raises(LisaxError, match=message):
-        _main("infer", *_infer_flags(trained, tmp_path / "infer", **changed))
+        _main("infer", *_flags("infer", trained, tmp_path / "infer", **changed))
     free = {"ACTIVATION_DTYPE": "bfloat16", "DROPOUT_RATE": 0.3}
-    assert _main("eval", *_eval_flags(trained, tmp_path / "eval", **free)) == 0
+    assert _main("eval", *_flags("eval", trained, tmp_path / "eval", **free)) == 0
 
 
 def test_another_vocabulary_is_refused(tmp_path):
@@ -492,9 +482,9 @@ def test_another_vocabulary_is_refused(tmp_path):
     with pytest.raises(LisaxError, match=message):
         run_gin(FILES, bindings_of(values | of_run | {"TRAIN_STEPS": 2}))
     with pytest.raises(LisaxError, match=message):
-        _main("eval", *_eval_flags(trained, tmp_path / "eval", **values))
+        _main("eval", *_flags("eval", trained, tmp_path / "eval", **values))
     with pytest.raises(LisaxError, match=message):
-        _main("infer", *_infer_flags(trained, tmp_path / "infer", **values))
+        _main("infer", *_flags("infer", trained, tmp_path / "infer", **values))
 
 
 def test_no_files():
