@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import posixpath
 import re
 import urllib.parse
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from lisax.documents import archives, headers, html
@@ -20,6 +23,7 @@ _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fres
 _BACK = re.compile(r'<a href="#[\w-]*-?(?:foot|end)note-ref-[^"]*">[^<]*</a>')  # mammoth's link from a note to its mark
 _NOTES = re.compile(r'<ol>\s*<li id="[\w-]*(?:foot|end)note-')
 
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDE = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _TITLES = {"title", "ctrTitle"}
@@ -31,16 +35,18 @@ _DUBLIN = "{http://purl.org/dc/elements/1.1/}"
 
 
 def read_word(path: Path, place: Place) -> tuple[str, list[Block]]:
-    """(title, blocks) of a .docx file: mammoth writes it as HTML, without comments and deleted text; footnotes are at
-    the end."""
+    """(title, blocks) of a .docx file: mammoth writes it as HTML, without comments, deleted and hidden text; footnotes
+    are at the end."""
     import mammoth
 
+    archives.check_zip(path)
     with archives.opened(path) as archive:
         if "word/document.xml" not in archive.names:
             raise Unread("damaged", "it has no document", path=path)
-    archives.check_zip(path)
-    with path.open("rb") as file:
-        made = mammoth.convert_to_html(file, style_map=_STYLES, convert_image=mammoth.images.img_element(lambda _: {}))
+        shown = _without_hidden_text(archive) or path.read_bytes()
+    made = mammoth.convert_to_html(
+        io.BytesIO(shown), style_map=_STYLES, convert_image=mammoth.images.img_element(lambda _: {})
+    )
     text, notes = made.value, ""
     if found := _NOTES.search(text):
         text, notes = text[: found.start()], _BACK.sub("", text[found.start() :])
@@ -48,6 +54,30 @@ def read_word(path: Path, place: Place) -> tuple[str, list[Block]]:
     blocks += [dataclasses.replace(block, kind=Kind.FOOTNOTE) for block in html.read(notes, place)[1]]
     title = title or next((b.text for b in blocks if b.kind is Kind.HEADING and b.level == 1), "")
     return title, blocks
+
+
+def _without_hidden_text(archive: archives.opened) -> bytes | None:
+    """The file without the text that Word does not show, which mammoth would read; None if it has none."""
+    parts = {name: archive.read(name) for name in archive.names}
+    hiding = [name for name in parts if name.endswith(".xml") and b"vanish" in parts[name]]
+    if not hiding:
+        return None
+    for name in hiding:
+        root = archive.xml(name)
+        for parent in list(root.iter()):
+            for run in [one for one in parent if one.tag == f"{_WORD}r" and _is_hidden(one)]:
+                parent.remove(run)
+        parts[name] = ElementTree.tostring(root)
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        for name, content in parts.items():
+            file.writestr(name, content)
+    return made.getvalue()
+
+
+def _is_hidden(run: Element) -> bool:
+    mark = run.find(f"{_WORD}rPr/{_WORD}vanish")
+    return mark is not None and mark.get(f"{_WORD}val") not in ("0", "false", "off")
 
 
 def read_slides(path: Path, place: Place) -> Iterator[Block]:

@@ -7,11 +7,17 @@ most words with it are read.
     country is Varn in 3 rows                                   a value that the claim names
     date has May in 4 rows                                      a part of values
     club is Orm and country is Sel in 0 rows                    two of them
+    remark is empty in 2 rows
     points over 20 in 5 rows , under 20 in 6 rows               a number that the claim names
+    country is Varn and points over 20 in 2 rows                with a value that it names
     points : total 210 , mean 17.5                              of all rows
     points with country Varn : total 69 , mean 23               of those with a value that the claim names
+    highest points is 31 of Orm , lowest is 12 of Ilm
+    latest opened is 7 July of Ilm , earliest is May of Tarn    dates and times, if all are written alike
     Lund is 2 of 12 by points                                   a row that the claim names, from the highest
     points of Lund is 5 more than that of Orm                   two of them
+    points of Orm and Lund : total 57 , ratio 1.19
+    opened of Lund is earlier than that of Ilm
     4 different values of country , most often Varn in 5 rows
 """
 
@@ -21,31 +27,38 @@ import functools
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
-from lisax.formats.table_records import Rows, is_name, is_total, values_of_one_subject
+from lisax.formats.table_records import SUPERLATIVES, Rows, is_name, is_total, values_of_one_subject
 from lisax.text import units
+from lisax.text.dates import whole_date
 from lisax.text.digits import decimal_comma
 from lisax.text.numbers import cardinal
 from lisax.text.quantities import Kind, Quantity, column, comparable, find
 from lisax.text.stop_words import FUNCTION_WORDS
 from lisax.text.words import shared_words, stemmer, words
 
-MOST = 4  # facts of a table that are read
+MOST = 5  # facts of a table that are read
 CONDITIONS, NAMED, NUMBERS = 8, 3, 4  # values, rows and numbers of a claim that facts are about
 COLUMNS = 8  # columns of numbers that facts are about
 YEARS = range(1000, 2101)
+KEY = 0.9  # share of different values in a column whose values name rows
+_TIME = re.compile(r"(\d{1,2})[:.h]([0-5]\d)\s*(am|pm|a\.m\.|p\.m\.)?|(\d{1,2})\s*(am|pm|a\.m\.|p\.m\.)", re.IGNORECASE)
 _GROUPED = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3}){1,5}(?![\d,])")
 _LONG = re.compile(r"(?<![\d.,])\d{4,18}(?!\d)")
 # Words of claims that ask for a fact with another word.
 _SAME = {
-    "total": {"sum", "combined", "altogether", "together", "overall"},
+    "total": {"sum", "combined", "altogether", "together", "overall", "both"},
     "mean": {"average", "averaged", "averages"},
     "over": {"more", "higher", "greater", "above", "exceed", "exceeds", "exceeded", "least", "larger", "after"},
     "under": {"less", "fewer", "lower", "below", "smaller", "most", "before"},
+    "ratio": {"twice", "double", "times", "half", "triple", "thrice", "third", "quarter"},
+    "empty": {"no", "not", "without", "none", "never", "missing", "lacks"},
+    "earliest": {"first", "before", "earlier", "oldest", "soonest"},
+    "latest": {"last", "after", "later", "newest", "recent"},
     "different": {"distinct", "unique", "various"},
     "rows": {"times", "only", "once", "twice"},
 }
@@ -89,7 +102,7 @@ def facts(claim: str, table: Rows) -> list[str]:
         made = [_LONG.sub(lambda match: match[0] if match[0] in claim else f"{int(match[0]):,}", one) for one in made]
     asked = words(claim)
     numbers = [str(found[0]) for at in range(len(asked)) if (found := cardinal(asked, at))]
-    query = [claim, *numbers, *(name for name, same in _SAME.items() if same.intersection(asked))]
+    query = [claim, *numbers, *(name for name, same in (_SAME | SUPERLATIVES).items() if same.intersection(asked))]
     shares = shared_words(" ".join(_stems(" ".join(query))), [" ".join(_stems(one)) for one in made])
     return [made[i] for i in sorted(range(len(made)), key=lambda i: -shares[i])[:MOST] if shares[i]]
 
@@ -112,11 +125,17 @@ class _Facts:
         self.conditions = self._named()[:CONDITIONS]
         asked = [j for j in self.numbers if self._asks_for(self.header[j])]
         self.columns = (asked or list(self.numbers))[:COLUMNS]
+        self.moments = {
+            j: found for j, cells in enumerate(self.cells) if j not in self.numbers and (found := moments_of(cells))
+        }
+        others = [j for j in range(len(self.cells)) if j not in self.numbers and j not in self.moments]
+        self.keys = [j for j in others if _names_rows(self.cells[j])]
 
     def all(self) -> Iterator[str]:
         yield from self._counts()
         yield from self._thresholds()
         yield from self._sums()
+        yield from self._extremes()
         yield from self._ranks_and_differences()
         yield from self._different_values()
 
@@ -156,22 +175,34 @@ class _Facts:
         for one, other in itertools.combinations(self.conditions, 2):
             if one.column != other.column:
                 yield f"{one.text} and {other.text} in {_rows(len(one.places & other.places))}"
+        for name, cells in zip(self.header, self.cells):
+            empty = cells.count("")
+            if 0 < empty < len(cells) and self._asks_for(name):
+                yield f"{name} is empty in {_rows(empty)}"
 
     def _thresholds(self) -> Iterator[str]:
         for j, asked in itertools.product(self.columns, self.asked_numbers):
             name, numbers = self.header[j], self.numbers[j]
             number = numbers.written(asked)
-            over = sum(value > number for value in numbers.values.values())
-            under = sum(value < number for value in numbers.values.values())
-            if over and under:
-                shown = numbers.shown(number)
-                yield f"{name} over {shown} in {_rows(over)} , under {shown} in {_rows(under)}"
+            over = {i for i, value in numbers.values.items() if value > number}
+            under = {i for i, value in numbers.values.items() if value < number}
+            if not (over and under) and not (self._asks_for(name) and _is_near(number, numbers.values.values())):
+                continue
+            shown = numbers.shown(number)
+            yield f"{name} over {shown} in {_rows(len(over))} , under {shown} in {_rows(len(under))}"
+            for one in self.conditions:
+                if one.column not in self.numbers and len(one.places) > 1:
+                    counts = (
+                        f"{said} {shown} in {_rows(len(one.places & some))}"
+                        for said, some in (("over", over), ("under", under))
+                    )
+                    yield f"{one.text} and {name} {' , '.join(counts)}"
 
     def _sums(self) -> Iterator[str]:
         texts = [one for one in self.conditions if one.column not in self.numbers]
         for j in self.columns:
             numbers = self.numbers[j]
-            if all(value.denominator == 1 and int(value) in YEARS for value in numbers.values.values()):
+            if _are_years(numbers):
                 continue
             groups = {"": list(numbers.values.values())}
             for one in texts:
@@ -182,11 +213,34 @@ class _Facts:
                     total, mean = numbers.shown(sum(values)), numbers.shown(sum(values) / len(values))
                     yield f"{self.header[j]}{of} : total {total} , mean {mean}"
 
+    def _extremes(self) -> Iterator[str]:
+        """The rows with the extremes of a column, by the first column that names rows; without ties."""
+        if not self.keys:
+            return
+        names = self.cells[self.keys[0]]
+        columns = [(j, "highest", "lowest", self.numbers[j].values) for j in self.columns]
+        columns += [(j, "latest", "earliest", moments) for j, moments in self.moments.items()]
+        for j, high, low, values in columns:
+            ends = []
+            for said, extreme in ((high, max(values.values())), (low, min(values.values()))):
+                places = [i for i, value in values.items() if value == extreme]
+                if len(places) == 1 and names[places[0]]:
+                    ends.append((said, f"is {self.cells[j][places[0]]} of {names[places[0]]}"))
+            if ends:
+                (first, text), *rest = ends
+                yield " , ".join([f"{first} {self.header[j]} {text}", *(f"{said} {text}" for said, text in rest)])
+
     def _ranks_and_differences(self) -> Iterator[str]:
         named = {}
         for one in self.conditions:
-            if len(one.places) == 1 and one.column not in self.numbers:
+            if len(one.places) == 1 and one.column in self.keys:
                 named.setdefault(min(one.places), one.cell)
+        for j, moments in self.moments.items():
+            for (i, cell), (k, other) in itertools.combinations(list(named.items())[:NAMED], 2):
+                if i in moments and k in moments:
+                    order = (moments[i] > moments[k]) - (moments[i] < moments[k])
+                    said = ("the same as", "later than", "earlier than")[order]
+                    yield f"{self.header[j]} of {cell} is {said} that of {other}"
         for j in self.columns:
             numbers = self.numbers[j]
             ours = [(i, cell) for i, cell in named.items() if i in numbers.values][:NAMED]
@@ -197,6 +251,9 @@ class _Facts:
                 more = numbers.values[i] - numbers.values[k]
                 said = f"{numbers.shown(abs(more))} {'more' if more > 0 else 'less'} than" if more else "equal to"
                 yield f"{self.header[j]} of {cell} is {said} that of {other}"
+                total = f"{self.header[j]} of {cell} and {other} : total {numbers.shown(numbers.values[i] + numbers.values[k])}"
+                low, high = sorted((numbers.values[i], numbers.values[k]))
+                yield f"{total} , ratio {Numbers({}).shown(high / low)}" if low > 0 else total
 
     def _different_values(self) -> Iterator[str]:
         every = self._asks_for(" ".join(("different", *_SAME["different"])))
@@ -213,12 +270,48 @@ def _is_part(word: str) -> bool:
     return word not in FUNCTION_WORDS and (not word.isdecimal() or len(word) > 2)
 
 
+def _is_near(number: Fraction, values: Collection[Fraction]) -> bool:
+    """Whether a number is at most as far from the values as the lowest is from the highest."""
+    low, high = min(values), max(values)
+    return 2 * low - high <= number <= 2 * high - low
+
+
+def _are_years(numbers: Numbers) -> bool:
+    return all(value.denominator == 1 and int(value) in YEARS for value in numbers.values.values())
+
+
 def _rows(count: int) -> str:
     return f"{count} row" if count == 1 else f"{count} rows"
 
 
 def _stems(text: str) -> list[str]:
     return list(map(stemmer(), words(text)))
+
+
+def _names_rows(cells: Sequence[str]) -> bool:
+    shown = [cell for cell in cells if cell]
+    return len(shown) > 1 and len(set(shown)) >= KEY * len(shown)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def moments_of(cells: tuple[str, ...]) -> Mapping[int, tuple[int, ...]]:
+    """The dates, or the times of day, of a column by place, in an order; none if a fifth of its cells are other things, or
+    if some have a year or a day and others not."""
+    found = {i: one for i, cell in enumerate(cells) if cell and (one := _moment(cell)) is not None}
+    alike = len({tuple(part is None for part in one) for one in found.values()}) == 1
+    if len(found) < max(2, 0.8 * sum(map(bool, cells))) or not alike:
+        return {}
+    return {i: tuple(part or 0 for part in one) for i, one in found.items()}
+
+
+def _moment(cell: str) -> tuple[int | None, ...] | None:
+    """(year, month, day) of a date, (hour, minute) of a time."""
+    if (time := _TIME.fullmatch(cell)) is None:
+        return whole_date(cell.lower())
+    hour, half = int(time[1] or time[4]), (time[3] or time[5] or "").lower()[:1]
+    if hour > 24 or (half and not 1 <= hour <= 12):
+        return None
+    return (hour % 12 + 12 * (half == "p") if half else hour), int(time[2] or 0)
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -23,9 +23,12 @@ from lisax.text.words import shared_words, words
 
 MOST = 16  # records that are written; a reader of few tokens has room for two or three
 HIGHEST, LOWEST = "highest", "lowest"
-_SUPERLATIVES = {
-    HIGHEST: {"highest", "most", "largest", "biggest", "greatest", "longest", "tallest", "best", "top", "maximum"},
-    LOWEST: {"lowest", "least", "fewest", "smallest", "shortest", "worst", "minimum"},
+SUPERLATIVES = {
+    HIGHEST: set(
+        "highest most largest biggest greatest longest tallest best top maximum dearest costliest heaviest deepest busiest "
+        "hottest warmest".split()
+    ),
+    LOWEST: set("lowest least fewest smallest shortest worst minimum cheapest lightest coldest".split()),
 }
 _TOTALS = frozenset(
     "total;totals;grand total;overall total;sum;subtotal;sub-total;summe;gesamt;insgesamt;total general;totale;totaal;"
@@ -49,7 +52,7 @@ def records(claim: str, table: Rows) -> list[str]:
     values = values_of_one_subject(table)
     made = _rows(table) if values is None else [_said(name, cell) for name, cell in values if squeeze(cell)]
     asked = set(words(claim))
-    query = " ".join([claim, *(name for name, others in _SUPERLATIVES.items() if asked & others)])
+    query = " ".join([claim, *(name for name, others in SUPERLATIVES.items() if asked & others)])
     shares = shared_words(query, made)
     order = sorted(range(len(made)), key=lambda i: -shares[i])
     return [squeeze(made[i]) for i in order[:MOST]]

@@ -10,10 +10,11 @@ import numpy as np
 
 from lisax import shipped
 from lisax.errors import LisaxError
-from lisax.predict.index import DOCUMENTS, Index
+from lisax.predict.index import DOCUMENTS, TABLE_COMPONENTS, Index
 from lisax.predict.judging import check_confidence, judged
 from lisax.predict.opening import open_model
 from lisax.predict.ranker import Bm25Ranker, InTurn, Ranker
+from lisax.predict.table_verifier import WholeTables
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.predict.verifier import (
     AGGREGATE,
@@ -29,6 +30,7 @@ from lisax.weights import pretrained
 
 CANDIDATES = 100  # units of evidence ranked per claim
 LEAST_TABLES = 10  # retrieved per claim; a model that reads fewer takes the first
+ROWS_AND_TABLES = {*TABLE_COMPONENTS, "passages-table"}
 CLAIMS_AT_A_TIME = 32  # batched together
 
 Path = str | os.PathLike
@@ -61,6 +63,7 @@ class Checker:
         *,
         model: Path | None = None,
         tier: str | None = None,
+        tables: WholeTables | None = None,
         aggregate: str = AGGREGATE,
         threshold: float | None = None,
         evidence: int | None = None,
@@ -74,7 +77,8 @@ class Checker:
         """`index`, `ranker` and `verifier` are objects or paths: an index folder, and bundles, checkpoints or
         MODEL_DIRs. `model` is one model used for everything it can do: an evidence pointer ranks and verifies, a
         labeller verifies. `tier`: which of the shipped labellers, if none is given: `light`, or `accurate`, which takes
-        about three times as long; None: see `tier_of`.
+        about three times as long; None: see `tier_of`. `tables`: reads the tables of rows that lead verdicts; the shipped
+        labellers do so by default.
 
         `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide if they can
         (`judge_dates`), where sentences are read. `hops=2`: also search pages that sentences of the first pages name. `documents`: number of
@@ -91,6 +95,7 @@ class Checker:
         index = Index.open(index) if isinstance(index, (str, os.PathLike)) else index
         if model is None and verifier is None:
             verifier, ranker = shipped_for(index, ranker, tier)
+            tables = tables or whole_tables(index, tier)
         elif tier is not None:
             raise LisaxError("tier= chooses a shipped labeller: leave it out with verifier= or model=")
         options = {"aggregate": aggregate, "threshold": threshold, "evidence": evidence}
@@ -110,6 +115,7 @@ class Checker:
             candidates = max(LEAST_TABLES, verifier.depth)
         elif ranker is None:
             ranker = InTurn() if isinstance(verifier, PointerVerifier) else Bm25Ranker()
+        self.tables = tables
         self.ranker, self.temporal, self.hops = ranker, temporal and self.verifier.reads == "sentences", hops
         self.documents, self.candidates = documents, candidates
         self.min_confidence, self.two_way = min_confidence, two_way
@@ -145,6 +151,8 @@ class Checker:
         verdicts = iter(())
         if pairs:
             verdicts = self.verifier.verify_many(*map(list, zip(*pairs)))
+            if self.tables is not None:
+                verdicts = self.tables.read(verdicts)
         verdicts = judged(
             self.verifier,
             verdicts,
@@ -168,6 +176,15 @@ def _texts(claims: Sequence[str | Claim]) -> list[str]:
     if isinstance(claims, (str, Claim)):
         raise LisaxError("expected a list of claims, found one claim: put it in a list")
     return [check_text(claim if isinstance(claim, str) else claim.text) for claim in claims]
+
+
+def whole_tables(index: Index, tier: str | None = None) -> WholeTables | None:
+    """The shipped reader of whole tables of a tier (`tier_of`), for the shipped labeller of text; None for an index
+    without rows and whole tables."""
+    path = shipped.labeller("tables", tier_of(tier))
+    if index.reads != "sentences" or index.has_only_tables or not index.components >= ROWS_AND_TABLES:
+        return None
+    return WholeTables(Verifier.open(path), index.reading("tables")) if path.is_dir() else None
 
 
 def default_ranker(by_encoder: bool | None = None) -> Path | str:

@@ -24,7 +24,15 @@ from lisax.files.reading import get_field, parse_json_object
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.predict.building import build_index
-from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, default_ranker, is_here, shipped_for, tier_of
+from lisax.predict.checker import (
+    CLAIMS_AT_A_TIME,
+    Checker,
+    default_ranker,
+    is_here,
+    shipped_for,
+    tier_of,
+    whole_tables,
+)
 from lisax.predict.index import Index
 from lisax.predict.opening import find_model
 from lisax.predict.ranker import Ranker
@@ -85,10 +93,11 @@ class Settings:
         """Opens the checker. `by_encoder`: whether the shipped ranker orders sentences for a named labeller; None: if its
         encoder is in the cache. A corpus is indexed in the kind that the model reads; without a model, one of only tables
         in the kind that the shipped labeller of tables reads."""
-        model, ranker, index = self.model, self.ranker, None
+        model, ranker, index, tables = self.model, self.ranker, None, None
         if model is None:
             index = self._open_index()
             model, ranker = shipped_for(index, ranker, self.tier)
+            tables = whole_tables(index, self.tier)
             only_light = self.tier == shipped.LIGHT and not is_here(shipped.ACCURATE)
             say(f"verdicts by the shipped labeller {ONLY_LIGHT if only_light else self.tier}")
         verifier = self.open_verifier(model)
@@ -105,6 +114,7 @@ class Settings:
             index,
             ranker if ranker is None else Ranker.open(ranker, use),
             verifier,
+            tables=tables,
             temporal=self.temporal,
             hops=self.hops,
             documents=self.documents,

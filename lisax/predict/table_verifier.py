@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from lisax.formats.table_facts import facts
 from lisax.formats.tables import TABLE_FUSION, TableExample
 from lisax.metrics.temperature import Calibration, calibrated
 from lisax.models import table_truth
-from lisax.predict.index import Reads
+from lisax.predict.index import Index, Reads
 from lisax.predict.model import Model
 from lisax.predict.prompt_model import PromptModel
 from lisax.predict.table_decision import TableDecision, sufficiency
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.predict.verifier import NOTHING, Progress, Verifier, any_decides, id_of, text_of_claim, verdict_of
 from lisax.progress import say
-from lisax.records import Claim
+from lisax.records import Claim, is_row
 from lisax.weights.model_folder import ModelFolder
 
 ONE_BY_ONE = 3  # tables that a labeller of one table reads, one after the other
@@ -60,6 +60,43 @@ class TableVerifier(Verifier):
             shares = calibrated(table_shares(self.model, examples, progress), self.calibration)
             sure, relevance = None, None
         yield from table_verdicts(claims, evidence, shares, sure, relevance, self.decision)
+
+
+class WholeTables:
+    """Reads whole tables next to a labeller of text (ours): where a table's row leads a verdict, the verifier of tables
+    reads its table for the claim, and the verdict's probabilities are the mean of both. The row then has the facts that
+    were computed."""
+
+    def __init__(self, verifier: TableVerifier, index: Index):
+        self.verifier, self.index = verifier, index
+        if verifier.columns is not None:
+            self.index = index.keeping(verifier.columns)
+
+    def read(self, verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+        """The verdicts of a labeller of text, in order."""
+        verdicts = list(verdicts)
+        tables = [self._table_of(verdict) for verdict in verdicts]
+        led = [i for i, table in enumerate(tables) if table is not None]
+        read = iter(self.verifier.verify_many([verdicts[i].claim for i in led], [[tables[i]] for i in led]))
+        return (verdict if table is None else _mean(verdict, next(read)) for verdict, table in zip(verdicts, tables))
+
+    def _table_of(self, verdict: Verdict) -> Evidence | None:
+        if not verdict.evidence or not is_row(unit := verdict.evidence[0].unit):
+            return None
+        return next(iter(self.index.evidence([unit.rpartition("#r")[0]], claim=verdict.claim)), None)
+
+
+def _mean(verdict: Verdict, of_table: Verdict) -> Verdict:
+    """The verdict of a labeller of text, and that of its leading row's table, as one."""
+    shares = {label: (share + of_table.probabilities[label]) / 2 for label, share in verdict.probabilities.items()}
+    first = dataclasses.replace(verdict.evidence[0], computed=of_table.evidence[0].computed)
+    return dataclasses.replace(
+        verdict,
+        label=max(shares, key=shares.get),
+        probabilities=shares,
+        evidence=(first, *verdict.evidence[1:]),
+        decided_by=first.unit,
+    )
 
 
 def table_shares(model: Model, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:

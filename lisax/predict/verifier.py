@@ -107,6 +107,10 @@ def verifier_of(
     """Wraps a loaded model in the verifier that its format requires. Raises LisaxError if it cannot label claims."""
     if evidence is not None and evidence < 1:
         raise LisaxError(f"expected at least one unit of evidence, found {evidence}")
+    if threshold is not None and (isinstance(model, PromptModel) or model.format is not TABLE_FUSION):
+        raise LisaxError(
+            f"{source} is not table fusion, and no other model has a threshold of sufficiency: leave it out"
+        )
     if isinstance(model, PromptModel) and model.use.job is not Job.TABLES:
         if model.use.job is not Job.VERIFY:
             raise LisaxError(f"{source} does not check claims: its job is to {model.use.job}")

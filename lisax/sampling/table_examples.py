@@ -24,6 +24,7 @@ from lisax.formats.examples import write_examples
 from lisax.formats.tables import TableExample, view
 from lisax.records import Claim, Label, Table
 from lisax.sampling.examples import Ranked
+from lisax.sampling.written import draw_tables
 
 Lookup = Callable[[str], "Table | None"]
 Columns = Callable[[Table, Claim], Sequence[int]]  # the columns of a table to keep for a claim, in table order
@@ -125,12 +126,14 @@ def write_all(
     wrong: float | None = None,
     seed: int = 0,
     depths: Sequence[int] = DEPTHS,
+    written: int = 0,
     skipped: Counter | None = None,
 ) -> dict[str, int]:
     """Writes `{file_name(k)}.{split}.jsonl` for the closed domain and each depth. Returns the numbers of examples.
 
     Only labelled claims are written. `in_training` puts the gold table among the retrieved ones. With a share `wrong`,
-    `{CLOSED_AND_WRONG}.{split}.jsonl` has the closed domain and, with this seed, `unrelated` tables.
+    `{CLOSED_AND_WRONG}.{split}.jsonl` has the closed domain and, with this seed, `unrelated` tables, and in training
+    among them `written` examples (`sampling.written`).
     """
     known: dict[tuple[str, str], Sequence[int]] = {}  # most files contain the same tables for a claim
 
@@ -146,11 +149,18 @@ def write_all(
     made = {CLOSED: closed(labelled, lookup, chosen, skipped=None if in_training else skipped)}
     if wrong is not None:
         others = unrelated(labelled, run, lookup, chosen, wrong, seed)
-        made[CLOSED_AND_WRONG] = itertools.chain(closed(labelled, lookup, chosen), others)
+        both = itertools.chain(closed(labelled, lookup, chosen), others)
+        made[CLOSED_AND_WRONG] = _among(both, draw_tables(written, seed), seed) if in_training and written else both
     for k in depths:
         counted = skipped if k == max(depths) else None
         made[file_name(k)] = build(labelled, run, lookup, chosen, k, skipped=counted)
     return {name: write_examples(Path(folder) / f"{name}.{split}.jsonl", some) for name, some in made.items()}
+
+
+def _among(examples: Iterable[TableExample], more: Iterable[TableExample], seed: int) -> list[TableExample]:
+    mixed = [*examples, *more]
+    random.Random(f"lisax.written:{seed}").shuffle(mixed)
+    return mixed
 
 
 def _example(claim: Claim, tables: Sequence[Table], columns: Columns) -> TableExample:

@@ -1,7 +1,7 @@
 """Draws examples from short documents and claims about them that were written for this project one by one (ours).
 
-A line of `written.jsonl` is a document: minutes, a letter, a leaflet, news, rules, an encyclopedia's passage, a table.
-Claims have other words than the sentences that decide them, and several claims of a sentence differ in the deciding
+A line of `written.jsonl` is a document: minutes, a letter, a leaflet, news, rules, an encyclopedia's passage, a table;
+`written_tables.jsonl` has further tables, whose claims count, add up and compare, for labellers of whole tables. Claims have other words than the sentences that decide them, and several claims of a sentence differ in the deciding
 detail. A claim is kept only if a second writer, who saw no label, gave it the same one, and if a bag of words of other
 documents' claims does not guess it surely.
 
@@ -18,11 +18,13 @@ from __future__ import annotations
 import functools
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from lisax.files.reading import read_json_lines
 from lisax.formats.examples import Example, Passage
+from lisax.formats.tables import TableExample, TableView
 from lisax.formats.triples import raw_table
 from lisax.records import LABELS, Label
 from lisax.text.words import shared_words
@@ -30,35 +32,54 @@ from lisax.text.words import shared_words
 LENGTHS = (1, 1, 1, 2, 3)  # of an example, in sentences, equally likely
 UNDECIDED = 0.2  # share of examples whose deciding sentences are left out, so that the claim is open
 NEAR = 6  # others of a document that a ranker's irrelevant sentences are drawn from
+WRONG, OTHERS = 0.15, 20  # share of decided claims read with another table: of that number the one nearest in words
 SHUFFLED = 0.3  # share of examples in random order; in the others the deciding sentences come first
+T = TypeVar("T")
 _LABELS = dict(zip("SRN", LABELS, strict=True))
 
 
 @functools.cache
 def documents() -> list[dict]:
-    return [row for _, row in read_json_lines(Path(__file__).with_name("written.jsonl"))]
+    return _lines("written.jsonl")
+
+
+@functools.cache
+def tables() -> list[dict]:
+    """The tables of both files."""
+    return [*(one for one in documents() if "rows" in one), *_lines("written_tables.jsonl")]
+
+
+def _lines(name: str) -> list[dict]:
+    return [row for _, row in read_json_lines(Path(__file__).with_name(name))]
 
 
 def draw(count: int, seed: int = 0) -> Iterator[Example]:
     """The first `count` examples of rounds over all claims in random order; each round reads a claim with other
     sentences of its document. A larger count begins with the examples of a smaller one."""
-    return itertools.islice(_rounds(f"lisax.written:{seed}", _example), count)
+    return itertools.islice(_rounds(f"lisax.written:{seed}", documents(), _example), count)
 
 
 def draw_pairs(count: int, seed: int = 0) -> Iterator[Example]:
     """A ranker's examples of such rounds: each deciding sentence as relevant, and one of the document's `NEAR` nearest
     others as irrelevant."""
-    return itertools.islice(_rounds(f"lisax.written.pairs:{seed}", _pairs), count)
+    return itertools.islice(_rounds(f"lisax.written.pairs:{seed}", documents(), _pairs), count)
 
 
-def _rounds(seed: str, made: Callable[[str, dict, dict, random.Random], Iterable[Example]]) -> Iterator[Example]:
+def draw_tables(count: int, seed: int = 0) -> Iterator[TableExample]:
+    """Examples of such rounds over the claims about tables, each with its whole table; a share `WRONG` of the decided
+    claims has another one, so that the claim is open."""
+    return itertools.islice(_rounds(f"lisax.written.tables:{seed}", tables(), _table_example), count)
+
+
+def _rounds(
+    seed: str, documents: Sequence[dict], made: Callable[[str, dict, dict, random.Random], Iterable[T]]
+) -> Iterator[T]:
     for number in itertools.count():
         rng = random.Random(f"{seed}:{number}")
-        places = [(i, j) for i, document in enumerate(documents()) for j in range(len(document["claims"]))]
+        places = [(i, j) for i, document in enumerate(documents) for j in range(len(document["claims"]))]
         rng.shuffle(places)
         for i, j in places:
-            document = documents()[i]
-            yield from made(f"written-{number}-{i}-{j}", document, document["claims"][j], rng)
+            yield from made(f"written-{number}-{i}-{j}", documents[i], documents[i]["claims"][j], rng)
 
 
 def _pairs(name: str, document: dict, claim: dict, rng: random.Random) -> Iterator[Example]:
@@ -79,6 +100,16 @@ def _example(name: str, document: dict, claim: dict, rng: random.Random) -> Iter
     if rng.random() < SHUFFLED:
         rng.shuffle(read)
     yield Example(name, claim["claim"], _passages(name, document, read), label=label)
+
+
+def _table_example(name: str, document: dict, claim: dict, rng: random.Random) -> Iterator[TableExample]:
+    label, read = _LABELS[claim["label"]], document
+    if label is not Label.NOT_ENOUGH_INFO and rng.random() < WRONG:
+        others = [one for one in rng.sample(tables(), OTHERS) if one is not document]
+        shared = shared_words(claim["claim"], [" ".join(texts_of(one)) for one in others])
+        label, read = Label.NOT_ENOUGH_INFO, others[max(range(len(others)), key=lambda place: shared[place])]
+    view = TableView(name, read["title"], tuple(read["header"]), tuple(map(tuple, read["rows"])))
+    yield TableExample(name, claim["claim"], (view,), label, (read is document,))
 
 
 def _passages(name: str, document: dict, places: Iterable[int]) -> tuple[Passage, ...]:

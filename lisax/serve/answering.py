@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lisax.predict.reader import Answer
     from lisax.predict.sentence_answers import SentenceAnswerer
     from lisax.predict.table_answers import TableAnswerer
+    from lisax.predict.table_verifier import WholeTables
     from lisax.predict.verdicts import Evidence, Verdict
     from lisax.predict.verifier import Verifier
 
@@ -387,11 +388,20 @@ class Engine(OpenIndexes):
             self._units(corpus, source),
             self._ranker(),
             self._verifier(tier),
+            tables=self._whole_tables(corpus, source, tier),
             temporal=self.temporal,
             documents=self.depths.documents,
             candidates=self.depths.sentences,
             min_confidence=self.min_confidence,
         )
+
+    def _whole_tables(self, corpus: ServedCorpus, source: str, tier: str | None) -> WholeTables | None:
+        """The reader of whole tables next to the shipped labeller of text, where rows are evidence."""
+        from lisax.predict.table_verifier import WholeTables
+
+        if source != PASSAGES or not corpus.has_cells or not self.models.tiers:
+            return None
+        return WholeTables(self._verifier(tier, TABLE_VERIFIER), self.table_index(corpus))
 
     def _units(self, corpus: ServedCorpus, source: str) -> PageIndex | PassageIndex:
         return self.evidence(corpus) if source == PASSAGES else self.sentences(corpus)

@@ -169,6 +169,20 @@ def test_word(tmp_path):
     assert (table.caption, table.header, table.rows) == ("Costs", ("Item", "2023"), (("Roads", "−5"),))
 
 
+def test_hidden_text_of_word_is_not_read(tmp_path):
+    def run(text: str, properties: str) -> str:
+        return f"<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>"
+
+    note = f'<w:footnote w:id="2"><w:p>{run("Tarn burnt down.", "<w:vanish/>")}</w:p></w:footnote>'
+    path = made.word(
+        tmp_path / "a.docx",
+        f"<w:p>{run('Tarn is a town.', '')}{run('Tarn is no town.', '<w:b/><w:vanish/>')}"
+        f'{run(" It has an inn.", """<w:vanish w:val="0"/>""")}<w:r><w:footnoteReference w:id="2"/></w:r></w:p>',
+        footnotes=note,
+    )
+    assert [text for _, text in sentences(path)] == ["Tarn is a town.", "It has an inn."]
+
+
 def test_excel(tmp_path):
     book = openpyxl.Workbook()
     sheet = book.active

@@ -48,8 +48,8 @@ WON = TableExample("1", "Tirol  won in 1921", (CUP, EMPTY), Label.SUPPORTS, (Tru
             WON,
             (
                 "Tirol won in 1921",
-                "Cup . 3 rows . club is Tirol and year is 1921 in 1 row . club is Tirol in 2 rows . "
-                "year over 1921 in 1 row , under 1921 in 1 row . year is 1921 ; club is Tirol . year is 1922 ; "
+                "Cup . 3 rows . club is Tirol and year is 1921 in 1 row . club is Tirol and year over 1921 in 1 row , "
+                "under 1921 in 0 rows . club is Tirol in 2 rows . year over 1921 in 1 row , under 1921 in 1 row . year is 1921 ; club is Tirol . year is 1922 ; "
                 "club is Tirol . year is 1920 ; club is Varn .",
             ),
         ),

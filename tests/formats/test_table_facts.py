@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.formats.table_facts import MOST, facts, numbers_of
+from lisax.formats.table_facts import MOST, facts, moments_of, numbers_of
 from lisax.formats.tables import TableView, text_of
 
 CLUBS = """club|country|founded|points|opened
@@ -42,10 +42,62 @@ def texts(claim: str, of: str = CLUBS) -> list[str]:
         ("There are two different values of country", "2 different values of country , most often Varn in 3 rows"),
         ("Two were founded in May", "opened has may in 2 rows"),
         ("Clubs of Varns", "country is Varn in 3 rows"),  # words are compared by their stems
+        (
+            "Two clubs of Varn have more than 20 points",
+            "country is Varn and points over 20 in 2 rows , under 20 in 1 row",
+        ),
+        ("No club has more than 40 points", "points over 40 in 0 rows , under 40 in 4 rows"),
+        ("Orm has the most points", "highest points is 31 of Orm , lowest is 12 of Ilm"),
+        ("Orm and Lund have 57 points together", "points of Orm and Lund : total 57 , ratio 1.19"),
+        ("Orm has twice the points of Ilm", "points of Orm and Ilm : total 43 , ratio 2.58"),
     ],
 )
 def test_golden_facts(claim, said):
     assert said in texts(claim)
+
+
+TRIPS = """trip|day|leaves|boat|remark
+Islands|2 May|9:30|Orm|
+Lighthouse|14 April|10.15|Orm|children free
+Harbour|30 May|6:05|Sel|"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("The last day of a trip is 30 May", "latest day is 30 May of Harbour , earliest is 14 April of Lighthouse"),
+        ("The islands are before the lighthouse by day", "day of Islands is later than that of Lighthouse"),
+        ("The lighthouse leaves after the harbour", "leaves of Lighthouse is later than that of Harbour"),
+        ("Two trips have no remark", "remark is empty in 2 rows"),
+    ],
+)
+def test_golden_facts_of_dates_times_and_empty_cells(claim, said):
+    assert said in texts(claim, TRIPS)
+
+
+def test_only_values_of_a_column_of_different_values_name_a_row():
+    assert not any("Sel is" in one or "Sel and" in one for one in texts("Sel leaves before the lighthouse", TRIPS))
+
+
+@pytest.mark.parametrize(
+    ("cells", "moments"),
+    [
+        (["2024-05-02", "3.5.2024", "1 June 2023"], [(2024, 5, 2), (2024, 5, 3), (2023, 6, 1)]),
+        (["12 May", "3 June"], [(0, 5, 12), (0, 6, 3)]),
+        (["9:30", "12.05"], [(9, 30), (12, 5)]),
+        (["9:30 am", "12 pm", "6 p.m."], [(9, 30), (12, 0), (18, 0)]),
+        (["12 May", "June 2023"], []),  # no order
+        (["9:30", "Tarn", "Sel"], []),
+        (["25:10", "99 pm"], []),
+        (["May", "June", ""], []),
+    ],
+)
+def test_the_moments_of_a_column(cells, moments):
+    assert list(moments_of(tuple(cells)).values()) == moments
+
+
+def test_a_number_far_from_all_values_gives_no_fact():
+    assert not any("300" in one for one in texts("300 people saw clubs with points"))
 
 
 @pytest.mark.parametrize(

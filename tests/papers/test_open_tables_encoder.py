@@ -25,6 +25,7 @@ from lisax.records import Label
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import read_run
 from lisax.retrieval.tables import build_index
+from lisax.sampling.written import draw_tables
 from lisax.weights.model_folder import ModelFolder
 
 RECIPE = """
@@ -87,12 +88,17 @@ def test_a_teacher_is_learned_from(run, folder, tmp_path):
     models = {"closed": (str(folder / "closed.gin"), settings)}
     lines = [
         f"TableRecipe.teacher = '{teacher}'",
+        "TableRecipe.written = 9",
         f"TableRecipe.train = {models}",
         f"TableRecipe.initial = {{'closed': '{folder / 'encoder'}'}}",
     ]
     student = OpenTables(open_folder(folder / "world"), tmp_path, TableRecipe.read([folder / "recipe.gin"], lines))
     student.make("train.closed")
     examples = list(read_examples(student.examples_file("tables_closed_and_wrong", "train"), TableExample))
+    written = {one.claim_id: one.row() for one in draw_tables(9, student.recipe.seed)}
+    assert {one.claim_id: one.row() | {"taught": ()} for one in examples if one.claim_id in written} == {
+        name: row | {"taught": ()} for name, row in written.items()
+    }
     expected = Model.open(teacher).probabilities(examples)
     np.testing.assert_allclose([one.taught for one in examples], expected, atol=1e-3)
     assert (student.model_dir("closed") / "checkpoint_2").is_dir()
@@ -148,6 +154,8 @@ def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder
     [
         ("TableRecipe.vocabulary = 'spiece.model'", "backbone brings its own vocabulary"),
         ("TableRecipe.train = {'claim_only': '/x.gin'}\nTableRecipe.teacher = '/x'", "teaches the model 'closed'"),
+        ("TableRecipe.train = {'claim_only': '/x.gin'}\nTableRecipe.written = 9", "learned by the model 'closed'"),
+        ("TableRecipe.written = -1", "written must be 0 or more, found -1"),
         ("TableRecipe.wrong_tables = 2", "wrong_tables must lie between 0 and 1, found 2"),
     ],
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from small_bundles import TABLES, bundle
 
-from lisax import Checker, Evidence, Index, Label, LisaxError, Ranker, Verdict, Verifier, example_pages
+from lisax import Checker, Evidence, Index, Label, LisaxError, Ranker, Verdict, Verifier, example_pages, shipped
 from lisax.cli import main
 from lisax.cli.check import check
 from lisax.cli.serve import serve
@@ -16,9 +16,11 @@ from lisax.corpora import table_predictions
 from lisax.corpora.fever import read_predictions
 from lisax.corpora.files import FileFolder
 from lisax.files.writing import write_json_lines
+from lisax.predict.checker import whole_tables
 from lisax.predict.checking import Settings
 from lisax.predict.file_steps import verify_file
 from lisax.predict.ranker import Bm25Ranker, InTurn
+from lisax.predict.table_verifier import WholeTables
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import AGGREGATE, AGGREGATES, Labeller, verifier_of
 from lisax.records import LABELS, Claim, Hit, Table
@@ -121,6 +123,29 @@ def test_tables_are_read_whole(cells, bundles, model):
     assert nothing.label is Label.NOT_ENOUGH_INFO and "no evidence" in nothing.reason
 
 
+def test_where_a_row_leads_its_whole_table_is_read_too(bundles, monkeypatch, tmp_path):
+    claims = ["The mayor of Torimoor is Minell, with 18,400 people.", "Torimoor has an inn."]
+    index = Index.build([*TABLES, {"title": "Torimoor", "text": "Torimoor has an inn."}])
+    of_text = list(Checker(index, "bm25", bundles["listwise"]).check_many(claims))
+    of_tables = Verifier.open(bundles["text to text"])
+    read = WholeTables(of_tables, index.reading("tables"))
+    rows, page = Checker(index, "bm25", bundles["listwise"], tables=read).check_many(claims)
+    assert page == of_text[1] and page.evidence[0].unit == "Torimoor_0"
+    assert rows.evidence[0].unit == "towns#r0" == rows.decided_by
+    table = of_tables.verify(claims[0], index.reading("tables").evidence(["towns"], claim=claims[0]))
+    for label in LABELS:
+        assert rows.probabilities[label] == pytest.approx(
+            (of_text[0].probabilities[label] + table.probabilities[label]) / 2
+        )
+    assert rows.label is max(LABELS, key=rows.probabilities.get)
+    # The shipped labellers do so without being asked.
+    shipped_models = {"sentences": bundles["listwise"], "tables": bundles["text to text"]}
+    monkeypatch.setattr(shipped, "labeller", lambda reads="sentences", tier="light": shipped_models[reads])
+    assert list(Checker(index, "bm25").check_many(claims)) == [rows, page]
+    assert list(Settings(None, index.folder, ranker="bm25").open().check_many(claims)) == [rows, page]
+    assert whole_tables(Index.build(TABLES, kind="cells")) is None is whole_tables(Index.build(example_pages()))
+
+
 def test_the_threshold_of_sufficiency_is_a_reason(cells, bundles, tmp_path):
     verdict = Checker(cells, model=bundles["fusion"], threshold=1e9).check("Torimoor has 39,000 people.")
     assert verdict.label is Label.NOT_ENOUGH_INFO and "less surely" in verdict.reason
@@ -130,6 +155,12 @@ def test_the_threshold_of_sufficiency_is_a_reason(cells, bundles, tmp_path):
     verdict = Checker(cells, model=learned).check("Torimoor has 39,000 people.")
     assert verdict.probabilities[Label.NOT_ENOUGH_INFO] == 0.75 and "held-out" in verdict.reason
     assert Checker(cells, model=learned, threshold=-1e9).check("Torimoor has 39,000 people.").reason == ""
+
+
+@pytest.mark.parametrize("model", ["listwise", "text to text"])
+def test_only_table_fusion_has_a_threshold(cells, bundles, model):
+    with pytest.raises(LisaxError, match="is not table fusion"):
+        Checker(cells, model=bundles[model], threshold=0.5)
 
 
 def test_text_tables_and_graphs_are_evidence_together(bundles):

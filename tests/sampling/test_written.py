@@ -16,6 +16,7 @@ from lisax.sampling import files, written
 from lisax.text.words import words
 
 DOCUMENTS = written.documents()
+TABLES = written.tables()
 CLAIMS = [(document, claim) for document in DOCUMENTS for claim in document["claims"]]
 
 
@@ -99,6 +100,31 @@ def test_a_labellers_training_file_has_them():
         assert seen == sorted(one.claim_id for one in written.draw(20))
         assert len(more) == len(plain) + 20
         assert build(variant, draws=files.Draws(written=20), training=False) == build(variant, training=False)
+
+
+def test_tables_have_claims_of_each_label_that_their_words_do_not_give_away():
+    assert TABLES[: -len(TABLES) + 285] == [one for one in DOCUMENTS if "rows" in one] and len(TABLES) > 500
+    for one in TABLES:
+        assert one["claims"] and all(len(row) == len(one["header"]) for row in one["rows"]), one["title"]
+    counts = Counter(claim["label"] for one in TABLES for claim in one["claims"])
+    assert min(counts.values()) > 0.28 * counts.total()
+
+
+def test_examples_of_tables_have_the_claims_own_table_or_another_that_leaves_it_open():
+    some = list(written.draw_tables(3000, 1))
+    assert list(written.draw_tables(50, 1)) == some[:50] != list(written.draw_tables(50, 2))
+    for example in some:
+        _, _, i, j = example.claim_id.split("-")
+        document, (view,) = TABLES[int(i)], example.tables
+        claim = document["claims"][int(j)]
+        assert example.claim == claim["claim"]
+        if example.gold == (True,):
+            assert (view.caption, list(view.header)) == (document["title"], document["header"])
+            assert example.label is LABELS["SRN".index(claim["label"])]
+        else:
+            assert example.label is Label.NOT_ENOUGH_INFO and view.rows != tuple(map(tuple, document["rows"]))
+    wrong = np.mean([example.gold == (False,) for example in some])
+    assert wrong == pytest.approx(written.WRONG * 2 / 3, abs=0.03)
 
 
 def test_pairs_for_a_ranker_are_deciding_sentences_beside_near_others():

@@ -49,6 +49,9 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
     # With a backbone: the share of true and false claims that `closed` is also trained on with a retrieved table that
     # is not theirs, which is not enough to decide.
     wrong_tables: float = 0.0
+    # With a backbone: examples that `closed` also learns from, of claims about tables that were written for it
+    # (`sampling.written`; ours).
+    written: int = 0
     # With a backbone: a labeller over tables whose probabilities of each training example `closed` also learns (ours), by
     # the share that `losses.Loss.teacher` has: a checkpoint, or a name that `lisax check --model` takes, such as
     # mpnet-tables.
@@ -74,6 +77,10 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
         self.check_share("wrong_tables")
         if self.teacher is not None and not self.reads_singly:
             raise LisaxError("TableRecipe.teacher teaches the model 'closed' with a backbone: name both")
+        if self.written < 0:
+            raise LisaxError(f"TableRecipe.written must be 0 or more, found {self.written}")
+        if self.written and not self.reads_singly:
+            raise LisaxError("TableRecipe.written is learned by the model 'closed' with a backbone: name both")
         self.check_positive("columns")
 
     @classmethod

@@ -309,6 +309,7 @@ class OpenTables(EncoderPipeline):
                 wrong=self.recipe.wrong_tables if self.recipe.reads_singly else None,
                 seed=self.recipe.seed,
                 depths=depths,
+                written=self.recipe.written,
                 skipped=skipped,
             )
             tell(skipped)
