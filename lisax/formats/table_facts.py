@@ -45,6 +45,7 @@ MOST = 5  # facts of a table that are read
 CONDITIONS, NAMED, NUMBERS = 8, 3, 4  # values, rows and numbers of a claim that facts are about
 COLUMNS = 8  # columns of numbers that facts are about
 YEARS = range(1000, 2101)
+HALF = {3: 6, 2: 12}  # months of a year, hours of a day, by the parts of a moment
 KEY = 0.9  # share of different values in a column whose values name rows
 _TIME = re.compile(r"(\d{1,2})[:.h]([0-5]\d)\s*(am|pm|a\.m\.|p\.m\.)?|(\d{1,2})\s*(am|pm|a\.m\.|p\.m\.)", re.IGNORECASE)
 _GROUPED = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3}){1,5}(?![\d,])")
@@ -295,13 +296,16 @@ def _names_rows(cells: Sequence[str]) -> bool:
 
 @functools.lru_cache(maxsize=1 << 12)
 def moments_of(cells: tuple[str, ...]) -> Mapping[int, tuple[int, ...]]:
-    """The dates, or the times of day, of a column by place, in an order; none if a fifth of its cells are other things, or
-    if some have a year or a day and others not."""
+    """The dates, or the times of day, of a column by place, in an order; none if a fifth of its cells are other things, if
+    some have a year or a day and others not, or if they run into the next year or day (`30 Dec`, `2 Jan`)."""
     found = {i: one for i, cell in enumerate(cells) if cell and (one := _moment(cell)) is not None}
     alike = len({tuple(part is None for part in one) for one in found.values()}) == 1
     if len(found) < max(2, 0.8 * sum(map(bool, cells))) or not alike:
         return {}
-    return {i: tuple(part or 0 for part in one) for i, one in found.items()}
+    made = {i: tuple(part or 0 for part in one) for i, one in found.items()}
+    falls = [one[-2] - other[-2] for one, other in itertools.pairwise(made.values()) if other < one]
+    without_years = not any(len(one) == 3 and one[0] for one in made.values())
+    return {} if without_years and len(falls) == 1 and falls[0] >= HALF[len(made[min(made)])] else made
 
 
 def _moment(cell: str) -> tuple[int | None, ...] | None:
