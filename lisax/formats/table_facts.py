@@ -32,7 +32,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
-from lisax.formats.table_records import SUPERLATIVES, Rows, is_name, is_total, values_of_one_subject
+from lisax.formats.table_records import SUPERLATIVES, Rows, is_name, totals, values_of_one_subject
 from lisax.text import units
 from lisax.text.dates import whole_date
 from lisax.text.digits import decimal_comma
@@ -45,10 +45,12 @@ MOST = 5  # facts of a table that are read
 CONDITIONS, NAMED, NUMBERS = 8, 3, 4  # values, rows and numbers of a claim that facts are about
 COLUMNS = 8  # columns of numbers that facts are about
 YEARS = range(1000, 2101)
+RANKS = frozenset("rank rk ranking place position pos no nr number # seed id".split())  # headers of no amounts
 HALF = {3: 6, 2: 12}  # months of a year, hours of a day, by the parts of a moment
 KEY = 0.9  # share of different values in a column whose values name rows
 _TIME = re.compile(r"(\d{1,2})[:.h]([0-5]\d)\s*(am|pm|a\.m\.|p\.m\.)?|(\d{1,2})\s*(am|pm|a\.m\.|p\.m\.)", re.IGNORECASE)
 _GROUPED = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3}){1,5}(?![\d,])")
+_DIGIT = re.compile(r"\d")
 _LONG = re.compile(r"(?<![\d.,])\d{4,18}(?!\d)")
 # Words of claims that ask for a fact with another word.
 _SAME = {
@@ -118,14 +120,16 @@ class _Facts:
         self.parts = {stem for stem, word in self.asked.items() if _is_part(word)}
         self.parts.difference_update(*map(_stems, table.header))
         self.asked_numbers = [one for one in find(claim) if not one.is_range][:NUMBERS]
-        self.header = [squeeze(name) or "value" for name in table.header]
-        rows = [row for row in table.rows if not is_total(row)]
+        self.header = _different([squeeze(name) or "value" for name in table.header])
+        summed = totals(table)
+        rows = [row for i, row in enumerate(table.rows) if i not in summed]
         self.cells = [tuple(squeeze(row[j]) for row in rows) for j in range(len(self.header))]
         comma = any(map(decimal_comma, self.cells))
         self.numbers = {j: found for j, cells in enumerate(self.cells) if (found := numbers_of(cells, comma)).values}
         self.conditions = self._named()[:CONDITIONS]
-        asked = [j for j in self.numbers if self._asks_for(self.header[j])]
-        self.columns = (asked or list(self.numbers))[:COLUMNS]
+        amounts = [j for j in self.numbers if self.header[j].lower().strip(". ") not in RANKS]
+        asked = [j for j in amounts if self._asks_for(self.header[j])]
+        self.columns = (asked or amounts)[:COLUMNS]
         self.moments = {
             j: found for j, cells in enumerate(self.cells) if j not in self.numbers and (found := moments_of(cells))
         }
@@ -203,7 +207,8 @@ class _Facts:
         texts = [one for one in self.conditions if one.column not in self.numbers]
         for j in self.columns:
             numbers = self.numbers[j]
-            if _are_years(numbers):
+            unread = any(map(_DIGIT.search, (cell for i, cell in enumerate(self.cells[j]) if i not in numbers.values)))
+            if unread or _are_years(numbers):  # such as `about 400`
                 continue
             groups = {"": list(numbers.values.values())}
             for one in texts:
@@ -232,9 +237,11 @@ class _Facts:
                 yield " , ".join([f"{first} {self.header[j]} {text}", *(f"{said} {text}" for said, text in rest)])
 
     def _ranks_and_differences(self) -> Iterator[str]:
-        named = {}
-        for one in self.conditions:
-            if len(one.places) == 1 and one.column in self.keys:
+        ours = [one for one in self.conditions if len(one.places) == 1 and one.column in self.keys]
+        column = min((one.column for one in ours), default=None)
+        named: dict[int, str] = {}
+        for one in ours:
+            if one.column == column:
                 named.setdefault(min(one.places), one.cell)
         for j, moments in self.moments.items():
             for (i, cell), (k, other) in itertools.combinations(list(named.items())[:NAMED], 2):
@@ -262,8 +269,19 @@ class _Facts:
             if j not in self.numbers and (every or self._asks_for(self.header[j])):
                 counts = Counter(filter(None, cells))
                 if 1 < len(counts) < counts.total():
-                    ((cell, count),) = counts.most_common(1)
-                    yield f"{len(counts)} different values of {self.header[j]} , most often {cell} in {_rows(count)}"
+                    (cell, count), (_, next_count) = counts.most_common(2)
+                    most = f" , most often {cell} in {_rows(count)}" if count > next_count else ""
+                    yield f"{len(counts)} different values of {self.header[j]}{most}"
+
+
+def _different(names: Sequence[str]) -> list[str]:
+    """The names of columns; one that several have with a number."""
+    counts = Counter()
+    made = []
+    for name in names:
+        counts[name] += 1
+        made.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+    return made
 
 
 def _is_part(word: str) -> bool:

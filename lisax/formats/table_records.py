@@ -12,8 +12,10 @@ column of numbers are marked:
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Protocol
 
 from lisax.formats.budget import squeeze
@@ -34,6 +36,8 @@ _TOTALS = frozenset(
     "total;totals;grand total;overall total;sum;subtotal;sub-total;summe;gesamt;insgesamt;total general;totale;totaal;"
     "soma;suma;somme;ensemble;razem;celkem;osszesen;toplam;yhteensa;итого;всего".split(";")
 )
+_MEANS = frozenset("average mean median avg overall".split())
+_LIKE_TOTAL = re.compile(r"\b(?:sub-?|net)?totals?\b|\bsum\b|\boverall\b")
 _NAMES_AND_VALUES = {("key", "value"), ("property", "value"), ("attribute", "value"), ("field", "value"), ("", "")}
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"\D*(?:1\d|20|21)\d\d\D*")
@@ -67,8 +71,8 @@ def values_of_one_subject(table: Rows) -> Sequence[tuple[str, str]] | None:
 
 
 def _rows(table: Rows) -> list[str]:
-    totals = frozenset(i for i, row in enumerate(table.rows) if is_total(row))
-    marks = [_marks([squeeze(row[j]) for row in table.rows], totals) for j in range(len(table.header))]
+    summed = totals(table)
+    marks = [_marks([squeeze(row[j]) for row in table.rows], summed) for j in range(len(table.header))]
     return [
         " ; ".join(
             _said(name, cell) + marked[i]
@@ -83,9 +87,48 @@ def _said(name: str, cell: str) -> str:
     return f"{name} is {cell}" if squeeze(name) else cell
 
 
-def is_total(row: Sequence[str]) -> bool:
-    """Whether a row adds up the others, by its first text: `Total`, `Grand total`, `Summe`."""
-    return fold(next((cell for cell in row if cell.strip()), "")).strip(" :") in _TOTALS
+def totals(table: Rows) -> frozenset[int]:
+    """The places of the rows that sum up the others. A row named `Total`, `Summe` or `Average` does at the end or the
+    beginning; elsewhere, or named `Total expenses` or not at all, it does if a number of it is the sum of those above."""
+    names = [fold(next((cell for cell in row if cell.strip()), "")).strip(" :") for row in table.rows]
+    named = [name in _TOTALS or name in _MEANS for name in names]
+    like = [bool(_LIKE_TOTAL.search(name)) or not "".join(row[:1]).strip() for name, row in zip(names, table.rows)]
+    if not any(named) and not any(like):
+        return frozenset()
+    end = len(named) - len(list(itertools.takewhile(bool, reversed(named))))
+    columns = [
+        _Column([one and one.value for one in column([row[j] for row in table.rows])]) for j in range(len(table.header))
+    ]
+    found = []
+    for i, name in enumerate(names):
+        adds_up = (like[i] or name in _TOTALS) and any(one.adds_up(i) for one in columns)
+        if is_total := adds_up or (named[i] and (i == 0 or i >= end)):
+            found.append(i)
+        for one in columns:
+            one.passes(i, is_total)
+    return frozenset(found)
+
+
+class _Column:
+    """The numbers of a column, and the sums above a row: since the last total, of all other rows, and of totals, each
+    with the number of its addends."""
+
+    def __init__(self, numbers: Sequence[Fraction | None]):
+        self.numbers = numbers
+        self.since, self.rows, self.totals = ((Fraction(0), 0) for _ in range(3))
+
+    def adds_up(self, place: int) -> bool:
+        return any(count > 1 and total == self.numbers[place] for total, count in (self.since, self.rows, self.totals))
+
+    def passes(self, place: int, is_total: bool) -> None:
+        def plus(one: tuple[Fraction, int]) -> tuple[Fraction, int]:
+            number = self.numbers[place]
+            return one if number is None else (one[0] + number, one[1] + 1)
+
+        if is_total:
+            self.since, self.totals = (Fraction(0), 0), plus(self.totals)
+        else:
+            self.since, self.rows = plus(self.since), plus(self.rows)
 
 
 def _marks(cells: Sequence[str], totals: frozenset[int]) -> list[str]:

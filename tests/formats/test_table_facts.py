@@ -99,6 +99,36 @@ def test_the_moments_of_a_column(cells, moments):
     assert list(moments_of(tuple(cells)).values()) == moments
 
 
+def test_a_column_of_ranks_is_no_amount():
+    league = "Rank|Club|Points\n1|Orm|9\n2|Lund|7\n3|Ilm|4"
+    assert not any("by Rank" in one or "Rank :" in one for one in texts("Orm has the first rank of all", league))
+
+
+def test_rows_are_named_in_one_column():
+    games = "Winner|Loser|Margin\nSel|Orm|9\nIlm|Tarn|5\nOrm|Lund|2"
+    said = texts("Orm won by a larger margin than Ilm", games)
+    assert "Margin of Ilm is 3 more than that of Orm" in said and not any("4 less" in one for one in said)
+
+
+def test_a_number_that_is_not_read_leaves_out_sums():
+    visitors = "Town|Visitors\nOrm|100\nLund|200\nSel|300\nIlm|about 400\nTarn|50\nVarn|20"
+    assert not any("total" in one for one in texts("The total of visitors is 1,070", visitors))
+    assert "Visitors : total 670 , mean 134" in texts(
+        "The total of visitors is 670", visitors.replace("about 400", "-")
+    )
+
+
+def test_of_a_tie_no_value_is_the_most_frequent():
+    towns = "Name|Town\nAnn|Orm\nBea|Sel\nCai|Orm\nDag|Sel"
+    assert "2 different values of Town" in texts("There are two different towns", towns)
+
+
+def test_columns_of_one_name_have_numbers():
+    scores = "Name|Score|Score\nAnn|1|20\nBea|2|40"
+    said = texts("The total score is 3", scores)
+    assert {"Score : total 3 , mean 1.5", "Score (2) : total 60 , mean 30"} <= set(said)
+
+
 def test_a_number_far_from_all_values_gives_no_fact():
     assert not any("300" in one for one in texts("300 people saw clubs with points"))
 
