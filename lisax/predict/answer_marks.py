@@ -53,18 +53,20 @@ def marks(question: str, sentence: str) -> list[Span]:
 
 def cell_marks(question: str, row: str) -> list[Span]:
     """The cells of a row, `town, mayor | Tarn, Olin Marsh`, in a column whose name is in the question, if the question
-    does not have the cell itself; empty for a row with commas within its cells."""
+    does not have the cell itself; for "who" only names, and the first of the row if the question names no column of
+    names; empty for a row with commas within its cells."""
     header, between, values = row.partition(" | ")
     names, cells, known = header.split(", "), values.split(", "), content_stems(question)
-    found, start = [], len(header) + len(between)
+    who, found, others, start = asked(question) == "name", [], [], len(header) + len(between)
     if not between or len(names) != len(cells):
         return []
     for name, cell in zip(names, cells):
         stems = content_stems(name)
-        if stems and stems <= known and not content_stems(cell) <= known:
-            found.append((start, start + len(cell)))
+        is_name = any(_names(f". {cell}")) and not any(map(str.isdigit, cell))
+        if not content_stems(cell) <= known and (is_name or not who):
+            (found if stems and stems <= known else others).append((start, start + len(cell)))
         start += len(cell) + len(", ")
-    return found
+    return found or (others[:1] if who else [])
 
 
 def _times(text: str) -> Iterator[Span]:

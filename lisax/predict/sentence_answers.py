@@ -112,15 +112,20 @@ class SentenceAnswerer:
 
     @property
     def searched(self) -> dict[str, int]:
-        """How many pages it searches, by their name in the plural; of a large index of passages, how many of these."""
+        """How many pages, and tables as rows, it searches, by their name in the plural; of a large index of passages,
+        how many of these."""
         index = self.index
         if isinstance(index, PageIndex):
             return {"pages": len(index.index.pages)}
-        if not isinstance(index, PassageIndex) or (texts := index.index.stores.get(Source.TEXT)) is None:
-            return {}
-        if len(texts) > COUNTED:
-            return {"passages": len(texts)}
-        return {"pages": len({passage.id.rpartition(":")[0] for passage in texts})}
+        stores = index.index.stores if isinstance(index, PassageIndex) else {}
+        found = {
+            name: stores[source]
+            for name, source in (("pages", Source.TEXT), ("tables", Source.TABLE))
+            if source in stores
+        }
+        if sum(map(len, found.values())) > COUNTED:
+            return {"passages": sum(map(len, found.values()))}
+        return {name: len({passage.id.rpartition(":")[0] for passage in store}) for name, store in found.items()}
 
     def ask(self, question: str, answers: int = 5) -> list[Answer]:
         """Up to `answers` sentences, likeliest first, or only `no answer here`."""

@@ -50,6 +50,9 @@ def test_the_parts_of_that_kind(question, sentence, parts):
         ("Which party does Olin belong to?", "name, party | Olin, Greens", ["Greens"]),
         ("Which votes?", "name, votes | Olin Marsh, Tarn, 3", []),
         ("Which votes?", "It rains.", []),
+        ("Who was born in 1870?", "name, born | Eva Falk, 1870-05-06", ["Eva Falk"]),
+        ("Who is the mayor of Tarn?", "town, people, mayor | Tarn, 900, Olin Marsh", ["Olin Marsh"]),
+        ("Who was born in May?", "born, name | 6 May 1870, Eva Falk", ["Eva Falk"]),
     ],
 )
 def test_the_cells_of_a_column_that_the_question_names(question, row, cells):

@@ -60,7 +60,7 @@ def test_what_is_searched_is_counted():
     assert answerer().searched == {"pages": 2}
     table = {"id": "towns", "title": "Towns", "header": ["town", "mayor"], "rows": [["Ostra", "Besa Siton"]]}
     mixed = SentenceAnswerer(Index.build([*PAGES, table]), Shares(), ONLY_SCORES)
-    assert mixed.searched == {"pages": 2}
+    assert mixed.searched == {"pages": 2, "tables": 1}
     best = mixed.ask("Ostra town, mayor |")[0]
     assert best.evidence.unit == "towns#r0" and best.text[best.place.begin : best.place.end] == "Besa Siton"
     assert in_words({"pages": 2_900, "tables": 1}) == "2,900 pages and 1 table"
