@@ -182,7 +182,7 @@ def whole_tables(index: Index, tier: str | None = None) -> WholeTables | None:
     """The shipped reader of whole tables of a tier (`tier_of`), for the shipped labeller of text; None for an index
     without rows and whole tables."""
     path = shipped.labeller("tables", tier_of(tier))
-    if index.reads != "sentences" or index.has_only_tables or not index.components >= ROWS_AND_TABLES:
+    if index.reads != "sentences" or not index.components >= ROWS_AND_TABLES:
         return None
     return WholeTables(Verifier.open(path), index.reading("tables")) if path.is_dir() else None
 
@@ -216,13 +216,12 @@ def shipped_for(
     the shipped one for it. Raises LisaxError if there is no such tier, or for an index of tables if it has no labeller
     of them."""
     tier = tier_of(tier)
-    reads = "tables" if index.has_only_tables and shipped.labeller("tables").is_dir() else index.reads
-    labeller = shipped.labeller(reads, tier)
+    labeller = shipped.labeller(index.reads, tier)
     if not labeller.is_dir():
         if tier != shipped.LIGHT:
-            raise LisaxError(f"no labeller of {reads} ships in the tier '{tier}': leave the tier out")
+            raise LisaxError(f"no labeller of {index.reads} ships in the tier '{tier}': leave the tier out")
         raise LisaxError(
             "no labeller over tables comes with LisaX: name a model, or index the tables with `lisax index mixed`, whose "
             "rows the labeller over text reads"
         )
-    return labeller, shipped.ranker() if reads == "sentences" and ranker is None else ranker
+    return labeller, shipped.ranker() if index.reads == "sentences" and ranker is None else ranker

@@ -91,8 +91,7 @@ class Settings:
 
     def open(self, by_encoder: bool | None = None) -> Checker:
         """Opens the checker. `by_encoder`: whether the shipped ranker orders sentences for a named labeller; None: if its
-        encoder is in the cache. A corpus is indexed in the kind that the model reads; without a model, one of only tables
-        in the kind that the shipped labeller of tables reads."""
+        encoder is in the cache. A corpus is indexed in the kind that the model reads."""
         model, ranker, index, tables = self.model, self.ranker, None, None
         if model is None:
             index = self._open_index()

@@ -41,7 +41,6 @@ class Index(Protocol):
     """
 
     reads: Reads = "sentences"
-    has_only_tables = False  # and a model of tables can read all of it
     titles: Any = None  # titles for spotting a claim's entities, where the index keeps them
     lookup: Lookup | None = None  # unit id -> its sentence with the title, for the temporal rules
     folder: Path | None = None  # of the index; None if it is not one of ours

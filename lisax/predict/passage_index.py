@@ -20,7 +20,6 @@ from lisax.records import Claim, Hit
 from lisax.retrieval.cluster_passages import ClusterPassages
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage as IndexedPassage
-from lisax.retrieval.passages import Source
 
 UNITS_KEPT = 1 << 16
 
@@ -55,11 +54,6 @@ class PassageIndex(Index):
     def dense(self) -> DenseSearch | None:
         """The search with vectors; None if the index has none whose dot products are cosines."""
         return DenseSearch.over(self.index, self.weight)
-
-    @functools.cached_property
-    def has_only_tables(self) -> bool:
-        """Whether the index holds passages of tables and no others, and the whole tables as well."""
-        return set(self.index.sources) == {Source.TABLE} and self.index.components >= TABLE_COMPONENTS
 
     def reading(self, reads):
         if reads == "tables" and self.index.components >= TABLE_COMPONENTS:

@@ -74,7 +74,7 @@ def test_text_and_whole_tables_are_checked_and_asked_at_one_address(server, corp
     at = fill(corpus, "whole", replace=True)
     remote, here = Index.open(at), Index.open(whole)
     assert remote.components == here.components >= {"bm25", "cells", "tables", "table_text"}
-    assert not remote.has_only_tables and remote.index.sources == here.index.sources
+    assert remote.index.sources == here.index.sources
     said = [claim.text for claim in open_folder(corpus).table_claims("dev")][:20]
     tables = [index.reading("tables") for index in (remote, here)]
     server.requests.clear()
