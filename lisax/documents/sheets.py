@@ -7,7 +7,9 @@ OpenDocument file holds the text (`open_document.py`). Old binary files have val
 from __future__ import annotations
 
 import datetime
+import decimal
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,7 +22,9 @@ from lisax.text.dates import in_words
 _QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.')
 _UNSTORED = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?</c>")
 _DECIMALS = re.compile(r"0\.(0+)")
-_CURRENCIES = "$€£¥"
+_PLACE = re.compile(r"[0#?]")  # of a digit, in a format
+_PARTS = re.compile(rf"{_QUOTED.pattern}|( )|({_PLACE.pattern})")
+_MOST_DECIMALS = 30  # of a format
 
 
 def read_excel(path: Path, place: Place) -> Iterator[Block]:
@@ -84,58 +88,77 @@ def shown(value: object, number_format: str = "General") -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if (
-        isinstance(value, datetime.date)
-        and number_format != "General"
-        and not (getattr(value, "hour", 0) or getattr(value, "minute", 0))
-    ):
-        marks = _QUOTED.sub("", number_format).lower()
-        if "y" in marks and "d" not in marks and "h" not in marks:  # a month or a year
-            return in_words(value.year, value.month) if "m" in marks else str(value.year)
-    if isinstance(value, datetime.datetime):
-        clock = f" {value:%H:%M}" if (value.hour or value.minute) else ""
-        return _day(value) + clock
     if isinstance(value, datetime.date):
-        return _day(value)
+        return _date(value, number_format)
     if isinstance(value, datetime.time):
         return f"{value:%H:%M:%S}" if value.second else f"{value:%H:%M}"
     if isinstance(value, datetime.timedelta):
-        minutes, seconds = divmod(round(value.total_seconds()), 60)
-        return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
+        whole = round(value.total_seconds())
+        minutes, seconds = divmod(abs(whole), 60)
+        return f"{'-' * (whole < 0)}{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
     if isinstance(value, (int, float)):
         return _number(value, number_format)
     return str(value)
 
 
-def _day(day: datetime.date) -> str:
-    return in_words(day.year, day.month, day.day)
+def _date(value: datetime.date, number_format: str) -> str:
+    marks = "" if number_format == "General" else _QUOTED.sub("", number_format).lower()
+    clock = ""
+    if isinstance(value, datetime.datetime):
+        seconds = f":{value:%S}" if value.second and (not marks or "s" in marks) else ""
+        clock = f" {value:%H:%M}{seconds}" if (value.hour or value.minute or seconds) else ""
+    if not clock and "y" in marks and "d" not in marks and "h" not in marks:  # a month or a year
+        return in_words(value.year, value.month) if "m" in marks else str(value.year)
+    return in_words(value.year, value.month, value.day) + clock
 
 
 def _number(value: float, number_format: str) -> str:
     form = number_format.split(";")[0]
-    literals = " ".join(
-        filter(None, (quoted or escaped or currency for quoted, escaped, currency in _QUOTED.findall(form)))
-    )
     plain = _QUOTED.sub("", form)
-    if form == "General" or not any(mark in plain for mark in "0#?"):
+    if form == "General" or not _PLACE.search(plain):
         text = f"{value:.11g}" if isinstance(value, float) else str(value)
+        if "e-" in text:  # 1.2E-07
+            return text.upper()
         return text if "e" not in text else f"{value:f}".rstrip("0").rstrip(".")
     found = _DECIMALS.search(plain)
-    decimals = len(found[1]) if found else 0
+    decimals = min(len(found[1]), _MOST_DECIMALS) if found else 0
     if "E" in plain.upper():
-        return f"{value:.{decimals}e}"
+        return f"{value:.{decimals}E}"
+    exact = decimal.Decimal(f"{value:.15g}" if isinstance(value, float) else value)
     if "%" in plain:
-        return f"{value * 100:.{decimals}f}%"
+        return f"{_rounded(exact.scaleb(2), decimals)}%"
     if "#/" in plain or "?/" in plain:
         return f"{value:.11g}"
     if scaled := re.search(r"[0#?](,+)[^0#?,]*$", plain):  # `0.0,,` shows millions
-        value /= 1000 ** len(scaled[1])
-    text = f"{value:,.{decimals}f}" if re.search(r"[0#?],[0#?]", plain) else f"{value:.{decimals}f}"
+        exact = exact.scaleb(-3 * len(scaled[1]))
+    text = _rounded(exact, decimals, "," if re.search(r"[0#?],[0#?]", plain) else "")
     if zeros := re.fullmatch(r"0{2,}", plain.strip()):  # `00000`: numbers of houses and places
         text = text.zfill(len(zeros[0]))
-    sign = next((mark for mark in _CURRENCIES if mark in plain or mark in literals), "")
+    before, after = _literals(form)
+    sign = next((mark for mark in plain + before + after if unicodedata.category(mark) == "Sc"), "")
+    negative, text = text.startswith("-"), text.removeprefix("-")
     if sign:
-        negative, text = text.startswith("-"), text.removeprefix("-")
-        return f"{'-' if negative else ''}{sign}{text}"
-    words = literals.strip()
-    return f"{text} {words}" if re.search(r"\w", words) else text
+        return f"{'-' * negative}{sign}{text}"
+    if re.search(r"\w", before):
+        text = before.lstrip() + text
+    if re.search(r"\w", after):
+        text = f"{text} {after.strip()}"
+    elif after.strip() in ("%", "‰", "°"):
+        text += after.strip()
+    return f"{'-' * negative}{text}"
+
+
+def _rounded(value: decimal.Decimal, decimals: int, separator: str = "") -> str:
+    """Rounds halves away from zero, as spreadsheets do."""
+    with decimal.localcontext(rounding=decimal.ROUND_HALF_UP):
+        return f"{value:{separator}.{decimals}f}"
+
+
+def _literals(form: str) -> tuple[str, str]:
+    """The texts of a format before and after the place of its first digit."""
+    texts, side = ["", ""], 0
+    for found in _PARTS.finditer(form):
+        *literals, is_place = found.groups("")
+        side = 1 if is_place else side
+        texts[side] += "".join(literals)
+    return texts[0], texts[1]

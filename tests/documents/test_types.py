@@ -6,6 +6,8 @@ import email.message
 import made
 import openpyxl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made import blocks
 
 from lisax.corpora.reading import Watch
@@ -248,10 +250,37 @@ def test_excel(tmp_path):
         (datetime.datetime(2023, 5, 1, 14, 30), "yyyy", "1 May 2023 14:30"),
         (datetime.time(9, 5), "hh:mm", "09:05"),
         (datetime.timedelta(hours=26, minutes=3), "[h]:mm", "26:03"),
+        (datetime.timedelta(minutes=-90), "[h]:mm", "-1:30"),
+        (datetime.datetime(2024, 6, 30, 0, 0, 30), "dd/mm/yyyy hh:mm:ss", "30 June 2024 00:00:30"),
+        (datetime.datetime(2024, 6, 30, 14, 5, 9), "dd/mm/yyyy hh:mm", "30 June 2024 14:05"),
+        (datetime.datetime(2024, 6, 30, 14, 5, 9), "General", "30 June 2024 14:05:09"),
+        (0.00000012, "General", "1.2E-07"),
+        (0.0000234, "General", "2.34E-05"),
+        (0.000123, "0.00E+00", "1.23E-04"),
+        (3, '"Q"0', "Q3"),
+        (-3, '"Q"0', "-Q3"),
+        (5, '"Plan "\\A0" km"', "Plan A5 km"),
+        (5, '0"%"', "5%"),
+        (5, '0"°"', "5°"),
+        (500, "[$₹-4009]#,##0", "₹500"),
+        (7, "[$CHF-807] 0.00", "CHF 7.00"),
+        (2.5, "0", "3"),
+        (-2.5, "0", "-3"),
+        (0.125, "0.00", "0.13"),
+        (0.00125, "0.0%", "0.1%"),
+        (0.0015, "0.0%", "0.2%"),
+        (1.005, "0.00", "1.01"),
+        (10**30, "0.00", "1" + "0" * 30 + ".00"),
     ],
 )
 def test_cells_as_a_sheet_shows_them(value, form, text):
     assert shown(value, form) == text
+
+
+@given(st.integers(0, 10**12))
+def test_halves_are_rounded_away_from_zero(eighths):
+    cents = (25 * eighths + 1) // 2
+    assert shown(eighths / 8, "0.00") == f"{cents // 100}.{cents % 100:02}"
 
 
 def test_slides(tmp_path):
