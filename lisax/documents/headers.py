@@ -27,19 +27,19 @@ YEARS = re.compile(rf"{YEAR}(?:[/–-]\d{{2,4}})?")
 Rows = Sequence[Sequence[str]]
 
 
-def tables(rows: Rows, place: str = "", *, caption: str = "", is_numbered: bool = False) -> Iterator[Block]:
+def tables(rows: Rows, place: str = "", *, caption: str = "", numbers: Sequence[int] = ()) -> Iterator[Block]:
     """The tables of a sheet, in order, each followed by the notes below its last row; a single column of texts is
     paragraphs. The lines above a header are the table's caption, or else the given `caption`.
 
     Blank rows separate tables if the next rows begin a table of their own: with a line of title, or with a row of other
-    names. `is_numbered`: the `place` of a block ends with the number of its first row."""
+    names. `numbers`, of the rows: the `place` of a block ends with that of its first row."""
     lines: list[str] = []
     for first, last in _blocks(rows):
         block = [row for row in rows[first:last] if _filled(row)]
         if all(map(_is_line, block)) and last < len(rows):  # titles of the next table
             lines += map(_line, block)
             continue
-        where = f"{place}row {first + 1}" if is_numbered else place
+        where = f"{place}row {numbers[first]}" if numbers else place
         for part in _beside(block):
             yield from _table(part, lines, where, caption)
             lines = []

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lisax.documents import headers
 from lisax.documents.archives import check_zip, opened
@@ -19,12 +20,16 @@ from lisax.documents.blocks import Block, Kind
 from lisax.documents.grid import Place
 from lisax.text.dates import in_words
 
+if TYPE_CHECKING:
+    from openpyxl.worksheet.worksheet import Worksheet
+
 _QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.')
 _UNSTORED = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?</c>")
 _DECIMALS = re.compile(r"0\.(0+)")
 _PLACE = re.compile(r"[0#?]")  # of a digit, in a format
 _PARTS = re.compile(rf"{_QUOTED.pattern}|( )|({_PLACE.pattern})")
 _MOST_DECIMALS = 30  # of a format
+HIDDEN = "hidden sheets (left out)"
 
 
 def read_excel(path: Path, place: Place) -> Iterator[Block]:
@@ -40,7 +45,7 @@ def read_excel(path: Path, place: Place) -> Iterator[Block]:
     book = openpyxl.load_workbook(path, data_only=True)
     for sheet in book.worksheets:
         if sheet.sheet_state != "visible":
-            place.warn("hidden sheets (left out)")
+            place.warn(HIDDEN)
             continue
         limits = place.limits
         width, height = min(sheet.max_column or 0, limits.columns), min(sheet.max_row or 0, limits.rows)
@@ -55,7 +60,22 @@ def read_excel(path: Path, place: Place) -> Iterator[Block]:
                 for row in rows[merged.min_row - 1 : merged.max_row]:
                     for column in range(merged.min_col - 1, min(merged.max_col, len(row))):
                         row[column] = text
-        yield from sheet_blocks(sheet.title, rows, len(book.worksheets) > 1)
+        numbers, rows = _visible(sheet, rows, place)
+        yield from sheet_blocks(sheet.title, rows, len(book.worksheets) > 1, numbers)
+
+
+def _visible(sheet: Worksheet, rows: list[list[str]], place: Place) -> tuple[list[int], list[list[str]]]:
+    """(numbers from 1, rows) without hidden rows and columns."""
+    hidden_rows = {number for number, row in sheet.row_dimensions.items() if row.hidden}
+    width, spans = max(map(len, rows), default=0), [one for one in sheet.column_dimensions.values() if one.hidden]
+    hidden_columns = {j for one in spans for j in range((one.min or 1) - 1, min(one.max or 0, width))}
+    left = [(number, row) for number, row in enumerate(rows, start=1) if number not in hidden_rows]
+    lost = (row for number, row in enumerate(rows, start=1) if number in hidden_rows)
+    place.warn("hidden rows of sheets (left out)", sum(any(map(str.strip, row)) for row in lost))
+    filled = {j for row in rows for j in hidden_columns if row[j].strip()}
+    place.warn("hidden columns of sheets (left out)", len(filled))
+    shown_columns = [j for j in range(width) if j not in hidden_columns]
+    return [number for number, _ in left], [[row[j] for j in shown_columns] for _, row in left]
 
 
 def read_old_excel(path: Path, place: Place) -> Iterator[Block]:
@@ -63,7 +83,10 @@ def read_old_excel(path: Path, place: Place) -> Iterator[Block]:
     import python_calamine
 
     book = python_calamine.CalamineWorkbook.from_path(str(path))
-    for name in book.sheet_names:
+    for name, metadata in zip(book.sheet_names, book.sheets_metadata):
+        if metadata.visible != python_calamine.SheetVisibleEnum.Visible:
+            place.warn(HIDDEN)
+            continue
         sheet = book.get_sheet_by_name(name)
         rows = [
             [shown(value) for value in row[: place.limits.columns]] for row in sheet.to_python(nrows=place.limits.rows)
@@ -71,14 +94,17 @@ def read_old_excel(path: Path, place: Place) -> Iterator[Block]:
         yield from sheet_blocks(name, rows, len(book.sheet_names) > 1)
 
 
-def sheet_blocks(name: str, rows: Sequence[Sequence[str]], is_named: bool) -> Iterator[Block]:
-    """The blocks of one sheet: its name as a heading, then its tables; a column of texts is paragraphs."""
+def sheet_blocks(
+    name: str, rows: Sequence[Sequence[str]], is_named: bool, numbers: Sequence[int] = ()
+) -> Iterator[Block]:
+    """The blocks of one sheet: its name as a heading, then its tables; a column of texts is paragraphs. `numbers`: of
+    the rows, by default from 1."""
     if not any(cell.strip() for row in rows for cell in row):
         return
     if is_named:
         yield Block(Kind.HEADING, name, 1)
     place, caption = (f"{name}, ", name) if is_named else ("", "")
-    yield from headers.tables(rows, place, caption=caption, is_numbered=True)
+    yield from headers.tables(rows, place, caption=caption, numbers=numbers or range(1, len(rows) + 1))
 
 
 def shown(value: object, number_format: str = "General") -> str:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from made import blocks
 
 from lisax.corpora.reading import Watch
-from lisax.documents import Kind, Unread, read
+from lisax.documents import Kind, Unread, read, sheets
+from lisax.documents.grid import Place
+from lisax.documents.reading import Notes
 from lisax.documents.sheets import shown
 
 
@@ -281,6 +283,57 @@ def test_cells_as_a_sheet_shows_them(value, form, text):
 def test_halves_are_rounded_away_from_zero(eighths):
     cents = (25 * eighths + 1) // 2
     assert shown(eighths / 8, "0.00") == f"{cents // 100}.{cents % 100:02}"
+
+
+def test_hidden_rows_and_columns_are_left_out_and_counted(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in (
+        ("Accounts of 2023",),
+        (),
+        ("Town", "Draft", "Old", "People"),
+        ("Tarn", 1, 2, 900),
+        ("Orm", 3, 4, 412),
+        ("Sel", 5, 6, 77),
+    ):
+        sheet.append(row)
+    sheet.column_dimensions["B"].hidden = True
+    sheet.column_dimensions.group("B", "C", hidden=True)
+    sheet.column_dimensions.group("F", "H", hidden=True)
+    for number in (1, 5, 9):
+        sheet.row_dimensions[number].hidden = True
+    book.save(tmp_path / "a.xlsx")
+    found = read(tmp_path / "a.xlsx")
+    (table,) = found.blocks
+    assert (table.header, table.rows, table.place) == (("Town", "People"), (("Tarn", "900"), ("Sel", "77")), "row 3")
+    assert found.notes == (("hidden rows of sheets (left out)", 2), ("hidden columns of sheets (left out)", 2))
+
+
+def test_hidden_sheets_of_every_type_are_left_out_and_counted(tmp_path):
+    row = "<table:table-row><table:table-cell><text:p>{}</text:p></table:table-cell></table:table-row>"
+    tables = "".join(
+        f'<table:table table:name="{name}" table:style-name="{style}">{row.format(name)}</table:table>'
+        for name, style in (("Open", "t1"), ("Secret", "t2"), ("Plain", ""))
+    )
+    styles = "".join(
+        f'<style:style style:name="{name}"><style:table-properties table:display="{shown}"/></style:style>'
+        for name, shown in (("t1", "true"), ("t2", "false"))
+    )
+    path = made.open_document(tmp_path / "a.ods", f"<office:spreadsheet>{tables}</office:spreadsheet>", styles)
+    assert [text for kind, text in blocks(path) if kind == "paragraph"] == ["Open", "Plain"]
+    assert read(path).notes == (("hidden sheets (left out)", 1),)
+    book = openpyxl.Workbook()
+    book.active.append(["Open"])
+    for name, state in (("Secret", "hidden"), ("Worse", "veryHidden")):
+        sheet = book.create_sheet(name)
+        sheet.append([name])
+        sheet.sheet_state = state
+    book.save(tmp_path / "a.xlsx")
+    notes = Notes()
+    # The library reads every type of Excel in the same way.
+    found = [*sheets.read_old_excel(tmp_path / "a.xlsx", Place(tmp_path / "a.xlsx", None, notes))]
+    assert [block.text for block in found if block.kind is Kind.PARAGRAPH] == ["Open"]
+    assert notes.counts == {"hidden sheets (left out)": 2}
 
 
 def test_slides(tmp_path):
