@@ -440,6 +440,26 @@ def test_tables_beside_each_other_and_formulas_without_values(tmp_path):
     assert found.notes == (("formulas without a stored value (read as empty)", 1),)
 
 
+def test_tables_beside_each_other_have_their_own_titles(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (
+        ("Clubs", None, None, None, "Rivers", None),
+        ("Club", "Points", None, None, "River", "Length"),
+        ("Orm", 3, None, None, "Ilm", 90),
+        ("Sel", 4, None, None, "Tarn", 100),
+    ):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    assert [(one.text, one.header, one.rows[0]) for one in read(tmp_path / "a.xlsx").blocks] == [
+        ("Clubs", ("Club", "Points"), ("Orm", "3")),
+        ("Rivers", ("River", "Length"), ("Ilm", "90")),
+    ]
+    book.active["E3"] = 7  # no name of a row
+    book.save(tmp_path / "b.xlsx")
+    (table,) = read(tmp_path / "b.xlsx").blocks
+    assert len(table.header) == 4
+
+
 def test_the_line_of_a_caption_is_the_tables(tmp_path):
     (tmp_path / "a.md").write_text("# Budget\n\nTable 1: Income in 2020\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
     (table,) = read(tmp_path / "a.md").tables(Watch())
