@@ -145,15 +145,22 @@ def change_files(
     strict: bool = False,
 ) -> Built:
     """Builds an index of files again, with files or folders added, and without those whose paths, or paths within their
-    folder, are in `remove`. Raises LisaxError for an index of another corpus, and for a file that it does not have."""
+    folder, are in `remove`. Raises LisaxError for an index of another corpus, for a file that it does not have, and if no
+    file to add can be read; the index stays as it was."""
     index = Path(index)
     if account_of(index) is None:
         raise LisaxError(f"{index} was not built of files: build one with `lisax index build DIR --out INDEX`")
     held = {os.path.abspath(path): name for path, name in json.loads((index / FILES).read_bytes())["paths"]}
-    for given in map(Path, add):
+    added: dict[str, str] = {}
+    for given in (adding := list(map(Path, add))):
         if not given.exists():
             raise DataError("no such file or folder", path=given)
-        held |= {os.path.abspath(path): name for path, name in FileFolder(given).files_below}
+        added |= {os.path.abspath(path): name for path, name in FileFolder(given).files_below}
+    if adding:
+        account = FileFolder(index, files=[(Path(path), name) for path, name in added.items()]).account()
+        if not account.read:
+            raise LisaxError("nothing was added: " + "\n  ".join(account.lines()))
+    held |= added
     for given in remove:
         gone = {path for path, name in held.items() if name == given or path == os.path.abspath(given)}
         if not gone:

@@ -232,6 +232,22 @@ def test_files_are_added_to_an_index_in_its_language(tmp_path):
     assert Index.open(tmp_path / "index").search("eine Brücke")[0].text == "Der Orm hat viele Brücken."
 
 
+def test_an_index_stays_as_it_was_if_no_file_to_add_can_be_read(tmp_path):
+    write_pages(tmp_path / "pages")
+    build_index(tmp_path / "pages", tmp_path / "index")
+    before = {path: path.read_bytes() for path in (tmp_path / "index").rglob("*") if path.is_file()}
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/torn.docx").write_bytes(b"PK")
+    with pytest.raises(
+        LisaxError, match="nothing was added: read 0 of 1 files; skipped 1 damaged\n  not read: torn.docx"
+    ):
+        change_files(tmp_path / "index", add=[tmp_path / "more/torn.docx"])
+    assert before == {path: path.read_bytes() for path in (tmp_path / "index").rglob("*") if path.is_file()}
+    (tmp_path / "more/Orm.txt").write_text("The Orm is a river.")
+    change_files(tmp_path / "index", add=[tmp_path / "more"])
+    assert str(account_of(tmp_path / "index")) == "read 2 of 3 files; skipped 1 damaged"
+
+
 def test_each_kind_of_warning_is_told_once_and_again_when_the_index_is_reused(tmp_path, caplog):
     (tmp_path / "files").mkdir()
     for name in ("a.csv", "b.csv"):
