@@ -406,8 +406,7 @@ def cluster(
 
 
 def check(index: Existing) -> None:
-    """Compare an index's files with their checksums, and print the documents that were not read and notes about the
-    others.
+    """Compare an index's files with their checksums, and print the unread documents and notes about the others.
 
     lisax index check INDEX
     """
