@@ -406,7 +406,7 @@ def cluster(
 
 
 def check(index: Existing) -> None:
-    """Compare an index's files with their checksums, and print the documents that were not read.
+    """Compare an index's files with their checksums, and print the unread documents and notes about the others.
 
     lisax index check INDEX
     """
@@ -415,7 +415,7 @@ def check(index: Existing) -> None:
 
     print(f"{index}: {check(index)} files, all as they were written")
     if (account := account_of(index)) is not None:
-        print("\n  ".join(account.lines()))
+        print("\n  ".join([*account.lines(), *map(str, account.notes)]))
 
 
 def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, float]:

@@ -5,7 +5,8 @@ others. A page's id is the file's path without the suffix, `towns/Tarn`, with an
 that differ only in their suffix keep it. A table's id is the file's path with its number, `budget.xlsx:0`, or the path
 of a CSV file.
 
-`account` counts the files and names the unread ones: of other types, damaged, protected or empty.
+`account` counts the files and names the unread ones: of other types, damaged, protected or empty. It also has the
+warnings about the read ones.
 README and LICENSE files are not evidence; hidden files are ignored.
 """
 
@@ -17,6 +18,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +30,7 @@ from lisax.corpora.reading import Watch, told, unique_documents
 from lisax.documents import VERSION, Document, Reader, Unread
 from lisax.documents.bounded import from_json, to_json
 from lisax.documents.grid import LIMITS, TableLimits
-from lisax.documents.reading import SUFFIXES, is_bounded, kind_of
+from lisax.documents.reading import SUFFIXES, Notes, is_bounded, kind_of
 from lisax.errors import DataError, printable
 from lisax.files.places import cache_folder
 from lisax.files.writing import write_json
@@ -36,6 +38,7 @@ from lisax.records import Document as Page
 from lisax.records import Table, check_id, is_text
 from lisax.text import titles
 
+log = logging.getLogger(__name__)
 KEPT_CHARACTERS = 64 << 20  # of documents that are kept for a second reading
 NOT_EVIDENCE = "README or LICENSE"
 _NOT_EVIDENCE = ("readme", "license", "licence")
@@ -59,12 +62,26 @@ class Skipped:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Note:
+    """A kind of warning about files that were read, such as content that is left out. `file`: the first of them."""
+
+    kind: str
+    count: int
+    file: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.count}, first at {self.file}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Account:
-    """The number of a folder's files and of the read ones, and the other files by path."""
+    """The number of a folder's files and of the read ones, the other files by path, and a note for each kind of
+    warning."""
 
     files: int
     read: int
     skipped: tuple[Skipped, ...]
+    notes: tuple[Note, ...] = ()
 
     def __str__(self) -> str:
         """`read 23 of 29 files; skipped 3 .zip, 2 scanned PDF without text`."""
@@ -76,12 +93,19 @@ class Account:
         """The summary, and a line for each file that was not read."""
         return [str(self), *(" ".join(f"not read: {one}".splitlines()) for one in self.skipped)]
 
+    def tell(self) -> None:
+        """Logs the notes."""
+        for note in self.notes:
+            log.warning("%s", note)
+
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> Account:
-        return cls(value["files"], value["read"], tuple(Skipped(**one) for one in value["skipped"]))
+        notes = value.get("notes", ())  # not in those of an earlier version
+        skipped = (Skipped(**one) for one in value["skipped"])
+        return cls(value["files"], value["read"], tuple(skipped), tuple(Note(**one) for one in notes))
 
 
 class FileFolder(TableDataset):
@@ -104,6 +128,7 @@ class FileFolder(TableDataset):
         self.limits, self.strict, self._files = limits, strict, files
         self._kept: dict[Path, Document | Unread] = {}
         self._noted: set[Path] = set()
+        self._table_notes: dict[Path, Mapping[str, int]] = {}
         self._room = KEPT_CHARACTERS
 
     def claims(self, split, watch=None):
@@ -127,8 +152,10 @@ class FileFolder(TableDataset):
         """The tables, by path; duplicate ids are reported at the end."""
 
         def stream(watch: Watch) -> Iterator[Table]:
-            for _, name, document in self._read(watch):
-                yield from document.tables(watch, self.limits, name)
+            for path, name, document in self._read(watch):
+                yield from self._tables_of(path, name, document)
+                for kind, count in self._table_notes[path].items():
+                    watch.warn(kind, name, count=count)
 
         return told(lambda w: unique_documents(stream, w), watch)
 
@@ -155,16 +182,34 @@ class FileFolder(TableDataset):
         return [(printable(os.path.abspath(path)), printable(name)) for path, name in self.files_below]
 
     def account(self) -> Account:
-        """Counts the read files and names the others. Reads each file that no stream has read yet."""
-        for _ in self._read(Watch(keep_going=True)):
-            pass
+        """Counts the read files, names the others and collects the warnings. Reads each file that no stream has read
+        yet."""
+        counts: collections.Counter[str] = collections.Counter()
+        first: dict[str, str] = {}
+        for path, name, document in self._read(Watch(keep_going=True)):
+            if path not in self._table_notes:
+                for _ in self._tables_of(path, name, document):
+                    pass
+            for kind, count in (*document.notes, *self._table_notes[path].items()):
+                counts[kind] += count
+                first.setdefault(kind, printable(name))
         files = self.files_below
         skipped = [
             Skipped(printable(name), found.why, found.detail)
             for path, name in files
             if isinstance(found := self._kept.get(path), Unread)
         ]
-        return Account(len(files), len(files) - len(skipped), tuple(skipped))
+        notes = (Note(kind, count, first[kind]) for kind, count in counts.items())
+        return Account(len(files), len(files) - len(skipped), tuple(skipped), tuple(notes))
+
+    def _tables_of(self, path: Path, name: str, document: Document) -> Iterator[Table]:
+        """The tables of a document. Keeps their warnings at the end."""
+        notes = Notes()
+        for table in document.tables(notes, self.limits, name):
+            if not table.rows:
+                notes.warn("tables without a row below their header")
+            yield table
+        self._table_notes[path] = notes.counts
 
     def _read(self, watch: Watch) -> Iterator[tuple[Path, str, Document]]:
         with self._reader as reader:

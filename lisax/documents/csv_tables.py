@@ -69,6 +69,9 @@ def _read(place: Place, encoding: str) -> list[Block]:
         blanks: list[int] = []
         rows = _rows(lines, delimiter, path, 2 if said else 1, blanks)
         first = list(itertools.islice(rows, headers.SEARCHED_ROWS))
+        nameless = len(first) > 1 and not any(map(str.strip, first[0]))
+        skipped = int(nameless and (blanks[:1] == [1] or headers.begins_table(first, 1)))
+        first = _with_whole_titles(first[skipped:], delimiter)
         captions, count = headers.top(first)
         above = len(captions) + count
         header = headers.header_of(first[len(captions) : above])
@@ -78,12 +81,31 @@ def _read(place: Place, encoding: str) -> list[Block]:
     if blanks and not left_out:
         every = [*first[:above], *kept]
         for at in reversed(blanks):
-            every.insert(at, [])
+            every.insert(at - skipped, [])
         found = list(headers.tables(every))
         if sum(bool(block.rows) for block in found) > 1:
             return found
+    notes: list[Block] = []
+    while len(kept) > 1 and not left_out and headers.begins_as_note([*kept[-1], *[""] * (len(header) - len(kept[-1]))]):
+        notes.insert(0, Block(Kind.FOOTNOTE, titles.one_line(next(filter(str.strip, kept.pop())))))
     caption = titles.one_line(" ".join(captions))
-    return [Block(Kind.TABLE, caption, header=tuple(header), rows=tuple(map(tuple, kept)), rows_left_out=left_out)]
+    table = Block(Kind.TABLE, caption, header=tuple(header), rows=tuple(map(tuple, kept)), rows_left_out=left_out)
+    return [table, *notes]
+
+
+def _with_whole_titles(rows: list[list[str]], delimiter: str) -> list[list[str]]:
+    """The first rows with each line of title in one cell: the separator splits `Report, 2023` before a blank, into fewer
+    cells than the header below it has."""
+
+    def is_text(row: list[str]) -> bool:
+        return all(cell.startswith(" ") and cell.strip() for cell in row[1:])
+
+    count = sum(1 for _ in itertools.takewhile(is_text, rows))
+    names = rows[count] if count + 1 < len(rows) else []
+    are_names = all(cell.strip() and (headers.YEARS.fullmatch(cell) or not headers.is_number(cell)) for cell in names)
+    if not are_names or any(len(row) >= len(names) for row in rows[:count]):
+        return rows
+    return [*([delimiter.join(row)] for row in rows[:count]), *rows[count:]]
 
 
 def separator(sample: str) -> str:

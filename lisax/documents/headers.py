@@ -6,6 +6,7 @@ in one cell each; a header may have a row of groups above it, and a row of units
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -20,26 +21,28 @@ WIDE = 60  # characters of a cell that is a line of text
 _NOTE = re.compile(
     r"(?:source|note|quelle|anmerkung|hinweis|nota|remarque|fuente)s?\b|[*†‡]|\(?[0-9a-d]\)\s", re.IGNORECASE
 )
-_UNIT = re.compile(r"[(\[]?(?:%|[$€£¥]|°?[A-Za-zµ²³/%€$£ .]{1,12}|000s?|'000)[)\]]?")
+_UNIT = re.compile(
+    r"[(\[]?(?:%|[$€£¥]|°?[A-Za-zµ²³/%€$£ .]{1,12}|[A-Za-z/ ]{0,10}(?:m|ft|in|mi|yd|s|CO)\^?[23]|000s?|'000)[)\]]?"
+)
 
 YEARS = re.compile(rf"{YEAR}(?:[/–-]\d{{2,4}})?")
 
 Rows = Sequence[Sequence[str]]
 
 
-def tables(rows: Rows, place: str = "", *, caption: str = "", is_numbered: bool = False) -> Iterator[Block]:
+def tables(rows: Rows, place: str = "", *, caption: str = "", numbers: Sequence[int] = ()) -> Iterator[Block]:
     """The tables of a sheet, in order, each followed by the notes below its last row; a single column of texts is
     paragraphs. The lines above a header are the table's caption, or else the given `caption`.
 
     Blank rows separate tables if the next rows begin a table of their own: with a line of title, or with a row of other
-    names. `is_numbered`: the `place` of a block ends with the number of its first row."""
+    names. `numbers`, of the rows: the `place` of a block ends with that of its first row."""
     lines: list[str] = []
     for first, last in _blocks(rows):
         block = [row for row in rows[first:last] if _filled(row)]
         if all(map(_is_line, block)) and last < len(rows):  # titles of the next table
             lines += map(_line, block)
             continue
-        where = f"{place}row {first + 1}" if is_numbered else place
+        where = f"{place}row {numbers[first]}" if numbers else place
         for part in _beside(block):
             yield from _table(part, lines, where, caption)
             lines = []
@@ -52,7 +55,8 @@ def is_number(cell: str) -> bool:
 
 
 def _beside(rows: Rows) -> list[list[list[str]]]:
-    """The tables of a block that empty columns separate, if each has a header and names of rows."""
+    """The tables of a block that empty columns separate, if each has a header and names of rows, below lines of title
+    or not."""
     width = max(map(len, rows))
     square = [[*row, *[""] * (width - len(row))] for row in rows]
     parts, start = [], None
@@ -64,15 +68,21 @@ def _beside(rows: Rows) -> list[list[list[str]]]:
             start = None
         elif not is_blank and start is None:
             start = j
-    are_tables = len(parts) > 1 and all(
-        len(part) > 2
-        and _filled(part[0]) > 1
-        and not any(map(is_number, part[0]))
-        and not any(is_number(row[0]) or not row[0].strip() for row in part[1:])
-        and any(is_number(cell) for row in part[1:] for cell in row)
-        for part in parts
-    )
+    are_tables = len(parts) > 1 and all(map(_is_whole, parts))
     return parts if are_tables else [list(rows)]
+
+
+def _is_whole(part: Rows) -> bool:
+    """Whether rows are a table: names of columns above at least two rows, whose first cells are names."""
+    rest = list(itertools.dropwhile(lambda row: row[0].strip() and _is_line(row), part))
+    below = rest[1:]
+    return (
+        len(below) > 1
+        and _filled(rest[0]) > 1
+        and not any(map(is_number, rest[0]))
+        and not any(is_number(row[0]) or not row[0].strip() for row in below)
+        and any(is_number(cell) for row in below for cell in row)
+    )
 
 
 def _filled(row: Sequence[str]) -> int:
@@ -93,7 +103,7 @@ def _blocks(rows: Rows) -> Iterator[tuple[int, int]]:
         if not _filled(row):
             blank = start is not None
             continue
-        if blank and _begins_table(rows, i):
+        if blank and begins_table(rows, i):
             yield start, i
             start = i
         start = i if start is None else start
@@ -102,7 +112,7 @@ def _blocks(rows: Rows) -> Iterator[tuple[int, int]]:
         yield start, len(rows)
 
 
-def _begins_table(rows: Rows, i: int) -> bool:
+def begins_table(rows: Rows, i: int) -> bool:
     """Whether a table begins at row `i`, after a blank row: names above numbers, with or without lines of title."""
     at = i
     while at < min(len(rows), i + 5) and _filled(rows[at]) and _is_line(rows[at]):
@@ -154,7 +164,12 @@ def _line(row: Sequence[str]) -> str:
 
 def _is_note(row: Sequence[str]) -> bool:
     """Whether a last row is a note below the table: one text, which begins as notes do or is long."""
-    return len(row) > 1 and _is_line(row) and (len(_line(row)) > WIDE or _NOTE.match(_line(row)) is not None)
+    return begins_as_note(row) or (len(row) > 1 and _is_line(row) and len(_line(row)) > WIDE)
+
+
+def begins_as_note(row: Sequence[str]) -> bool:
+    """Whether a row of several cells has one text, which begins as notes do."""
+    return len(row) > 1 and _is_line(row) and _NOTE.match(_line(row)) is not None
 
 
 def _header_rows(rows: Rows) -> int:

@@ -12,12 +12,12 @@ from xml.etree.ElementTree import Element
 from lisax.documents import archives, headers
 from lisax.documents.blocks import Block, Kind
 from lisax.documents.grid import Place
-from lisax.documents.sheets import sheet_blocks
+from lisax.documents.sheets import HIDDEN, sheet_blocks
 from lisax.text.titles import one_line
 
 _ROOT = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
-TEXT, TABLE, DRAW, OFFICE, PRESENTATION = (
-    _ROOT % name for name in ("text", "table", "drawing", "office", "presentation")
+TEXT, TABLE, DRAW, OFFICE, PRESENTATION, STYLE = (
+    _ROOT % name for name in ("text", "table", "drawing", "office", "presentation", "style")
 )
 _UNREAD = {f"{TEXT}tracked-changes", f"{OFFICE}annotation", f"{TEXT}table-of-content", f"{PRESENTATION}notes"}
 
@@ -29,9 +29,23 @@ def read(path: Path, place: Place) -> Iterator[Block]:
     body = root.find(f"{OFFICE}body")
     notes: list[Block] = []
     if body is not None:
-        is_sheets = body.find(f"{OFFICE}spreadsheet") is not None
+        if is_sheets := (sheets := body.find(f"{OFFICE}spreadsheet")) is not None:
+            _leave_out_hidden(root, sheets, place)
         yield from _blocks(body, place, notes, is_sheets)
     yield from notes
+
+
+def _leave_out_hidden(root: Element, sheets: Element, place: Place) -> None:
+    """Removes the sheets whose style hides them."""
+    properties = ((style, style.find(f"{STYLE}table-properties")) for style in root.iter(f"{STYLE}style"))
+    hidden = {
+        style.get(f"{STYLE}name")
+        for style, found in properties
+        if found is not None and found.get(f"{TABLE}display") == "false"
+    }
+    kept = [child for child in sheets if child.tag != f"{TABLE}table" or child.get(f"{TABLE}style-name") not in hidden]
+    place.warn(HIDDEN, len(sheets) - len(kept))
+    sheets[:] = kept
 
 
 def _blocks(

@@ -7,9 +7,12 @@ OpenDocument file holds the text (`open_document.py`). Old binary files have val
 from __future__ import annotations
 
 import datetime
+import decimal
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lisax.documents import headers
 from lisax.documents.archives import check_zip, opened
@@ -17,10 +20,16 @@ from lisax.documents.blocks import Block, Kind
 from lisax.documents.grid import Place
 from lisax.text.dates import in_words
 
+if TYPE_CHECKING:
+    from openpyxl.worksheet.worksheet import Worksheet
+
 _QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.')
 _UNSTORED = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?</c>")
 _DECIMALS = re.compile(r"0\.(0+)")
-_CURRENCIES = "$€£¥"
+_PLACE = re.compile(r"[0#?]")  # of a digit, in a format
+_PARTS = re.compile(rf"{_QUOTED.pattern}|( )|({_PLACE.pattern})")
+_MOST_DECIMALS = 30  # of a format
+HIDDEN = "hidden sheets (left out)"
 
 
 def read_excel(path: Path, place: Place) -> Iterator[Block]:
@@ -36,7 +45,7 @@ def read_excel(path: Path, place: Place) -> Iterator[Block]:
     book = openpyxl.load_workbook(path, data_only=True)
     for sheet in book.worksheets:
         if sheet.sheet_state != "visible":
-            place.warn("hidden sheets (left out)")
+            place.warn(HIDDEN)
             continue
         limits = place.limits
         width, height = min(sheet.max_column or 0, limits.columns), min(sheet.max_row or 0, limits.rows)
@@ -51,7 +60,22 @@ def read_excel(path: Path, place: Place) -> Iterator[Block]:
                 for row in rows[merged.min_row - 1 : merged.max_row]:
                     for column in range(merged.min_col - 1, min(merged.max_col, len(row))):
                         row[column] = text
-        yield from sheet_blocks(sheet.title, rows, len(book.worksheets) > 1)
+        numbers, rows = _visible(sheet, rows, place)
+        yield from sheet_blocks(sheet.title, rows, len(book.worksheets) > 1, numbers)
+
+
+def _visible(sheet: Worksheet, rows: list[list[str]], place: Place) -> tuple[list[int], list[list[str]]]:
+    """(numbers from 1, rows) without hidden rows and columns."""
+    hidden_rows = {number for number, row in sheet.row_dimensions.items() if row.hidden}
+    width, spans = max(map(len, rows), default=0), [one for one in sheet.column_dimensions.values() if one.hidden]
+    hidden_columns = {j for one in spans for j in range((one.min or 1) - 1, min(one.max or 0, width))}
+    left = [(number, row) for number, row in enumerate(rows, start=1) if number not in hidden_rows]
+    lost = (row for number, row in enumerate(rows, start=1) if number in hidden_rows)
+    place.warn("hidden rows of sheets (left out)", sum(any(map(str.strip, row)) for row in lost))
+    filled = {j for row in rows for j in hidden_columns if row[j].strip()}
+    place.warn("hidden columns of sheets (left out)", len(filled))
+    shown_columns = [j for j in range(width) if j not in hidden_columns]
+    return [number for number, _ in left], [[row[j] for j in shown_columns] for _, row in left]
 
 
 def read_old_excel(path: Path, place: Place) -> Iterator[Block]:
@@ -59,7 +83,10 @@ def read_old_excel(path: Path, place: Place) -> Iterator[Block]:
     import python_calamine
 
     book = python_calamine.CalamineWorkbook.from_path(str(path))
-    for name in book.sheet_names:
+    for name, metadata in zip(book.sheet_names, book.sheets_metadata):
+        if metadata.visible != python_calamine.SheetVisibleEnum.Visible:
+            place.warn(HIDDEN)
+            continue
         sheet = book.get_sheet_by_name(name)
         rows = [
             [shown(value) for value in row[: place.limits.columns]] for row in sheet.to_python(nrows=place.limits.rows)
@@ -67,14 +94,17 @@ def read_old_excel(path: Path, place: Place) -> Iterator[Block]:
         yield from sheet_blocks(name, rows, len(book.sheet_names) > 1)
 
 
-def sheet_blocks(name: str, rows: Sequence[Sequence[str]], is_named: bool) -> Iterator[Block]:
-    """The blocks of one sheet: its name as a heading, then its tables; a column of texts is paragraphs."""
+def sheet_blocks(
+    name: str, rows: Sequence[Sequence[str]], is_named: bool, numbers: Sequence[int] = ()
+) -> Iterator[Block]:
+    """The blocks of one sheet: its name as a heading, then its tables; a column of texts is paragraphs. `numbers`: of
+    the rows, by default from 1."""
     if not any(cell.strip() for row in rows for cell in row):
         return
     if is_named:
         yield Block(Kind.HEADING, name, 1)
     place, caption = (f"{name}, ", name) if is_named else ("", "")
-    yield from headers.tables(rows, place, caption=caption, is_numbered=True)
+    yield from headers.tables(rows, place, caption=caption, numbers=numbers or range(1, len(rows) + 1))
 
 
 def shown(value: object, number_format: str = "General") -> str:
@@ -84,58 +114,77 @@ def shown(value: object, number_format: str = "General") -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if (
-        isinstance(value, datetime.date)
-        and number_format != "General"
-        and not (getattr(value, "hour", 0) or getattr(value, "minute", 0))
-    ):
-        marks = _QUOTED.sub("", number_format).lower()
-        if "y" in marks and "d" not in marks and "h" not in marks:  # a month or a year
-            return in_words(value.year, value.month) if "m" in marks else str(value.year)
-    if isinstance(value, datetime.datetime):
-        clock = f" {value:%H:%M}" if (value.hour or value.minute) else ""
-        return _day(value) + clock
     if isinstance(value, datetime.date):
-        return _day(value)
+        return _date(value, number_format)
     if isinstance(value, datetime.time):
         return f"{value:%H:%M:%S}" if value.second else f"{value:%H:%M}"
     if isinstance(value, datetime.timedelta):
-        minutes, seconds = divmod(round(value.total_seconds()), 60)
-        return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
+        whole = round(value.total_seconds())
+        minutes, seconds = divmod(abs(whole), 60)
+        return f"{'-' * (whole < 0)}{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
     if isinstance(value, (int, float)):
         return _number(value, number_format)
     return str(value)
 
 
-def _day(day: datetime.date) -> str:
-    return in_words(day.year, day.month, day.day)
+def _date(value: datetime.date, number_format: str) -> str:
+    marks = "" if number_format == "General" else _QUOTED.sub("", number_format).lower()
+    clock = ""
+    if isinstance(value, datetime.datetime):
+        seconds = f":{value:%S}" if value.second and (not marks or "s" in marks) else ""
+        clock = f" {value:%H:%M}{seconds}" if (value.hour or value.minute or seconds) else ""
+    if not clock and "y" in marks and "d" not in marks and "h" not in marks:  # a month or a year
+        return in_words(value.year, value.month) if "m" in marks else str(value.year)
+    return in_words(value.year, value.month, value.day) + clock
 
 
 def _number(value: float, number_format: str) -> str:
     form = number_format.split(";")[0]
-    literals = " ".join(
-        filter(None, (quoted or escaped or currency for quoted, escaped, currency in _QUOTED.findall(form)))
-    )
     plain = _QUOTED.sub("", form)
-    if form == "General" or not any(mark in plain for mark in "0#?"):
+    if form == "General" or not _PLACE.search(plain):
         text = f"{value:.11g}" if isinstance(value, float) else str(value)
+        if "e-" in text:  # 1.2E-07
+            return text.upper()
         return text if "e" not in text else f"{value:f}".rstrip("0").rstrip(".")
     found = _DECIMALS.search(plain)
-    decimals = len(found[1]) if found else 0
+    decimals = min(len(found[1]), _MOST_DECIMALS) if found else 0
     if "E" in plain.upper():
-        return f"{value:.{decimals}e}"
+        return f"{value:.{decimals}E}"
+    exact = decimal.Decimal(f"{value:.15g}" if isinstance(value, float) else value)
     if "%" in plain:
-        return f"{value * 100:.{decimals}f}%"
+        return f"{_rounded(exact.scaleb(2), decimals)}%"
     if "#/" in plain or "?/" in plain:
         return f"{value:.11g}"
     if scaled := re.search(r"[0#?](,+)[^0#?,]*$", plain):  # `0.0,,` shows millions
-        value /= 1000 ** len(scaled[1])
-    text = f"{value:,.{decimals}f}" if re.search(r"[0#?],[0#?]", plain) else f"{value:.{decimals}f}"
+        exact = exact.scaleb(-3 * len(scaled[1]))
+    text = _rounded(exact, decimals, "," if re.search(r"[0#?],[0#?]", plain) else "")
     if zeros := re.fullmatch(r"0{2,}", plain.strip()):  # `00000`: numbers of houses and places
         text = text.zfill(len(zeros[0]))
-    sign = next((mark for mark in _CURRENCIES if mark in plain or mark in literals), "")
+    before, after = _literals(form)
+    sign = next((mark for mark in plain + before + after if unicodedata.category(mark) == "Sc"), "")
+    negative, text = text.startswith("-"), text.removeprefix("-")
     if sign:
-        negative, text = text.startswith("-"), text.removeprefix("-")
-        return f"{'-' if negative else ''}{sign}{text}"
-    words = literals.strip()
-    return f"{text} {words}" if re.search(r"\w", words) else text
+        return f"{'-' * negative}{sign}{text}"
+    if re.search(r"\w", before):
+        text = before.lstrip() + text
+    if re.search(r"\w", after):
+        text = f"{text} {after.strip()}"
+    elif after.strip() in ("%", "‰", "°"):
+        text += after.strip()
+    return f"{'-' * negative}{text}"
+
+
+def _rounded(value: decimal.Decimal, decimals: int, separator: str = "") -> str:
+    """Rounds halves away from zero, as spreadsheets do."""
+    with decimal.localcontext(rounding=decimal.ROUND_HALF_UP):
+        return f"{value:{separator}.{decimals}f}"
+
+
+def _literals(form: str) -> tuple[str, str]:
+    """The texts of a format before and after the place of its first digit."""
+    texts, side = ["", ""], 0
+    for found in _PARTS.finditer(form):
+        *literals, is_place = found.groups("")
+        side = 1 if is_place else side
+        texts[side] += "".join(literals)
+    return texts[0], texts[1]

@@ -95,6 +95,8 @@ def build_index(
         if strict and any(one.why != NOT_EVIDENCE for one in account.skipped):
             raise DataError("\n  ".join(account.lines()), path=corpus.name)
         log.warning("%s", account)
+    if account is not None:
+        account.tell()
     return built
 
 
@@ -143,15 +145,22 @@ def change_files(
     strict: bool = False,
 ) -> Built:
     """Builds an index of files again, with files or folders added, and without those whose paths, or paths within their
-    folder, are in `remove`. Raises LisaxError for an index of another corpus, and for a file that it does not have."""
+    folder, are in `remove`. Raises LisaxError for an index of another corpus, for a file that it does not have, and if no
+    file to add can be read; the index stays as it was."""
     index = Path(index)
     if account_of(index) is None:
         raise LisaxError(f"{index} was not built of files: build one with `lisax index build DIR --out INDEX`")
     held = {os.path.abspath(path): name for path, name in json.loads((index / FILES).read_bytes())["paths"]}
-    for given in map(Path, add):
+    added: dict[str, str] = {}
+    for given in (adding := list(map(Path, add))):
         if not given.exists():
             raise DataError("no such file or folder", path=given)
-        held |= {os.path.abspath(path): name for path, name in FileFolder(given).files_below}
+        added |= {os.path.abspath(path): name for path, name in FileFolder(given).files_below}
+    if adding:
+        account = FileFolder(index, files=[(Path(path), name) for path, name in added.items()]).account()
+        if not account.read:
+            raise LisaxError("nothing was added: " + "\n  ".join(account.lines()))
+    held |= added
     for given in remove:
         gone = {path for path, name in held.items() if name == given or path == os.path.abspath(given)}
         if not gone:
@@ -165,6 +174,8 @@ def change_files(
     built = _built(_of_data(data, index), None, index, _language_of(index), *([encoder] if encoder else []))
     if encoder:
         _add_vectors(built.folder, encoder)
+    if (account := account_of(index)) is not None:
+        account.tell()
     return built
 
 
@@ -218,7 +229,8 @@ def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -
     every = [corpus.documents, corpus.tables, corpus.graphs]
     streams = {"documents": [corpus.documents], "mixed": every, "whole": every}
     if not any(_any(read()) for read in streams.get(kind, [corpus.tables])):
-        why = ": " + "\n  ".join(corpus.files.account().lines()) if corpus.files else ""
+        account = corpus.files.account() if corpus.files else None
+        why = ": " + "\n  ".join([*account.lines(), *map(str, account.notes)]) if account else ""
         raise LisaxError(f"there is nothing to index: {corpus.name} has no {what}{why}")
     language = detect(_texts(corpus)) if language == AUTO else language
     beside = {"language": language} | (table_text.BESIDE_VECTORS if vectors else {})
@@ -272,20 +284,26 @@ def _of_folder(folder: Path) -> Corpus:
 
 
 def _of_data(data: Dataset, folder: Path) -> Corpus:
-    files = data if isinstance(data, FileFolder) else None
+    digest = functools.cache(lambda: _digest_of_files(folder))
+    if not isinstance(data, FileFolder):
+        return Corpus(str(folder), data.documents, data.tables, data.graphs, digest)
+    # The account has the warnings: a watch that is never asked keeps the streams from logging them too.
     return Corpus(
-        str(folder), data.documents, data.tables, data.graphs, functools.cache(lambda: _digest_of_files(folder)), files
+        str(folder),
+        lambda: data.documents(Watch()),
+        lambda: (table for table in data.tables(Watch()) if table.rows),
+        data.graphs,
+        digest,
+        data,
     )
 
 
 def _of_file(path: Path) -> Corpus:
-    found: dict[str, Callable[[], Iterable]] = dict.fromkeys(("documents", "tables", "graphs"), tuple)
     name, read = _records_of(path)
     if name is None:
-        data = only_file(path)
-        found |= {"documents": data.documents, "tables": data.tables}
-    else:
-        found[name] = lambda: read(path)
+        return _of_data(only_file(path), path)
+    found: dict[str, Callable[[], Iterable]] = dict.fromkeys(("documents", "tables", "graphs"), tuple)
+    found[name] = lambda: read(path)
     return Corpus(str(path), **found, digest=lambda: _digest_of_files(path))
 
 

@@ -98,7 +98,8 @@ class Index(Protocol):
 
     @property
     def files(self) -> Account | None:
-        """The files that the index was built from: how many, and which were not read; None for other corpora."""
+        """The files that the index was built from: how many, which were not read, and notes about the others; None for
+        other corpora."""
         from lisax.predict.building import account_of
 
         return None if self.folder is None else account_of(self.folder)

@@ -106,6 +106,7 @@ class Followed:
         self._files, self._problem, self._wait = files, "", 0.0
         self.forget(before)
         log.warning("%s: %s", self.folder, found.account)
+        found.account.tell()
 
     def _warn(self, error: Exception) -> None:
         """Logs a problem, once while it stays the same."""

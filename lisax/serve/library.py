@@ -375,7 +375,7 @@ def _given(path: Path, corpus_id: str) -> ServedCorpus:
             path,
             frozenset(read_components(path)),
             *_version([path]),
-            notes=tuple(account.lines()) if account else (),
+            notes=(*account.lines(), *map(str, account.notes)) if account else (),
             account=account,
         )
 

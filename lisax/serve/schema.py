@@ -237,12 +237,21 @@ class SkippedFile(Model):
     detail: str
 
 
+class FileNote(Model):
+    """A kind of warning about read files, such as rows that are left out, how often it is so, and the first file."""
+
+    kind: str
+    count: int
+    file: str
+
+
 class Files(Model):
-    """The numbers of files and of read files, and the unread files."""
+    """The numbers of files and of read files, the unread files, and the warnings about the others."""
 
     files: int
     read: int
     skipped: list[SkippedFile]
+    notes: list[FileNote] = []
 
 
 class Index(Model):

@@ -261,6 +261,8 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
     for corpus in library:
         if not corpus.uploaded:
             engine.open(corpus)
+            if corpus.account:
+                corpus.account.tell()
     library.opening, library.dropped = engine.open, forget
     for one in followed:
         one.start()

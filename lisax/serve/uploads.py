@@ -80,7 +80,6 @@ def content_of(data: FileFolder, limits: Limits | None = None) -> Upload:
     # Counted while reading: cells that span many others make a small file large.
     for table in data.tables(watch):
         if not (table.rows and table.header):
-            watch.warn("tables without a row below their header (left out)", table.id)
             continue
         tables.append(table)
         cells += len(table.header) * len(table.rows)

@@ -21,6 +21,7 @@ ODF = " ".join(
         ("table", "table"),
         ("draw", "drawing"),
         ("presentation", "presentation"),
+        ("style", "style"),
     )
 )
 
@@ -92,8 +93,8 @@ def slide(title: str, *texts: str, table: Sequence[Sequence[str]] = ()) -> str:
     return f'<p:sld xmlns:p="{P}" xmlns:a="{A}"><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:sld>'
 
 
-def open_document(path: Path, body: str) -> Path:
-    content = f"<office:document-content {ODF}><office:body>{body}</office:body></office:document-content>"
+def open_document(path: Path, body: str, styles: str = "") -> Path:
+    content = f"<office:document-content {ODF}>{styles}<office:body>{body}</office:body></office:document-content>"
     return archive(path, {"content.xml": content})
 
 

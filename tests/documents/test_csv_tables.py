@@ -7,7 +7,7 @@ from made import grid
 
 from lisax.corpora.files import FileFolder
 from lisax.corpora.reading import Watch
-from lisax.documents import Document, csv_tables
+from lisax.documents import Document, Kind, csv_tables
 from lisax.documents.grid import Place, TableLimits
 from lisax.errors import DataError
 from lisax.records import Table
@@ -118,6 +118,54 @@ def test_lines_of_title_groups_and_units_are_no_header(tmp_path):
     assert grid(table) == [("River", "Length (km)"), ("Orm", "412"), ("Ilm", "90")]
     table, _ = read_csv(tmp_path / "c.csv", "party,2019,2023\nGreens,5,7\n")
     assert (table.caption, grid(table)) == ("", [("party", "2019", "2023"), ("Greens", "5", "7")])
+
+
+@pytest.mark.parametrize(
+    ("content", "caption", "expected"),
+    [
+        ("Sales, 2023\nRegion,Q1,Q2\nNorth,1,2\n", "Sales, 2023", [("Region", "Q1", "Q2"), ("North", "1", "2")]),
+        (
+            "Seats; by party\nparty;2019;2023\nGreens;5;7\nReds;6;8\n",
+            "Seats; by party",
+            [("party", "2019", "2023"), ("Greens", "5", "7"), ("Reds", "6", "8")],
+        ),
+        ("Draft\na, b\nx,y,z\n1,2,3\n", "Draft a, b", [("x", "y", "z"), ("1", "2", "3")]),
+        ("name, age\nAda, 36\nBo, 7\n", "", [("name", " age"), ("Ada", " 36"), ("Bo", " 7")]),
+        ("x, y\nAda,1,2\nBo,3,4\n", "", [("x", " y", ""), ("Ada", "1", "2"), ("Bo", "3", "4")]),
+        ("x,y\nr,a,b\ns,c,d\n", "", [("x", "y", ""), ("r", "a", "b"), ("s", "c", "d")]),
+    ],
+)
+def test_a_line_of_title_may_have_separators(tmp_path, content, caption, expected):
+    table, _ = read_csv(tmp_path / "a.csv", content)
+    assert (table.caption, grid(table)) == (caption, [tuple(map(str.strip, row)) for row in expected])
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (",,\n\nname,age,city\nAda,36,Tarn\n\nBo,7,Orm\n", [("name", "age", "city"), ("Ada", "36", "Tarn"), ("Bo", "7", "Orm")]),
+        (",\n\nname,role\nAda,chair\n", [("name", "role"), ("Ada", "chair")]),
+        (",\nname,age\nAda,36\n", [("name", "age"), ("Ada", "36")]),
+        (",\nAda,36\nBo,7\n", [("", ""), ("Ada", "36"), ("Bo", "7")]),
+    ],
+)  # fmt: skip
+def test_empty_cells_above_a_header_are_a_blank_line(tmp_path, content, expected):
+    assert grid(read_csv(tmp_path / "a.csv", content)[0]) == expected
+
+
+@pytest.mark.parametrize(("unit", "is_unit"), [("km2", True), ("m^3", True), ("m/s2", True), ("Q2", False)])
+def test_units_with_digits(tmp_path, unit, is_unit):
+    table, _ = read_csv(tmp_path / "a.csv", f"town,area,height\n,{unit},m\nTarn,10,20\nOrm,30,40\n")
+    assert table.header == (("town", f"area {unit}", "height m") if is_unit else ("town", "area", "height"))
+
+
+@pytest.mark.parametrize("end", ["Source: the league,\n", "Source: the league\n", ",Source: the league"])
+def test_a_note_below_a_table_is_no_row(tmp_path, end):
+    (path := tmp_path / "a.csv").write_text(f"club,points\nOrm,3\nSel,4\n{end}")
+    table, note = csv_tables.read(Place(path, None, Watch()))
+    assert (table.rows, note.kind, note.text) == ((("Orm", "3"), ("Sel", "4")), Kind.FOOTNOTE, "Source: the league")
+    assert read_csv(path, "remark\nfine\nNote: one column\n")[0].rows == (("fine",), ("Note: one column",))
+    assert read_csv(path, "club,points\nOrm,3\nSource: a, b\n")[0].rows[1:] == (("Source: a", "b"),)
 
 
 def test_two_tables_of_a_file_are_two(tmp_path):

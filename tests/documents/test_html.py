@@ -116,7 +116,8 @@ def test_spans_cannot_claim_memory(tmp_path):
     assert any(warning.startswith("columns beyond the 20 of a table") for warning in warnings)
     assert any("left out" in warning and "rows" in warning for warning in warnings)
     (table,), warnings = read_html(tmp_path / "p.html", "<table><tr><td colspan=30>x", columns=20)
-    assert (len(table.header), warnings) == (20, ["columns beyond the 20 of a table (left out): 10"])
+    beyond = "columns beyond the 20 of a table (left out): 10"
+    assert (len(table.header), warnings) == (20, [beyond, "tables without a row below their header: 1"])
     (table,), warnings = read_html(tmp_path / "p.html", "<table>" + "<tr><td>x" * 10, rows=4)
     assert (len(table.rows), warnings) == (4, ["rows beyond the 4 or the 2,000,000 cells of a table (left out): 5"])
 

@@ -6,10 +6,14 @@ import email.message
 import made
 import openpyxl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made import blocks
 
 from lisax.corpora.reading import Watch
-from lisax.documents import Kind, Unread, read
+from lisax.documents import Kind, Unread, read, sheets
+from lisax.documents.grid import Place
+from lisax.documents.reading import Notes
 from lisax.documents.sheets import shown
 
 
@@ -248,10 +252,88 @@ def test_excel(tmp_path):
         (datetime.datetime(2023, 5, 1, 14, 30), "yyyy", "1 May 2023 14:30"),
         (datetime.time(9, 5), "hh:mm", "09:05"),
         (datetime.timedelta(hours=26, minutes=3), "[h]:mm", "26:03"),
+        (datetime.timedelta(minutes=-90), "[h]:mm", "-1:30"),
+        (datetime.datetime(2024, 6, 30, 0, 0, 30), "dd/mm/yyyy hh:mm:ss", "30 June 2024 00:00:30"),
+        (datetime.datetime(2024, 6, 30, 14, 5, 9), "dd/mm/yyyy hh:mm", "30 June 2024 14:05"),
+        (datetime.datetime(2024, 6, 30, 14, 5, 9), "General", "30 June 2024 14:05:09"),
+        (0.00000012, "General", "1.2E-07"),
+        (0.0000234, "General", "2.34E-05"),
+        (0.000123, "0.00E+00", "1.23E-04"),
+        (3, '"Q"0', "Q3"),
+        (-3, '"Q"0', "-Q3"),
+        (5, '"Plan "\\A0" km"', "Plan A5 km"),
+        (5, '0"%"', "5%"),
+        (5, '0"°"', "5°"),
+        (500, "[$₹-4009]#,##0", "₹500"),
+        (7, "[$CHF-807] 0.00", "CHF 7.00"),
+        (2.5, "0", "3"),
+        (-2.5, "0", "-3"),
+        (0.125, "0.00", "0.13"),
+        (0.00125, "0.0%", "0.1%"),
+        (0.0015, "0.0%", "0.2%"),
+        (1.005, "0.00", "1.01"),
+        (10**30, "0.00", "1" + "0" * 30 + ".00"),
     ],
 )
 def test_cells_as_a_sheet_shows_them(value, form, text):
     assert shown(value, form) == text
+
+
+@given(st.integers(0, 10**12))
+def test_halves_are_rounded_away_from_zero(eighths):
+    cents = (25 * eighths + 1) // 2
+    assert shown(eighths / 8, "0.00") == f"{cents // 100}.{cents % 100:02}"
+
+
+def test_hidden_rows_and_columns_are_left_out_and_counted(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in (
+        ("Accounts of 2023",),
+        (),
+        ("Town", "Draft", "Old", "People"),
+        ("Tarn", 1, 2, 900),
+        ("Orm", 3, 4, 412),
+        ("Sel", 5, 6, 77),
+    ):
+        sheet.append(row)
+    sheet.column_dimensions["B"].hidden = True
+    sheet.column_dimensions.group("B", "C", hidden=True)
+    sheet.column_dimensions.group("F", "H", hidden=True)
+    for number in (1, 5, 9):
+        sheet.row_dimensions[number].hidden = True
+    book.save(tmp_path / "a.xlsx")
+    found = read(tmp_path / "a.xlsx")
+    (table,) = found.blocks
+    assert (table.header, table.rows, table.place) == (("Town", "People"), (("Tarn", "900"), ("Sel", "77")), "row 3")
+    assert found.notes == (("hidden rows of sheets (left out)", 2), ("hidden columns of sheets (left out)", 2))
+
+
+def test_hidden_sheets_of_every_type_are_left_out_and_counted(tmp_path):
+    row = "<table:table-row><table:table-cell><text:p>{}</text:p></table:table-cell></table:table-row>"
+    tables = "".join(
+        f'<table:table table:name="{name}" table:style-name="{style}">{row.format(name)}</table:table>'
+        for name, style in (("Open", "t1"), ("Secret", "t2"), ("Plain", ""))
+    )
+    styles = "".join(
+        f'<style:style style:name="{name}"><style:table-properties table:display="{shown}"/></style:style>'
+        for name, shown in (("t1", "true"), ("t2", "false"))
+    )
+    path = made.open_document(tmp_path / "a.ods", f"<office:spreadsheet>{tables}</office:spreadsheet>", styles)
+    assert [text for kind, text in blocks(path) if kind == "paragraph"] == ["Open", "Plain"]
+    assert read(path).notes == (("hidden sheets (left out)", 1),)
+    book = openpyxl.Workbook()
+    book.active.append(["Open"])
+    for name, state in (("Secret", "hidden"), ("Worse", "veryHidden")):
+        sheet = book.create_sheet(name)
+        sheet.append([name])
+        sheet.sheet_state = state
+    book.save(tmp_path / "a.xlsx")
+    notes = Notes()
+    # The library reads every type of Excel in the same way.
+    found = [*sheets.read_old_excel(tmp_path / "a.xlsx", Place(tmp_path / "a.xlsx", None, notes))]
+    assert [block.text for block in found if block.kind is Kind.PARAGRAPH] == ["Open"]
+    assert notes.counts == {"hidden sheets (left out)": 2}
 
 
 def test_slides(tmp_path):
@@ -356,6 +438,26 @@ def test_tables_beside_each_other_and_formulas_without_values(tmp_path):
     seen = [(block.header, block.rows[0]) for block in found.blocks]
     assert seen == [(("Town", "People"), ("Tarn", "900")), (("Bridge", "Built"), ("Tarn Bridge", "1884"))]
     assert found.notes == (("formulas without a stored value (read as empty)", 1),)
+
+
+def test_tables_beside_each_other_have_their_own_titles(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (
+        ("Clubs", None, None, None, "Rivers", None),
+        ("Club", "Points", None, None, "River", "Length"),
+        ("Orm", 3, None, None, "Ilm", 90),
+        ("Sel", 4, None, None, "Tarn", 100),
+    ):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    assert [(one.text, one.header, one.rows[0]) for one in read(tmp_path / "a.xlsx").blocks] == [
+        ("Clubs", ("Club", "Points"), ("Orm", "3")),
+        ("Rivers", ("River", "Length"), ("Ilm", "90")),
+    ]
+    book.active["E3"] = 7  # no name of a row
+    book.save(tmp_path / "b.xlsx")
+    (table,) = read(tmp_path / "b.xlsx").blocks
+    assert len(table.header) == 4
 
 
 def test_the_line_of_a_caption_is_the_tables(tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from lisax import DataError, Document, Graph, Index, LisaxError, Sentence, Table, example_pages
+from lisax.corpora.files import Account
 from lisax.files.writing import write_json_lines
 from lisax.predict import building
 from lisax.predict.building import account_of, build_index, change_files
@@ -229,6 +230,64 @@ def test_files_are_added_to_an_index_in_its_language(tmp_path):
     change_files(tmp_path / "index", add=[tmp_path / "Orm.txt"])
     assert DocumentIndex.open(tmp_path / "index").bm25.settings["language"] == "german"
     assert Index.open(tmp_path / "index").search("eine Brücke")[0].text == "Der Orm hat viele Brücken."
+
+
+def test_an_index_stays_as_it_was_if_no_file_to_add_can_be_read(tmp_path):
+    write_pages(tmp_path / "pages")
+    build_index(tmp_path / "pages", tmp_path / "index")
+    before = {path: path.read_bytes() for path in (tmp_path / "index").rglob("*") if path.is_file()}
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/torn.docx").write_bytes(b"PK")
+    with pytest.raises(
+        LisaxError, match="nothing was added: read 0 of 1 files; skipped 1 damaged\n  not read: torn.docx"
+    ):
+        change_files(tmp_path / "index", add=[tmp_path / "more/torn.docx"])
+    assert before == {path: path.read_bytes() for path in (tmp_path / "index").rglob("*") if path.is_file()}
+    (tmp_path / "more/Orm.txt").write_text("The Orm is a river.")
+    change_files(tmp_path / "index", add=[tmp_path / "more"])
+    assert str(account_of(tmp_path / "index")) == "read 2 of 3 files; skipped 1 damaged"
+
+
+def test_each_kind_of_warning_is_told_once_and_again_when_the_index_is_reused(tmp_path, caplog):
+    (tmp_path / "files").mkdir()
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / "files" / name).write_bytes("town,mayor\nTarn,José\nOrm\n".encode("cp1252"))
+    (tmp_path / "files/c.csv").write_text("town,mayor\n")
+    said = [
+        "files that are not UTF-8 (read as cp1252): 2, first at a.csv",
+        "rows that are shorter than the others (padded): 2, first at a.csv",
+        "tables without a row below their header: 1, first at c.csv",
+    ]
+    for reused in (False, True):
+        caplog.clear()
+        built = build_index(tmp_path / "files")
+        assert (built.reused, caplog.messages) == (reused, said)
+    caplog.clear()
+    build_index(tmp_path / "files", tmp_path / "index")
+    assert caplog.messages == said and list(map(str, account_of(tmp_path / "index").notes)) == said
+    caplog.clear()
+    change_files(tmp_path / "index", add=[write_pages(tmp_path / "pages")])
+    assert caplog.messages == said
+    caplog.clear()
+    assert build_index(tmp_path / "files/b.csv").kind == "whole"
+    assert caplog.messages == [one.replace("2, first at a", "1, first at b") for one in said[:2]]
+
+
+def test_a_table_without_rows_is_named_and_the_others_are_indexed(tmp_path):
+    pages = write_pages(tmp_path / "pages")
+    (pages / "head.csv").write_text("town,people\n")
+    assert build_index(pages).kind == "documents"
+    for source in (tmp_path / "pages/head.csv", pages):
+        (tmp_path / "pages/Tarn.txt").unlink(missing_ok=True)
+        with pytest.raises(
+            LisaxError, match=r"(?s)nothing to index: .*below their header: 1, first at head.csv"
+        ) as raised:
+            build_index(source)
+        assert ".building-" not in str(raised.value)
+
+
+def test_an_account_of_an_earlier_version_has_no_notes():
+    assert Account.of({"files": 1, "read": 1, "skipped": []}).notes == ()
 
 
 def test_a_file_of_an_index_that_is_gone_is_named_until_it_is_removed(tmp_path):

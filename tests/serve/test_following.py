@@ -126,10 +126,18 @@ def test_what_was_not_read_is_in_the_api_and_on_the_page(served):
     _, page, followed = served
     (described,) = (one for one in page.service.indexes()["indexes"] if one["id"] == followed.corpus.id)
     found = described["files"]
-    assert found == {"files": 2, "read": 1, "skipped": ({"file": "picture.png", "why": ".png", "detail": ""},)}
+    skipped = ({"file": "picture.png", "why": ".png", "detail": ""},)
+    assert found == {"files": 2, "read": 1, "skipped": skipped, "notes": ()}
     assert followed.corpus.notes[:2] == ("read 1 of 2 files; skipped 1 .png", "not read: picture.png: .png")
     with pytest.raises(LisaxError, match="Only an uploaded corpus can be removed"):
         page.library.remove(followed.corpus.id)
+
+
+def test_warnings_about_files_are_logged_when_they_are_read_again(served, caplog):
+    folder, _, followed = served
+    (folder / "towns.csv").write_text("town,people\nTarn,900\nOrm\n")
+    followed.update()
+    assert "rows that are shorter than the others (padded): 1, first at towns.csv" in caplog.messages
 
 
 def test_a_folder_that_has_nothing_left_is_served_as_it_was(served, caplog):

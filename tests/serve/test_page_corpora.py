@@ -160,7 +160,7 @@ def test_what_was_odd_of_an_upload_is_told_by_the_names_of_its_files(browser, pa
         files=[("files", ("head.csv", b"a,b\n")), ("files", (long, b"a,b\n1\n")), ("files", ("ok.csv", b"a,b\n1,2\n"))],
     )
     notes = words(shown(response))
-    assert "tables without a row below their header (left out): 1, first at head.csv" in notes
+    assert "tables without a row below their header: 1, first at head.csv" in notes
     assert re.search(r"rows that are shorter than the others \(padded\): 1, first at l+…l+\.csv", notes)
     assert [table.id for table in page.engine.tables(list(page.library)[-1])] == [f"{'l' * 87}…{'l' * 8}.csv", "ok.csv"]
 

@@ -225,9 +225,17 @@ def test_calls_load_and_remove(opened):
 
 def test_a_call_without_a_token_and_a_cookie_loads_only_for_everyone(opened):
     calls = client(opened())
-    made = calls.post("/v1/indexes", data={"name": "Towns"}, files=[*TARN.items(), ("files", ("tarn.png", b"PNG"))])
+    made = calls.post(
+        "/v1/indexes",
+        data={"name": "Towns"},
+        files=[*TARN.items(), ("files", ("tarn.png", b"PNG")), ("files", ("a.csv", b"a,b\n1,2\n3\n"))],
+    )
     assert made.status_code == 201 and "set-cookie" not in made.headers
     assert made.json()["files"]["skipped"] == [{"file": "tarn.png", "why": ".png", "detail": ""}]
+    note = {"kind": "rows that are shorter than the others (padded)", "count": 1, "file": "a.csv"}
+    assert made.json()["files"]["notes"] == [note]
+    (listed,) = (one for one in calls.get("/v1/indexes").json()["indexes"] if one["id"] == made.json()["id"])
+    assert listed["files"]["notes"] == [note]
     assert calls.post("/v1/indexes", data={"name": "x", "seen_by": "session"}, files=TARN).status_code == 400
     assert calls.delete(f"/v1/indexes/{made.json()['id']}").status_code == 403
 
