@@ -12,6 +12,7 @@ or about numbers of the sentences where the claim has a word that compares, such
     38 % of 200 is 76
     400 of 600 is 66.67 % , equal to Two thirds
     from 1958 to 1963 is 5 years
+    from May 1958 to April 1959 is 11 months
     1980 plus five years is 1985
     6,900 is less than 7,400         numbers that it compares
     1,396 is 2 times 698
@@ -21,6 +22,7 @@ or about numbers of the sentences where the claim has a word that compares, such
 
 from __future__ import annotations
 
+import calendar
 import functools
 import itertools
 import re
@@ -37,6 +39,7 @@ from lisax.text.words import words
 MOST = 4  # facts that are read
 ASKED, FOUND = 3, 6  # numbers of the claim, and of its sentences in one dimension, that facts are about
 YEARS = range(1000, 2101)
+_IN_YEARS = {"year": Fraction(1), "month": Fraction(1, 12), "day": Fraction(1, 365)}
 DATE = "date"  # the dimension of dates, in years; those of other numbers are their base units
 _BOUNDS = (Relation.MORE, Relation.LESS, Relation.AT_LEAST, Relation.AT_MOST)
 _FOUR_DIGITS = re.compile(r"(?<![\d.,])\d{4}(?![\d]|[.,]\d)")
@@ -242,8 +245,10 @@ class _Facts:
         if asked.dimension in ("", "year"):
             for pair in itertools.combinations(self.found.get(DATE, []), 2):
                 first, last = sorted(pair, key=lambda one: one.low)
-                if years := int(last.low) - int(first.low):
-                    yield f"from {first.text} to {last.text} is {years} years", Fraction(years)
+                if lasting := _lasting(first, last):
+                    count, unit = lasting
+                    value = count * _IN_YEARS[unit] if asked.dimension else Fraction(count)
+                    yield f"from {first.text} to {last.text} is {count} {unit}{'s' if count > 1 else ''}", value
         if not asked.dimension:
             for share, whole in itertools.product(self.found.get("%", []), same):
                 if share.exact:
@@ -257,6 +262,23 @@ class _Facts:
                 less, more = sorted(pair, key=lambda one: one.low)
                 if less.low != more.low:
                     yield f"{more.text} is {_written(more.low / less.low)} times {less.text}"
+
+
+def _lasting(first: Number, last: Number) -> tuple[int, str] | None:
+    """The completed years from one date to a later one; of less than a year the months, of less than a month the days.
+
+    Months are counted if both dates have one, days if both have one. None if the dates show no difference."""
+    (begun, day), (ended, last_day) = (divmod(int(one.low * 372), 31) for one in (first, last))  # months, days
+    unsure = max(one.high - one.low for one in (first, last))
+    if unsure > Fraction(1, 12):
+        begun, ended = (12 * (months // 12) for months in (begun, ended))
+    months = ended - begun - (not unsure and last_day < day)
+    if months or unsure:
+        years = months // 12
+        return (years, "year") if years else (months, "month") if months else None
+    year, month = divmod(begun, 12)
+    days = last_day - day + (calendar.monthrange(year, month + 1)[1] if ended > begun else 0)
+    return (days, "day") if days > 0 else None
 
 
 def _nearest(computed: Sequence[tuple[str, Fraction]], value: Fraction) -> list[str]:
