@@ -96,6 +96,12 @@ class Number(NamedTuple):
             return self.low / 100
         return self.low if not self.dimension and 0 < self.low < 1 else None
 
+    @property
+    def offset(self) -> Fraction:
+        """The value of this unit's zero: 273.15 for °C. Numbers whose zero is not 0 are neither added nor multiplied."""
+        unit = units.find(self.unit) if self.unit else None
+        return Fraction(0) if unit is None else unit.offset
+
     def shown(self, value: Fraction) -> str:
         """A value in this number's unit."""
         unit = units.find(self.unit) if self.unit else None
@@ -232,7 +238,7 @@ class _Facts:
         same = [one for one in self.found.get(asked.dimension, []) if one.exact]
         for _, of_sentence in itertools.groupby(same, lambda one: one.place):
             terms = list(of_sentence)
-            if len(terms) > 2:
+            if len(terms) > 2 and not any(one.offset for one in terms):
                 total = sum(one.low for one in terms)
                 yield f"{' plus '.join(one.text for one in terms)} is {terms[0].shown(total)}", total
         for one, other in sorted(itertools.combinations(same, 2), key=lambda pair: pair[0].place != pair[1].place):
@@ -240,8 +246,9 @@ class _Facts:
                 continue  # one number in two units
             less, more = sorted((one, other), key=lambda one: one.low)
             total, rest = one.low + other.low, more.low - less.low
-            yield f"{one.text} plus {other.text} is {one.shown(total)}", total
-            yield f"{more.text} minus {less.text} is {one.shown(rest)}", rest
+            if not (one.offset or other.offset):
+                yield f"{one.text} plus {other.text} is {one.shown(total)}", total
+            yield f"{more.text} minus {less.text} is {one.shown(rest + one.offset)}", rest + asked.offset
         if asked.dimension in ("", "year"):
             for pair in itertools.combinations(self.found.get(DATE, []), 2):
                 first, last = sorted(pair, key=lambda one: one.low)
@@ -257,7 +264,7 @@ class _Facts:
 
     def _multiples(self) -> Iterator[str]:
         for dimension, of in self.found.items():
-            exact = [one for one in of if one.exact and one.low > 0 and dimension != DATE]
+            exact = [one for one in of if one.exact and one.low > 0 and dimension != DATE and not one.offset]
             for pair in itertools.combinations(exact, 2):
                 less, more = sorted(pair, key=lambda one: one.low)
                 if less.low != more.low:

@@ -49,6 +49,7 @@ HALF = {3: 6, 2: 12}  # months of a year, hours of a day, by the parts of a mome
 KEY = 0.9  # share of different values in a column whose values name rows
 _TIME = re.compile(r"(\d{1,2})[:.h]([0-5]\d)\s*(am|pm|a\.m\.|p\.m\.)?|(\d{1,2})\s*(am|pm|a\.m\.|p\.m\.)", re.IGNORECASE)
 _GROUPED = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3}){1,5}(?![\d,])")
+_DEGREES = re.compile(r"° ?[CF]\b|\bCelsius\b|\bFahrenheit\b", re.IGNORECASE)
 _LONG = re.compile(r"(?<![\d.,])\d{4,18}(?!\d)")
 # Words of claims that ask for a fact with another word.
 _SAME = {
@@ -143,6 +144,11 @@ class _Facts:
     def _asks_for(self, text: str) -> bool:
         return not self.asked.keys().isdisjoint(_stems(text))
 
+    def _adds_up(self, j: int) -> bool:
+        """Whether a sum or a ratio of a column's numbers means something: not of temperatures in °C."""
+        unit = units.find(self.numbers[j].unit) if self.numbers[j].unit else None
+        return not (unit.offset if unit else _DEGREES.search(self.header[j]))
+
     def _named(self) -> list[_Condition]:
         """Texts that the claim names, then parts of texts, then numbers."""
         texts, parts, numbers = [], [], []
@@ -211,8 +217,8 @@ class _Facts:
                 groups.setdefault(of, [value for i, value in numbers.values.items() if i in one.places])
             for of, values in groups.items():
                 if len(values) > 1:
-                    total, mean = numbers.shown(sum(values)), numbers.shown(sum(values) / len(values))
-                    yield f"{self.header[j]}{of} : total {total} , mean {mean}"
+                    total = f"total {numbers.shown(sum(values))} , " if self._adds_up(j) else ""
+                    yield f"{self.header[j]}{of} : {total}mean {numbers.shown(sum(values) / len(values))}"
 
     def _extremes(self) -> Iterator[str]:
         """The rows with the extremes of a column, by the first column that names rows; without ties."""
@@ -252,6 +258,8 @@ class _Facts:
                 more = numbers.values[i] - numbers.values[k]
                 said = f"{numbers.shown(abs(more))} {'more' if more > 0 else 'less'} than" if more else "equal to"
                 yield f"{self.header[j]} of {cell} is {said} that of {other}"
+                if not self._adds_up(j):
+                    continue
                 total = f"{self.header[j]} of {cell} and {other} : total {numbers.shown(numbers.values[i] + numbers.values[k])}"
                 low, high = sorted((numbers.values[i], numbers.values[k]))
                 yield f"{total} , ratio {Numbers({}).shown(high / low)}" if low > 0 else total

@@ -14,6 +14,7 @@ from lisax.formats.presets import PAPER
 from lisax.text.dates import in_words
 
 BORN, NEW = "from 5 December 1980 to ", "1 January 2020"
+WARMER = ["30 °C is 86 °F", "30 °C minus 68 °F is 10 °C"]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +62,19 @@ BORN, NEW = "from 5 December 1980 to ", "1 January 2020"
         ("It closed in 1985.", ["It opened in 1980, and closed five years later."], ["1980 plus five years is 1985"]),
         ("Orm is larger than Sel.", ["Orm has 7,400 people, Sel 6,900."], ["6,900 is less than 7,400"]),
         ("Orm has twice as many.", ["Orm has 1,396, Sel 698."], ["698 is less than 1,396", "1,396 is 2 times 698"]),
+        ("It was 10 °C warmer.", ["It was 30 °C in Orm, 20 °C in Sel."], ["30 °C minus 20 °C is 10 °C"]),
+        ("It was 18 °F warmer.", ["It was 30 °C in Orm.", "It was 68 °F in Sel."], WARMER),
+        (
+            "It was 5 °C on the whole.",
+            ["It was 1 °C, 2 °C and 2 °C."],
+            ["2 °C minus 1 °C is 1 °C"],
+        ),
+        ("It was twice as hot.", ["It was 40 °C in Orm, 20 °C in Sel."], ["20 °C is less than 40 °C"]),
+        (
+            "It was twice as hot.",
+            ["It was 40 K in Orm, 20 K in Sel."],
+            ["20 K is less than 40 K", "40 K is 2 times 20 K"],
+        ),
         ("She came before 1921.", ["She came in May 1914."], ["May 1914 is before 1921"]),
         ("It closed on 30 June 2024.", ["It closed on 2024-06-30."], ["2024-06-30 is 30 June 2024"]),
         ("It closed in June 2024.", ["It closed on 30.06.2024."], ["30.06.2024 is 30 June 2024"]),

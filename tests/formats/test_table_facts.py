@@ -148,6 +148,15 @@ def test_measures_are_in_the_unit_of_the_first():
     assert "length (km) over 1.5 in 2 rows , under 1.5 in 1 row" in texts("Two have a length over 1.5 km", plain)
 
 
+@pytest.mark.parametrize("name, unit", [("heat", " °C"), ("heat (°C)", "")])
+def test_temperatures_have_means_and_differences_but_neither_sums_nor_ratios(name, unit):
+    of = f"town|{name}\nOrm|12{unit}\nSel|9.5{unit}"
+    assert f"{name} : mean 10.75{unit}" in texts("The mean of heat", of)
+    found = texts("The total heat of Orm and Sel, a ratio", of)
+    assert f"{name} of Orm is 2.5{unit} more than that of Sel" in found
+    assert not any("total" in one or "ratio" in one for one in found)
+
+
 def test_years_are_neither_added_nor_are_facts_made_of_one_row():
     assert not any("total" in one for one in texts("The total of founded"))
     assert texts("Orm from Varn", "club|country\nOrm|Varn") == [] == texts("Orm", "club|country")
