@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 from lisax.text import units
 from lisax.text.dates import Date, find_dates, in_words, numeric_date
+from lisax.text.digits import decimals_of, in_digits
 from lisax.text.numbers import ONES, cardinal
 from lisax.text.quantities import Kind, Relation, find
 from lisax.text.words import words
@@ -97,15 +98,23 @@ class Number(NamedTuple):
         return self.low if not self.dimension and 0 < self.low < 1 else None
 
     @property
+    def scale(self) -> units.Unit:
+        """The unit; of a plain number one that leaves values as they are."""
+        return (units.find(self.unit) if self.unit else None) or units.Unit("", self.dimension)
+
+    @property
     def offset(self) -> Fraction:
         """The value of this unit's zero: 273.15 for °C. Numbers whose zero is not 0 are neither added nor multiplied."""
-        unit = units.find(self.unit) if self.unit else None
-        return Fraction(0) if unit is None else unit.offset
+        return self.scale.offset
 
-    def shown(self, value: Fraction) -> str:
-        """A value in this number's unit."""
-        unit = units.find(self.unit) if self.unit else None
-        return _written(value) if unit is None else f"{_written(unit.back(value))} {self.unit}"
+    @property
+    def decimals(self) -> int:
+        """The decimals of the number in its unit."""
+        return decimals_of(self.scale.back(self.low))
+
+    def shown(self, value: Fraction, decimals: int = 2) -> str:
+        """A value in this number's unit, with at most so many decimals, at least two."""
+        return f"{in_digits(self.scale.back(value), decimals, ',')} {self.unit}".rstrip()
 
     def against(self, other: Number) -> str:
         """How this number compares with another."""
@@ -208,7 +217,7 @@ class _Facts:
             part, whole = sorted(pair, key=lambda one: one.low)
             if part.exact and whole.exact and 0 < part.low < whole.low:
                 share = part.low / whole.low
-                fact = f"{part.text} of {whole.text} is {_written(100 * share)} %"
+                fact = f"{part.text} of {whole.text} is {in_digits(100 * share, comma=',')} %"
                 computed.append((f"{fact} , {_order(share, asked.share)} {asked.text}", share))
         yield from (fact for fact, _ in computed) if asked.bound else _nearest(computed, asked.share)
 
@@ -239,16 +248,18 @@ class _Facts:
         for _, of_sentence in itertools.groupby(same, lambda one: one.place):
             terms = list(of_sentence)
             if len(terms) > 2 and not any(one.offset for one in terms):
-                total = sum(one.low for one in terms)
-                yield f"{' plus '.join(one.text for one in terms)} is {terms[0].shown(total)}", total
+                total, decimals = sum(one.low for one in terms), max(one.decimals for one in terms)
+                yield f"{' plus '.join(one.text for one in terms)} is {terms[0].shown(total, decimals)}", total
         for one, other in sorted(itertools.combinations(same, 2), key=lambda pair: pair[0].place != pair[1].place):
             if one.low == other.low and one.unit != other.unit:
                 continue  # one number in two units
             less, more = sorted((one, other), key=lambda one: one.low)
             total, rest = one.low + other.low, more.low - less.low
+            decimals = max(one.decimals, other.decimals)
             if not (one.offset or other.offset):
-                yield f"{one.text} plus {other.text} is {one.shown(total)}", total
-            yield f"{more.text} minus {less.text} is {one.shown(rest + one.offset)}", rest + asked.offset
+                yield f"{one.text} plus {other.text} is {one.shown(total, decimals)}", total
+            shown = one.shown(rest + one.offset, decimals)
+            yield f"{more.text} minus {less.text} is {shown}", rest + asked.offset
         if asked.dimension in ("", "year"):
             for pair in itertools.combinations(self.found.get(DATE, []), 2):
                 first, last = sorted(pair, key=lambda one: one.low)
@@ -268,7 +279,7 @@ class _Facts:
             for pair in itertools.combinations(exact, 2):
                 less, more = sorted(pair, key=lambda one: one.low)
                 if less.low != more.low:
-                    yield f"{more.text} is {_written(more.low / less.low)} times {less.text}"
+                    yield f"{more.text} is {in_digits(more.low / less.low, comma=',')} times {less.text}"
 
 
 def _lasting(first: Number, last: Number) -> tuple[int, str] | None:
@@ -304,10 +315,3 @@ def _in_order(found: Sequence[Number]) -> Iterator[str]:
 
 def _order(value: Fraction, other: Fraction) -> str:
     return "more than" if value > other else "less than" if value < other else "equal to"
-
-
-def _written(value: Fraction) -> str:
-    """A value with commas, and at most two decimals."""
-    if value.denominator == 1:
-        return f"{value.numerator:,}"
-    return f"{float(value):,.2f}".rstrip("0").rstrip(".")

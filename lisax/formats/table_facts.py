@@ -33,9 +33,8 @@ from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
 from lisax.formats.table_records import SUPERLATIVES, Rows, is_name, is_total, values_of_one_subject
-from lisax.text import units
+from lisax.text import digits, units
 from lisax.text.dates import whole_date
-from lisax.text.digits import decimal_comma
 from lisax.text.numbers import cardinal
 from lisax.text.quantities import Kind, Quantity, column, comparable, find
 from lisax.text.stop_words import FUNCTION_WORDS
@@ -67,10 +66,11 @@ _SAME = {
 
 
 class Numbers(NamedTuple):
-    """The numbers of a column by place, in `unit`, which is empty if they have none."""
+    """The numbers of a column by place, in `unit`, which is empty if they have none. `decimals`: of that with the most."""
 
     values: Mapping[int, Fraction]
     unit: str = ""
+    decimals: int = 2
 
     def written(self, asked: Quantity) -> Fraction:
         """The number of a claim's quantity in the unit of the column; as the claim writes it if that is of another kind."""
@@ -79,9 +79,9 @@ class Numbers(NamedTuple):
             unit = units.find(asked.written) if asked.written else None
         return asked.value if unit is None else unit.back(asked.value)
 
-    def shown(self, number: Fraction) -> str:
-        """A number with at most two decimals, and its unit."""
-        text = f"{float(number):.2f}".rstrip("0").rstrip(".") if number.denominator > 1 else str(number.numerator)
+    def shown(self, number: Fraction, decimals: int = 2) -> str:
+        """A number with at most so many decimals, at least two, and its unit."""
+        text = digits.in_digits(number, decimals)
         return f"{text} {self.unit}" if self.unit else text
 
 
@@ -122,7 +122,7 @@ class _Facts:
         self.header = [squeeze(name) or "value" for name in table.header]
         rows = [row for row in table.rows if not is_total(row)]
         self.cells = [tuple(squeeze(row[j]) for row in rows) for j in range(len(self.header))]
-        comma = any(map(decimal_comma, self.cells))
+        comma = any(map(digits.decimal_comma, self.cells))
         self.numbers = {j: found for j, cells in enumerate(self.cells) if (found := numbers_of(cells, comma)).values}
         self.conditions = self._named()[:CONDITIONS]
         asked = [j for j in self.numbers if self._asks_for(self.header[j])]
@@ -195,7 +195,7 @@ class _Facts:
             under = {i for i, value in numbers.values.items() if value < number}
             if not (over and under) and not (self._asks_for(name) and _is_near(number, numbers.values.values())):
                 continue
-            shown = numbers.shown(number)
+            shown = numbers.shown(number, digits.decimals_of(number))
             yield f"{name} over {shown} in {_rows(len(over))} , under {shown} in {_rows(len(under))}"
             for one in self.conditions:
                 if one.column not in self.numbers and len(one.places) > 1:
@@ -217,7 +217,7 @@ class _Facts:
                 groups.setdefault(of, [value for i, value in numbers.values.items() if i in one.places])
             for of, values in groups.items():
                 if len(values) > 1:
-                    total = f"total {numbers.shown(sum(values))} , " if self._adds_up(j) else ""
+                    total = f"total {numbers.shown(sum(values), numbers.decimals)} , " if self._adds_up(j) else ""
                     yield f"{self.header[j]}{of} : {total}mean {numbers.shown(sum(values) / len(values))}"
 
     def _extremes(self) -> Iterator[str]:
@@ -256,13 +256,15 @@ class _Facts:
                 yield f"{cell} is {rank} of {len(numbers.values)} by {self.header[j]}"
             for (i, cell), (k, other) in itertools.combinations(ours, 2):
                 more = numbers.values[i] - numbers.values[k]
-                said = f"{numbers.shown(abs(more))} {'more' if more > 0 else 'less'} than" if more else "equal to"
+                shown = numbers.shown(abs(more), numbers.decimals)
+                said = f"{shown} {'more' if more > 0 else 'less'} than" if more else "equal to"
                 yield f"{self.header[j]} of {cell} is {said} that of {other}"
                 if not self._adds_up(j):
                     continue
-                total = f"{self.header[j]} of {cell} and {other} : total {numbers.shown(numbers.values[i] + numbers.values[k])}"
+                total = numbers.shown(numbers.values[i] + numbers.values[k], numbers.decimals)
+                total = f"{self.header[j]} of {cell} and {other} : total {total}"
                 low, high = sorted((numbers.values[i], numbers.values[k]))
-                yield f"{total} , ratio {Numbers({}).shown(high / low)}" if low > 0 else total
+                yield f"{total} , ratio {digits.in_digits(high / low)}" if low > 0 else total
 
     def _different_values(self) -> Iterator[str]:
         every = self._asks_for(" ".join(("different", *_SAME["different"])))
@@ -335,6 +337,5 @@ def numbers_of(cells: tuple[str, ...], comma: bool = False) -> Numbers:
     if len(read) < max(2, 0.8 * sum(map(bool, cells))) or not comparable(read) or any(map(is_name, read)):
         return Numbers({})
     unit = units.find(read[0].written) if read[0].kind is Kind.MEASURE else None
-    if unit is None:
-        return Numbers({i: one.value for i, one in found.items()})
-    return Numbers({i: unit.back(one.value) for i, one in found.items()}, unit.word)
+    values = {i: one.value if unit is None else unit.back(one.value) for i, one in found.items()}
+    return Numbers(values, "" if unit is None else unit.word, max(map(digits.decimals_of, values.values())))

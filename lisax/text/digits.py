@@ -14,6 +14,7 @@ from fractions import Fraction
 
 LONGEST = 1000  # digits; a longer run of digits is not read as a number
 HIGHEST_POWER = 400  # of ten
+MOST_DECIMALS = 6  # that are read of a value to be written
 
 _NARROW = "\xa0"  # any space that separates thousands and breaks no line
 _SAME = {
@@ -82,6 +83,23 @@ def decimal_comma(texts: Sequence[str]) -> bool:
     thousands = sum(_GROUPED.fullmatch(text) is not None for text in texts)
     shown = decimals >= max(thousands, 1) or (len(texts) > 1 and any(map(_POINTS.search, texts)))
     return shown and not any(map(_POINT.search, texts))
+
+
+def decimals_of(value: Fraction) -> int:
+    """The decimals of a value; 0 of a value that has more than `MOST_DECIMALS`."""
+    return next((places for places in range(MOST_DECIMALS + 1) if 10**places % value.denominator == 0), 0)
+
+
+def in_digits(value: Fraction, decimals: int = 2, comma: str = "") -> str:
+    """A value with at most so many decimals, at least two, and without zeros at their end.
+
+    A value below one has up to twelve, until three digits are shown. `comma` separates thousands."""
+    decimals = max(2, decimals)
+    while decimals < 2 * MOST_DECIMALS and 0 < abs(value) * 10**decimals < 100:
+        decimals += 1
+    whole, rest = divmod(round(abs(value) * 10**decimals), 10**decimals)
+    text = f"{whole:{comma}}.{rest:0{decimals}}".rstrip("0").rstrip(".")
+    return f"-{text}" if value < 0 and text != "0" else text
 
 
 def number(match: re.Match, comma: bool) -> Fraction | None:

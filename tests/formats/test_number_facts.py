@@ -14,6 +14,7 @@ from lisax.formats.presets import PAPER
 from lisax.text.dates import in_words
 
 BORN, NEW = "from 5 December 1980 to ", "1 January 2020"
+LEFT = "0.003 g minus 0.001 g is 0.002 g"
 WARMER = ["30 °C is 86 °F", "30 °C minus 68 °F is 10 °C"]
 
 
@@ -75,6 +76,8 @@ WARMER = ["30 °C is 86 °F", "30 °C minus 68 °F is 10 °C"]
             ["It was 40 K in Orm, 20 K in Sel."],
             ["20 K is less than 40 K", "40 K is 2 times 20 K"],
         ),
+        ("It is 0.5 g.", ["Of 0.003 g 0.001 g are left."], ["0.003 g plus 0.001 g is 0.004 g", LEFT]),
+        ("It is 0.002 kg.", ["It is 0.01 ounces."], ["0.01 ounces is 0.000283 kg"]),
         ("She came before 1921.", ["She came in May 1914."], ["May 1914 is before 1921"]),
         ("It closed on 30 June 2024.", ["It closed on 2024-06-30."], ["2024-06-30 is 30 June 2024"]),
         ("It closed in June 2024.", ["It closed on 30.06.2024."], ["30.06.2024 is 30 June 2024"]),

@@ -157,6 +157,15 @@ def test_temperatures_have_means_and_differences_but_neither_sums_nor_ratios(nam
     assert not any("total" in one or "ratio" in one for one in found)
 
 
+def test_small_numbers_have_the_decimals_of_the_cells():
+    of = "patient|dose\nAnn|0.003\nBob|0.001\nCat|0.0015"
+    assert "dose of Ann is 0.002 more than that of Bob" in texts("Ann has a dose more than Bob", of)
+    assert "dose : total 0.0055 , mean 0.00183" in texts("The total dose", of)
+    assert "dose over 0.0025 in 1 row , under 0.0025 in 2 rows" in texts("One dose is over 0.0025", of)
+    long = "patient|dose\nAnn|12.125\nBob|1.25\nCat|3.0625"
+    assert "dose : total 16.4375 , mean 5.48" in texts("The total dose", long)
+
+
 def test_years_are_neither_added_nor_are_facts_made_of_one_row():
     assert not any("total" in one for one in texts("The total of founded"))
     assert texts("Orm from Varn", "club|country\nOrm|Varn") == [] == texts("Orm", "club|country")
