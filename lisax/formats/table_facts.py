@@ -122,7 +122,8 @@ class _Facts:
         self.header = [squeeze(name) or "value" for name in table.header]
         rows = [row for row in table.rows if not is_total(row)]
         self.cells = [tuple(squeeze(row[j]) for row in rows) for j in range(len(self.header))]
-        comma = any(map(digits.decimal_comma, self.cells))
+        of_numbers = [cells for cells in self.cells if numbers_of(cells).values]
+        comma = any(map(digits.decimal_comma, of_numbers))
         self.numbers = {j: found for j, cells in enumerate(self.cells) if (found := numbers_of(cells, comma)).values}
         self.conditions = self._named()[:CONDITIONS]
         asked = [j for j in self.numbers if self._asks_for(self.header[j])]

@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from lisax.text import units
 from lisax.text.dates import MONTH_NUMBERS, YEAR
-from lisax.text.digits import LONGEST, PLAIN, decimal_comma
+from lisax.text.digits import LONGEST, PLAIN, decimal_comma, decimal_point
 from lisax.text.quantity import Kind, Quantity, Relation, comparable
 from lisax.text.quantity_reader import Reader, Reading
 
@@ -120,12 +120,14 @@ def column(cells: Sequence[str], *, comma: bool = False) -> list[Quantity | None
     The cells decide together whether a comma separates decimals, whether brackets mean a loss (not if all cells have
     them), whether `5m` is a length and `3 B` a noun (unless others are thousands or billions), and whether `1-2` is a score
     (if the second number of a cell is not the higher). A tied rank (`=3`, `T5`) is an ordinal among ranks. `comma`: a comma
-    separates decimals in other columns, which decides here if no cell has one.
+    separates decimals in other columns, which decides here if no cell has one, or a point that separates decimals.
     """
     plain = [cell.translate(PLAIN).strip() if len(cell) < 2 * LONGEST else "" for cell in cells]
     shown = [cell for cell in plain if cell]
     how = {
-        "comma": decimal_comma(shown) or (comma and not any("," in cell for cell in shown)) or None,
+        "comma": decimal_comma(shown)
+        or (comma and not decimal_point(shown) and not any("," in cell for cell in shown))
+        or None,
         "brackets": any(map(_is_loss, shown)) and not all(map(_BRACKETED.fullmatch, shown)),
         "metres": not any(map(_THOUSANDS.search, shown)) if any(map(_EM.search, shown)) else None,
         "billions": any(map(_MILLIONS.search, shown)),

@@ -123,6 +123,18 @@ def test_a_decimal_comma_in_one_column_makes_the_points_of_others_thousands():
     assert "Einwohner of Grünau is 11346 more than that of Kleindorf" in texts("Grünau und Kleindorf Einwohner", towns)
 
 
+@pytest.mark.parametrize("lines", [("3,4", "1,2", "7"), ("Lines 3,4", "Line 45,2", "none"), ("12,15", "3,4", "2,1")])
+def test_lists_of_small_numbers_make_no_point_of_others_thousands(lines):
+    stations = "\n".join(["station|lines|price", *map("{}|{}|{}".format, "ABC", lines, ("1.459", "1.379", "1.812"))])
+    assert "price : total 4.65 , mean 1.55" in texts("The total price", stations)
+
+
+@pytest.mark.parametrize("prices", [("1,29", "2,49", "3,99"), ("1,2 €", "2,4 €", "5 €"), ("3,4", "1.234", "5,6")])
+def test_decimal_commas_that_are_no_lists_make_points_of_others_thousands(prices):
+    towns = "\n".join(["town|price|people", *map("{}|{}|{}".format, "ABC", prices, ("11.459", "1.379", "1.812"))])
+    assert "people : total 14650 , mean 4883.33" in texts("The total of people", towns)
+
+
 def test_numbers_have_thousands_where_the_claim_has_them():
     sales = "Region|Sales|Since\nNorth|1200|1985\nSouth|900|1990\nEast|50|1985"
     assert "Sales : total 2,150 , mean 716.67" in texts("The total of sales is 2,150", sales)
