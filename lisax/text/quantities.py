@@ -34,6 +34,7 @@ _POWER = re.compile(r"10[¹²³⁰⁴-⁹]+$|m[²³]$")
 _NOUN = re.compile(r" [^\W\d_]{2,24}\.?|[^\W\d_]{2,3}\.?")
 _REMARKED = re.compile(r"(.*\d) ?([^\W\d_]{1,3})")
 _BRACKETED = re.compile(r"([$€£¥₹]?)\(([^()]*)\)( ?%?)")
+# A loss without other cells that show it: `(500)`, `(1.5)`, `$(3)`. Other numbers in brackets may be remarks.
 _LOSS = re.compile(r"\d{3}|\d[.,]\d|[$€£¥₹%]")
 _OPEN_YEAR = re.compile(rf"{YEAR}-")
 _EM = re.compile(r"\d ?m$")
@@ -55,13 +56,14 @@ def whole(
     text: str,
     *,
     comma: bool | None = None,
-    brackets: bool = True,
+    brackets: bool | None = None,
     metres: bool | None = None,
     billions: bool = False,
 ) -> Quantity | None:
     """The quantity of a whole text without footnote marks; None if the text is something else.
 
-    `comma`, `metres` and `billions`: see `Reading`; None: as the text shows. `brackets`: `(500)` is -500.
+    `comma`, `metres` and `billions`: see `Reading`; None: as the text shows. `brackets`: `(4)` is -4; None: `(500)` is
+    -500, and `(4)` a remark.
     """
     match = _PLAINEST.fullmatch(text)
     if match and not (comma is not None and ("," in text or match[1])):
@@ -76,9 +78,9 @@ def whole(
     start = len(plain) - len(body)
     negative = False
     if match := _BRACKETED.fullmatch(body):
-        if brackets and not _is_loss(body):
+        if brackets is None and not _LOSS.search(body):
             return None
-        body, negative = "".join(match.groups()), brackets
+        body, negative = "".join(match.groups()), brackets is not False
     elif body[-1:] == "-" and body[-2:-1].isdecimal() and not _OPEN_YEAR.fullmatch(body):
         body, negative = body[:-1], True
     found = _one(body, Reading(decimal_comma([plain]) if comma is None else comma, metres, billions, cell=True))
@@ -109,11 +111,6 @@ def _one(text: str, reading: Reading) -> Quantity | None:
     return dataclasses.replace(one, noun=rest.strip())
 
 
-def _is_loss(cell: str) -> bool:
-    """Whether brackets around a number mean a loss: `(500)`, `(1.5)`, `$(3)`. Small numbers in brackets are remarks."""
-    return _BRACKETED.fullmatch(cell) is not None and _LOSS.search(cell) is not None
-
-
 def column(cells: Sequence[str], *, comma: bool = False) -> list[Quantity | None]:
     """The quantity of each cell of a column; None for a cell that is something else.
 
@@ -128,7 +125,7 @@ def column(cells: Sequence[str], *, comma: bool = False) -> list[Quantity | None
         "comma": decimal_comma(shown)
         or (comma and not decimal_point(shown) and not any("," in cell for cell in shown))
         or None,
-        "brackets": any(map(_is_loss, shown)) and not all(map(_BRACKETED.fullmatch, shown)),
+        "brackets": not all(map(_BRACKETED.fullmatch, shown)),
         "metres": not any(map(_THOUSANDS.search, shown)) if any(map(_EM.search, shown)) else None,
         "billions": any(map(_MILLIONS.search, shown)),
     }
