@@ -32,7 +32,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
-from lisax.formats.table_records import SUPERLATIVES, Rows, is_name, is_total, values_of_one_subject
+from lisax.formats.table_records import SUPERLATIVES, Rows, is_dated, is_name, is_total, values_of_one_subject
 from lisax.text import digits, units
 from lisax.text.dates import whole_date
 from lisax.text.numbers import cardinal
@@ -122,9 +122,13 @@ class _Facts:
         self.header = [squeeze(name) or "value" for name in table.header]
         rows = [row for row in table.rows if not is_total(row)]
         self.cells = [tuple(squeeze(row[j]) for row in rows) for j in range(len(self.header))]
-        of_numbers = [cells for cells in self.cells if numbers_of(cells).values]
-        comma = any(map(digits.decimal_comma, of_numbers))
-        self.numbers = {j: found for j, cells in enumerate(self.cells) if (found := numbers_of(cells, comma)).values}
+        of_numbers = {
+            j: cells
+            for j, cells in enumerate(self.cells)
+            if numbers_of(cells).values and not is_dated(self.header[j], cells)
+        }
+        comma = any(map(digits.decimal_comma, of_numbers.values()))
+        self.numbers = {j: found for j, cells in of_numbers.items() if (found := numbers_of(cells, comma)).values}
         self.conditions = self._named()[:CONDITIONS]
         asked = [j for j in self.numbers if self._asks_for(self.header[j])]
         self.columns = (asked or list(self.numbers))[:COLUMNS]

@@ -135,6 +135,12 @@ def test_decimal_commas_that_are_no_lists_make_points_of_others_thousands(prices
     assert "people : total 14650 , mean 4883.33" in texts("The total of people", towns)
 
 
+def test_days_with_strokes_are_no_fractions():
+    games = "date|opponent|share\n1/5|Orm|1/5\n2/5|Sel|2/5\n3/5|Ilm|4/5"
+    assert not any("date" in one and ("total" in one or "highest" in one) for one in texts("The total of date", games))
+    assert "share : total 1.4 , mean 0.467" in texts("The total of share", games)
+
+
 def test_numbers_have_thousands_where_the_claim_has_them():
     sales = "Region|Sales|Since\nNorth|1200|1985\nSouth|900|1990\nEast|50|1985"
     assert "Sales : total 2,150 , mean 716.67" in texts("The total of sales is 2,150", sales)
