@@ -113,7 +113,7 @@ class Number(NamedTuple):
         return decimals_of(self.scale.back(self.low))
 
     def shown(self, value: Fraction, decimals: int = 2) -> str:
-        """A value in this number's unit, with at most so many decimals, at least two."""
+        """A value in this number's unit, rounded to `decimals` but to at least two."""
         return f"{in_digits(self.scale.back(value), decimals, ',')} {self.unit}".rstrip()
 
     def against(self, other: Number) -> str:

@@ -80,7 +80,7 @@ class Numbers(NamedTuple):
         return asked.value if unit is None else unit.back(asked.value)
 
     def shown(self, number: Fraction, decimals: int = 2) -> str:
-        """A number with at most so many decimals, at least two, and its unit."""
+        """A number, rounded to `decimals` but to at least two, and its unit."""
         text = digits.in_digits(number, decimals)
         return f"{text} {self.unit}" if self.unit else text
 

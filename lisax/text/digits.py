@@ -16,7 +16,7 @@ from lisax.text import units
 
 LONGEST = 1000  # digits; a longer run of digits is not read as a number
 HIGHEST_POWER = 400  # of ten
-MOST_DECIMALS = 6  # that are read of a value to be written
+MOST_DECIMALS = 6  # of a read value that are kept when it is written
 
 _NARROW = "\xa0"  # any space that separates thousands and breaks no line
 _SAME = {
@@ -120,9 +120,9 @@ def decimals_of(value: Fraction) -> int:
 
 
 def in_digits(value: Fraction, decimals: int = 2, comma: str = "") -> str:
-    """A value with at most so many decimals, at least two, and without zeros at their end.
+    """A value rounded to `decimals` but to at least two, without zeros at their end.
 
-    A value below one has up to twelve, until three digits are shown. `comma` separates thousands."""
+    A value below one has more, up to twelve, until three digits are shown. `comma` separates thousands."""
     decimals = max(2, decimals)
     while decimals < 2 * MOST_DECIMALS and 0 < abs(value) * 10**decimals < 100:
         decimals += 1
