@@ -208,10 +208,12 @@ class Reader:
                 return None
         elif start and (text[start - 1].isalnum() or text[start - 1] in "_$€£"):
             return None
-        if not self.reading.point and self._may_be_thousands(part, bounds[0] if bounds else part.number):
+        is_range = bounds is not None and part.number != part.plain  # not `1.200 ± 50`
+        if not self.reading.point and self._may_be_thousands(part, bounds[0] if is_range else part.number):
             if self.reading.point is None:
                 return None
-            part.number, bounds = 1000 * part.number, bounds and (1000 * bounds[0], 1000 * bounds[1])
+            part.number, added = 1000 * part.number, 999 * part.plain
+            bounds = bounds and (bounds[0] + added, 1000 * bounds[1] if is_range else bounds[1] + added)
         if self.reading.cell and _CELL_MINUS.fullmatch(text, 0, part.start):
             start, negative = 0, True
         if minus := _MINUS.search(text[max(0, start - _BEFORE) : start]):
