@@ -26,6 +26,7 @@ _UNIT = re.compile(
 )
 
 YEARS = re.compile(rf"{YEAR}(?:[/–-]\d{{2,4}})?")
+_RECENT = re.compile(r"(?:1[89]|20)\d\d")
 
 Rows = Sequence[Sequence[str]]
 
@@ -52,6 +53,13 @@ def is_number(cell: str) -> bool:
     """Whether a cell is a quantity in digits and no more: `1,234.5`, `(500)`, `12 %`, `€ 3`."""
     found = whole(cell.strip()) if any(map(str.isdecimal, cell)) else None
     return found is not None and not found.noun
+
+
+def is_amount(cell: str) -> bool:
+    """Whether a cell is a number, and no year from 1800 on.
+
+    A cell over the rows of a group that is an amount is in the first of them only, so that sums count it once."""
+    return is_number(cell) and _RECENT.fullmatch(cell.strip()) is None
 
 
 def _beside(rows: Rows) -> list[list[list[str]]]:

@@ -54,10 +54,13 @@ def read_excel(path: Path, place: Place) -> Iterator[Block]:
             [shown(cell.value, cell.number_format) for cell in row]
             for row in sheet.iter_rows(1, height, 1, max(1, width))
         ]
+        named = _names_of_groups(rows, [merged.bounds for merged in sheet.merged_cells.ranges])
         for merged in sheet.merged_cells.ranges:
             if merged.min_row <= height and merged.min_col <= width:
                 text = rows[merged.min_row - 1][merged.min_col - 1]
-                for row in rows[merged.min_row - 1 : merged.max_row]:
+                is_of_group = named.get((merged.min_row, merged.max_row), width) < merged.min_col
+                last = merged.min_row if is_of_group and headers.is_amount(text) else merged.max_row
+                for row in rows[merged.min_row - 1 : last]:
                     for column in range(merged.min_col - 1, min(merged.max_col, len(row))):
                         row[column] = text
         numbers, rows = _visible(sheet, rows, place)
@@ -76,6 +79,24 @@ def _visible(sheet: Worksheet, rows: list[list[str]], place: Place) -> tuple[lis
     place.warn("hidden columns of sheets (left out)", len(filled))
     shown_columns = [j for j in range(width) if j not in hidden_columns]
     return [number for number, _ in left], [[row[j] for j in shown_columns] for _, row in left]
+
+
+def _names_of_groups(
+    rows: Sequence[Sequence[str]], merged: Sequence[tuple[int, int, int, int]]
+) -> dict[tuple[int, int], int]:
+    """(first row, last row) of merged cells -> the column that names these rows: the first with different texts to the
+    right of the first cell that is merged over them. All count from 1; `merged`: (column, row, last column, last row)."""
+    first: dict[tuple[int, int], int] = {}
+    for column, row, _, last_row in merged:
+        if row < last_row and row < len(rows):
+            first[row, last_row] = min(column, first.get((row, last_row), column))
+    found = {}
+    for (row, last_row), start in first.items():
+        pairs = enumerate(zip(rows[row - 1][start:], rows[row][start:]), start=start + 1)
+        found[row, last_row] = next(
+            (j for j, (one, other) in pairs if one and other and one != other), len(rows[row]) + 1
+        )
+    return found
 
 
 def read_old_excel(path: Path, place: Place) -> Iterator[Block]:

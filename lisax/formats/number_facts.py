@@ -12,6 +12,7 @@ or about numbers of the sentences where the claim has a word that compares, such
     38 % of 200 is 76
     400 of 600 is 66.67 % , equal to Two thirds
     from 1958 to 1963 is 5 years
+    from May 1958 to April 1959 is 11 months
     1980 plus five years is 1985
     6,900 is less than 7,400         numbers that it compares
     1,396 is 2 times 698
@@ -21,6 +22,7 @@ or about numbers of the sentences where the claim has a word that compares, such
 
 from __future__ import annotations
 
+import calendar
 import functools
 import itertools
 import re
@@ -30,6 +32,7 @@ from typing import NamedTuple
 
 from lisax.text import units
 from lisax.text.dates import Date, find_dates, in_words, numeric_date
+from lisax.text.digits import decimals_of, in_digits
 from lisax.text.numbers import ONES, cardinal
 from lisax.text.quantities import Kind, Relation, find
 from lisax.text.words import words
@@ -37,6 +40,7 @@ from lisax.text.words import words
 MOST = 4  # facts that are read
 ASKED, FOUND = 3, 6  # numbers of the claim, and of its sentences in one dimension, that facts are about
 YEARS = range(1000, 2101)
+_IN_YEARS = {"year": Fraction(1), "month": Fraction(1, 12), "day": Fraction(1, 365)}
 DATE = "date"  # the dimension of dates, in years; those of other numbers are their base units
 _BOUNDS = (Relation.MORE, Relation.LESS, Relation.AT_LEAST, Relation.AT_MOST)
 _FOUR_DIGITS = re.compile(r"(?<![\d.,])\d{4}(?![\d]|[.,]\d)")
@@ -93,10 +97,24 @@ class Number(NamedTuple):
             return self.low / 100
         return self.low if not self.dimension and 0 < self.low < 1 else None
 
-    def shown(self, value: Fraction) -> str:
-        """A value in this number's unit."""
-        unit = units.find(self.unit) if self.unit else None
-        return _written(value) if unit is None else f"{_written(unit.back(value))} {self.unit}"
+    @property
+    def scale(self) -> units.Unit:
+        """The unit; of a plain number one that leaves values as they are."""
+        return (units.find(self.unit) if self.unit else None) or units.Unit("", self.dimension)
+
+    @property
+    def offset(self) -> Fraction:
+        """The value of this unit's zero: 273.15 for °C. Numbers whose zero is not 0 are neither added nor multiplied."""
+        return self.scale.offset
+
+    @property
+    def decimals(self) -> int:
+        """The decimals of the number in its unit."""
+        return decimals_of(self.scale.back(self.low))
+
+    def shown(self, value: Fraction, decimals: int = 2) -> str:
+        """A value in this number's unit, rounded to `decimals` but to at least two."""
+        return f"{in_digits(self.scale.back(value), decimals, ',')} {self.unit}".rstrip()
 
     def against(self, other: Number) -> str:
         """How this number compares with another."""
@@ -199,7 +217,7 @@ class _Facts:
             part, whole = sorted(pair, key=lambda one: one.low)
             if part.exact and whole.exact and 0 < part.low < whole.low:
                 share = part.low / whole.low
-                fact = f"{part.text} of {whole.text} is {_written(100 * share)} %"
+                fact = f"{part.text} of {whole.text} is {in_digits(100 * share, comma=',')} %"
                 computed.append((f"{fact} , {_order(share, asked.share)} {asked.text}", share))
         yield from (fact for fact, _ in computed) if asked.bound else _nearest(computed, asked.share)
 
@@ -229,21 +247,26 @@ class _Facts:
         same = [one for one in self.found.get(asked.dimension, []) if one.exact]
         for _, of_sentence in itertools.groupby(same, lambda one: one.place):
             terms = list(of_sentence)
-            if len(terms) > 2:
-                total = sum(one.low for one in terms)
-                yield f"{' plus '.join(one.text for one in terms)} is {terms[0].shown(total)}", total
+            if len(terms) > 2 and not any(one.offset for one in terms):
+                total, decimals = sum(one.low for one in terms), max(one.decimals for one in terms)
+                yield f"{' plus '.join(one.text for one in terms)} is {terms[0].shown(total, decimals)}", total
         for one, other in sorted(itertools.combinations(same, 2), key=lambda pair: pair[0].place != pair[1].place):
             if one.low == other.low and one.unit != other.unit:
                 continue  # one number in two units
             less, more = sorted((one, other), key=lambda one: one.low)
             total, rest = one.low + other.low, more.low - less.low
-            yield f"{one.text} plus {other.text} is {one.shown(total)}", total
-            yield f"{more.text} minus {less.text} is {one.shown(rest)}", rest
+            decimals = max(one.decimals, other.decimals)
+            if not (one.offset or other.offset):
+                yield f"{one.text} plus {other.text} is {one.shown(total, decimals)}", total
+            shown = one.shown(rest + one.offset, decimals)
+            yield f"{more.text} minus {less.text} is {shown}", rest + asked.offset
         if asked.dimension in ("", "year"):
             for pair in itertools.combinations(self.found.get(DATE, []), 2):
                 first, last = sorted(pair, key=lambda one: one.low)
-                if years := int(last.low) - int(first.low):
-                    yield f"from {first.text} to {last.text} is {years} years", Fraction(years)
+                if lasting := _lasting(first, last):
+                    count, unit = lasting
+                    value = count * _IN_YEARS[unit] if asked.dimension else Fraction(count)
+                    yield f"from {first.text} to {last.text} is {count} {unit}{'s' if count > 1 else ''}", value
         if not asked.dimension:
             for share, whole in itertools.product(self.found.get("%", []), same):
                 if share.exact:
@@ -252,11 +275,28 @@ class _Facts:
 
     def _multiples(self) -> Iterator[str]:
         for dimension, of in self.found.items():
-            exact = [one for one in of if one.exact and one.low > 0 and dimension != DATE]
+            exact = [one for one in of if one.exact and one.low > 0 and dimension != DATE and not one.offset]
             for pair in itertools.combinations(exact, 2):
                 less, more = sorted(pair, key=lambda one: one.low)
                 if less.low != more.low:
-                    yield f"{more.text} is {_written(more.low / less.low)} times {less.text}"
+                    yield f"{more.text} is {in_digits(more.low / less.low, comma=',')} times {less.text}"
+
+
+def _lasting(first: Number, last: Number) -> tuple[int, str] | None:
+    """The completed years from one date to a later one; of less than a year the months, of less than a month the days.
+
+    Months are counted if both dates have one, days if both have one. None if the dates show no difference."""
+    (begun, day), (ended, last_day) = (divmod(int(one.low * 372), 31) for one in (first, last))  # months, days
+    unsure = max(one.high - one.low for one in (first, last))
+    if unsure > Fraction(1, 12):
+        begun, ended = (12 * (months // 12) for months in (begun, ended))
+    months = ended - begun - (not unsure and last_day < day)
+    if months or unsure:
+        years = months // 12
+        return (years, "year") if years else (months, "month") if months else None
+    year, month = divmod(begun, 12)
+    days = last_day - day + (calendar.monthrange(year, month + 1)[1] if ended > begun else 0)
+    return (days, "day") if days > 0 else None
 
 
 def _nearest(computed: Sequence[tuple[str, Fraction]], value: Fraction) -> list[str]:
@@ -275,10 +315,3 @@ def _in_order(found: Sequence[Number]) -> Iterator[str]:
 
 def _order(value: Fraction, other: Fraction) -> str:
     return "more than" if value > other else "less than" if value < other else "equal to"
-
-
-def _written(value: Fraction) -> str:
-    """A value with commas, and at most two decimals."""
-    if value.denominator == 1:
-        return f"{value.numerator:,}"
-    return f"{float(value):,.2f}".rstrip("0").rstrip(".")

@@ -32,10 +32,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
-from lisax.formats.table_records import SUPERLATIVES, Rows, is_name, totals, values_of_one_subject
-from lisax.text import units
+from lisax.formats.table_records import SUPERLATIVES, Rows, is_dated, is_name, totals, values_of_one_subject
+from lisax.text import digits, units
 from lisax.text.dates import whole_date
-from lisax.text.digits import decimal_comma
 from lisax.text.numbers import cardinal
 from lisax.text.quantities import Kind, Quantity, column, comparable, find
 from lisax.text.stop_words import FUNCTION_WORDS
@@ -51,6 +50,7 @@ KEY = 0.9  # share of different values in a column whose values name rows
 _TIME = re.compile(r"(\d{1,2})[:.h]([0-5]\d)\s*(am|pm|a\.m\.|p\.m\.)?|(\d{1,2})\s*(am|pm|a\.m\.|p\.m\.)", re.IGNORECASE)
 _GROUPED = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3}){1,5}(?![\d,])")
 _DIGIT = re.compile(r"\d")
+_DEGREES = re.compile(r"° ?[CF]\b|\bCelsius\b|\bFahrenheit\b", re.IGNORECASE)
 _LONG = re.compile(r"(?<![\d.,])\d{4,18}(?!\d)")
 # Words of claims that ask for a fact with another word.
 _SAME = {
@@ -68,10 +68,11 @@ _SAME = {
 
 
 class Numbers(NamedTuple):
-    """The numbers of a column by place, in `unit`, which is empty if they have none."""
+    """The numbers of a column by place, in `unit`, which is empty if they have none. `decimals`: of that with the most."""
 
     values: Mapping[int, Fraction]
     unit: str = ""
+    decimals: int = 2
 
     def written(self, asked: Quantity) -> Fraction:
         """The number of a claim's quantity in the unit of the column; as the claim writes it if that is of another kind."""
@@ -80,9 +81,9 @@ class Numbers(NamedTuple):
             unit = units.find(asked.written) if asked.written else None
         return asked.value if unit is None else unit.back(asked.value)
 
-    def shown(self, number: Fraction) -> str:
-        """A number with at most two decimals, and its unit."""
-        text = f"{float(number):.2f}".rstrip("0").rstrip(".") if number.denominator > 1 else str(number.numerator)
+    def shown(self, number: Fraction, decimals: int = 2) -> str:
+        """A number, rounded to `decimals` but to at least two, and its unit."""
+        text = digits.in_digits(number, decimals)
         return f"{text} {self.unit}" if self.unit else text
 
 
@@ -124,8 +125,13 @@ class _Facts:
         summed = totals(table)
         rows = [row for i, row in enumerate(table.rows) if i not in summed]
         self.cells = [tuple(squeeze(row[j]) for row in rows) for j in range(len(self.header))]
-        comma = any(map(decimal_comma, self.cells))
-        self.numbers = {j: found for j, cells in enumerate(self.cells) if (found := numbers_of(cells, comma)).values}
+        of_numbers = {
+            j: cells
+            for j, cells in enumerate(self.cells)
+            if numbers_of(cells).values and not is_dated(self.header[j], cells)
+        }
+        comma = any(map(digits.decimal_comma, of_numbers.values()))
+        self.numbers = {j: found for j, cells in of_numbers.items() if (found := numbers_of(cells, comma)).values}
         self.conditions = self._named()[:CONDITIONS]
         amounts = [j for j in self.numbers if self.header[j].lower().strip(". ") not in RANKS]
         asked = [j for j in amounts if self._asks_for(self.header[j])]
@@ -146,6 +152,11 @@ class _Facts:
 
     def _asks_for(self, text: str) -> bool:
         return not self.asked.keys().isdisjoint(_stems(text))
+
+    def _adds_up(self, j: int) -> bool:
+        """Whether a sum or a ratio of a column's numbers means something: not of temperatures in °C."""
+        unit = units.find(self.numbers[j].unit) if self.numbers[j].unit else None
+        return not (unit.offset if unit else _DEGREES.search(self.header[j]))
 
     def _named(self) -> list[_Condition]:
         """Texts that the claim names, then parts of texts, then numbers."""
@@ -193,7 +204,7 @@ class _Facts:
             under = {i for i, value in numbers.values.items() if value < number}
             if not (over and under) and not (self._asks_for(name) and _is_near(number, numbers.values.values())):
                 continue
-            shown = numbers.shown(number)
+            shown = numbers.shown(number, digits.decimals_of(number))
             yield f"{name} over {shown} in {_rows(len(over))} , under {shown} in {_rows(len(under))}"
             for one in self.conditions:
                 if one.column not in self.numbers and len(one.places) > 1:
@@ -216,8 +227,8 @@ class _Facts:
                 groups.setdefault(of, [value for i, value in numbers.values.items() if i in one.places])
             for of, values in groups.items():
                 if len(values) > 1:
-                    total, mean = numbers.shown(sum(values)), numbers.shown(sum(values) / len(values))
-                    yield f"{self.header[j]}{of} : total {total} , mean {mean}"
+                    total = f"total {numbers.shown(sum(values), numbers.decimals)} , " if self._adds_up(j) else ""
+                    yield f"{self.header[j]}{of} : {total}mean {numbers.shown(sum(values) / len(values))}"
 
     def _extremes(self) -> Iterator[str]:
         """The rows with the extremes of a column, by the first column that names rows; without ties."""
@@ -237,11 +248,10 @@ class _Facts:
                 yield " , ".join([f"{first} {self.header[j]} {text}", *(f"{said} {text}" for said, text in rest)])
 
     def _ranks_and_differences(self) -> Iterator[str]:
-        ours = [one for one in self.conditions if len(one.places) == 1 and one.column in self.keys]
-        column = min((one.column for one in ours), default=None)
-        named: dict[int, str] = {}
-        for one in ours:
-            if one.column == column:
+        naming = [one for one in self.conditions if len(one.places) == 1 and one.column in self.keys]
+        named: dict[int, str] = {}  # in the first column that names any
+        for one in naming:
+            if one.column == min(other.column for other in naming):
                 named.setdefault(min(one.places), one.cell)
         for j, moments in self.moments.items():
             for (i, cell), (k, other) in itertools.combinations(list(named.items())[:NAMED], 2):
@@ -257,11 +267,15 @@ class _Facts:
                 yield f"{cell} is {rank} of {len(numbers.values)} by {self.header[j]}"
             for (i, cell), (k, other) in itertools.combinations(ours, 2):
                 more = numbers.values[i] - numbers.values[k]
-                said = f"{numbers.shown(abs(more))} {'more' if more > 0 else 'less'} than" if more else "equal to"
+                shown = numbers.shown(abs(more), numbers.decimals)
+                said = f"{shown} {'more' if more > 0 else 'less'} than" if more else "equal to"
                 yield f"{self.header[j]} of {cell} is {said} that of {other}"
-                total = f"{self.header[j]} of {cell} and {other} : total {numbers.shown(numbers.values[i] + numbers.values[k])}"
+                if not self._adds_up(j) or _are_years(numbers):
+                    continue
+                total = numbers.shown(numbers.values[i] + numbers.values[k], numbers.decimals)
+                total = f"{self.header[j]} of {cell} and {other} : total {total}"
                 low, high = sorted((numbers.values[i], numbers.values[k]))
-                yield f"{total} , ratio {Numbers({}).shown(high / low)}" if low > 0 else total
+                yield f"{total} , ratio {digits.in_digits(high / low)}" if low > 0 else total
 
     def _different_values(self) -> Iterator[str]:
         every = self._asks_for(" ".join(("different", *_SAME["different"])))
@@ -345,6 +359,5 @@ def numbers_of(cells: tuple[str, ...], comma: bool = False) -> Numbers:
     if len(read) < max(2, 0.8 * sum(map(bool, cells))) or not comparable(read) or any(map(is_name, read)):
         return Numbers({})
     unit = units.find(read[0].written) if read[0].kind is Kind.MEASURE else None
-    if unit is None:
-        return Numbers({i: one.value for i, one in found.items()})
-    return Numbers({i: unit.back(one.value) for i, one in found.items()}, unit.word)
+    values = {i: one.value if unit is None else unit.back(one.value) for i, one in found.items()}
+    return Numbers(values, "" if unit is None else unit.word, max(map(digits.decimals_of, values.values())))

@@ -39,6 +39,7 @@ _TOTALS = frozenset(
 _MEANS = frozenset("average mean median avg overall".split())
 _LIKE_TOTAL = re.compile(r"\b(?:sub-?|net)?totals?\b|\bsum\b|\boverall\b")
 _NAMES_AND_VALUES = {("key", "value"), ("property", "value"), ("attribute", "value"), ("field", "value"), ("", "")}
+_DATED = re.compile(r"\W*(?:date|day|when|datum|tag|born|died|deadline)\b|.*\bdate\W*$", re.IGNORECASE | re.DOTALL)
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"\D*(?:1\d|20|21)\d\d\D*")
 
@@ -72,7 +73,11 @@ def values_of_one_subject(table: Rows) -> Sequence[tuple[str, str]] | None:
 
 def _rows(table: Rows) -> list[str]:
     summed = totals(table)
-    marks = [_marks([squeeze(row[j]) for row in table.rows], summed) for j in range(len(table.header))]
+    columns = [[squeeze(row[j]) for row in table.rows] for j in range(len(table.header))]
+    marks = [
+        [""] * len(cells) if is_dated(name, cells) else _marks(cells, summed)
+        for name, cells in zip(table.header, columns, strict=True)
+    ]
     return [
         " ; ".join(
             _said(name, cell) + marked[i]
@@ -153,6 +158,11 @@ def _extremes(cells: tuple[str, ...]) -> list[tuple[int, str]]:
     extremes = {end: mark for end, mark in ((min(numbers), LOWEST), (max(numbers), HIGHEST)) if numbers.count(end) < 3}
     places = (i for i, cell in enumerate(cells) if cell)
     return [(i, extremes[number]) for i, number in zip(places, numbers) if number in extremes]
+
+
+def is_dated(name: str, cells: Sequence[str]) -> bool:
+    """Whether numbers such as `1/5` in a column of this name are days, not fractions."""
+    return _DATED.match(name) is not None and any("/" in cell for cell in cells)
 
 
 def is_name(value: Quantity) -> bool:

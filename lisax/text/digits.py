@@ -12,8 +12,11 @@ import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
 
+from lisax.text import units
+
 LONGEST = 1000  # digits; a longer run of digits is not read as a number
 HIGHEST_POWER = 400  # of ten
+MOST_DECIMALS = 6  # of a read value that are kept when it is written
 
 _NARROW = "\xa0"  # any space that separates thousands and breaks no line
 _SAME = {
@@ -74,14 +77,58 @@ _COMMA = re.compile(r"\d\.\d{3},\d|(?<![\d,])\d++,(?:\d{1,2}|\d{4,}+)(?![\d,])|(
 _GROUPED = re.compile(r"\D?\d{1,3},\d{3}")
 _POINTS = re.compile(r"\d(?:\.\d{3}){2}(?!\d)")
 _POINT = re.compile(r"\d(?:,\d{3})+(?:\.|,\d{3})(?:\d|\b)|(?<![\d.])\d++\.(?:\d{1,2}|\d{4,}+)(?![\d.])|(?<!\d)0\.\d")
+# Two small numbers that may be a list (`Lines 3,4`), and the word after them.
+_LISTED = re.compile(r"(?<![\d.,])([1-9]\d?),([1-9]\d?)(?![\d,])(?:[ \xa0]?([^\W\d_]{1,24}|[%‰°$€£¥₹₽₩₺₪]))?")
+_CURRENCY = re.compile(rf"(?:{units.CURRENCY_BEFORE})[ \xa0]?$")
+_BELOW_ONE = re.compile(r"(?<![\d.,])0,\d")
+_TWO_DECIMALS = re.compile(r"\d,\d\d(?!\d)")
+_POINT_GROUPED = re.compile(r"\D{0,2}\d{1,3}\.\d{3}(?!\d)\D{0,8}")
 
 
 def decimal_comma(texts: Sequence[str]) -> bool:
-    """Whether a comma separates decimals in these texts: some show it, and none shows a point."""
-    decimals = sum(_COMMA.search(text) is not None for text in texts)
-    thousands = sum(_GROUPED.fullmatch(text) is not None for text in texts)
-    shown = decimals >= max(thousands, 1) or (len(texts) > 1 and any(map(_POINTS.search, texts)))
-    return shown and not any(map(_POINT.search, texts))
+    """Whether a comma separates decimals in these texts: some show it, and none shows a point.
+
+    Small numbers such as `3,4`, which may be a list, show it only before or after a unit, or together with others: two
+    decimals in all texts that have a comma, or a point that separates thousands."""
+    decimals = [text for text in texts if _COMMA.search(text)]
+    if len(decimals) < 2 or not all(map(_TWO_DECIMALS.search, decimals)):
+        sure = any(_COMMA.search(_LISTED.sub(_unless_listed, text)) for text in decimals)
+        decimals = decimals if sure or (len(texts) > 1 and any(map(_POINT_GROUPED.fullmatch, texts))) else []
+    below_one = any(map(_BELOW_ONE.search, texts))
+    thousands = 0 if below_one else sum(_GROUPED.fullmatch(text) is not None for text in texts)
+    shown = len(decimals) >= max(thousands, 1) or (len(texts) > 1 and any(map(_POINTS.search, texts)))
+    return shown and not decimal_point(texts)
+
+
+def decimal_point(texts: Sequence[str]) -> bool:
+    """Whether a text has a number with a point that can only separate decimals: `1.5`, `0.125`, `1,234.5`."""
+    return any(map(_POINT.search, texts))
+
+
+def _unless_listed(match: re.Match) -> str:
+    """Two numbers with a unit, or the second of which is the lower, as they are; of a list nothing."""
+    first, second, word = match.groups()
+    is_measure = word and word != "in" and (units.find(word) or word.lower() in units.MAGNITUDES)
+    is_price = _CURRENCY.search(match.string[max(0, match.start() - 6) : match.start()])
+    may_be_list = int(first) < int(second) or len(first + second) == 2
+    return "" if may_be_list and not is_measure and not is_price else match[0]
+
+
+def decimals_of(value: Fraction) -> int:
+    """The decimals of a value; 0 of a value that has more than `MOST_DECIMALS`."""
+    return next((places for places in range(MOST_DECIMALS + 1) if 10**places % value.denominator == 0), 0)
+
+
+def in_digits(value: Fraction, decimals: int = 2, comma: str = "") -> str:
+    """A value rounded to `decimals` but to at least two, without zeros at their end.
+
+    A value below one has more, up to twelve, until three digits are shown. `comma` separates thousands."""
+    decimals = max(2, decimals)
+    while decimals < 2 * MOST_DECIMALS and 0 < abs(value) * 10**decimals < 100:
+        decimals += 1
+    whole, rest = divmod(round(abs(value) * 10**decimals), 10**decimals)
+    text = f"{whole:{comma}}.{rest:0{decimals}}".rstrip("0").rstrip(".")
+    return f"-{text}" if value < 0 and text != "0" else text
 
 
 def number(match: re.Match, comma: bool) -> Fraction | None:

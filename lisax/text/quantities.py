@@ -21,9 +21,9 @@ from fractions import Fraction
 
 from lisax.text import units
 from lisax.text.dates import MONTH_NUMBERS, YEAR
-from lisax.text.digits import LONGEST, PLAIN, decimal_comma
+from lisax.text.digits import LONGEST, PLAIN, decimal_comma, decimal_point
 from lisax.text.quantity import Kind, Quantity, Relation, comparable
-from lisax.text.quantity_reader import Reader, Reading
+from lisax.text.quantity_reader import THREE_DECIMALS, Reader, Reading
 
 __all__ = ["Kind", "Quantity", "Relation", "column", "comparable", "find", "whole"]
 
@@ -34,7 +34,10 @@ _POWER = re.compile(r"10[¹²³⁰⁴-⁹]+$|m[²³]$")
 _NOUN = re.compile(r" [^\W\d_]{2,24}\.?|[^\W\d_]{2,3}\.?")
 _REMARKED = re.compile(r"(.*\d) ?([^\W\d_]{1,3})")
 _BRACKETED = re.compile(r"([$€£¥₹]?)\(([^()]*)\)( ?%?)")
+# A loss without other cells that show it: `(500)`, `(1.5)`, `$(3)`. Other numbers in brackets may be remarks.
 _LOSS = re.compile(r"\d{3}|\d[.,]\d|[$€£¥₹%]")
+_DIGITS = re.compile(r"\d[\d.,]*")
+_EUROS = re.compile(r"€|\bEUR\b|\beuros?\b", re.IGNORECASE)
 _OPEN_YEAR = re.compile(rf"{YEAR}-")
 _EM = re.compile(r"\d ?m$")
 _THOUSANDS = re.compile(r"\d ?(?:k|K|bn|billion|thousand|M)$|\d[bB]$|[$€£].*\d ?m$")
@@ -55,13 +58,15 @@ def whole(
     text: str,
     *,
     comma: bool | None = None,
-    brackets: bool = True,
+    point: bool | None = False,
+    brackets: bool | None = None,
     metres: bool | None = None,
     billions: bool = False,
 ) -> Quantity | None:
     """The quantity of a whole text without footnote marks; None if the text is something else.
 
-    `comma`, `metres` and `billions`: see `Reading`; None: as the text shows. `brackets`: `(500)` is -500.
+    `comma`, `point`, `metres` and `billions`: see `Reading`; None: as the text shows. `brackets`: `(4)` is -4; None: `(500)` is
+    -500, and `(4)` a remark.
     """
     match = _PLAINEST.fullmatch(text)
     if match and not (comma is not None and ("," in text or match[1])):
@@ -76,12 +81,13 @@ def whole(
     start = len(plain) - len(body)
     negative = False
     if match := _BRACKETED.fullmatch(body):
-        if brackets and not _is_loss(body):
+        if brackets is None and not _LOSS.search(body):
             return None
-        body, negative = "".join(match.groups()), brackets
+        body, negative = "".join(match.groups()), brackets is not False
     elif body[-1:] == "-" and body[-2:-1].isdecimal() and not _OPEN_YEAR.fullmatch(body):
         body, negative = body[:-1], True
-    found = _one(body, Reading(decimal_comma([plain]) if comma is None else comma, metres, billions, cell=True))
+    comma = decimal_comma([plain]) if comma is None else comma
+    found = _one(body, Reading(comma, point, metres, billions, cell=True))
     if found is None:
         return None
     if negative:
@@ -109,24 +115,23 @@ def _one(text: str, reading: Reading) -> Quantity | None:
     return dataclasses.replace(one, noun=rest.strip())
 
 
-def _is_loss(cell: str) -> bool:
-    """Whether brackets around a number mean a loss: `(500)`, `(1.5)`, `$(3)`. Small numbers in brackets are remarks."""
-    return _BRACKETED.fullmatch(cell) is not None and _LOSS.search(cell) is not None
-
-
 def column(cells: Sequence[str], *, comma: bool = False) -> list[Quantity | None]:
     """The quantity of each cell of a column; None for a cell that is something else.
 
-    The cells decide together whether a comma separates decimals, whether brackets mean a loss (not if all cells have
+    The cells decide together whether a comma separates decimals, whether a point does so in sums of money, whether brackets mean a loss (not if all cells have
     them), whether `5m` is a length and `3 B` a noun (unless others are thousands or billions), and whether `1-2` is a score
     (if the second number of a cell is not the higher). A tied rank (`=3`, `T5`) is an ordinal among ranks. `comma`: a comma
-    separates decimals in other columns, which decides here if no cell has one.
+    separates decimals in other columns, which decides here if no cell has one, or a point that separates decimals.
     """
     plain = [cell.translate(PLAIN).strip() if len(cell) < 2 * LONGEST else "" for cell in cells]
     shown = [cell for cell in plain if cell]
+    point = _point_in_money(shown)
+    may_have = not decimal_point(shown) and not any("," in cell for cell in shown)
+    in_thousands = point is False and any(map(_EUROS.search, shown))
     how = {
-        "comma": decimal_comma(shown) or (comma and not any("," in cell for cell in shown)) or None,
-        "brackets": any(map(_is_loss, shown)) and not all(map(_BRACKETED.fullmatch, shown)),
+        "comma": decimal_comma(shown) or ((comma or in_thousands) and may_have) or None,
+        "point": point,
+        "brackets": not all(map(_BRACKETED.fullmatch, shown)),
         "metres": not any(map(_THOUSANDS.search, shown)) if any(map(_EM.search, shown)) else None,
         "billions": any(map(_MILLIONS.search, shown)),
     }
@@ -138,6 +143,19 @@ def column(cells: Sequence[str], *, comma: bool = False) -> list[Quantity | None
         places = [whole(rank) if rank else one for one, rank in zip(found, ranks)]
         found = [place and dataclasses.replace(place, kind=Kind.ORDINAL) for place in places]
     return _in_one_unit(found)
+
+
+def _point_in_money(cells: Sequence[str]) -> bool | None:
+    """Whether a point separates decimals in sums such as `€1.459`; None if that cannot be decided.
+
+    It does if another cell shows it, and in prices of litres: all from 0.5 to 3, some with a third decimal."""
+    if decimal_point(cells):
+        return True
+    numbers = [match[0] for cell in cells if (match := _DIGITS.search(cell))]
+    all_small = all(THREE_DECIMALS.fullmatch(one) and Fraction(1, 2) <= Fraction(one) <= 3 for one in numbers)
+    if len(numbers) < 2 or not all_small:
+        return False
+    return None if all(one.endswith("0") for one in numbers) else True
 
 
 def _cell(cell: str, how: dict) -> Quantity | None:

@@ -39,6 +39,7 @@ _OTHER = re.compile(
     """,
     re.VERBOSE,
 )
+THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}(?!\d|[.,]\d)")
 _PHONE = re.compile(r"\d{3}-\d{4}")
 
 # Before a number; all are searched at the end of a short stretch.
@@ -95,10 +96,12 @@ _LENGTH = re.compile(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reading:
-    """How ambiguous signs are read. `comma`: a comma separates decimals. `metres`: an `m` is a length; None: it is one in
-    `5 m`, but a million in `5m`. `billions`: a `B` is one after any number. `cell`: the text is a cell."""
+    """How ambiguous signs are read. `comma`: a comma separates decimals. `point`: in `€1.234` a point separates decimals,
+    not thousands; None: such a sum is not read. `metres`: an `m` is a length; None: it is one in `5 m`, but a million in
+    `5m`. `billions`: a `B` is one after any number. `cell`: the text is a cell."""
 
     comma: bool = False
+    point: bool | None = False
     metres: bool | None = None
     billions: bool = False
     cell: bool = False
@@ -205,6 +208,12 @@ class Reader:
                 return None
         elif start and (text[start - 1].isalnum() or text[start - 1] in "_$€£"):
             return None
+        is_range = bounds is not None and part.number != part.plain  # not `1.200 ± 50`
+        if not self.reading.point and self._may_be_thousands(part, bounds[0] if is_range else part.number):
+            if self.reading.point is None:
+                return None
+            part.number, added = 1000 * part.number, 999 * part.plain
+            bounds = bounds and (bounds[0] + added, 1000 * bounds[1] if is_range else bounds[1] + added)
         if self.reading.cell and _CELL_MINUS.fullmatch(text, 0, part.start):
             start, negative = 0, True
         if minus := _MINUS.search(text[max(0, start - _BEFORE) : start]):
@@ -227,18 +236,19 @@ class Reader:
         return _made(part, bounds, relation, start, end)
 
     def _take_currency(self, part: _Part, currency: Unit) -> bool:
-        """Gives a number the currency before it: `$5m` are millions, and `€1.234` has no decimals."""
+        """Gives a number the currency before it: `$5m` are millions."""
         if part.unit is not None and part.unit.word == "m":
             part.number, part.unit = part.number * 10**6, None
-        elif part.unit is None and currency.base not in "$£" and self._has_three_decimals(part):
-            part.number *= 1000
         elif part.unit is not None and part.unit.base != currency.base:
             return False
         part.unit = part.unit or currency
         return True
 
-    def _has_three_decimals(self, part: _Part) -> bool:
-        return re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", self.text[part.start : part.end]) is not None
+    def _may_be_thousands(self, part: _Part, low: Fraction) -> bool:
+        """Whether a sum of money, from `low` on, was read with decimals that may be thousands: `€1.234`, `1.234 €`."""
+        is_money = part.unit is not None and part.unit.kind == "currency" and part.unit.base not in "$£"
+        as_written = is_money and low == part.plain and not self.reading.comma
+        return as_written and THREE_DECIMALS.match(self.text, part.start) is not None
 
     # --- A number and its unit -----------------------------------------------------------------
 

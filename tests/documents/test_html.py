@@ -69,6 +69,15 @@ def test_spans_header_rows_and_captions(tmp_path):
             "<tr><th>a<th style='DISPLAY:none'>x<th>b<tr style=display:none><td>y<tr><td>1<td hidden>z<td>2<tr><td>3<td>4",
             [("a", "b"), ("1", "2"), ("3", "4")],
         ),
+        (  # an amount of a group is in its first row; a year, and an amount of each, are in all
+            "<tr><th>a<th>b<th>c<th>d<tr><td rowspan=2>X<td>Ann<td rowspan=2>1,000<td rowspan=2>2019<tr><td>Bob<tr>"
+            "<td>Y<td>Cat<td rowspan=2>7<td>2020<tr><td>Z<td>Dan<td>2021",
+            [
+                ("a", "b", "c", "d"),
+                *(("X", "Ann", "1,000", "2019"), ("X", "Bob", "", "2019")),
+                *(("Y", "Cat", "7", "2020"), ("Z", "Dan", "7", "2021")),
+            ],
+        ),
         ("<tr><th>a<th>b<tr><td><i hidden>never closed<td>1<tr><td>2<td>3", [("a", "b"), ("", "1"), ("2", "3")]),
     ],
 )

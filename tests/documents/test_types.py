@@ -233,6 +233,29 @@ def test_excel(tmp_path):
     assert found.notes == (("hidden sheets (left out)", 1),)
 
 
+def test_an_amount_of_merged_rows_is_in_the_first(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in (
+        ("Office", "Name", "Pay", "Year", "Rank"),
+        ("X", "Ann", 1000, 2019, 3),
+        ("", "Bob", None, None, None),
+        ("", "Cat", None, None, 4),
+        ("Y", "Dan", 500, 2020, 5),
+    ):
+        sheet.append(row)
+    for merged in ("A2:A4", "C2:C4", "D2:D4", "E2:E3"):
+        sheet.merge_cells(merged)
+    book.save(tmp_path / "a.xlsx")
+    ((_, table),) = blocks(tmp_path / "a.xlsx")
+    assert table[1:] == [
+        ("X", "Ann", "1000", "2019", "3"),
+        ("X", "Bob", "", "2019", "3"),
+        ("X", "Cat", "", "2019", "4"),
+        ("Y", "Dan", "500", "2020", "5"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("value", "form", "text"),
     [

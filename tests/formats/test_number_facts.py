@@ -1,6 +1,7 @@
 """Facts of numbers: golden strings, and rules that hold for any texts."""
 
 import time
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,11 @@ from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.number_facts import MOST, number_facts
 from lisax.formats.presets import PAPER
+from lisax.text.dates import in_words
+
+BORN, NEW = "from 5 December 1980 to ", "1 January 2020"
+LEFT = "0.003 g minus 0.001 g is 0.002 g"
+WARMER = ["30 °C is 86 °F", "30 °C minus 68 °F is 10 °C"]
 
 
 @pytest.mark.parametrize(
@@ -33,9 +39,45 @@ from lisax.formats.presets import PAPER
         ("Two thirds came.", ["Of 600 people 400 came."], ["400 of 600 is 66.67 % , equal to Two thirds"]),
         ("More than half own one.", ["One in ten owns one."], ["One in ten is less than half"]),
         ("He led it for 5 years.", ["He led it from 1958 to 1963."], ["from 1958 to 1963 is 5 years"]),
+        ("He was 30.", ["Born on 5 December 1980, he died on 3 March 2011."], [BORN + "3 March 2011 is 30 years"]),
+        (
+            "He was 30.",
+            ["Born on 5 December 1980, he died on 5 December 2010."],
+            [BORN + "5 December 2010 is 30 years"],
+        ),
+        ("He was 31.", ["Born on 5 December 1980, he died in 2011."], [BORN + "2011 is 31 years"]),
+        (
+            "It took one year.",
+            ["From 31 December 2019 to 1 January 2020."],
+            [f"from 31 December 2019 to {NEW} is 1 day"],
+        ),
+        (
+            "It took one year.",
+            ["From 30 January 2019 to 1 January 2020."],
+            [f"from 30 January 2019 to {NEW} is 11 months"],
+        ),
+        ("It took 3 years.", ["December 2018 to January 2021."], ["from December 2018 to January 2021 is 2 years"]),
+        ("It took 2 years.", ["May 2018 to 3 April 2019."], ["from May 2018 to 3 April 2019 is 11 months"]),
+        ("It took 2 years.", ["May 2018 to 31 May 2018."], []),
+        ("It took 2 years.", ["From 2018 to 2019."], ["from 2018 to 2019 is 1 year"]),
         ("It closed in 1985.", ["It opened in 1980, and closed five years later."], ["1980 plus five years is 1985"]),
         ("Orm is larger than Sel.", ["Orm has 7,400 people, Sel 6,900."], ["6,900 is less than 7,400"]),
         ("Orm has twice as many.", ["Orm has 1,396, Sel 698."], ["698 is less than 1,396", "1,396 is 2 times 698"]),
+        ("It was 10 °C warmer.", ["It was 30 °C in Orm, 20 °C in Sel."], ["30 °C minus 20 °C is 10 °C"]),
+        ("It was 18 °F warmer.", ["It was 30 °C in Orm.", "It was 68 °F in Sel."], WARMER),
+        (
+            "It was 5 °C on the whole.",
+            ["It was 1 °C, 2 °C and 2 °C."],
+            ["2 °C minus 1 °C is 1 °C"],
+        ),
+        ("It was twice as hot.", ["It was 40 °C in Orm, 20 °C in Sel."], ["20 °C is less than 40 °C"]),
+        (
+            "It was twice as hot.",
+            ["It was 40 K in Orm, 20 K in Sel."],
+            ["20 K is less than 40 K", "40 K is 2 times 20 K"],
+        ),
+        ("It is 0.5 g.", ["Of 0.003 g 0.001 g are left."], ["0.003 g plus 0.001 g is 0.004 g", LEFT]),
+        ("It is 0.002 kg.", ["It is 0.01 ounces."], ["0.01 ounces is 0.000283 kg"]),
         ("She came before 1921.", ["She came in May 1914."], ["May 1914 is before 1921"]),
         ("It closed on 30 June 2024.", ["It closed on 2024-06-30."], ["2024-06-30 is 30 June 2024"]),
         ("It closed in June 2024.", ["It closed on 30.06.2024."], ["30.06.2024 is 30 June 2024"]),
@@ -50,6 +92,20 @@ from lisax.formats.presets import PAPER
 )
 def test_facts(claim, sentences, facts):
     assert number_facts(claim, sentences) == facts
+
+
+DAYS = st.dates(date(1000, 1, 1), date(2099, 12, 31))
+
+
+@given(DAYS, DAYS)
+def test_ages_are_those_of_the_calendar(one, other):
+    born, died = sorted((one, other))
+    years = died.year - born.year - ((died.month, died.day) < (born.month, born.day))
+    texts = [in_words(day.year, day.month, day.day) for day in (born, died)]
+    (fact,) = number_facts("She was 300.", texts) or [""]
+    assert fact.endswith(f"{texts[1]} is {years} {'year' if years == 1 else 'years'}") == (years > 0)
+    if 1 < (died - born).days < 28:
+        assert fact == f"from {texts[0]} to {texts[1]} is {(died - born).days} days"
 
 
 def test_facts_come_before_the_sentences():

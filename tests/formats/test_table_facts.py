@@ -153,6 +153,24 @@ def test_a_decimal_comma_in_one_column_makes_the_points_of_others_thousands():
     assert "Einwohner of Grünau is 11346 more than that of Kleindorf" in texts("Grünau und Kleindorf Einwohner", towns)
 
 
+@pytest.mark.parametrize("lines", [("3,4", "1,2", "7"), ("Lines 3,4", "Line 45,2", "none"), ("12,15", "3,4", "2,1")])
+def test_lists_of_small_numbers_make_no_point_of_others_thousands(lines):
+    stations = "\n".join(["station|lines|price", *map("{}|{}|{}".format, "ABC", lines, ("1.459", "1.379", "1.812"))])
+    assert "price : total 4.65 , mean 1.55" in texts("The total price", stations)
+
+
+@pytest.mark.parametrize("prices", [("1,29", "2,49", "3,99"), ("1,2 €", "2,4 €", "5 €"), ("3,4", "1.234", "5,6")])
+def test_decimal_commas_that_are_no_lists_make_points_of_others_thousands(prices):
+    towns = "\n".join(["town|price|people", *map("{}|{}|{}".format, "ABC", prices, ("11.459", "1.379", "1.812"))])
+    assert "people : total 14650 , mean 4883.33" in texts("The total of people", towns)
+
+
+def test_days_with_strokes_are_no_fractions():
+    games = "date|opponent|share\n1/5|Orm|1/5\n2/5|Sel|2/5\n3/5|Ilm|4/5"
+    assert not any("date" in one and ("total" in one or "highest" in one) for one in texts("The total of date", games))
+    assert "share : total 1.4 , mean 0.467" in texts("The total of share", games)
+
+
 def test_numbers_have_thousands_where_the_claim_has_them():
     sales = "Region|Sales|Since\nNorth|1200|1985\nSouth|900|1990\nEast|50|1985"
     assert "Sales : total 2,150 , mean 716.67" in texts("The total of sales is 2,150", sales)
@@ -176,6 +194,24 @@ def test_measures_are_in_the_unit_of_the_first():
     assert "length over 1 km in 2 rows , under 1 km in 1 row" in texts("Two have a length over 1,000 m", of)
     plain = "river|length (km)\nOrm|2\nIlm|1\nSel|4"
     assert "length (km) over 1.5 in 2 rows , under 1.5 in 1 row" in texts("Two have a length over 1.5 km", plain)
+
+
+@pytest.mark.parametrize("name, unit", [("heat", " °C"), ("heat (°C)", "")])
+def test_temperatures_have_means_and_differences_but_neither_sums_nor_ratios(name, unit):
+    of = f"town|{name}\nOrm|12{unit}\nSel|9.5{unit}"
+    assert f"{name} : mean 10.75{unit}" in texts("The mean of heat", of)
+    found = texts("The total heat of Orm and Sel, a ratio", of)
+    assert f"{name} of Orm is 2.5{unit} more than that of Sel" in found
+    assert not any("total" in one or "ratio" in one for one in found)
+
+
+def test_small_numbers_have_the_decimals_of_the_cells():
+    of = "patient|dose\nAnn|0.003\nBob|0.001\nCat|0.0015"
+    assert "dose of Ann is 0.002 more than that of Bob" in texts("Ann has a dose more than Bob", of)
+    assert "dose : total 0.0055 , mean 0.00183" in texts("The total dose", of)
+    assert "dose over 0.0025 in 1 row , under 0.0025 in 2 rows" in texts("One dose is over 0.0025", of)
+    long = "patient|dose\nAnn|12.125\nBob|1.25\nCat|3.0625"
+    assert "dose : total 16.4375 , mean 5.48" in texts("The total dose", long)
 
 
 def test_years_are_neither_added_nor_are_facts_made_of_one_row():

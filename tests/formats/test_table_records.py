@@ -81,6 +81,13 @@ def test_each_row_has_its_record_with_its_cells(rows, claim):
             assert any(all(part in one for part in parts) for parts in said)
 
 
+def test_days_with_strokes_have_no_extremes():
+    assert "highest" not in " ".join(records("2 goals", table("match date|rival", "1/5|Orm", "2/5|Sel", "3/5|Ilm")))
+    assert "3/4 , the highest" in " ".join(
+        records("2 goals", table("doses a day|rival", "1/2|Orm", "1/4|Sel", "3/4|Ilm"))
+    )
+
+
 def test_a_row_of_totals_is_not_compared_with_the_others():
     seats = table("party|seats", "Greens|3", "Reds|5", "Blues|4", "Total|12")
     assert records("Who won the most seats?", seats)[0] == "party is Reds ; seats is 5 , the highest"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.text.digits import decimals_of, in_digits
 from lisax.text.quantities import Kind, Quantity, column, comparable, find, whole
 
 GOLDEN = Path(__file__).with_name("quantities.tsv")
@@ -72,6 +73,20 @@ def test_digits_are_exact_with_any_separators(number, places):
     assert whole(english, comma=False).value == Fraction(value)
     assert whole(swiss, comma=False).value == Fraction(value)
     assert whole(german, comma=True).value == Fraction(value)
+
+
+@given(st.integers(-(10**20), 10**20), st.integers(0, 6))
+def test_a_number_is_written_as_it_is_read(number, places):
+    value = Fraction(number, 10**places)
+    assert decimals_of(value) <= places and Fraction(in_digits(value, places)) == value
+    assert Fraction(in_digits(value, places, ",").replace(",", "")) == value
+
+
+@given(st.fractions())
+def test_a_number_is_written_with_two_decimals_or_three_digits(value):
+    text = in_digits(value)
+    assert abs(Fraction(text) - value) <= max(Fraction(1, 10**12), min(Fraction(1, 200), abs(value) / 100))
+    assert not (text.endswith("0") and "." in text)
 
 
 @given(st.text())
