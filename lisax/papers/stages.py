@@ -60,7 +60,8 @@ class StageRunner:
         name, outputs, after = stage.name, stage.outputs, self._after(stage)
         note, workings = self._note(name), self._workings(name)
         known = _read(note)
-        done = bool(known) and not self._changed(known, after)
+        changed = self._changed(known, after) if known else []
+        done = bool(known) and not changed
         damage = self._damaged(known, outputs) if done else {}
         for file, what in damage.items():
             say(f"[{name}] is made again: {file} {what}")
@@ -76,7 +77,9 @@ class StageRunner:
                 for file in damage:
                     _remove(_unit(file, outputs))
             # Partial results of an interrupted run with the same inputs are continued; all others are removed.
-            elif not begun or self._changed(begun, after):
+            elif not begun or (changed := self._changed(begun, after)):
+                if changed:
+                    say(f"[{name}] is made again: {', '.join(changed)} changed")
                 note.unlink(missing_ok=True)
                 for path in outputs:
                     _remove(path)
