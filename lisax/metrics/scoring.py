@@ -11,6 +11,7 @@ from lisax.corpora import open_folder, read_claims, read_question_split
 from lisax.corpora.answer_predictions import RankedAnswers
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
+from lisax.progress import say
 from lisax.records import Claim, Hit, split_cell_id, split_sentence_id
 
 
@@ -130,17 +131,24 @@ def score_answers(gold: Path, predictions_file: Path, split: str | None = None) 
     from lisax.metrics.answers import evaluate
 
     questions = {question.id: question for question in read_question_split(gold, split)}
-    answers = _ranked_answers(predictions_file, gold if gold.is_dir() else None)
+    is_run = not next(read_lines(predictions_file))[1].lstrip().startswith("{")
+    answers = _ranked_answers(predictions_file, is_run, gold if gold.is_dir() else None)
     with naming(predictions_file):
-        return {"answers": evaluate(questions, answers)}
+        figures = {"answers": evaluate(questions, answers)}
+        if missing := questions.keys() - answers.keys():
+            told = f"{len(missing)} of the {len(questions)} questions have no prediction, for example '{min(missing)}'"
+            if not is_run:
+                raise DataError(told)
+            say(f"{predictions_file}: {told}; they count as wrong")  # a run has no line for a search without hits
+    return figures
 
 
-def _ranked_answers(path: Path, folder: Path | None) -> dict[str, RankedAnswers]:
+def _ranked_answers(path: Path, is_run: bool, folder: Path | None) -> dict[str, RankedAnswers]:
     """The predictions by question; cells without texts get those of the folder's tables."""
     from lisax.corpora.answer_predictions import read_predictions
     from lisax.retrieval.runs import read_run
 
-    if next(read_lines(path))[1].lstrip().startswith("{"):
+    if not is_run:
         found = {ranked.question_id: ranked for ranked in read_predictions(path)}
     else:
         found = {name: RankedAnswers(name, (), tuple(hit.id for hit in hits)) for name, hits in read_run(path).items()}
@@ -200,6 +208,8 @@ def score_texts(gold: Path, predictions_file: Path, split: str = "dev", measures
 
 
 def _check_queries(run: Mapping, gold: Mapping, run_path: Path, gold_path: Path) -> None:
+    if not run:
+        raise DataError("the file is empty", path=run_path)
     if not gold.keys() & run.keys():
         raise DataError(
             f"no query of the run is in {gold_path}: do the two belong together? "
