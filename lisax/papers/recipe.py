@@ -122,14 +122,14 @@ class BaseRecipe:
         all.
 
         Raises `LisaxError` for invalid gin, and for a recipe that names a gin file that does not exist."""
-        from lisax.training.gin_files import parsed, register, searching
+        from lisax.training.gin_files import called_message, parsed, register, searching
 
         register(cls.gin_module, cls.__name__, cls)
         with parsed(gin_files, bindings, search_paths) as gin:
             try:
                 recipe = gin.get_configurable(f"{cls.gin_module}.{cls.__name__}")()
-            except (ValueError, TypeError, RuntimeError) as error:
-                raise LisaxError(f"gin: {str(error).strip()}") from error
+            except (LisaxError, ValueError, TypeError, RuntimeError) as error:
+                raise LisaxError(called_message(error)) from error
         with searching(search_paths):
             recipe.check_gin_files()
         return recipe
