@@ -70,9 +70,7 @@ def check_own(folder: Path, marker: str) -> None:
     """Raises `LisaxError` for a folder of data (`*.jsonl`) without `marker`, the file that their writer adds."""
     others = [] if (folder / marker).exists() else sorted(folder.glob("[!.]*.jsonl"))
     if others:
-        raise LisaxError(
-            f"{others[0]} was not written by this command, as there is no {marker} beside it: choose another folder"
-        )
+        raise LisaxError(f"{others[0]} was not written by this command, which adds {marker}: choose another folder")
 
 
 def json_line(row: dict) -> str:

@@ -29,3 +29,9 @@ def test_a_folder_belongs_to_one_paper(folder, tmp_path, capfd):
     assert run("deseption") == 0
     assert "[index] done before" in capfd.readouterr().err
     assert run("list5") == 1
+
+
+@pytest.mark.parametrize("command", [["run", "cltr"], ["run", "open-tables"], ["demo"]])
+def test_pages_are_those_of_a_generated_world(folder, tmp_path, capfd, command):
+    assert main([*command, "--pages=60", f"--data={folder}", f"--out={tmp_path}/out"]) == 2
+    assert "--pages is the size of a generated world: leave it out with --data" in capfd.readouterr().err
