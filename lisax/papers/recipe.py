@@ -16,6 +16,12 @@ from lisax.papers.settings import CONTENT
 from lisax.sampling.splits import BY
 
 WARM_UP = "warm_up"
+# Settings of the recipes that must be at least 1, or None.
+COUNTS = (
+    *(f"{role}_{what}" for role in ("train", "validation", "report") for what in ("claims", "questions")),
+    *("checked_claims", "claim_passages", "report_records", "target_units", "warm_up_pages", "vocabulary_size"),
+    *("documents", "candidates", "train_candidates", "retrieved", "mined"),
+)
 
 
 def gin_text(gin_file: str) -> str:
@@ -86,6 +92,7 @@ class BaseRecipe:
                     f"{type(self).__name__}.{field} names {', '.join(unknown)}; {self.names_of_models} "
                     f"{', '.join(self.model_names)}"
                 )
+        self.check_positive(*(name for name in COUNTS if hasattr(self, name)))
         self.check_choice("validation_by", *BY)
         if not 0 < self.validation_share < 1:
             raise LisaxError(
