@@ -131,24 +131,23 @@ def score_answers(gold: Path, predictions_file: Path, split: str | None = None) 
     from lisax.metrics.answers import evaluate
 
     questions = {question.id: question for question in read_question_split(gold, split)}
-    is_run = not next(read_lines(predictions_file))[1].lstrip().startswith("{")
-    answers = _ranked_answers(predictions_file, is_run, gold if gold.is_dir() else None)
+    answers = _ranked_answers(predictions_file, gold if gold.is_dir() else None)
     with naming(predictions_file):
         figures = {"answers": evaluate(questions, answers)}
-        if missing := questions.keys() - answers.keys():
-            told = f"{len(missing)} of the {len(questions)} questions have no prediction, for example '{min(missing)}'"
-            if not is_run:
-                raise DataError(told)
-            say(f"{predictions_file}: {told}; they count as wrong")  # a run has no line for a search without hits
+    if missing := questions.keys() - answers.keys():
+        say(
+            f"{predictions_file}: {len(missing):,} of the {len(questions):,} questions have no prediction and count as "
+            f"wrong, for example '{min(missing)}'"
+        )
     return figures
 
 
-def _ranked_answers(path: Path, is_run: bool, folder: Path | None) -> dict[str, RankedAnswers]:
+def _ranked_answers(path: Path, folder: Path | None) -> dict[str, RankedAnswers]:
     """The predictions by question; cells without texts get those of the folder's tables."""
     from lisax.corpora.answer_predictions import read_predictions
     from lisax.retrieval.runs import read_run
 
-    if not is_run:
+    if next(read_lines(path))[1].lstrip().startswith("{"):
         found = {ranked.question_id: ranked for ranked in read_predictions(path)}
     else:
         found = {name: RankedAnswers(name, (), tuple(hit.id for hit in hits)) for name, hits in read_run(path).items()}
