@@ -269,14 +269,21 @@ def check_ids(dataset: ClaimDataset, claims: Mapping[str, list[Claim]]) -> None:
                 )
 
 
-def check_evidence(dataset: ClaimDataset, missing: set[str], what: str) -> None:
-    """Raises for the first claim whose evidence is not in the corpus; its line is found by reading again."""
-    for split in dataset.claim_files if missing else ():
-        watch = dataset.watch()
-        for claim in dataset.read_claims(split, watch):
-            for unit in claim.gold_ids:
-                if unit in missing:
-                    path, line = watch.where or (dataset.claim_files[split], None)
-                    raise DataError(
-                        f"'{unit}' of claim '{claim.id}' is not {what}", path=path, line=line, field="evidence"
-                    )
+def with_evidence(
+    dataset: ClaimDataset, claims: Mapping[str, list[Claim]], missing: set[str], what: str
+) -> dict[str, list[Claim]]:
+    """The claims by split without those whose evidence is in `missing`. Each of these is an error with its line, which
+    is found by reading again, or with `skip_bad` a bad line."""
+    watch, kept = dataset.watch(), {}
+    for split, of_split in claims.items():
+        kept[split] = [claim for claim in of_split if missing.isdisjoint(claim.gold_ids)]
+        if len(kept[split]) == len(of_split):
+            continue
+        again = Watch(keep_going=True, labels=watch.labels)
+        for claim in dataset.read_claims(split, again):
+            if unit := next((unit for unit in claim.gold_ids if unit in missing), None):
+                path, line = again.where or (dataset.claim_files[split], None)
+                error = f"'{unit}' of claim '{claim.id}' is not {what}"
+                watch.problem(DataError(error, path=path, line=line, field="evidence"))
+    watch.tell()
+    return kept

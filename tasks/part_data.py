@@ -9,7 +9,7 @@ that `table_judgements.jsonl` of the folder marks as wrong for a question give i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
 from lisax.corpora import answer_cells
@@ -54,9 +54,12 @@ def build(dataset: ClaimDataset, questions: Mapping[str, list[Placed]], skipped:
     wrong = _wrong_tables(dataset)
     wanted.update(table for tables in wrong.values() for table in tables)
     tables = {table.id: table for table in dataset.read_tables() if table.id in wanted}
+    missing = wanted - tables.keys()
+    pages = dataset.read_pages() if missing and dataset.folder is not None else ()
+    sentences = {sentence.id for page in pages for sentence in page.sentences if sentence.id in missing}
     counts: dict[str, dict[str, int]] = {}
     for split, placed in questions.items():
-        found = [(_with_cells(*one, tables), wrong.get(one[0].id, ())) for one in placed]
+        found = [(_with_cells(*one, tables, sentences), wrong.get(one[0].id, ())) for one in placed]
         every = dict.fromkeys(PartKind, part_examples.WINDOW)
         written = part_examples.write_all(
             dataset.out_folder, split, found, tables.get, negative_tables=every, skipped=skipped
@@ -86,14 +89,17 @@ def _table_of(unit: str) -> str:
     return split_cell_id(unit)[0] if is_cell(unit) else unit
 
 
-def _with_cells(question: Question, path: Path, line: int | None, tables: Mapping[str, Table]) -> Question:
-    """The question with the cells of its tables as evidence; none if its answer is not found."""
+def _with_cells(
+    question: Question, path: Path, line: int | None, tables: Mapping[str, Table], sentences: Set[str]
+) -> Question:
+    """The question with the cells of its tables as evidence; none if its answer is not found, or if `sentences` answer
+    it. Raises an error for evidence that is no table, and no sentence either."""
     where = {"path": path, "line": line, "field": "evidence"}
     cells: list[str] = []
     for unit in question.evidence:
         table = tables.get(_table_of(unit))
         if table is None:
-            continue  # a sentence, in a folder of both; nothing but such is told below
+            continue  # a sentence, in a folder of both
         if is_cell(unit):
             _, i, j = split_cell_id(unit)
             if i >= len(table.rows) or j >= len(table.header):
@@ -108,7 +114,7 @@ def _with_cells(question: Question, path: Path, line: int | None, tables: Mappin
             cells += filter(
                 is_cell, answer_cells.evidence_of(question.text, table, question.answers, warn=lambda reason: None)
             )
-    if not any(_table_of(unit) in tables for unit in question.evidence):
+    if not any(_table_of(unit) in tables or unit in sentences for unit in question.evidence):
         raise DataError(
             f"'{question.evidence[0]}' of question '{question.id}' is not a table of the collection, nor a cell of one",
             **where,

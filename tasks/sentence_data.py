@@ -16,7 +16,7 @@ from lisax.records import Claim
 from lisax.sampling import examples, files
 
 from . import example_tasks, pairs, pretraining
-from .claim_dataset import ClaimDataset, check_evidence, check_ids, checked_claims
+from .claim_dataset import ClaimDataset, check_ids, checked_claims, with_evidence
 from .example_tasks import Options, saying
 from .sentences import TASKS, stem_of
 
@@ -45,7 +45,7 @@ def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Cou
         for sentence in page.sentences
         if sentence.id in wanted
     }
-    check_evidence(dataset, wanted - present.keys(), "a sentence of the corpus")
+    claims = with_evidence(dataset, claims, wanted - present.keys(), "a sentence of the corpus")
     # Gaps that the owner's corpus has are left out of the examples, and counted.
     passages = {unit: passage for unit, passage in present.items() if passage.text}
     for run, path in ((candidates, dataset.run), (reranked, dataset.reranked)):

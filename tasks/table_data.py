@@ -16,7 +16,7 @@ from lisax.records import Claim
 from lisax.sampling import examples, table_examples
 
 from . import example_tasks, pairs, tables
-from .claim_dataset import ClaimDataset, check_evidence, check_ids, checked_claims
+from .claim_dataset import ClaimDataset, check_ids, checked_claims, with_evidence
 from .example_tasks import Options, saying
 
 STEMS = {variant: [stem] for variant, stem in (tables.TEXT_TASKS | tables.FUSION_TASKS).items()}
@@ -43,7 +43,7 @@ def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Cou
     gold = {table for claim in every for table in claim.gold_ids}
     wanted = gold.union(*(ranked[:depth] for ranked in run.values()))
     found = {table.id: table for table in dataset.read_tables() if table.id in wanted}
-    check_evidence(dataset, gold - found.keys(), "a table of the collection")
+    claims = with_evidence(dataset, claims, gold - found.keys(), "a table of the collection")
     if dataset.run is not None and found.keys().isdisjoint(table for ranked in run.values() for table in ranked):
         raise DataError("none of its ids is a table of the collection", path=dataset.run)
     counts: dict[str, dict[str, int]] = {}

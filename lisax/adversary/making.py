@@ -11,9 +11,10 @@ from lisax.adversary.attack import Attack, AttackKind
 from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.kinds import attackable, attacks
 from lisax.adversary.prose import readable
-from lisax.adversary.writing import NoAttacks, write_folder
+from lisax.adversary.writing import SUMMARY, NoAttacks, write_folder
 from lisax.corpora import open_folder, read_claims
 from lisax.errors import LisaxError
+from lisax.files.writing import check_own
 from lisax.progress import counting, say
 from lisax.records import Claim
 
@@ -54,6 +55,7 @@ def make_attacks(
     corpus = AttackCorpus.open(corpus_folder or (source if source.is_dir() else source.parent))
     if out.resolve() in (source.resolve(), corpus_place := (corpus_folder or source).resolve()):
         raise LisaxError(f"--out would overwrite {corpus_place}: choose another folder")
+    check_own(out, SUMMARY)
     left_out = {}
     for split, of_split in claims.items():
         claims[split], left_out[split] = attackable(of_split, corpus)

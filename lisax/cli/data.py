@@ -74,7 +74,9 @@ def world(
     lisax data world --pages 1000 --out world
     """
     from lisax import world
+    from lisax.files.writing import check_own
 
+    check_own(out, "world.json")
     world.write(out, pages=pages, seed=seed)
     print(f"wrote {out}")
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import click
 
 from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
-from lisax.cli.run import OUT, Data, DryRun, Labeller, Out, Until
+from lisax.cli.run import OUT, Data, DryRun, Labeller, Out, Until, check_pages
 from lisax.cli.verbs import Count, Option, Port
 
 
@@ -44,6 +44,7 @@ def demo(
     lisax demo --out out --model RUN/models/label_pointwise
     lisax demo --serve
     """
+    check_pages(data, pages)
     if serve:
         from lisax.serve import demo as page
 

@@ -46,7 +46,7 @@ Labeller = Annotated[
         "models are trained",
     ),
 ]
-Pages = Annotated[Count, Option("Size of the generated world.")]
+Pages = Annotated[Count | None, Option("Size of the generated world.", default="12,000")]
 OUT = Path("out")
 
 
@@ -96,7 +96,7 @@ def list5(
 def open_tables(
     *,
     data: Data = None,
-    pages: Pages = 30_000,
+    pages: Annotated[Count | None, Option("Size of the generated world.", default="30,000")] = None,
     out: Out = OUT,
     skip_bad: SkipBad = False,
     run: RunOptions,
@@ -105,13 +105,13 @@ def open_tables(
 
     lisax run open-tables --data TABFACT --out OUT
     """
-    _run("open-tables", run.settings(out), data, pages, skip_bad=skip_bad)
+    _run("open-tables", run.settings(out), data, pages, of_world=30_000, skip_bad=skip_bad)
 
 
 def cltr(
     *,
     data: Data = None,
-    pages: Pages = 12_000,
+    pages: Pages = None,
     out: Out = OUT,
     model: Annotated[
         Place | None,
@@ -154,7 +154,7 @@ def cltr(
 def deseption(
     *,
     data: Data = None,
-    pages: Pages = 12_000,
+    pages: Pages = None,
     out: Out = OUT,
     skip_bad: SkipBad = False,
     run: RunOptions,
@@ -169,7 +169,7 @@ def deseption(
 def udt_qa(
     *,
     data: Data = None,
-    pages: Pages = 12_000,
+    pages: Pages = None,
     out: Out = OUT,
     run: RunOptions,
 ) -> None:
@@ -202,11 +202,24 @@ def verbalizer(
     train_verbalizer(run.settings(out), data, report, tables, graphs)
 
 
-def _run(name: str, settings: RunSettings, data: Path | None, pages: int | None = None, **options: Any) -> None:
-    """Runs a paper on the data or, without any, on a generated world of this number of pages."""
+def check_pages(data: Path | None, pages: int | None) -> None:
+    if data is not None and pages is not None:
+        raise click.UsageError("--pages is the size of a generated world: leave it out with --data")
+
+
+def _run(
+    name: str,
+    settings: RunSettings,
+    data: Path | None,
+    pages: int | None = None,
+    of_world: int = 12_000,
+    **options: Any,
+) -> None:
+    """Runs a paper on the data or, without any, on a generated world of `pages` pages, by default `of_world`."""
     from lisax.papers.running import WorldSettings, run_paper
 
-    run_paper(name, settings, data if data is not None else WorldSettings(pages), **options)
+    check_pages(data, pages)
+    run_paper(name, settings, data if data is not None else WorldSettings(pages or of_world), **options)
 
 
 VERBS = (list5, open_tables, cltr, deseption, udt_qa, verbalizer)

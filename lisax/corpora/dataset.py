@@ -57,6 +57,11 @@ class Dataset(ABC):
 
             setattr(self, name, read)
 
+    def may_read(self, file: Path) -> bool:
+        """Whether a file in the folder may be data. Hidden files, and examples that `register` wrote, are not."""
+        parts = file.relative_to(self.folder).parts
+        return not (any(part.startswith(".") for part in parts) or (parts[1:] and parts[0].endswith("_tasks")))
+
     def claim_file(self, split: str) -> Path:
         if split not in self.files:
             raise DataError(

@@ -61,6 +61,12 @@ class Plain(Dataset):
         if not self.has_pages and (self.has_table_files or (folder / "tables.jsonl").is_file()):
             self.table_claim_files = self.table_claim_files or self.files
 
+    def may_read(self, file):
+        if self.has_table_files and self.folder / "tables" in file.parents:
+            return super().may_read(file)
+        named = (self.folder / name for name in ("pages.jsonl", "tables.jsonl", "graphs.jsonl", "world.json"))
+        return file in {*self.files.values(), *self.question_files.values(), *self.table_claim_files.values(), *named}
+
     @property
     def table_claim_splits(self):
         return tuple(self.table_claim_files)

@@ -145,7 +145,8 @@ class SkippingWatch(Watch):
 
     def tell(self) -> None:
         super().tell()
-        for sentence in (*self.problems, f"bad lines skipped: {self.problem_count:,}"):
+        count = [f"bad lines skipped: {self.problem_count:,}"] if self.problem_count else []
+        for sentence in (*self.problems, *count):
             if sentence not in self._said:
                 self._said.add(sentence)
                 say(sentence)

@@ -128,16 +128,18 @@ def fingerprint(path: Path, besides: Path | None = None) -> list:
     return sorted((str(file.relative_to(path)), *_size_and_time(file)) for file in _files(path, besides))
 
 
-def content_print(path: Path, known: Path, besides: Path | None = None) -> list:
+def content_print(
+    path: Path, known: Path, besides: Path | None = None, counts: Callable[[Path], bool] = lambda file: True
+) -> list:
     """Names, sizes and digests (SHA-256) of a file or of a folder's files, which a copy has too.
 
     `known` is a JSON file of digests. A file that has the size and time in it is not read again, as in git. It is
-    written if its folder is there. `besides`: see `fingerprint`.
+    written if its folder is there. `besides`: see `fingerprint`. `counts`: whether a file of the folder is included.
     """
     if is_remote(path):
         return fingerprint(path)
     before, after = _known_digests(known), {}
-    for file in _files(path, besides):
+    for file in filter(counts, _files(path, besides)):
         state = list(_size_and_time(file))
         entry = before.get(str(file))
         if not isinstance(entry, list) or entry[:2] != state:

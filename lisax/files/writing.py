@@ -66,6 +66,13 @@ def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
         raise
 
 
+def check_own(folder: Path, marker: str) -> None:
+    """Raises `LisaxError` for a folder of data (`*.jsonl`) without `marker`, the file that their writer adds."""
+    others = [] if (folder / marker).exists() else sorted(folder.glob("[!.]*.jsonl"))
+    if others:
+        raise LisaxError(f"{others[0]} was not written by this command, which adds {marker}: choose another folder")
+
+
 def json_line(row: dict) -> str:
     """A row as a line of JSON Lines, without its end."""
     return json.dumps(row, ensure_ascii=False)

@@ -11,6 +11,7 @@ from lisax.corpora import open_folder, read_claims, read_question_split
 from lisax.corpora.answer_predictions import RankedAnswers
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
+from lisax.progress import say
 from lisax.records import Claim, Hit, split_cell_id, split_sentence_id
 
 
@@ -132,7 +133,13 @@ def score_answers(gold: Path, predictions_file: Path, split: str | None = None) 
     questions = {question.id: question for question in read_question_split(gold, split)}
     answers = _ranked_answers(predictions_file, gold if gold.is_dir() else None)
     with naming(predictions_file):
-        return {"answers": evaluate(questions, answers)}
+        figures = {"answers": evaluate(questions, answers)}
+    if missing := questions.keys() - answers.keys():
+        say(
+            f"{predictions_file}: {len(missing):,} of the {len(questions):,} questions have no prediction and count as "
+            f"wrong, for example '{min(missing)}'"
+        )
+    return figures
 
 
 def _ranked_answers(path: Path, folder: Path | None) -> dict[str, RankedAnswers]:
@@ -200,6 +207,8 @@ def score_texts(gold: Path, predictions_file: Path, split: str = "dev", measures
 
 
 def _check_queries(run: Mapping, gold: Mapping, run_path: Path, gold_path: Path) -> None:
+    if not run:
+        raise DataError("the file is empty", path=run_path)
     if not gold.keys() & run.keys():
         raise DataError(
             f"no query of the run is in {gold_path}: do the two belong together? "

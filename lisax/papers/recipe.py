@@ -16,6 +16,12 @@ from lisax.papers.settings import CONTENT
 from lisax.sampling.splits import BY
 
 WARM_UP = "warm_up"
+# Settings of the recipes that must be at least 1, or None.
+COUNTS = (
+    *(f"{role}_{what}" for role in ("train", "validation", "report") for what in ("claims", "questions")),
+    *("checked_claims", "claim_passages", "report_records", "target_units", "warm_up_pages", "vocabulary_size"),
+    *("documents", "candidates", "train_candidates", "retrieved", "mined"),
+)
 
 
 def gin_text(gin_file: str) -> str:
@@ -86,6 +92,7 @@ class BaseRecipe:
                     f"{type(self).__name__}.{field} names {', '.join(unknown)}; {self.names_of_models} "
                     f"{', '.join(self.model_names)}"
                 )
+        self.check_positive(*(name for name in COUNTS if hasattr(self, name)))
         self.check_choice("validation_by", *BY)
         if not 0 < self.validation_share < 1:
             raise LisaxError(
@@ -122,14 +129,14 @@ class BaseRecipe:
         all.
 
         Raises `LisaxError` for invalid gin, and for a recipe that names a gin file that does not exist."""
-        from lisax.training.gin_files import parsed, register, searching
+        from lisax.training.gin_files import called_message, parsed, register, searching
 
         register(cls.gin_module, cls.__name__, cls)
         with parsed(gin_files, bindings, search_paths) as gin:
             try:
                 recipe = gin.get_configurable(f"{cls.gin_module}.{cls.__name__}")()
-            except (ValueError, TypeError, RuntimeError) as error:
-                raise LisaxError(f"gin: {str(error).strip()}") from error
+            except (LisaxError, ValueError, TypeError, RuntimeError) as error:
+                raise LisaxError(called_message(error)) from error
         with searching(search_paths):
             recipe.check_gin_files()
         return recipe

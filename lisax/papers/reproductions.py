@@ -109,11 +109,13 @@ class Reproduction:
         self.data = None if self.run.data is None else sheet.data[self.run.data]
 
     def words(self, data: Path | None, out: Path) -> list[str]:
-        """The command, after `lisax`. Raises `LisaxError` if it needs data or is a script."""
+        """The command, after `lisax`. Raises `LisaxError` if it needs data, takes none or is a script."""
         if self.run.command is None:
             raise LisaxError(f"'{self.row.name}' was measured by a script, which prints its figures: {self.run.script}")
         if self.data is not None and data is None:
             raise LisaxError(f"'{self.row.name}' needs --data DIR with {self.data.what}: {self.data.get}")
+        if self.data is None and data is not None:
+            raise LisaxError(f"'{self.row.name}' is of a generated world: leave --data out")
         given = [] if self.data is None else ["--data", str(data)]
         return [*shlex.split(self.run.command), *given, "--out", str(out)]
 
@@ -242,7 +244,7 @@ def find(name: str, start: str | None = None) -> Reproduction:
         near = difflib.get_close_matches(name, rows, n=1)
         raise LisaxError(
             f"there is no row '{name}'"
-            + (f"; did you mean '{near[0]}'?" if near else "")
+            + (f"; did you mean '{near[0]}'?" if near else ".")
             + " `lisax reproduce --list` shows all"
         )
     sheet, row = rows[name]

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from lisax.corpora import Dataset, open_folder
 from lisax.devices.workers import Workers, one_connection
-from lisax.errors import DataError
+from lisax.errors import DataError, LisaxError
 from lisax.files.places import is_remote
 from lisax.files.run_lock import alone_in
+from lisax.files.writing import atomic_write
 from lisax.papers.mirror import Mirror
 from lisax.papers.plan import plan_text
 from lisax.papers.stages import Stopped
@@ -35,6 +36,7 @@ PAPERS = {
     "udt-qa": ("lisax.papers.udt_qa", "UdtQa", "experiments/udt_qa"),
 }
 
+PAPER = "paper.txt"  # in a run's folder: the name of its paper
 DRY_RUN_PAGES = 60
 
 
@@ -80,6 +82,7 @@ def run_paper(
     gin_files = list(settings.gin_files) or [f"{folder}/{recipe}.gin"]
     bindings = list(settings.bindings)
     with searching(settings.search_paths), _work_folder(settings.out) as (out, mirror):
+        _check_paper(out, name)
         pipeline = getattr(importlib.import_module(f"{module}.run"), class_name)
         # Errors in the recipe and unknown stages are reported before a world is written.
         read = pipeline.recipe_class.read(gin_files, bindings)
@@ -93,15 +96,33 @@ def run_paper(
             if folds is not None:
                 from lisax.papers.cltr.folds import cross_validate
 
-                with alone_in(out), one_connection(settings.workers):
+                with _at_work(out, name), one_connection(settings.workers):
                     print(cross_validate(open_folder(folder), out, read, folds, settings.workers))
                 return
             report = importlib.import_module(f"{module}.report")
             dataset = open_folder(folder, skip_bad=skip_bad)
-            _run(pipeline, report, read, dataset, out, settings, mirror, first)
+            _run(name, pipeline, report, read, dataset, out, settings, mirror, first)
+
+
+def _check_paper(out: Path, name: str) -> None:
+    """Raises an error for the folder of another paper's run, whose stages have the same names."""
+    noted = out / PAPER
+    if noted.is_file() and (other := noted.read_text(encoding="utf-8").strip()) != name:
+        raise LisaxError(f"{out} is the folder of a run of {other}: give another folder for {name}, --out DIR")
+
+
+@contextlib.contextmanager
+def _at_work(out: Path, name: str) -> Iterator[None]:
+    """Within the context, the run has its folder to itself. The folder keeps the paper's name."""
+    with alone_in(out):
+        _check_paper(out, name)
+        with atomic_write(out / PAPER) as file:
+            file.write(f"{name}\n")
+        yield
 
 
 def _run(
+    name: str,
     pipeline: type[Pipeline],
     report: ModuleType,
     recipe: Any,
@@ -122,7 +143,7 @@ def _run(
     if settings.dry_run:
         print(plan_text(run))
         return
-    with alone_in(out), one_connection(settings.workers):
+    with _at_work(out, name), one_connection(settings.workers):
         try:
             if first is not None:
                 first(run)
@@ -197,6 +218,7 @@ def train_verbalizer(
     from lisax.predict.file_steps import unit_sources, units
 
     sources, out = unit_sources(tables, graphs), settings.out
+    _check_paper(out, "verbalizer")
     with searching(settings.search_paths):
         recipe = VerbalizerRecipe.read(
             list(settings.gin_files) or ["experiments/udt_qa/verbalizer_scratch.gin"], list(settings.bindings)
@@ -210,7 +232,7 @@ def train_verbalizer(
         if settings.dry_run:
             print(plan_text(run))
             return
-        with alone_in(out), one_connection(settings.workers):
+        with _at_work(out, "verbalizer"), one_connection(settings.workers):
             try:
                 figures = run.run()
             except Stopped as stage:

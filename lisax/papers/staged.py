@@ -128,8 +128,8 @@ class Staged(ABC):
         return self.files_of(self._data)
 
     def files_of(self, data: Dataset) -> list:
-        """Names, sizes and digests of the data's files."""
-        return content_print(data.folder, self.out / "stages" / ".digests.json", besides=self.out)
+        """Names, sizes and digests of the files that the data's reader reads."""
+        return content_print(data.folder, self.out / "stages" / ".digests.json", self.out, data.may_read)
 
     @property
     def data(self) -> Dataset:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.errors import LisaxError
+from lisax.errors import DataError, LisaxError
 from lisax.files.resumable import partial
 from lisax.files.writing import write_json
 from lisax.progress import say
-from lisax.retrieval.folder import META
+from lisax.retrieval.folder import META, read_components
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,8 @@ class StageRunner:
         name, outputs, after = stage.name, stage.outputs, self._after(stage)
         note, workings = self._note(name), self._workings(name)
         known = _read(note)
-        done = bool(known) and not self._changed(known, after)
+        changed = self._changed(known, after) if known else []
+        done = bool(known) and not changed
         damage = self._damaged(known, outputs) if done else {}
         for file, what in damage.items():
             say(f"[{name}] is made again: {file} {what}")
@@ -76,7 +77,9 @@ class StageRunner:
                 for file in damage:
                     _remove(_unit(file, outputs))
             # Partial results of an interrupted run with the same inputs are continued; all others are removed.
-            elif not begun or self._changed(begun, after):
+            elif not begun or (changed := self._changed(begun, after)):
+                if changed:
+                    say(f"[{name}] is made again: {', '.join(changed)} changed")
                 note.unlink(missing_ok=True)
                 for path in outputs:
                     _remove(path)
@@ -184,6 +187,11 @@ class StageRunner:
                 continue
             if not file.is_file():
                 damaged[file] = "is missing"
+            elif file.name == META:
+                try:
+                    read_components(file.parent)
+                except DataError:
+                    damaged[file] = "is damaged"
             elif file.stat().st_size != size:
                 damaged[file] = f"has {file.stat().st_size:,} bytes, not the {size:,} that were written"
             elif _size_and_time(file) != [size, time_of_change] and _sha256(file) != sha256:
@@ -228,15 +236,11 @@ def _read(path: Path) -> dict:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of an output that must stay as the stage wrote them. Excluded are locks and events, and the
-    descriptions of indexes, to which a retriever's vectors are added; opening an index checks these."""
+    """The files of an output, without locks and events. They must stay as the stage wrote them; the description of an
+    index must only be readable, as a retriever's vectors are added to it."""
     if not path.is_dir():
         return [path]
-    return sorted(
-        file
-        for file in path.rglob("*")
-        if file.is_file() and file.name != META and not file.name.startswith((".", "events.out."))
-    )
+    return sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith((".", "events.out.")))
 
 
 def _unit(file: Path, outputs: Sequence[Path]) -> Path:

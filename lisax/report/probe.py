@@ -56,19 +56,23 @@ def summary(found: Probed, suite: str) -> str:
     parts, fitted = found.capabilities().values(), found.calibration()
     error = "" if fitted is None else f" Expected calibration error {100 * fitted['expected_error']:.1f} %."
     return (
-        f"{100 * found.accuracy:.1f} % of {len(found.cases):,} cases of {suite} are right, and "
+        f"{100 * found.accuracy:.1f} % of {_cases(found)} of {suite} are right, and "
         f"{sum(part.passed for part in parts)} of {len(parts)} capabilities passed (three of four cases right).{error} "
         f"{found.seconds / len(found.cases):.2g} seconds of processor time per claim."
     )
 
 
+def _cases(part: Probed) -> str:
+    return f"{len(part.cases):,} case{'s' if len(part.cases) > 1 else ''}"
+
+
 def capability_table(found: Probed) -> ResultTable:
     """A row per capability, and one of all."""
     rows = [
-        _row(f"{name}, {len(part.cases)} cases: {'passed' if part.passed else 'failed'}", part)
+        _row(f"{name}, {_cases(part)}: {'passed' if part.passed else 'failed'}", part)
         for name, part in found.capabilities().items()
     ]
-    return ResultTable("Capabilities", COLUMNS, (*rows, _row(f"all {len(found.cases):,} cases", found)))
+    return ResultTable("Capabilities", COLUMNS, (*rows, _row(f"all {_cases(found)}", found)))
 
 
 def _row(name: str, part: Probed) -> ResultRow:

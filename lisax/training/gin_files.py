@@ -179,13 +179,18 @@ def configured(
         try:
             config = gin.get_configurable(verb)()
         except (LisaxError, ValueError, TypeError, RuntimeError) as error:
-            told = str(error).partition("\n  In call to configurable")[0].strip()  # gin's, once for each call around it
-            raise LisaxError(told if isinstance(error, LisaxError) else f"gin: {told}") from error
+            raise LisaxError(called_message(error)) from error
         if _idle:
             say(f"note: of T5X's names these change nothing here: {', '.join(sorted(_idle))}. {t5x_names.DOCS}")
         if verb == "train":
             config = dataclasses.replace(config, gin=gin.operative_config_str())
         yield config
+
+
+def called_message(error: Exception) -> str:
+    """The message of an error in a configured call, without the calls around it, which gin adds."""
+    told = str(error).partition("\n  In call to configurable")[0].strip()
+    return told if isinstance(error, LisaxError) else f"gin: {told}"
 
 
 def architecture_of(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = ()) -> Any:

@@ -208,6 +208,13 @@ def test_the_source_is_not_overwritten(folder):
         attack("--claims", folder / "world", "--out", folder / "world")
 
 
+def test_data_of_ones_own_are_not_replaced(folder, tmp_path):
+    (tmp_path / "claims.train.jsonl").write_text("mine\n")
+    with pytest.raises(LisaxError, match=r"claims\.train\.jsonl was not written by this command"):
+        attack("--claims", folder / "world", "--out", tmp_path, "--split", "dev")
+    assert [path.name for path in tmp_path.iterdir()] == ["claims.train.jsonl"]
+
+
 # --- Review ---------------------------------------------------------------------------------
 
 

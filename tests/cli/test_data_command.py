@@ -53,6 +53,19 @@ def test_world_is_asked_to_write(tmp_path, monkeypatch):
     assert asked == [(tmp_path / "w", 5, 3)]
 
 
+def test_a_world_does_not_replace_data_of_ones_own(tmp_path):
+    (tmp_path / "claims.dev.jsonl").write_text("mine\n")
+    (tmp_path / "pages.jsonl").write_text("mine too\n")
+    with pytest.raises(LisaxError, match=r"claims\.dev\.jsonl was not written by this command"):
+        run("world", "--pages", "5", "--out", str(tmp_path))
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "claims.dev.jsonl": "mine\n",
+        "pages.jsonl": "mine too\n",
+    }
+    assert run("world", "--pages", "5", "--out", str(tmp_path / "w")) == 0
+    assert run("world", "--pages", "6", "--out", str(tmp_path / "w")) == 0
+
+
 def test_msmarco_triples_become_the_tasks_files(tmp_path, capsys):
     texts, ids = tmp_path / "texts.tsv", tmp_path / "ids.tsv"
     texts.write_text("".join(f"query {i}\tgood {i}\tbad {i}\n" for i in range(5)))

@@ -117,6 +117,11 @@ def test_troubles_name_the_file(files):
     other = files("other.trec", "8 Q0 A_0 1 0.9 t")
     with pytest.raises(DataError, match=r"other\.trec: no query of the run is in .*dev\.jsonl.*first: '8'"):
         score("ranking", "--gold", fever_claims(files), "--run", other)
+    for empty in (files("empty.trec"), files("empty.json", {})):
+        with pytest.raises(DataError, match=r"empty\.\w+: the file is empty"):
+            score("ranking", "--gold", fever_claims(files), "--run", empty)
+        with pytest.raises(DataError, match=r"empty\.\w+: the file is empty"):
+            score("tables", "--gold", fever_claims(files), "--predictions", predictions(files), "--run", empty)
     short = files("short.jsonl", {"id": 7, "predicted_label": "SUPPORTS", "predicted_evidence": []})
     with pytest.raises(DataError, match=r"short\.jsonl: 1 claim without a prediction, for example '5'"):
         score("fever", "--gold", fever_claims(files), "--predictions", short)

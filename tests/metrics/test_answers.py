@@ -95,6 +95,14 @@ def test_evaluate_answers(folder, capsys):
     assert seen == {"cells": by_cell}
 
 
+def test_questions_without_a_prediction_are_named(folder, capsys):
+    (folder / "predictions.jsonl").write_text(json.dumps({"id": 1, "answers": ["1921"]}) + "\n")
+    assert invoke(["score", "answers", f"--gold={folder}", f"--predictions={folder}/predictions.jsonl", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["answers"]["mrr"] == 0.5
+    assert "predictions.jsonl: 1 of the 2 questions have no prediction and count as wrong, for example '2'\n" in err
+
+
 def test_what_is_wrong_is_named(folder, capsys):
     with pytest.raises(DataError, match="no questions for split 'test'; there are dev"):
         figures(capsys, "--gold", folder, "--split", "test", "--predictions", folder / "predictions.jsonl")

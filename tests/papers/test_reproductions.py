@@ -110,6 +110,10 @@ def test_a_row_is_found_by_name_and_start(sheet, tmp_path):
         find("first", "minilm")
     with pytest.raises(LisaxError, match="--data DIR with a sample: ask its owner"):
         row.words(None, Path("out"))
+    with pytest.raises(LisaxError, match="'second' is of a generated world: leave --data out"):
+        find("second", "nothing").words(tmp_path, Path("out"))
+    with pytest.raises(LisaxError, match=r"no row 'nope'\. `lisax reproduce --list` shows all"):
+        find("nope")
     with pytest.raises(LisaxError, match=r"python -m benchmarks\.cells"):
         find("third").words(None, Path("out"))
 

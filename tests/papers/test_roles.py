@@ -74,11 +74,14 @@ def test_questions_that_choose_checkpoints_are_held_out_of_train(folder, tmp_pat
         "CltrRecipe.train_questions = None",
     ]
     recipe = CltrRecipe.read(["experiments/cltr/world_micro.gin"], bindings)
-    run = Cltr(open_folder(folder), tmp_path, recipe)
+    whole = Cltr(open_folder(folder), tmp_path / "whole", recipe)
+    whole.make("index")
+    assert all(found <= ids(folder, "questions", role) for role, found in roles_of(whole).items())
+    run = Cltr(open_folder(without_test(folder, tmp_path)), tmp_path / "out", recipe)
     run.make("index")
     roles = roles_of(run)
     assert roles["train"] | roles["dev"] <= ids(folder, "questions", "train")
-    assert roles["test"] <= ids(folder, "questions", "test")
+    assert roles["test"] <= ids(folder, "questions", "dev")
     assert 0.2 < len(roles["dev"]) / len(roles["train"] | roles["dev"]) < 0.4
 
 

@@ -5,6 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from lisax import world
+from lisax.corpora import open_folder
 from lisax.errors import LisaxError
 from lisax.papers.recipe import BaseRecipe
 from lisax.papers.settings import fact, kept
@@ -40,7 +42,8 @@ class Run(Staged):
 
     def __init__(self, folder, recipe=None, until=None, told=lambda run: run.recipe.limit):
         (folder / "data").mkdir(exist_ok=True)
-        super().__init__(SimpleNamespace(folder=folder / "data"), folder / "out", recipe or Recipe(), until=until)
+        data = SimpleNamespace(folder=folder / "data", may_read=lambda file: True)
+        super().__init__(data, folder / "out", recipe or Recipe(), until=until)
         self.told, self.ran = told, []
 
     def stages(self):
@@ -89,6 +92,35 @@ def test_a_changed_setting_makes_its_stage_again_and_those_after_it(tmp_path):
     assert ran(tmp_path, limit=3) == ["second", "third"]
     assert ran(tmp_path, limit=3, depth=5) == ["first", "second", "third"]
     assert (tmp_path / "out" / "first").read_text() == "(1, 5)"
+
+
+def test_a_run_prints_what_changed_before_it_makes_a_stage_again(tmp_path, capfd):
+    ran(tmp_path)
+    assert "made again" not in capfd.readouterr().err
+    ran(tmp_path, limit=3)
+    told = capfd.readouterr().err.splitlines()
+    assert told[1:3] == ["[second] is made again: limit changed", "[second]"]
+    assert "[third] is made again: second changed" in told
+    with pytest.raises(ZeroDivisionError):
+        ran(tmp_path, lambda run: 1 / (run.recipe.limit - 4), limit=4)
+    capfd.readouterr()
+    ran(tmp_path, limit=5)  # after an interruption
+    assert "[second] is made again: limit changed" in capfd.readouterr().err
+
+
+def test_files_that_the_data_do_not_name_change_no_input(tmp_path):
+    world.write(tmp_path / "data", 20)
+    run = Run(tmp_path)
+    run._data = open_folder(tmp_path / "data")
+    before = run.data_files
+    assert {"pages.jsonl", "claims.dev.jsonl", "questions.dev.jsonl"} < {name for name, *_ in before}
+    for name in ("notes.txt", ".DS_Store", "a/pages.jsonl", "mine_tasks/rank.train.jsonl"):
+        (tmp_path / "data" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "data" / name).write_text("note")
+    assert run.data_files == before
+    with (tmp_path / "data/pages.jsonl").open("a") as pages:
+        pages.write("\n")
+    assert run.data_files != before
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,9 @@ def test_a_stage_that_writes_nothing_is_an_error_and_until_stops(tmp_path):
     assert json.loads((tmp_path / "stages" / "s.json").read_text())["seconds"] >= 0
 
 
+META = '{"format": "lisax index", "version": 1, "components": {}}'
+
+
 def _three_files(out, ran):
     def work():
         ran.append("s")
@@ -104,13 +107,15 @@ def _three_files(out, ran):
         ):
             (out / file).parent.mkdir(parents=True, exist_ok=True)
             if not (out / file).exists():
-                (out / file).write_text(f"the bytes of {file}")
+                (out / file).write_text(META if "meta" in file else f"the bytes of {file}")
 
     outputs = [out / "lines.jsonl", out / "index", out / "models/m"]
     StageRunner(out).run(Stage(name="s", outputs=outputs, work=work))
 
 
-@pytest.mark.parametrize("damaged", ["lines.jsonl", "index/a/b.npy", "models/m/checkpoint_2/state/x"])
+@pytest.mark.parametrize(
+    "damaged", ["lines.jsonl", "index/a/b.npy", "index/meta.json", "models/m/checkpoint_2/state/x"]
+)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -142,6 +147,10 @@ def test_a_copied_run_with_other_times_is_as_it_was_written(tmp_path):
     _three_files(tmp_path / "b", ran)
     # What later stages put beside a model's checkpoints is not the training's.
     (tmp_path / "b/models/m/fitted.json").write_text("{}")
+    # Nor are a retriever's vectors the index's own.
+    vectors = {"settings": {}, "parts": [], "digest": "", "files": {}}
+    described = {**json.loads(META), "components": {"dense": vectors}}
+    (tmp_path / "b/index/meta.json").write_text(json.dumps(described))
     _three_files(tmp_path / "b", ran)
     assert ran == ["s"]
 

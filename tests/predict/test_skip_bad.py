@@ -79,6 +79,7 @@ def test_a_registered_dataset_skips_bad_lines(places, tmp_path, capsys):
         register("strict", **given)
     assert register("skipping", **given, skip_bad=True).counts["rank"]["train"]
     assert "train.jsonl:3" in (said := capsys.readouterr().err) and "bad lines skipped: 2\n" in said
+    assert said.count("bad lines skipped") == 2  # of train and of dev
 
 
 def test_what_is_not_one_bad_line_stays_an_error(places, tmp_path):

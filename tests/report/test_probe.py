@@ -30,6 +30,8 @@ def test_the_text_has_table_examples_and_summary():
         "50.0 % of 4 cases of mine.jsonl are right, and 0 of 1 capabilities passed (three of four cases right). Expected "
         "calibration error 20.0 %. 0.5 seconds of processor time per claim."
     )
+    one = Probed(found().cases[:1], found().verdicts[:1], 0.5)
+    assert "a text, 1 case: passed" in probe_text(one, "mine.jsonl", 0) and "% of 1 case of" in probe_text(one, "m", 0)
     assert "the suite has" not in probe_text(found(), "mine.jsonl", examples=0)
 
 

@@ -204,6 +204,18 @@ def test_bad_data_are_named_and_nothing_is_registered(folder, change, message):
     assert not list(folder.rglob("*.train.jsonl.partial")) and not (folder / "mine_tasks/dataset.json").exists()
 
 
+def test_a_claim_whose_evidence_the_corpus_lacks_is_skipped_if_asked(folder, capfd):
+    write_json_lines(folder / "claims.train.jsonl", [*CLAIMS[:8], CLAIMS[0] | {"id": 8, "evidence": [["P_99_0"]]}])
+    mine = register("mine", folder=folder, vocabulary="bytes", skip_bad=True)
+    told = capfd.readouterr().err
+    assert "claims.train.jsonl:9: field 'evidence': 'P_99_0' of claim '8' is not a sentence of the corpus" in told
+    assert [line for line in told.splitlines() if "skipped" in line] == ["bad lines skipped: 1"]
+    write_json_lines(folder / "claims.train.jsonl", CLAIMS[:8])
+    for name in (*mine.tasks.values(), "mine_span_corruption"):
+        seqio.TaskRegistry.remove(name)
+    assert register("mine", folder=folder, vocabulary="bytes").counts == mine.counts
+
+
 def test_other_names_of_labels_are_mapped_or_left_out(folder, tmp_path, caplog):
     rows = [claim | {"label": {"SUPPORTS": "yes", "REFUTES": "no"}.get(claim["label"], "DISPUTED")} for claim in CLAIMS]
     write_json_lines(folder / "claims.train.jsonl", rows[:9])

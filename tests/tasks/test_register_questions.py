@@ -9,12 +9,14 @@ import pytest
 import seqio
 from read_tasks import train_a_step, written
 
+from lisax import world
 from lisax.errors import DataError, LisaxError
+from lisax.files.reading import read_json_lines
 from lisax.files.writing import write_json, write_json_lines
 from lisax.formats.examples import Example, Passage, read_examples
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
 from lisax.predict.model import Model
-from lisax.records import Table
+from lisax.records import Table, is_cell
 from lisax.sampling import part_examples
 from lisax.tasks.register import register, register_file
 from lisax.training.export import export
@@ -145,6 +147,14 @@ def test_a_folder_with_pages_too_is_told_by_evidence(folder):
     write_json_lines(folder / "pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
     write_json_lines(folder / "questions.train.jsonl", [QUESTIONS[1] | {"evidence": ["P_0", "T1#r1c1"]}])
     assert register("mine", folder=folder, vocabulary="bytes", evidence="cells").counts["rows"]["train"] == 3
+
+
+def test_questions_of_a_world_that_its_text_answers_are_left_out_and_counted(tmp_path, caplog):
+    world.write(tmp_path, 40)
+    assert register("mine", folder=tmp_path, vocabulary="bytes", evidence="cells").counts["rows"]["train"]
+    rows = [row for file in tmp_path.glob("questions.*.jsonl") for _, row in read_json_lines(file)]
+    of_text = sum(not any(map(is_cell, row["evidence"])) for row in rows)
+    assert of_text and f"{part_examples.NO_CELL}: {of_text}" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,9 @@ class FoldData(Dataset):
         self.layout, self._data = data.layout, data
         self._questions = {TRAIN: fold.train, REPORT: fold.held_out}
 
+    def may_read(self, file):
+        return self._data.may_read(file)
+
     @property
     def question_splits(self):
         return tuple(self._questions)

@@ -84,6 +84,13 @@ class QuestionPipeline(EncoderPipeline):
         return next((split for split in named if split in self.data.question_splits), None)
 
     @fact
+    def validation_split(self) -> str | None:
+        """`dev`, which chooses checkpoints if `test` is reported; None: a share of the training splits takes its place,
+        as with the E2E splits of WikiTableQuestions."""
+        free = self.report_split == "test" and "dev" not in self.train_splits
+        return "dev" if free and "dev" in self.data.question_splits else None
+
+    @fact
     def made_from(self) -> str | None:
         """A digest of the index and other inputs that come from outside the run."""
         return self._made_from
@@ -103,7 +110,8 @@ class QuestionPipeline(EncoderPipeline):
                 yield Claim(question.id, question.text, Label.SUPPORTS, tuple((table,) for table in gold))
 
     def read_questions(self, role: str, watch: Watch | None = None) -> Iterator[Question]:
-        for split in [self.report_split] if role == REPORT else self.train_splits:
+        chosen = {REPORT: [self.report_split], VALIDATION: [self.validation_split]}
+        for split in chosen.get(role, self.train_splits):
             yield from self.data.questions(split, watch)
 
     def checked_questions(self, role: str) -> Iterator[Question]:
@@ -163,8 +171,12 @@ class QuestionPipeline(EncoderPipeline):
         reported = dict(itertools.islice(reported.items(), recipe.report_questions))
         taught = read(TRAIN) if recipe.learns or recipe.fuse_bm25 else ()
         train = {i: question for i, question in by_id(taught, reported).items() if i not in reported}
-        chosen = splits.held_out(train.values(), recipe.validation_share, recipe.validation_by)
-        held = {i: question for i, question in train.items() if i in chosen}
+        if self.validation_split is None:
+            chosen = splits.held_out(train.values(), recipe.validation_share, recipe.validation_by)
+            held = {i: question for i, question in train.items() if i in chosen}
+        else:
+            taught = read(VALIDATION) if recipe.learns or recipe.fuse_bm25 else ()
+            held = {i: question for i, question in by_id(taught, reported | train).items() if i not in reported}
         train = {i: question for i, question in train.items() if i not in held}
         return {
             TRAIN: dict(itertools.islice(train.items(), recipe.train_questions)),
