@@ -125,15 +125,15 @@ def test_the_checker_reads_tables_one_by_one(run, tmp_path):
 
 
 def test_where_no_model_is_named_the_shipped_one_checks_tables(run, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(shipped, "labeller", {"tables": run.model_dir("closed")}.get)
-    monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(shipped, "labeller", lambda reads, tier: run.model_dir("closed"))
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables/clubs.csv").write_text("town,club\nTarn,Tarn United\nOstra,Red Star\n")
     claim = "Tarn United is a club of Tarn."
-    assert main(["check", claim, "--corpus", str(tmp_path / "tables"), "--json"]) == 0
+    cells = Index.build(tmp_path / "tables", tmp_path / "cells", kind="cells")
+    assert main(["check", claim, "--index", str(tmp_path / "cells"), "--json"]) == 0
     verdict = json.loads(capsys.readouterr().out)
     assert [one["unit"] for one in verdict["evidence"]] == ["clubs.csv"]
-    assert Checker(Index.build(tmp_path / "tables", kind="cells")).check(claim).to_dict() == verdict
+    assert Checker(cells).check(claim).to_dict() == verdict
     index = Index.build(tmp_path / "tables", tmp_path / "index", kind="tables")
     assert Checker(index).check(claim).label in Label
 
