@@ -415,7 +415,7 @@ def check(index: Existing) -> None:
 
     print(f"{index}: {check(index)} files, all as they were written")
     if (account := account_of(index)) is not None:
-        print("\n  ".join([*account.lines(), *map(str, account.notes)]))
+        print(account.report())
 
 
 def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, float]:

@@ -93,6 +93,10 @@ class Account:
         """The summary, and a line for each file that was not read."""
         return [str(self), *(" ".join(f"not read: {one}".splitlines()) for one in self.skipped)]
 
+    def report(self) -> str:
+        """The lines, and one for each note, as one text."""
+        return "\n  ".join([*self.lines(), *map(str, self.notes)])
+
     def tell(self) -> None:
         """Logs the notes."""
         for note in self.notes:

@@ -23,6 +23,7 @@ _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fres
 _BACK = re.compile(r'<a href="#[\w-]*-?(?:foot|end)note-ref-[^"]*">[^<]*</a>')  # mammoth's link from a note to its mark
 _NOTES = re.compile(r'<ol>\s*<li id="[\w-]*(?:foot|end)note-')
 
+_TEXTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDE = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
@@ -58,10 +59,10 @@ def read_word(path: Path, place: Place) -> tuple[str, list[Block]]:
 
 def _without_hidden_text(archive: archives.opened) -> bytes | None:
     """The file without the text that Word does not show, which mammoth would read; None if it has none."""
-    parts = {name: archive.read(name) for name in archive.names}
-    hiding = [name for name in parts if name.endswith(".xml") and b"vanish" in parts[name]]
+    hiding = [name for name in _TEXTS if name in archive.names and b"vanish" in archive.read(name)]
     if not hiding:
         return None
+    parts = {name: archive.read(name) for name in archive.names}
     for name in hiding:
         root = archive.xml(name)
         for parent in list(root.iter()):

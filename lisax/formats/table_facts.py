@@ -238,20 +238,21 @@ class _Facts:
         columns = [(j, "highest", "lowest", self.numbers[j].values) for j in self.columns]
         columns += [(j, "latest", "earliest", moments) for j, moments in self.moments.items()]
         for j, high, low, values in columns:
-            ends = []
+            ends, name = [], f" {self.header[j]}"
             for said, extreme in ((high, max(values.values())), (low, min(values.values()))):
-                places = [i for i, value in values.items() if value == extreme]
-                if len(places) == 1 and names[places[0]]:
-                    ends.append((said, f"is {self.cells[j][places[0]]} of {names[places[0]]}"))
+                place, *ties = (i for i, value in values.items() if value == extreme)
+                if names[place] and not ties:
+                    ends.append(f"{said}{name} is {self.cells[j][place]} of {names[place]}")
+                    name = ""  # only the first has it
             if ends:
-                (first, text), *rest = ends
-                yield " , ".join([f"{first} {self.header[j]} {text}", *(f"{said} {text}" for said, text in rest)])
+                yield " , ".join(ends)
 
     def _ranks_and_differences(self) -> Iterator[str]:
         naming = [one for one in self.conditions if len(one.places) == 1 and one.column in self.keys]
+        first = min((one.column for one in naming), default=None)
         named: dict[int, str] = {}  # in the first column that names any
         for one in naming:
-            if one.column == min(other.column for other in naming):
+            if one.column == first:
                 named.setdefault(min(one.places), one.cell)
         for j, moments in self.moments.items():
             for (i, cell), (k, other) in itertools.combinations(list(named.items())[:NAMED], 2):
@@ -335,9 +336,11 @@ def moments_of(cells: tuple[str, ...]) -> Mapping[int, tuple[int, ...]]:
     if len(found) < max(2, 0.8 * sum(map(bool, cells))) or not alike:
         return {}
     made = {i: tuple(part or 0 for part in one) for i, one in found.items()}
-    falls = [one[-2] - other[-2] for one, other in itertools.pairwise(made.values()) if other < one]
-    without_years = not any(len(one) == 3 and one[0] for one in made.values())
-    return {} if without_years and len(falls) == 1 and falls[0] >= HALF[len(made[min(made)])] else made
+    first = next(iter(made.values()))
+    if len(first) == 3 and first[0]:  # with years
+        return made
+    falls = [one[-2] - other[-2] for one, other in itertools.pairwise(made.values()) if other < one]  # months, or hours
+    return {} if len(falls) == 1 and falls[0] >= HALF[len(first)] else made
 
 
 def _moment(cell: str) -> tuple[int | None, ...] | None:

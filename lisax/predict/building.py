@@ -230,7 +230,7 @@ def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -
     streams = {"documents": [corpus.documents], "mixed": every, "whole": every}
     if not any(_any(read()) for read in streams.get(kind, [corpus.tables])):
         account = corpus.files.account() if corpus.files else None
-        why = ": " + "\n  ".join([*account.lines(), *map(str, account.notes)]) if account else ""
+        why = f": {account.report()}" if account else ""
         raise LisaxError(f"there is nothing to index: {corpus.name} has no {what}{why}")
     language = detect(_texts(corpus)) if language == AUTO else language
     beside = {"language": language} | (table_text.BESIDE_VECTORS if vectors else {})
@@ -242,7 +242,7 @@ def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -
         table_text.build_index(corpus.tables(), out, **beside)
     else:
         mixed.build_index(passages_of(corpus), out, language=language)
-        if kind == "whole":  # whole tables as well, for questions and for a corpus of only tables
+        if kind == "whole":  # whole tables as well, for questions and for rows that lead verdicts
             table_text.build_with_cells(corpus.tables(), out, **beside)
     if corpus.files is not None:
         account = corpus.files.account()

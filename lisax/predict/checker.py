@@ -26,11 +26,13 @@ from lisax.predict.verifier import (
 )
 from lisax.records import Claim, check_text
 from lisax.retrieval.entities import default_spotter
+from lisax.retrieval.passage_store import component
+from lisax.retrieval.passages import Source
 from lisax.weights import pretrained
 
 CANDIDATES = 100  # units of evidence ranked per claim
 LEAST_TABLES = 10  # retrieved per claim; a model that reads fewer takes the first
-ROWS_AND_TABLES = {*TABLE_COMPONENTS, "passages-table"}
+ROWS_AND_TABLES = {*TABLE_COMPONENTS, component(Source.TABLE)}
 CLAIMS_AT_A_TIME = 32  # batched together
 
 Path = str | os.PathLike
@@ -94,8 +96,8 @@ class Checker:
         check_confidence(min_confidence)
         index = Index.open(index) if isinstance(index, (str, os.PathLike)) else index
         if model is None and verifier is None:
-            verifier, ranker = shipped_for(index, ranker, tier)
-            tables = tables or whole_tables(index, tier)
+            verifier, ranker, of_tables = shipped_for(index, ranker, tier)
+            tables = tables or of_tables
         elif tier is not None:
             raise LisaxError("tier= chooses a shipped labeller: leave it out with verifier= or model=")
         options = {"aggregate": aggregate, "threshold": threshold, "evidence": evidence}
@@ -178,15 +180,6 @@ def _texts(claims: Sequence[str | Claim]) -> list[str]:
     return [check_text(claim if isinstance(claim, str) else claim.text) for claim in claims]
 
 
-def whole_tables(index: Index, tier: str | None = None) -> WholeTables | None:
-    """The shipped reader of whole tables of a tier (`tier_of`), for the shipped labeller of text; None for an index
-    without rows and whole tables."""
-    path = shipped.labeller("tables", tier_of(tier))
-    if index.reads != "sentences" or not index.components >= ROWS_AND_TABLES:
-        return None
-    return WholeTables(Verifier.open(path), index.reading("tables")) if path.is_dir() else None
-
-
 def default_ranker(by_encoder: bool | None = None) -> Path | str:
     """The ranker of text for a named labeller: the shipped one if its encoder is in the cache (`by_encoder`;
     None: look), else `bm25`."""
@@ -211,12 +204,12 @@ def tier_of(tier: str | None) -> str:
 
 def shipped_for(
     index: Index, ranker: Ranker | Path | None = None, tier: str | None = None
-) -> tuple[Path, Ranker | Path | None]:
-    """The verifier of a tier (`tier_of`) that is shipped for an index, and the ranker: the given one, or else
-    the shipped one for it. Raises LisaxError if there is no such tier, or for an index of tables if it has no labeller
-    of them."""
-    tier = tier_of(tier)
-    labeller = shipped.labeller(index.reads, tier)
+) -> tuple[Path, Ranker | Path | None, WholeTables | None]:
+    """The verifier of a tier (`tier_of`) that is shipped for an index, and the ranker: the given one, or else the shipped
+    one for it; and for an index of rows and whole tables the reader of these. Raises LisaxError if there is no such tier,
+    or for an index of tables if it has no labeller of them."""
+    tier, tables = tier_of(tier), None
+    labeller, of_tables = (shipped.labeller(reads, tier) for reads in (index.reads, "tables"))
     if not labeller.is_dir():
         if tier != shipped.LIGHT:
             raise LisaxError(f"no labeller of {index.reads} ships in the tier '{tier}': leave the tier out")
@@ -224,4 +217,8 @@ def shipped_for(
             "no labeller over tables comes with LisaX: name a model, or index the tables with `lisax index mixed`, whose "
             "rows the labeller over text reads"
         )
-    return labeller, shipped.ranker() if index.reads == "sentences" and ranker is None else ranker
+    if index.reads == "tables":
+        return labeller, ranker, None
+    if index.components >= ROWS_AND_TABLES and of_tables.is_dir():
+        tables = WholeTables(Verifier.open(of_tables), index.reading("tables"))
+    return labeller, shipped.ranker() if ranker is None else ranker, tables

@@ -24,15 +24,7 @@ from lisax.files.reading import get_field, parse_json_object
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.predict.building import build_index
-from lisax.predict.checker import (
-    CLAIMS_AT_A_TIME,
-    Checker,
-    default_ranker,
-    is_here,
-    shipped_for,
-    tier_of,
-    whole_tables,
-)
+from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker, default_ranker, is_here, shipped_for, tier_of
 from lisax.predict.index import Index
 from lisax.predict.opening import find_model
 from lisax.predict.ranker import Ranker
@@ -95,8 +87,7 @@ class Settings:
         model, ranker, index, tables = self.model, self.ranker, None, None
         if model is None:
             index = self._open_index()
-            model, ranker = shipped_for(index, ranker, self.tier)
-            tables = whole_tables(index, self.tier)
+            model, ranker, tables = shipped_for(index, ranker, self.tier)
             only_light = self.tier == shipped.LIGHT and not is_here(shipped.ACCURATE)
             say(f"verdicts by the shipped labeller {ONLY_LIGHT if only_light else self.tier}")
         verifier = self.open_verifier(model)

@@ -135,7 +135,7 @@ class Engine(OpenIndexes):
 
     def sources(self, corpus: ServedCorpus) -> tuple[str, ...]:
         """The sources that a claim can be checked against in a corpus."""
-        # The shipped labeller over tables is only for tables: where rows are passages, the one over text reads them.
+        # Where rows are passages, the shipped labeller over text finds them, and the one over tables reads their tables.
         reads_rows = self.models.shipped and (corpus.has_passages or corpus.has_pages)
         checked = (
             corpus.has_pages and LABELLER in self.models,

@@ -189,8 +189,8 @@ def configured(
 
 def called_message(error: Exception) -> str:
     """The message of an error in a configured call, without the calls around it, which gin adds."""
-    told = str(error).partition("\n  In call to configurable")[0].strip()
-    return told if isinstance(error, LisaxError) else f"gin: {told}"
+    message = str(error).partition("\n  In call to configurable")[0].strip()
+    return message if isinstance(error, LisaxError) else f"gin: {message}"
 
 
 def architecture_of(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = ()) -> Any:

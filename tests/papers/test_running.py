@@ -22,8 +22,8 @@ def test_a_folder_belongs_to_one_paper(folder, tmp_path, capfd):
     for more in ((), ("--dry-run",)):
         capfd.readouterr()
         assert run("list5", *more) == 1
-        told = f"{tmp_path} is the folder of a run of deseption: give another folder for list5, --out DIR"
-        assert told in capfd.readouterr().err
+        error = f"{tmp_path} is the folder of a run of deseption: give another folder for list5, --out DIR"
+        assert error in capfd.readouterr().err
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     (tmp_path / "paper.txt").unlink()  # as in folders of older versions
     assert run("deseption") == 0

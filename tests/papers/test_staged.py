@@ -98,9 +98,9 @@ def test_a_run_prints_what_changed_before_it_makes_a_stage_again(tmp_path, capfd
     ran(tmp_path)
     assert "made again" not in capfd.readouterr().err
     ran(tmp_path, limit=3)
-    told = capfd.readouterr().err.splitlines()
-    assert told[1:3] == ["[second] is made again: limit changed", "[second]"]
-    assert "[third] is made again: second changed" in told
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[1:3] == ["[second] is made again: limit changed", "[second]"]
+    assert "[third] is made again: second changed" in lines
     with pytest.raises(ZeroDivisionError):
         ran(tmp_path, lambda run: 1 / (run.recipe.limit - 4), limit=4)
     capfd.readouterr()

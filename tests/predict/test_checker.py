@@ -16,7 +16,7 @@ from lisax.corpora import table_predictions
 from lisax.corpora.fever import read_predictions
 from lisax.corpora.files import FileFolder
 from lisax.files.writing import write_json_lines
-from lisax.predict.checker import whole_tables
+from lisax.predict.checker import shipped_for
 from lisax.predict.checking import Settings
 from lisax.predict.file_steps import verify_file
 from lisax.predict.ranker import Bm25Ranker, InTurn
@@ -143,7 +143,8 @@ def test_where_a_row_leads_its_whole_table_is_read_too(bundles, monkeypatch, tmp
     monkeypatch.setattr(shipped, "labeller", lambda reads="sentences", tier="light": shipped_models[reads])
     assert list(Checker(index, "bm25").check_many(claims)) == [rows, page]
     assert list(Settings(None, index.folder, ranker="bm25").open().check_many(claims)) == [rows, page]
-    assert whole_tables(Index.build(TABLES, kind="cells")) is None is whole_tables(Index.build(example_pages()))
+    for other in (Index.build(TABLES, kind="cells"), Index.build(example_pages())):
+        assert shipped_for(other)[2] is None
 
 
 def test_the_threshold_of_sufficiency_is_a_reason(cells, bundles, tmp_path):

@@ -103,7 +103,8 @@ def test_a_labellers_training_file_has_them():
 
 
 def test_tables_have_claims_of_each_label_that_their_words_do_not_give_away():
-    assert TABLES[: -len(TABLES) + 285] == [one for one in DOCUMENTS if "rows" in one] and len(TABLES) > 500
+    beside_text = [one for one in DOCUMENTS if "rows" in one]
+    assert TABLES[: len(beside_text)] == beside_text and len(TABLES) > len(beside_text) + 200
     for one in TABLES:
         assert one["claims"] and all(len(row) == len(one["header"]) for row in one["rows"]), one["title"]
     counts = Counter(claim["label"] for one in TABLES for claim in one["claims"])
