@@ -198,7 +198,15 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
                         log.sync()
                         meter.pause()
                         if due:
-                            metrics = evaluate()
+                            try:
+                                metrics = evaluate()
+                            except Exception:
+                                # A missing dev file costs no steps: the same command evaluates here first. One of
+                                # several hosts that fails cannot save without the others.
+                                if saved != step and jax.process_count() == 1:
+                                    writer.save(state, {})
+                                    writer.wait()
+                                raise
                         if saves or (due and save.best_metric):
                             writer.save(state, metrics)
                             saved = step

@@ -70,6 +70,18 @@ def test_resumed_equals_uninterrupted_bit_for_bit(whole, tmp_path):
         np.testing.assert_array_equal(a, b)
 
 
+def test_an_evaluation_that_fails_costs_no_steps(whole, tmp_path):
+    def missing():
+        raise LisaxError("dev.jsonl does not exist")
+
+    with pytest.raises(LisaxError, match="does not exist"):
+        train(config(tmp_path, 10, dev_data=missing))
+    assert complete_steps(tmp_path)[-1] == 4  # the first evaluation
+    resumed = train(config(tmp_path, 10))
+    assert curve(tmp_path, "dev") == curve(whole.model_dir, "dev")
+    assert curve(tmp_path) == curve(whole.model_dir)
+
+
 def test_finished_run_is_left_alone(whole):
     assert train(config(whole.model_dir, 10)).step == 10
     assert len(curve(whole.model_dir)) == 10
