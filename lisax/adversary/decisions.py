@@ -1,6 +1,6 @@
 """A reviewer's decisions on attacked claims: a JSON Lines file to which each decision appends a line.
 
-    {"id": "97-date-3", "decision": "mend", "claim": "…", "label": "REFUTES", "note": "…"}
+    {"id": "97-date-3", "decision": "mend", "claim": "…", "label": "REFUTES", "note": "…", "attack": "…"}
 
 The last line of an id counts, so that decisions can be changed. A last line that was cut off by a crash is ignored.
 """
@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Container
+from collections.abc import Mapping
 from pathlib import Path
 
-from lisax.errors import DataError
+from lisax.errors import DataError, shown
 from lisax.files.reading import get_field, parse_json_object, read_json_lines
 from lisax.files.writing import write_json_lines
 from lisax.records import Label, check_id
@@ -23,13 +23,15 @@ DECISIONS = ("accept", "mend", "reject")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
-    """`claim` and `label` as the reviewer left them; ignored for a rejected claim."""
+    """`claim` and `label` as the reviewer left them; ignored for a rejected claim. `attack` is the attacked claim as it was
+    shown; empty in files of earlier versions."""
 
     id: str
     decision: str
     claim: str
     label: str
     note: str = ""
+    attack: str = ""
 
 
 def read_attacks(path: Path) -> dict[str, dict]:
@@ -51,8 +53,9 @@ def _one_of(choices: tuple[str, ...], row: dict, field: str, path: Path, line: i
         )
 
 
-def read_decisions(path: Path, attacks: Container[str]) -> dict[str, Decision]:
-    """Decisions by id, which must be in `attacks`; empty if there is no file yet."""
+def read_decisions(path: Path, attacks: Mapping[str, dict]) -> dict[str, Decision]:
+    """Decisions by id, about `attacks`, rows by id; empty if there is no file yet. Raises DataError if the
+    attack of an id has another claim: attacks that were made again have the ids of earlier ones."""
     if not path.is_file():
         return {}
     found: dict[str, Decision] = {}
@@ -61,7 +64,8 @@ def read_decisions(path: Path, attacks: Container[str]) -> dict[str, Decision]:
             continue
         row = parse_json_object(text, path=path, line=line)
         fields = [get_field(row, field, str, path=path, line=line) for field in ("id", "decision", "claim", "label")]
-        decision = Decision(*fields, get_field(row, "note", str, path=path, line=line, default=""))
+        others = (get_field(row, field, str, path=path, line=line, default="") for field in ("note", "attack"))
+        decision = Decision(*fields, *others)
         if decision.id not in attacks:
             raise DataError(
                 f"'{decision.id}' is none of the attacks: do the two files belong together?",
@@ -73,6 +77,15 @@ def read_decisions(path: Path, attacks: Container[str]) -> dict[str, Decision]:
         _one_of(tuple(Label), row, "label", path, line)
         if not decision.claim.strip():
             raise DataError("the text is empty", path=path, line=line, field="claim")
+        read, attack = decision.attack or decision.claim, attacks[decision.id]["claim"]
+        if read != attack and (decision.attack or decision.decision == "accept"):
+            raise DataError(
+                f"the decision is about {shown(read)}, and the attack '{decision.id}' is now {shown(attack)}: review the "
+                "new attacks",
+                path=path,
+                line=line,
+                field="attack" if decision.attack else "claim",
+            )
         found[decision.id] = decision
     return found
 

@@ -86,7 +86,7 @@ def _asked(id: str, row: dict) -> Decision | None:
     if decision == "mend":
         claim = " ".join(_ask("claim (empty: as it is)").split()) or claim
         label = _choice(f"label (empty: {label})", _labels(label), label)
-    return Decision(id, decision, claim, label, _ask("note"))
+    return Decision(id, decision, claim, label, _ask("note"), row["claim"])
 
 
 def _labels(label: str) -> tuple[str, ...]:

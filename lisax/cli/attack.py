@@ -107,7 +107,7 @@ def accept(
     """
     from lisax.adversary.decisions import accept
 
-    print(f"{accept(attacks, decisions, out):,} claims accepted: {out}")
+    print(f"accepted claims: {accept(attacks, decisions, out):,}, in {out}")
 
 
 VERBS = (make, review, accept)

@@ -15,7 +15,8 @@ def probe(
         Local | None,
         Argument(
             "A labeller or an evidence pointer: a MODEL_DIR, one of its checkpoints, a bundle, a shipped model by its "
-            "name, or hf:OWNER/NAME. By default the shipped labeller.",
+            "name (minilm-text, mpnet-text), or hf:OWNER/NAME. By default the shipped labeller of the tier that `lisax "
+            "check` takes, see its --tier.",
             "VERIFIER",
         ),
     ] = None,
@@ -51,6 +52,7 @@ def probe(
     """
     from lisax import shipped
     from lisax.files.writing import write_json
+    from lisax.predict.checker import tier_of
     from lisax.predict.probing import probe as run
     from lisax.predict.suite import read_suite
     from lisax.predict.verifier import Verifier
@@ -60,9 +62,12 @@ def probe(
 
     cases = read_suite() if suite is None else read_suite(suite)
     use = given_use(prompt, words_of(label_words), ranks=False)
-    opened = Verifier.open(shipped.labeller() if verifier is None else verifier, aggregate=aggregate, use=use)
+    if verifier is None:
+        folder = shipped.labeller(tier=tier_of(None))
+        verifier = next(name for name, one in shipped.bundles().items() if one == folder)
+    opened = Verifier.open(verifier, aggregate=aggregate, use=use)
     found = run(opened, cases, temporal=temporal)
-    model = "the shipped labeller" if verifier is None else str(verifier)
+    model = str(verifier)
     name = "the shipped suite" if suite is None else str(suite)
     if json is not None:
         write_json(json, {"verifier": model, "suite": name, **found.figures(examples)})

@@ -135,7 +135,7 @@ def text(
             "PATH",
         ),
     ],
-    split: Annotated[str, Option("The folder's split.")] = "dev",
+    split: Annotated[str | None, Option("Split of a folder's texts.", default="dev")] = None,
     predictions: Annotated[Local, Option('JSON Lines {"id", "text"}, as `lisax verbalize` writes them.', "FILE")],
     measure: Annotated[
         tuple[Literal["meteor", "bertscore"], ...],

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lisax.corpora.reading import LABEL_NAMES, Row, Watch, named, read_records, told, unique_documents
-from lisax.errors import DataError
+from lisax.errors import DataError, shown
 from lisax.records import LABELS, Claim, Document, Label, Prediction, Sentence, sentence_id, split_sentence_id
 from lisax.text import titles
 
@@ -242,9 +242,13 @@ def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...], scores
     probabilities = (math.nan,) * len(LABELS)
     if "label_probabilities" in row.value:
         by_label = row.get("label_probabilities", dict)
+        if others := by_label.keys() - set(map(str, LABELS)):
+            raise row.error("label_probabilities", f"expected {', '.join(LABELS)}; found {shown(min(others))}")
         if len(by_label) > 1 and by_label.keys() < set(map(str, LABELS)):  # of a labeller that has two of them
             by_label = dict.fromkeys(map(str, LABELS), math.nan) | by_label
         probabilities = tuple(row.each("label_probabilities", map(by_label.get, map(str, LABELS)), float))
+        if not all(math.isnan(one) or 0 <= one <= 1 for one in probabilities):
+            raise row.error("label_probabilities", "expected probabilities from 0 to 1")
     scores = () if None in scores else tuple(row.each("evidence_scores", scores, float))
     if scores and len(scores) != len(evidence):
         raise row.error(

@@ -170,7 +170,7 @@ def open_folder(folder, *, wording: str = "lemmatised", skip_bad: bool = False) 
 
 def _open(folder: Path, wording: str) -> Dataset:
     if not folder.is_dir():
-        raise DataError("no such folder", path=folder)
+        raise DataError("is a file; expected a folder" if folder.is_file() else "no such folder", path=folder)
     if tabfact.is_tabfact(folder):
         return tabfact.TabFact(folder, wording)
     if (folder / "pages.jsonl").is_file() or any(

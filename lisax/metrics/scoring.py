@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lisax.corpora import open_folder, read_claims, read_question_split
@@ -134,12 +134,18 @@ def score_answers(gold: Path, predictions_file: Path, split: str | None = None) 
     answers = _ranked_answers(predictions_file, gold if gold.is_dir() else None)
     with naming(predictions_file):
         figures = {"answers": evaluate(questions, answers)}
-    if missing := questions.keys() - answers.keys():
-        say(
-            f"{predictions_file}: {len(missing):,} of the {len(questions):,} questions have no prediction and count as "
-            f"wrong, for example '{min(missing)}'"
-        )
+    asked = {id for id, question in questions.items() if question.answers}  # the others do not count
+    _note_missing(asked, answers, predictions_file, "questions", "prediction")
     return figures
+
+
+def _note_missing(wanted: Collection[str], given: Container[str], file: Path, name: str, lacks: str) -> None:
+    """Logs how many of the `wanted` ids a file lacks."""
+    if missing := [id for id in wanted if id not in given]:
+        say(
+            f"{file}: {name} without a {lacks}, which count as wrong: {len(missing):,} of {len(wanted):,}, for example "
+            f"'{min(missing)}'"
+        )
 
 
 def _ranked_answers(path: Path, folder: Path | None) -> dict[str, RankedAnswers]:
@@ -176,7 +182,7 @@ def _texts_of(cells: Collection[str], folder: Path) -> dict[str, str]:
     }
 
 
-def score_texts(gold: Path, predictions_file: Path, split: str = "dev", measures: Sequence[str] = ()) -> dict:
+def score_texts(gold: Path, predictions_file: Path, split: str | None = None, measures: Sequence[str] = ()) -> dict:
     """Scores generated sentences: overlap with references, faithfulness to the data, answer coverage.
 
     `measures` are optional ones to require: `meteor`, `bertscore`."""
@@ -186,7 +192,13 @@ def score_texts(gold: Path, predictions_file: Path, split: str = "dev", measures
     units, predictions = read_gold_texts(gold, split), read_texts(predictions_file)
     if missing := units.keys() - predictions.keys():
         raise DataError(
-            f"{len(missing)} of the {len(units)} gold ids have no prediction, for example '{min(missing)}'",
+            f"gold ids without a prediction: {len(missing):,} of {len(units):,}, for example '{min(missing)}'",
+            path=predictions_file,
+        )
+    if surplus := predictions.keys() - units.keys():
+        raise DataError(
+            f"predictions of ids that {gold} lacks: {len(surplus):,} of {len(predictions):,}, for example "
+            f"'{min(surplus)}'",
             path=predictions_file,
         )
     figures: dict = {}
@@ -215,3 +227,5 @@ def _check_queries(run: Mapping, gold: Mapping, run_path: Path, gold_path: Path)
             f"(the run's first: '{next(iter(run))}')",
             path=run_path,
         )
+    counted = [id for id, one in gold.items() if not isinstance(one, Claim) or one.gold_ids]
+    _note_missing(counted, run, run_path, "queries", "ranking")

@@ -26,9 +26,13 @@ class GoldText:
         return "" if self.triples is None else f"{self.triples.title} | {raw_text(self.triples)}"
 
 
-def read_gold_texts(path: Path, split: str = "dev") -> dict[str, GoldText]:
-    """Texts by id, from a JSON Lines file or a split of a dataset's folder."""
-    return dict(_of_folder(path, split) if path.is_dir() else _of_lines(path))
+def read_gold_texts(path: Path, split: str | None = None) -> dict[str, GoldText]:
+    """Texts by id, from a JSON Lines file or a split (default: dev) of a dataset's folder."""
+    if path.is_dir():
+        return dict(_of_folder(path, split or "dev"))
+    if split is not None:
+        raise DataError(f"a file is one split: leave '{split}' out, or give the folder", path=path)
+    return dict(_of_lines(path))
 
 
 def _of_folder(folder: Path, split: str) -> Iterator[tuple[str, GoldText]]:
@@ -47,6 +51,8 @@ def _of_lines(path: Path) -> Iterator[tuple[str, GoldText]]:
     seen: dict[str, int] = {}
     for line, row in read_json_lines(path):
         key = _new_id(row, seen, path, line)
+        if not row.keys() & {"texts", "pairs", "answers"}:
+            raise DataError("expected `texts`, `pairs` or `answers`, found none of them", path=path, line=line)
         triples = Triples.from_row({"title": "", **row, "id": key}, path=path, line=line) if "pairs" in row else None
         yield key, GoldText(_strings(row, "texts", path, line), triples, _strings(row, "answers", path, line))
 

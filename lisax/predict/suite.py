@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from lisax.corpora.reading import LABEL_NAMES, named
 from lisax.errors import DataError, shown
 from lisax.files.reading import get_field, read_json_lines
 from lisax.predict.verdicts import Evidence
@@ -48,13 +49,13 @@ def read_suite(path: str | os.PathLike = SHIPPED) -> list[Case]:
             raise DataError(f"expected only {', '.join(sorted(FIELDS))}", field=min(unknown), **where)
         capability, claim = (_text(get_field(row, name, str, **where), name, where) for name in ("capability", "claim"))
         evidence = tuple(_evidence(get_field(row, "evidence", list, **where), line, where))
-        label = get_field(row, "label", str, **where)
-        if label not in iter(Label):
-            raise DataError(f"expected {', '.join(Label)}; found {shown(label)}", field="label", **where)
+        name = get_field(row, "label", str, **where)
+        if (label := named(name, LABEL_NAMES)) is None:
+            raise DataError(f"expected {', '.join(Label)}; found {shown(name)}", field="label", **where)
         content = (claim, *((one.source, one.text) for one in evidence))
         if (earlier := seen.setdefault(content, line)) != line:
             raise DataError(f"line {earlier} has this claim with this evidence", field="claim", **where)
-        cases.append(Case(Claim(str(line), claim, Label(label), kind=capability), evidence))
+        cases.append(Case(Claim(str(line), claim, label, kind=capability), evidence))
     return cases
 
 

@@ -325,6 +325,8 @@ def test_wrong_answers_are_asked_again(attacks_file, tmp_path, review):
         ({"claim": " "}, "claim", "empty"),
         ({"id": "nobody"}, "id", "none of the attacks"),
         ({"decision": "maybe"}, "decision", "accept"),
+        ({"decision": "accept"}, "claim", "is now"),  # the attacks were made again, and ids are those of other claims
+        ({"attack": "Ann sang."}, "attack", "is about 'Ann sang.'"),
     ],
 )
 def test_decisions_are_checked_field_by_field(attacks_file, tmp_path, changed, field, message):

@@ -7,6 +7,7 @@ import pytest
 from lisax.cli import invoke
 from lisax.errors import DataError
 from lisax.examples import example_model
+from lisax.predict.verifier import Verifier
 
 CASES = [
     {
@@ -41,6 +42,16 @@ def test_a_suite_of_ones_own(suite, tmp_path, capsys):
     assert len(part["wrong"]) == out.count("the suite has") == 3 - round(3 * figures["accuracy"])
     assert f"places, 3 cases: {'passed' if part['passed'] else 'failed'}" in out
     assert "<title>Capabilities of " in (tmp_path / "out.html").read_text()
+
+
+def test_the_default_is_the_shipped_labeller_of_the_tier(suite, tmp_path, monkeypatch):
+    asked, opened = [], Verifier.open
+    monkeypatch.setattr(Verifier, "open", lambda model, **_: asked.append(model) or opened(example_model()))
+    for tier in ("light", "accurate"):
+        monkeypatch.setenv("LISAX_TIER", tier)
+        assert invoke(["probe", "--suite", str(suite), "--json", str(tmp_path / "out.json")]) == 0
+        assert json.loads((tmp_path / "out.json").read_text())["verifier"] == asked[-1]
+    assert asked == ["minilm-text", "mpnet-text"]
 
 
 def test_nothing_is_written_for_a_suite_with_an_error(suite, tmp_path):

@@ -183,6 +183,8 @@ def test_predictions_are_a_submission_with_the_owners_ids(tmp_path):
         ({"predicted_evidence": [["P"]]}, r"field 'predicted_evidence\[0\]': expected \[page, sentence\]"),
         ({"predicted_evidence": [[None, None]]}, "field 'predicted_evidence'"),
         ({"label_probabilities": {"SUPPORTS": 1}}, r"field 'label_probabilities\[1\]': expected float, found None"),
+        ({"label_probabilities": {"SUPPORTS": 1, "foo": 0}}, r"field 'label_probabilities': expected .*; found 'foo'"),
+        ({"label_probabilities": {"SUPPORTS": 3, "REFUTES": -2}}, "field 'label_probabilities': .* from 0 to 1"),
         ({"evidence_scores": [1.0]}, "field 'evidence_scores': expected 0 scores"),
     ],
 )

@@ -186,5 +186,7 @@ def test_a_folder_that_is_nothing_known(tmp_path):
     with pytest.raises(DataError, match="no such folder"):
         open_folder(tmp_path / "nowhere")
     (tmp_path / "train.jsonl").write_text('{"id": 1, "claim": "c"}\n')
+    with pytest.raises(DataError, match="is a file; expected a folder"):
+        open_folder(tmp_path / "train.jsonl")
     with pytest.raises(DataError, match="expected FEVER's pages as"):
         open_folder(tmp_path)

@@ -97,10 +97,12 @@ def test_evaluate_answers(folder, capsys):
 
 def test_questions_without_a_prediction_are_named(folder, capsys):
     (folder / "predictions.jsonl").write_text(json.dumps({"id": 1, "answers": ["1921"]}) + "\n")
+    with (folder / "questions.dev.jsonl").open("a") as file:
+        file.write(json.dumps({"id": 3, "question": "Unknown?", "answers": []}) + "\n")  # does not count
     assert invoke(["score", "answers", f"--gold={folder}", f"--predictions={folder}/predictions.jsonl", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["answers"]["mrr"] == 0.5
-    assert "predictions.jsonl: 1 of the 2 questions have no prediction and count as wrong, for example '2'\n" in err
+    assert "predictions.jsonl: questions without a prediction, which count as wrong: 1 of 2, for example '2'\n" in err
 
 
 def test_what_is_wrong_is_named(folder, capsys):

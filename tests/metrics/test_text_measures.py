@@ -138,8 +138,8 @@ def test_a_folder_is_gold(files, tmp_path, capsys):
 @pytest.mark.parametrize(
     "gold, predictions, said",
     [
-        ({"id": "a", "texts": ["x"]}, {"id": "b", "text": "x"}, "p.jsonl: 1 of the 1 gold ids have no prediction"),
-        ({"id": "a"}, {"id": "a", "text": "x"}, "g.jsonl: nothing to compare with"),
+        ({"id": "a", "texts": ["x"]}, {"id": "b", "text": "x"}, "p.jsonl: gold ids without a prediction: 1 of 1"),
+        ({"id": "a"}, {"id": "a", "text": "x"}, "g.jsonl:1: expected `texts`, `pairs` or `answers`"),
         ({"id": "a", "texts": [1]}, {"id": "a", "text": "x"}, "g.jsonl:1: field 'texts'"),
         ({"id": "a", "texts": ["x"]}, {"id": "a", "text": 1}, "p.jsonl:1: field 'text'"),
         ({"id": "a", "pairs": [1]}, {"id": "a", "text": "x"}, r"g.jsonl:1: field 'pairs\[0\]'"),

@@ -77,7 +77,7 @@ def test_an_evaluation_that_fails_costs_no_steps(whole, tmp_path):
     with pytest.raises(LisaxError, match="does not exist"):
         train(config(tmp_path, 10, dev_data=missing))
     assert complete_steps(tmp_path)[-1] == 4  # the first evaluation
-    resumed = train(config(tmp_path, 10))
+    train(config(tmp_path, 10))
     assert curve(tmp_path, "dev") == curve(whole.model_dir, "dev")
     assert curve(tmp_path) == curve(whole.model_dir)
 
