@@ -143,7 +143,11 @@ def check(
     documents: Annotated[Count, Option("Number of pages or passages to retrieve.")] = 20,
     candidates: Annotated[Count, Option("How many of their sentences, rows or edges are ranked.")] = 100,
     evidence: Annotated[
-        Count | None, Option("How many sentences or tables the model reads.", default="as in training")
+        Count | None,
+        Option(
+            "How many sentences or tables the model reads together.",
+            default="as in training; the shipped labellers look through five, and read two (`light`) or three together",
+        ),
     ] = None,
     skip_bad: SkipBad = False,
     workers: AtWorkers = None,

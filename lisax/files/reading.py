@@ -26,7 +26,7 @@ def read_file(path: str | os.PathLike, largest_bytes: int = 1 << 28) -> bytes:
     path = Path(path)
     try:
         if not path.is_file():  # reading a pipe would block
-            raise DataError("expected a file, found a folder" if path.is_dir() else "no such file", path=path)
+            raise _missing(path)
         with path.open("rb") as file:
             content = file.read(largest_bytes + 1)
     except OSError as error:
@@ -36,6 +36,11 @@ def read_file(path: str | os.PathLike, largest_bytes: int = 1 << 28) -> bytes:
     return content
 
 
+def _missing(path: Path) -> DataError:
+    found = "a folder" if path.is_dir() else "a pipe or a device: write it to a file first" if path.exists() else None
+    return DataError(f"expected a file, found {found}" if found else "no such file", path=path)
+
+
 def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """(line number, text) of a UTF-8 file, streaming, without its byte order mark; blank lines are skipped.
 
@@ -43,7 +48,7 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """
     path = Path(path)
     if not path.is_file():
-        raise DataError("expected a file, found a folder" if path.is_dir() else "no such file", path=path)
+        raise _missing(path)
     empty = True
     try:
         file = path.open("rb")

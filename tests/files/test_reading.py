@@ -49,6 +49,9 @@ def test_a_byte_order_mark_is_passed_over(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DataError, match="expected a file, found a folder"):
         list(read_json_lines(tmp_path))
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="found a pipe or a device: write it to a file first"):
+        list(read_lines(tmp_path / "pipe"))
     with pytest.raises(DataError, match="nowhere.jsonl: no such file"):
         list(read_json_lines(tmp_path / "nowhere.jsonl"))
 
