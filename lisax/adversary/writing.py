@@ -21,6 +21,7 @@ from lisax.adversary.corpus import AttackCorpus
 from lisax.corpora.plain import by_number
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import atomic_write, write_json
+from lisax.progress import say
 from lisax.records import Document, Label, split_sentence_id
 
 LAYOUTS = {"plain": ("claims.{split}.jsonl", "pages.jsonl"), "fever": ("{split}.jsonl", "wiki-pages.jsonl")}
@@ -68,8 +69,9 @@ def write_folder(
             for row in map(_page_row if layout == "plain" else _wiki_row, corpus.documents()):
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     files = [claim_name.format(split=split) for split in counts] + [page_name] * pages
-    for name in before - set(files):
+    for name in sorted(before - set(files)):
         (out / name).unlink(missing_ok=True)
+        say(f"removed {out / name} of an earlier run")
     summary = {"layout": layout, **(settings or {}), "counts": counts, "files": files}
     write_json(out / SUMMARY, summary)
     return summary

@@ -90,7 +90,7 @@ def test_pages_and_evidence_have_one_form_of_an_id(tmp_path):
             assert said.startswith(unicodedata.normalize(form, own))
 
 
-def test_files_of_an_earlier_run_are_not_left_among_those_of_this_one(folder, tmp_path):
+def test_files_of_an_earlier_run_are_not_left_among_those_of_this_one(folder, tmp_path, capfd):
     def names():
         return {path.name for path in tmp_path.iterdir()}
 
@@ -106,6 +106,7 @@ def test_files_of_an_earlier_run_are_not_left_among_those_of_this_one(folder, tm
     (tmp_path / "attacks.json").write_text(json.dumps(old))
     attack("--claims", folder / "world", "--out", tmp_path, "--split", "dev", "--without-pages")
     assert names() == {"claims.dev.jsonl", "attacks.json", "notes.txt"}
+    assert f"removed {tmp_path / 'claims.test.jsonl'} of an earlier run" in capfd.readouterr().err
     (tmp_path / "attacks.json").write_text("[]")
     with pytest.raises(DataError, match="choose another folder"):
         attack("--claims", folder / "world", "--out", tmp_path)
