@@ -68,11 +68,13 @@ _SAME = {
 
 
 class Numbers(NamedTuple):
-    """The numbers of a column by place, in `unit`, which is empty if they have none. `decimals`: of that with the most."""
+    """The numbers of a column by place, in `unit`, which is empty if they have none. `decimals`: of that with the most.
+    `ranked`: they are ranks (`3rd`), of which the lowest is the best."""
 
     values: Mapping[int, Fraction]
     unit: str = ""
     decimals: int = 2
+    ranked: bool = False
 
     def written(self, asked: Quantity) -> Fraction:
         """The number of a claim's quantity in the unit of the column; as the claim writes it if that is of another kind."""
@@ -133,7 +135,9 @@ class _Facts:
         comma = any(map(digits.decimal_comma, of_numbers.values()))
         self.numbers = {j: found for j, cells in of_numbers.items() if (found := numbers_of(cells, comma)).values}
         self.conditions = self._named()[:CONDITIONS]
-        amounts = [j for j in self.numbers if self.header[j].lower().strip(". ") not in RANKS]
+        amounts = [
+            j for j, one in self.numbers.items() if not one.ranked and self.header[j].lower().strip(". ") not in RANKS
+        ]
         asked = [j for j in amounts if self._asks_for(self.header[j])]
         self.columns = (asked or amounts)[:COLUMNS]
         self.moments = {
@@ -363,4 +367,5 @@ def numbers_of(cells: tuple[str, ...], comma: bool = False) -> Numbers:
         return Numbers({})
     unit = units.find(read[0].written) if read[0].kind is Kind.MEASURE else None
     values = {i: one.value if unit is None else unit.back(one.value) for i, one in found.items()}
-    return Numbers(values, "" if unit is None else unit.word, max(map(digits.decimals_of, values.values())))
+    ranked = any(one.kind is Kind.ORDINAL for one in read)
+    return Numbers(values, "" if unit is None else unit.word, max(map(digits.decimals_of, values.values())), ranked)

@@ -151,7 +151,7 @@ def _extremes(cells: tuple[str, ...]) -> list[tuple[int, str]]:
     if len(shown) < 3 or not all(map(_DIGIT.search, shown)) or all(map(_YEAR.fullmatch, shown)):
         return []
     values = [value for value in column(cells) if value is not None]
-    if len(values) < len(shown) or not comparable(values) or any(map(is_name, values)):
+    if len(values) < len(shown) or not comparable(values) or any(one.kind is Kind.ORDINAL for one in values):
         return []
     numbers = [value.value for value in values]
     # A value that many rows share marks none of them.

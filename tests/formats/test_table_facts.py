@@ -104,6 +104,21 @@ def test_a_column_of_ranks_is_no_amount():
     assert not any("by Rank" in one or "Rank :" in one for one in texts("Orm has the first rank of all", league))
 
 
+def test_ordinals_are_no_amounts():
+    league = "Club|Finish\nOrm|1st\nLund|12th\nIlm|2nd"
+    said = texts("The highest Finish of all is that of Orm, twice that of Ilm, a total of 3, over 2", league)
+    assert not any("Finish" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    "years", [("63 BC", "14 AD", "AD 80"), ("753 B.C.", "1200", "1300"), ("63 BCE", "14 CE", "1200")]
+)
+def test_years_before_christ_are_no_numbers(years):
+    of = "\n".join(["town|founded", *map("{}|{}".format, ("Orm", "Lund", "Sel"), years)])
+    said = texts("The total and the highest founded of Orm and Lund, twice", of)
+    assert not any(word in one for one in said for word in ("total", "highest", "ratio", "more", "less"))
+
+
 def test_rows_are_named_in_one_column():
     games = "Winner|Loser|Margin\nSel|Orm|9\nIlm|Tarn|5\nOrm|Lund|2"
     said = texts("Orm won by a larger margin than Ilm", games)
