@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
 from lisax.formats.table_records import SUPERLATIVES, Rows, is_dated, is_name, totals, values_of_one_subject
+from lisax.formats.triples import is_missing
 from lisax.text import digits, units
 from lisax.text.dates import whole_date
 from lisax.text.numbers import cardinal
@@ -126,7 +127,9 @@ class _Facts:
         self.header = _different([squeeze(name) or "value" for name in table.header])
         summed = totals(table)
         rows = [row for i, row in enumerate(table.rows) if i not in summed]
-        self.cells = [tuple(squeeze(row[j]) for row in rows) for j in range(len(self.header))]
+        self.cells = [
+            tuple("" if is_missing(cell := squeeze(row[j])) else cell for row in rows) for j in range(len(self.header))
+        ]
         of_numbers = {
             j: cells
             for j, cells in enumerate(self.cells)

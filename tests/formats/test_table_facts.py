@@ -104,6 +104,12 @@ def test_a_column_of_ranks_is_no_amount():
     assert not any("by Rank" in one or "Rank :" in one for one in texts("Orm has the first rank of all", league))
 
 
+def test_marks_of_missing_values_are_no_values():
+    of = "mine|opened|owner\nOrm|May 1911|Sel\nLund|-|n/a\nTarn|–|Sel\nIlm|N/A|Varn"
+    assert "opened is empty in 3 rows" in texts("Three mines were never opened", of)
+    assert "2 different values of owner , most often Sel in 2 rows" in texts("There are three different owners", of)
+
+
 def test_ordinals_are_no_amounts():
     league = "Club|Finish\nOrm|1st\nLund|12th\nIlm|2nd"
     said = texts("The highest Finish of all is that of Orm, twice that of Ilm, a total of 3, over 2", league)
