@@ -52,7 +52,7 @@ _TIME = re.compile(r"(\d{1,2})[:.h]([0-5]\d)\s*(am|pm|a\.m\.|p\.m\.)?|(\d{1,2})\
 _GROUPED = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3}){1,5}(?![\d,])")
 _DIGIT = re.compile(r"\d")
 _DEGREES = re.compile(r"° ?[CF]\b|\bCelsius\b|\bFahrenheit\b", re.IGNORECASE)
-_LONG = re.compile(r"(?<![\d.,])\d{4,18}(?!\d)")
+_LONG = re.compile(r"(?<![\w.,])\d{4,18}(?!\w)")
 # Words of claims that ask for a fact with another word.
 _SAME = {
     "total": {"sum", "combined", "altogether", "together", "overall", "both"},
@@ -105,8 +105,9 @@ def facts(claim: str, table: Rows) -> list[str]:
     if values_of_one_subject(table) is not None:
         return []
     made = list(dict.fromkeys(_Facts(claim, table).all()))
-    if _GROUPED.search(claim):  # a reader compares the words of numbers; years are in the claim as they are here
-        made = [_LONG.sub(lambda match: match[0] if match[0] in claim else f"{int(match[0]):,}", one) for one in made]
+    if grouped := set(_GROUPED.findall(claim)):  # a reader compares the words of numbers
+        kept = {number for row in (*table.rows, [claim]) for cell in row for number in _LONG.findall(cell)}
+        made = [_LONG.sub(functools.partial(_with_commas, kept=kept, grouped=grouped), one) for one in made]
     asked = words(claim)
     numbers = [str(found[0]) for at in range(len(asked)) if (found := cardinal(asked, at))]
     query = [claim, *numbers, *(name for name, same in (_SAME | SUPERLATIVES).items() if same.intersection(asked))]
@@ -294,6 +295,13 @@ class _Facts:
                     (cell, count), (_, next_count) = counts.most_common(2)
                     most = f" , most often {cell} in {_rows(count)}" if count > next_count else ""
                     yield f"{len(counts)} different values of {self.header[j]}{most}"
+
+
+def _with_commas(match: re.Match, kept: Collection[str], grouped: Collection[str]) -> str:
+    """A long number with commas between its thousands; a cell's number, which may be a year, stays unless the claim has
+    it with commas."""
+    text = f"{int(match[0]):,}"
+    return text if text in grouped or match[0] not in kept else match[0]
 
 
 def _different(names: Sequence[str]) -> list[str]:
