@@ -44,6 +44,7 @@ _DATED = re.compile(r"\W*(?:date|day|when|datum|tag|born|died|deadline)\b|.*\bda
 _TIMED = frozenset(
     "start starts begins ends depart departs departure leaves arrive arrives arrival time opens closes".split()
 )
+_ERAS = frozenset({"bc", "bce"})
 _CLOCK = re.compile(r"(?:[01]?\d|2[0-3])[.:][0-5]\d")
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"\D*(?:1\d|20|21)\d\d\D*")
@@ -166,8 +167,9 @@ def _extremes(cells: tuple[str, ...]) -> list[tuple[int, str]]:
 
 
 def is_dated(name: str, cells: Sequence[str]) -> bool:
-    """Whether numbers such as `1/5` or `9.45` in a column of this name are days or times of day, not fractions."""
-    if _DATED.match(name) and any("/" in cell for cell in cells):
+    """Whether numbers such as `1/5` or `9.45` in a column of this name are days or times of day, not fractions, or years
+    before Christ."""
+    if (_DATED.match(name) and any("/" in cell for cell in cells)) or not _ERAS.isdisjoint(words(name)):
         return True
     shown = [cell for cell in cells if not is_missing(cell)]
     return not _TIMED.isdisjoint(words(name)[-1:]) and bool(shown) and all(map(_CLOCK.fullmatch, shown))

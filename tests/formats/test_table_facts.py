@@ -117,6 +117,11 @@ def test_marks_of_missing_values_are_no_values():
     assert "2 different values of owner , most often Sel in 2 rows" in texts("There are three different owners", of)
 
 
+def test_years_of_a_header_before_christ_are_no_numbers():
+    of = "town|founded (BC)\nOrm|753\nLund|63\nIlm|38"
+    assert texts("Orm has the highest founded", of) == []
+
+
 def test_ordinals_are_no_amounts():
     league = "Club|Finish\nOrm|1st\nLund|12th\nIlm|2nd"
     said = texts("The highest Finish of all is that of Orm, twice that of Ilm, a total of 3, over 2", league)
