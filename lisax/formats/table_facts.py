@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
 from lisax.formats.table_records import SUPERLATIVES, Rows, is_dated, is_name, totals, values_of_one_subject
+from lisax.formats.triples import is_missing
 from lisax.text import digits, units
 from lisax.text.dates import whole_date
 from lisax.text.numbers import cardinal
@@ -51,7 +52,7 @@ _TIME = re.compile(r"(\d{1,2})[:.h]([0-5]\d)\s*(am|pm|a\.m\.|p\.m\.)?|(\d{1,2})\
 _GROUPED = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3}){1,5}(?![\d,])")
 _DIGIT = re.compile(r"\d")
 _DEGREES = re.compile(r"° ?[CF]\b|\bCelsius\b|\bFahrenheit\b", re.IGNORECASE)
-_LONG = re.compile(r"(?<![\d.,])\d{4,18}(?!\d)")
+_LONG = re.compile(r"(?<![\w.,])\d{4,18}(?!\w)")
 # Words of claims that ask for a fact with another word.
 _SAME = {
     "total": {"sum", "combined", "altogether", "together", "overall", "both"},
@@ -68,11 +69,13 @@ _SAME = {
 
 
 class Numbers(NamedTuple):
-    """The numbers of a column by place, in `unit`, which is empty if they have none. `decimals`: of that with the most."""
+    """The numbers of a column by place, in `unit`, which is empty if they have none. `decimals`: of that with the most.
+    `ranked`: they are ranks (`3rd`), of which the lowest is the best."""
 
     values: Mapping[int, Fraction]
     unit: str = ""
     decimals: int = 2
+    ranked: bool = False
 
     def written(self, asked: Quantity) -> Fraction:
         """The number of a claim's quantity in the unit of the column; as the claim writes it if that is of another kind."""
@@ -102,8 +105,9 @@ def facts(claim: str, table: Rows) -> list[str]:
     if values_of_one_subject(table) is not None:
         return []
     made = list(dict.fromkeys(_Facts(claim, table).all()))
-    if _GROUPED.search(claim):  # a reader compares the words of numbers; years are in the claim as they are here
-        made = [_LONG.sub(lambda match: match[0] if match[0] in claim else f"{int(match[0]):,}", one) for one in made]
+    if grouped := set(_GROUPED.findall(claim)):  # a reader compares the words of numbers
+        kept = {number for row in (*table.rows, [claim]) for cell in row for number in _LONG.findall(cell)}
+        made = [_LONG.sub(functools.partial(_with_commas, kept=kept, grouped=grouped), one) for one in made]
     asked = words(claim)
     numbers = [str(found[0]) for at in range(len(asked)) if (found := cardinal(asked, at))]
     query = [claim, *numbers, *(name for name, same in (_SAME | SUPERLATIVES).items() if same.intersection(asked))]
@@ -124,7 +128,9 @@ class _Facts:
         self.header = _different([squeeze(name) or "value" for name in table.header])
         summed = totals(table)
         rows = [row for i, row in enumerate(table.rows) if i not in summed]
-        self.cells = [tuple(squeeze(row[j]) for row in rows) for j in range(len(self.header))]
+        self.cells = [
+            tuple("" if is_missing(cell := squeeze(row[j])) else cell for row in rows) for j in range(len(self.header))
+        ]
         of_numbers = {
             j: cells
             for j, cells in enumerate(self.cells)
@@ -133,7 +139,9 @@ class _Facts:
         comma = any(map(digits.decimal_comma, of_numbers.values()))
         self.numbers = {j: found for j, cells in of_numbers.items() if (found := numbers_of(cells, comma)).values}
         self.conditions = self._named()[:CONDITIONS]
-        amounts = [j for j in self.numbers if self.header[j].lower().strip(". ") not in RANKS]
+        amounts = [
+            j for j, one in self.numbers.items() if not one.ranked and self.header[j].lower().strip(". ") not in RANKS
+        ]
         asked = [j for j in amounts if self._asks_for(self.header[j])]
         self.columns = (asked or amounts)[:COLUMNS]
         self.moments = {
@@ -289,6 +297,13 @@ class _Facts:
                     yield f"{len(counts)} different values of {self.header[j]}{most}"
 
 
+def _with_commas(match: re.Match, kept: Collection[str], grouped: Collection[str]) -> str:
+    """A long number with commas between its thousands; a cell's number, which may be a year, stays unless the claim has
+    it with commas."""
+    text = f"{int(match[0]):,}"
+    return text if text in grouped or match[0] not in kept else match[0]
+
+
 def _different(names: Sequence[str]) -> list[str]:
     """The names of columns; one that several have with a number."""
     counts = Counter()
@@ -363,4 +378,5 @@ def numbers_of(cells: tuple[str, ...], comma: bool = False) -> Numbers:
         return Numbers({})
     unit = units.find(read[0].written) if read[0].kind is Kind.MEASURE else None
     values = {i: one.value if unit is None else unit.back(one.value) for i, one in found.items()}
-    return Numbers(values, "" if unit is None else unit.word, max(map(digits.decimals_of, values.values())))
+    ranked = any(one.kind is Kind.ORDINAL for one in read)
+    return Numbers(values, "" if unit is None else unit.word, max(map(digits.decimals_of, values.values())), ranked)

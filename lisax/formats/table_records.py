@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from lisax.formats.budget import squeeze
+from lisax.formats.triples import is_missing
 from lisax.text.folding import fold
 from lisax.text.quantities import Kind, Quantity, column, comparable
 from lisax.text.words import shared_words, words
@@ -40,6 +41,11 @@ _MEANS = frozenset("average mean median avg overall".split())
 _LIKE_TOTAL = re.compile(r"\b(?:sub-?|net)?totals?\b|\bsum\b|\boverall\b")
 _NAMES_AND_VALUES = {("key", "value"), ("property", "value"), ("attribute", "value"), ("field", "value"), ("", "")}
 _DATED = re.compile(r"\W*(?:date|day|when|datum|tag|born|died|deadline)\b|.*\bdate\W*$", re.IGNORECASE | re.DOTALL)
+_TIMED = frozenset(
+    "start starts begins ends depart departs departure leaves arrive arrives arrival time opens closes".split()
+)
+_ERAS = frozenset({"bc", "bce"})
+_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])[.:][0-5]\d")
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"\D*(?:1\d|20|21)\d\d\D*")
 
@@ -151,7 +157,7 @@ def _extremes(cells: tuple[str, ...]) -> list[tuple[int, str]]:
     if len(shown) < 3 or not all(map(_DIGIT.search, shown)) or all(map(_YEAR.fullmatch, shown)):
         return []
     values = [value for value in column(cells) if value is not None]
-    if len(values) < len(shown) or not comparable(values) or any(map(is_name, values)):
+    if len(values) < len(shown) or not comparable(values) or any(one.kind is Kind.ORDINAL for one in values):
         return []
     numbers = [value.value for value in values]
     # A value that many rows share marks none of them.
@@ -161,8 +167,12 @@ def _extremes(cells: tuple[str, ...]) -> list[tuple[int, str]]:
 
 
 def is_dated(name: str, cells: Sequence[str]) -> bool:
-    """Whether numbers such as `1/5` in a column of this name are days, not fractions."""
-    return _DATED.match(name) is not None and any("/" in cell for cell in cells)
+    """Whether numbers such as `1/5` or `9.45` in a column of this name are days or times of day, not fractions, or years
+    before Christ."""
+    if (_DATED.match(name) and any("/" in cell for cell in cells)) or not _ERAS.isdisjoint(words(name)):
+        return True
+    shown = [cell for cell in cells if not is_missing(cell)]
+    return not _TIMED.isdisjoint(words(name)[-1:]) and bool(shown) and all(map(_CLOCK.fullmatch, shown))
 
 
 def is_name(value: Quantity) -> bool:

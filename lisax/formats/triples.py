@@ -16,6 +16,7 @@ from lisax.formats.budget import squeeze
 from lisax.records import Graph, Table
 
 EMPTY = "empty"
+_MISSING = frozenset({"-", "–", "—", "−", "--", "n/a", "n.a."})  # cells that mark a missing value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,6 +72,11 @@ def graph_triples(graph: Graph) -> Triples:
 def _filled(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     squeezed = ((squeeze(name), squeeze(value)) for name, value in pairs)
     return tuple((name, value) for name, value in squeezed if value)
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell without spaces around it has no value: it is empty or has a mark of that."""
+    return not cell or cell.lower() in _MISSING
 
 
 def raw_text(triples: Triples) -> str:

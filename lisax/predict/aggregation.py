@@ -1,7 +1,8 @@
 """CLTR's aggregation head, as in its released code: chooses the operation that answers a question over a table, and
 applies it to the cells.
 
-The cells are those of the best cell's column, in the rows whose probability reaches a threshold. Where the operation is
+The cells are those of the best cell's column, in the rows whose probability reaches a threshold, without rows of
+totals. Where the operation is
 NONE, or no cell fits it, the best cell is the answer, as without the head.
 """
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from lisax.errors import LisaxError
 from lisax.formats.parts import TABLE_OPERATION, OperationExample
+from lisax.formats.table_records import totals
 from lisax.predict.arithmetic import Aggregate, aggregate
 from lisax.predict.model import Model
 from lisax.predict.table_answers import TableScores
@@ -83,6 +85,8 @@ class Aggregator:
         operation, made = list(Operation)[int(share.argmax())], None
         if operation is not Operation.NONE:
             rows = chosen_rows(scores.rows, self.threshold)
+            summed = totals(table)
+            rows = [i for i in rows if i not in summed] or rows
             made = aggregate(operation, {cell_id(table.id, i, column): table.rows[i][column] for i in rows})
         text = table.rows[row][column] if made is None else made.text
         return TableAnswer(table.id, cell_id(table.id, row, column), text, operation, float(share.max()), made)

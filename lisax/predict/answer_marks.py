@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from lisax.formats.triples import EMPTY, is_missing
 from lisax.text import quantities
 from lisax.text.dates import YEAR, find_dates
 from lisax.text.quantities import Kind
@@ -54,19 +55,22 @@ def marks(question: str, sentence: str) -> list[Span]:
 def cell_marks(question: str, row: str) -> list[Span]:
     """The cells of a row, `town, mayor | Tarn, Olin Marsh`, in a column whose name is in the question, if the question
     does not have the cell itself; for "who" only names, and the first of the row if the question names no column of
-    names; empty for a row with commas within its cells."""
+    names; empty for a row with commas within its cells, and if the cells that the question asks for have no value."""
     header, between, values = row.partition(" | ")
     names, cells, known = header.split(", "), values.split(", "), content_stems(question)
     who, found, others, start = asked(question) == "name", [], [], len(header) + len(between)
+    missing = False
     if not between or len(names) != len(cells):
         return []
     for name, cell in zip(names, cells):
         stems = content_stems(name)
+        is_asked, is_empty = bool(stems) and stems <= known, cell == EMPTY or is_missing(cell)
+        missing |= is_asked and is_empty
         is_name = any(_names(f". {cell}")) and not any(map(str.isdigit, cell))
-        if not content_stems(cell) <= known and (is_name or not who):
-            (found if stems and stems <= known else others).append((start, start + len(cell)))
+        if not is_empty and not content_stems(cell) <= known and (is_name or not who):
+            (found if is_asked else others).append((start, start + len(cell)))
         start += len(cell) + len(", ")
-    return found or (others[:1] if who else [])
+    return found or (others[:1] if who and not missing else [])
 
 
 def _times(text: str) -> Iterator[Span]:

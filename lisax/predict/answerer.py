@@ -82,8 +82,14 @@ class Answerer(Protocol):
         `min_confidence`: where the likeliest answer has a lower probability, the answer is `no answer here` (default:
         as fitted for a model of rows, else none).
 
-        Raises LisaxError if the model answers no questions, or does not fit the index or the other models."""
+        Raises LisaxError if the model answers no questions, or does not fit the index or the other models, and for a
+        retriever without a reader."""
         check_confidence(min_confidence)
+        if model is None and retriever is not None:
+            raise LisaxError(
+                f"the retriever {retriever} finds passages for a reader, and the shipped models use none: name a reader "
+                "as the model, or leave the retriever out"
+            )
         if isinstance(index, (str, os.PathLike)):
             index = Index.open(index)
         if model is None and columns is None and aggregation is None:
@@ -232,7 +238,7 @@ class CellAnswerer(Answerer):
             cell
             if answer.aggregate is None
             else dataclasses.replace(
-                cell, text=answer.text, reason=f"the {answer.operation} of {len(answer.aggregate.cells)} cells"
+                cell, text=answer.text, reason=f"the {answer.operation} of {_cells(len(answer.aggregate.cells))}"
             )
             for answer, cell in zip(found, map(_best_cell, scored))
         ]
@@ -278,6 +284,10 @@ def _agreed(answers: Sequence[Answer]) -> list[Answer]:
                 one = dataclasses.replace(one, probability=max(one.probability, same.probability))
         made.append(one)
     return [one for one in made if not any(one is same for same in merged)]
+
+
+def _cells(count: int) -> str:
+    return f"{count} cell" if count == 1 else f"{count} cells"
 
 
 def _best_cell(scores: TableScores) -> Answer:

@@ -18,7 +18,7 @@ DECIMALS = 12  # kept of a value that does not terminate
 @dataclasses.dataclass(frozen=True, slots=True)
 class Aggregate:
     """The result of an operation on cells. `cells`: ids of the cells used; `left_out`: how many others hold no
-    number; `unit`: that of the cells, if they are measures."""
+    number; `unit`: that of the cells, if they are measures, money or percentages."""
 
     operation: Operation
     value: Decimal
@@ -39,7 +39,8 @@ def aggregate(operation: Operation, cells: Mapping[str, str]) -> Aggregate | Non
     """Applies `operation` to cells of a column (id -> text); None if no cell fits it.
 
     A count counts all cells, whatever their text. The other operations use the cells that hold one number, or one
-    measure if all can be compared (`2 km` and `900 m` are 2.9 km); without any there is no aggregate. A value that does
+    quantity with a unit if all can be compared (`2 km` and `900 m` are 2.9 km, `€5` and `$7` have no sum); without any
+    there is no aggregate. A value that does
     not terminate is rounded to `DECIMALS` decimals, half to even; everything else is exact. The order of the cells
     changes only the unit of a sum. Raises LisaxError for the operation NONE.
     """
@@ -49,11 +50,11 @@ def aggregate(operation: Operation, cells: Mapping[str, str]) -> Aggregate | Non
         return Aggregate(operation, Decimal(len(cells)), tuple(cells)) if cells else None
     read = {cell: one for cell, one in zip(cells, column(list(cells.values()))) if one is not None and _is_number(one)}
     if not comparable(list(read.values())):
-        read = {cell: one for cell, one in read.items() if one.kind is not Kind.MEASURE and not one.noun}
+        read = {cell: one for cell, one in read.items() if one.kind is Kind.PLAIN and not one.noun}
     if not read:
         return None
     first = next(iter(read.values()))
-    unit = units.find(first.written) if first.kind is Kind.MEASURE else None
+    unit = units.find(first.written) if first.unit else None
     values = [one.value if unit is None else unit.back(one.value) for one in read.values()]
     value = {
         Operation.MAX: max,

@@ -32,6 +32,8 @@ _PLAINEST = re.compile(r"-?(?:[1-9]\d{0,17}|0|[1-9]\d{0,2}(?:,\d{3}){1,5})(?:\.(
 _NOTES = re.compile(r"(?:\s?\[[^\[\]]{1,12}\]|\s?[^\w\s%‰°$€£¥₹₽₩₺₪'\"\[\]().+-]|(?<=\d)[¹²³]){1,12}$")
 _POWER = re.compile(r"10[¹²³⁰⁴-⁹]+$|m[²³]$")
 _NOUN = re.compile(r" [^\W\d_]{2,24}\.?|[^\W\d_]{2,3}\.?")
+# Years before and after Christ, whose order is not that of their numbers.
+_ERA = re.compile(r"\d ?(?:BCE?|AD|CE|B\.C\.(?:E\.)?|A\.D\.|C\.E\.)$|^(?:AD|A\.D\.) ?\d", re.IGNORECASE)
 _REMARKED = re.compile(r"(.*\d) ?([^\W\d_]{1,3})")
 _BRACKETED = re.compile(r"([$€£¥₹]?)\(([^()]*)\)( ?%?)")
 # A loss without other cells that show it: `(500)`, `(1.5)`, `$(3)`. Other numbers in brackets may be remarks.
@@ -122,9 +124,12 @@ def column(cells: Sequence[str], *, comma: bool = False) -> list[Quantity | None
     them), whether `5m` is a length and `3 B` a noun (unless others are thousands or billions), and whether `1-2` is a score
     (if the second number of a cell is not the higher). A tied rank (`=3`, `T5`) is an ordinal among ranks. `comma`: a comma
     separates decimals in other columns, which decides here if no cell has one, or a point that separates decimals.
+    A column of years that are before and after Christ (`63 BC`) has no quantities.
     """
     plain = [cell.translate(PLAIN).strip() if len(cell) < 2 * LONGEST else "" for cell in cells]
     shown = [cell for cell in plain if cell]
+    if any(map(_ERA.search, shown)):
+        return [None] * len(cells)
     point = _point_in_money(shown)
     may_have = not decimal_point(shown) and not any("," in cell for cell in shown)
     in_thousands = point is False and any(map(_EUROS.search, shown))

@@ -75,6 +75,13 @@ def test_golden_facts_of_dates_times_and_empty_cells(claim, said):
     assert said in texts(claim, TRIPS)
 
 
+def test_times_with_points_are_no_decimals():
+    of = "film|starts|price\nOrm|9.45|9.45\nLund|10.15|10.15\nIlm|8.30|8.30"
+    said = texts("Orm starts at a later time than Ilm, twice the total, the highest", of)
+    assert "starts of Orm is later than that of Ilm" in said and any("price of Orm is 1.15 more" in one for one in said)
+    assert not any("starts" in one and ("total" in one or "1.15" in one or "highest" in one) for one in said)
+
+
 def test_only_values_of_a_column_of_different_values_name_a_row():
     assert not any("Sel is" in one or "Sel and" in one for one in texts("Sel leaves before the lighthouse", TRIPS))
 
@@ -102,6 +109,32 @@ def test_the_moments_of_a_column(cells, moments):
 def test_a_column_of_ranks_is_no_amount():
     league = "Rank|Club|Points\n1|Orm|9\n2|Lund|7\n3|Ilm|4"
     assert not any("by Rank" in one or "Rank :" in one for one in texts("Orm has the first rank of all", league))
+
+
+def test_marks_of_missing_values_are_no_values():
+    of = "mine|opened|owner\nOrm|May 1911|Sel\nLund|-|n/a\nTarn|–|Sel\nIlm|N/A|Varn"
+    assert "opened is empty in 3 rows" in texts("Three mines were never opened", of)
+    assert "2 different values of owner , most often Sel in 2 rows" in texts("There are three different owners", of)
+
+
+def test_years_of_a_header_before_christ_are_no_numbers():
+    of = "town|founded (BC)\nOrm|753\nLund|63\nIlm|38"
+    assert texts("Orm has the highest founded", of) == []
+
+
+def test_ordinals_are_no_amounts():
+    league = "Club|Finish\nOrm|1st\nLund|12th\nIlm|2nd"
+    said = texts("The highest Finish of all is that of Orm, twice that of Ilm, a total of 3, over 2", league)
+    assert not any("Finish" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    "years", [("63 BC", "14 AD", "80 AD"), ("753 bc", "1200", "1300"), ("63 BCE", "14 CE", "1200")]
+)
+def test_years_before_christ_are_no_numbers(years):
+    of = "\n".join(["town|founded", *map("{}|{}".format, ("Orm", "Lund", "Sel"), years)])
+    said = texts("The total and the highest founded of Orm and Lund, twice", of)
+    assert not any(word in one for one in said for word in ("total", "highest", "ratio", "more", "less"))
 
 
 def test_rows_are_named_in_one_column():
@@ -176,6 +209,14 @@ def test_numbers_have_thousands_where_the_claim_has_them():
     assert "Sales : total 2,150 , mean 716.67" in texts("The total of sales is 2,150", sales)
     assert "Sales : total 2150 , mean 716.67" in texts("The total of sales is 2150", sales)
     assert "Since is 1985 in 2 rows" in texts("Sales since 1985 are 1,250", sales)
+    assert "highest Sales is 1,200 of North , lowest is 50 of East" in texts("The highest Sales are 1,200", sales)
+
+
+def test_years_and_codes_have_no_thousands():
+    of = "Club|Founded|Members|Code\nOrm|1902|900|X2500\nLund|1911|1250|X2500\nIlm|1889|70|X30"
+    said = texts("The highest Founded code X2500 has 1,250 members", of)
+    assert "highest Founded is 1911 of Lund , lowest is 1889 of Ilm" in said
+    assert "Members with Code X2500 : total 2,150 , mean 1,075" in said and not any("X2,500" in one for one in said)
 
 
 def test_the_facts_that_share_most_words_with_the_claim_come_first():

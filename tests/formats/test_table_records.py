@@ -33,6 +33,8 @@ def table(header: str, *rows: str) -> TableView:
         ),
         # Signs, magnitudes and units count; quantities that cannot be compared have no extremes.
         ("x", table("n", "−5", "−12", "3"), "n is −5 . n is −12 , the lowest . n is 3 , the highest ."),
+        ("x", table("n", "1st", "12th", "2nd"), "n is 1st . n is 12th . n is 2nd ."),
+        ("x", table("n", "63 BC", "14 AD", "80 AD"), "n is 63 BC . n is 14 AD . n is 80 AD ."),
         ("x", table("n", "1.5m", "900k", "20k"), "n is 1.5m , the highest . n is 900k . n is 20k , the lowest ."),
         ("x", table("n", "2 km", "900 m", "950 m"), "n is 2 km , the highest . n is 900 m , the lowest . n is 950 m ."),
         ("x", table("n", "2 km", "900 m", "3 kg"), "n is 2 km . n is 900 m . n is 3 kg ."),

@@ -13,6 +13,7 @@ from lisax.formats.vocabulary import REQUIRED_WORDS, train_vocabulary
 from lisax.papers.cltr.operations import accepted
 from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.predict.aggregation import THRESHOLD, Aggregator, fit_threshold, line
+from lisax.predict.answerer import CellAnswerer
 from lisax.predict.model import Model
 from lisax.predict.table_answers import TableScores
 from lisax.predict.verifier import verifier_of
@@ -77,6 +78,13 @@ def test_without_an_operation_or_rows_the_best_cell_answers(open_with, question,
     assert Aggregator(open_with(), threshold).answers(question, []) == []
 
 
+def test_a_row_of_totals_is_left_out(open_with):
+    of = Table("t", "", ("team", "goals"), (("Orm", "3"), ("Lund", "4"), ("Total", "7")))
+    scores = TableScores(of, 1.0, np.float32([0.7, 0.8, 0.9]), np.float32([0.2, 0.9]))
+    (answer,) = Aggregator(open_with(), 0.5).answers("sum goals", [scores])
+    assert answer.text == "7" and answer.row()["cells"] == ["t#r0c1", "t#r1c1"]
+
+
 def test_another_format_is_refused(open_with):
     with pytest.raises(LisaxError, match="operations need one of 'table_operation'"):
         Aggregator(open_with(TABLE_PARTS))
@@ -112,3 +120,17 @@ def test_recipes_that_cannot_be(fields, message):
         CltrRecipe(**fields)
     whole = CltrRecipe(models={"rows": "a", "columns": "b", "aggregation": "c"})
     assert whole.aggregates and whole.scorers == ("rows", "columns") and not CltrRecipe().aggregates
+
+
+def test_the_reason_counts_cells(open_with):
+    class Tables:
+        confidence = None
+
+        def answer(self, *_):
+            return [SCORES]
+
+    reasons = [
+        CellAnswerer(Tables(), Aggregator(open_with(), threshold)).ask("max goals")[0].reason
+        for threshold in (0.5, 0.75)
+    ]
+    assert reasons == ["the max of 2 cells", "the max of 1 cell"]

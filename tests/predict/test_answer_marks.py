@@ -52,6 +52,9 @@ def test_the_parts_of_that_kind(question, sentence, parts):
         ("Which votes?", "It rains.", []),
         ("Who was born in 1870?", "name, born | Eva Falk, 1870-05-06", ["Eva Falk"]),
         ("Who is the mayor of Tarn?", "town, people, mayor | Tarn, 900, Olin Marsh", ["Olin Marsh"]),
+        ("When was Dogwood opened?", "mine, opened | Dogwood, empty", []),
+        ("When was Dogwood opened?", "mine, opened | Dogwood, n/a", []),
+        ("Who is the mayor of Tarn?", "town, mayor, keeper | Tarn, empty, Eva Falk", []),
         ("Who was born in May?", "born, name | 6 May 1870, Eva Falk", ["Eva Falk"]),
     ],
 )

@@ -256,3 +256,8 @@ def test_questions_that_do_not_fit(capsys, bundles, pages, arguments, model, cod
     arguments = [pages.folder if argument == "pages" else argument for argument in arguments]
     found, _, err = run(capsys, "ask", *arguments, "--model", bundles[model])
     assert found == code and complaint in err
+
+
+def test_a_retriever_needs_a_reader(capsys, pages):
+    found, _, err = run(capsys, "ask", "q", "--index", pages.folder, "--retriever", "x")
+    assert found == 1 and "name a reader as the model, or leave the retriever out" in err
