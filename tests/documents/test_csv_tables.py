@@ -33,6 +33,10 @@ def test_commas_inside_cells_do_not_win():
     assert csv_tables.separator("a;b\n1,5;2,5\n3,5;4\n") == ";"
     assert csv_tables.separator("one column\nof text, with a comma\n") == ","
     assert csv_tables.separator("") == ","
+    assert csv_tables.separator("Name;Price, EUR\nA;1,5\nB;2,5\n") == ";"
+    assert csv_tables.separator("Day;Sales, net;Sales, gross\n1;1,5;2,5\nSource: the office, 2023, Tarn\n") == ";"
+    assert csv_tables.separator("name\tprice, net\nA\t1,5\n") == "\t"
+    assert csv_tables.separator("name, age\nAda, 36\n") == csv_tables.separator("Player #, goals\n7, 3\n") == ","
 
 
 @pytest.mark.parametrize(
@@ -165,7 +169,16 @@ def test_a_note_below_a_table_is_no_row(tmp_path, end):
     table, note = csv_tables.read(Place(path, None, Watch()))
     assert (table.rows, note.kind, note.text) == ((("Orm", "3"), ("Sel", "4")), Kind.FOOTNOTE, "Source: the league")
     assert read_csv(path, "remark\nfine\nNote: one column\n")[0].rows == (("fine",), ("Note: one column",))
-    assert read_csv(path, "club,points\nOrm,3\nSource: a, b\n")[0].rows[1:] == (("Source: a", "b"),)
+    assert read_csv(path, "club,points\nOrm,3\nSource: a,b\n")[0].rows[1:] == (("Source: a", "b"),)
+    assert read_csv(path, "club, points\nOrm, 3\nSource: a, 4\n")[0].rows[1:] == (("Source: a", "4"),)
+
+
+@pytest.mark.parametrize("end", ["Source: the office, 2023\n", "Note: a, b\nSource: the office, Tarn, 2023"])
+def test_a_note_below_a_table_may_have_separators(tmp_path, end):
+    (path := tmp_path / "a.csv").write_text(f"Well,Depth\nAsh,12\nBay,8\n{end}")
+    table, *notes = csv_tables.read(Place(path, None, Watch()))
+    assert table.rows == (("Ash", "12"), ("Bay", "8"))
+    assert [note.text for note in notes] == end.splitlines()
 
 
 def test_two_tables_of_a_file_are_two(tmp_path):
