@@ -112,7 +112,8 @@ def _with_whole_titles(rows: list[list[str]], delimiter: str) -> list[list[str]]
 
 
 def _with_whole_notes(rows: Iterable[list[str]], delimiter: str) -> Iterator[list[str]]:
-    """The rows with each line of note (`Source: the office, 2023`) in one cell, if rows have no blanks after separators."""
+    """The rows with each line of note (`Source: the office, 2023`) in one cell, unless rows of data have blanks after
+    separators too."""
     is_spaced = True
     for row in rows:
         is_text = len(row) > 1 and _is_text(row)
