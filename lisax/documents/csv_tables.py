@@ -1,5 +1,5 @@
 """Reads one table from a file of separated values: UTF-8 (or UTF-16 or UTF-32 with a byte order mark), or else the
-encoding that it is most likely in, with a warning; header in the first row.
+encoding that it is most likely in, with a warning; header in the first row, unless that is surely a row of data.
 
 The separator is that of Excel's first line (`sep=;`), or the tab in a `.tsv`, or whichever of comma, tab, semicolon,
 bar and `#` splits the first rows most evenly. Quotes are read as spreadsheets write them; a field may span lines. Blank
@@ -76,6 +76,11 @@ def _read(place: Place, encoding: str) -> list[Block]:
         captions, count = headers.top(first)
         above = len(captions) + count
         header = headers.header_of(first[len(captions) : above])
+        is_data = headers.is_row_of_data(first[0], first[1:]) if first and above == 1 else False
+        if is_data:
+            above, header = 0, [f"column {j}" for j in range(1, len(first[0]) + 1)]
+        elif is_data is None:
+            place.warn("headers with numbers, which may be a row of data")
         below = _with_whole_notes(itertools.chain(first[above:], rows), delimiter)
         header, kept, left_out = within_limits(header, below, place)
         if not kept and not any(cell.strip() for cell in header):

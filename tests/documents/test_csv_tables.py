@@ -191,3 +191,23 @@ def test_two_tables_of_a_file_are_two(tmp_path):
     ]
     path.write_text("town,people\nTarn,900\n\nOrm,412\n")  # a blank line within a table
     assert grid(next(FileFolder(path).tables(Watch())))[1:] == [("Tarn", "900"), ("Orm", "412")]
+
+
+@pytest.mark.parametrize(
+    ("content", "is_data"),
+    [
+        ("Ada,17,2020\nBo,99,2021\nCy,3,2022\n", True),
+        ("5,2,9\n1,7,3\n4,4,4\n", True),
+        ("1,2,3\n4,5,6\n", None),
+        ("size,10,50\nTarn,3,4\nOrm,5,6\n", None),
+        ("party,2019,2015\nGreens,5,7\nReds,6,8\n", False),
+        ("party,2019,seats\nGreens,5,7\nReds,6,8\n", False),
+        ("runner,100 m\nAda,11.2 s\nBo,12.1 s\n", False),
+        (",7\nAda,1\nBo,2\n", False),
+    ],
+)
+def test_a_first_row_of_data_is_no_header(tmp_path, content, is_data):
+    table, warnings = read_csv(tmp_path / "a.csv", content)
+    first = tuple(content.splitlines()[0].split(","))
+    assert grid(table)[: 2 if is_data else 1] == [("column 1", "column 2", "column 3"), first][1 - bool(is_data) :]
+    assert warnings == ["headers with numbers, which may be a row of data: 1"] * (is_data is None)
