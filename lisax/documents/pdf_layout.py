@@ -50,9 +50,9 @@ def blocks(pages: Sequence[Page]) -> list[Block]:
     for page in pages:
         words = [
             word
-            for line in page.lines
+            for line, below in itertools.zip_longest(page.lines, page.lines[1:])
             if not _is_edge(line, page, repeated, offset)
-            or (repeated.get(_digitless(line.text)) == page.number and len(line.pieces()) > 1)  # a table's header
+            or (repeated.get(_digitless(line.text)) == page.number and _is_row(line) and _is_row(below))
             for word in line.words
         ]
         for block in _Layout(page, body, levels).blocks(words):
@@ -137,6 +137,11 @@ def _is_edge(line: Line, page: Page, repeated: Mapping[str, int], offset: int | 
             and any(number - page.number == offset for number in _edge_numbers(line, page))
         )
     )
+
+
+def _is_row(line: Line | None) -> bool:
+    """Whether a line has several pieces. A repeated one above another is the header of a table: its first is read."""
+    return line is not None and len(line.pieces()) > 1
 
 
 def _digitless(text: str) -> str:
