@@ -1,5 +1,5 @@
 """Reads one table from a file of separated values: UTF-8 (or UTF-16 or UTF-32 with a byte order mark), or else the
-encoding that it is most likely in, with a warning; header in the first row.
+encoding that it is most likely in, with a warning; header in the first row, unless that is surely a row of data.
 
 The separator is that of Excel's first line (`sep=;`), or the tab in a `.tsv`, or whichever of comma, tab, semicolon,
 bar and `#` splits the first rows most evenly. Quotes are read as spreadsheets write them; a field may span lines. Blank
@@ -25,6 +25,7 @@ from lisax.text import titles
 
 SEPARATORS = (",", "\t", ";", "|", "#")
 IN_TEXT = (";", "|", "#")  # which may also occur within cells
+_DIVIDING = re.compile(r",(?![ \d])|(?<!\d),(?=\d)")  # a comma that is neither of text (`net, EUR`) nor a decimal's
 SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]+', re.IGNORECASE)
 SAMPLE_CHARACTERS = 1 << 16
 LONGEST_ROW = 1 << 24
@@ -75,7 +76,13 @@ def _read(place: Place, encoding: str) -> list[Block]:
         captions, count = headers.top(first)
         above = len(captions) + count
         header = headers.header_of(first[len(captions) : above])
-        header, kept, left_out = within_limits(header, itertools.chain(first[above:], rows), place)
+        is_data = headers.is_row_of_data(first[0], first[1:]) if first and above == 1 else False
+        if is_data:
+            above, header = 0, [f"column {j}" for j in range(1, len(first[0]) + 1)]
+        elif is_data is None:
+            place.warn("headers with numbers, which may be a row of data")
+        below = _with_whole_notes(itertools.chain(first[above:], rows), delimiter)
+        header, kept, left_out = within_limits(header, below, place)
         if not kept and not any(cell.strip() for cell in header):
             raise DataError("the file is empty", path=path)
     if blanks and not left_out:
@@ -93,14 +100,15 @@ def _read(place: Place, encoding: str) -> list[Block]:
     return [table, *notes]
 
 
+def _is_text(row: list[str]) -> bool:
+    """Whether a row can be a line of text, in which a blank follows each separator."""
+    return all(cell.startswith(" ") and cell.strip() for cell in row[1:])
+
+
 def _with_whole_titles(rows: list[list[str]], delimiter: str) -> list[list[str]]:
     """The first rows with each line of title in one cell: the separator splits `Report, 2023` before a blank, into fewer
     cells than the header below it has."""
-
-    def is_text(row: list[str]) -> bool:
-        return all(cell.startswith(" ") and cell.strip() for cell in row[1:])
-
-    count = sum(1 for _ in itertools.takewhile(is_text, rows))
+    count = sum(1 for _ in itertools.takewhile(_is_text, rows))
     names = rows[count] if count + 1 < len(rows) else []
     are_names = all(cell.strip() and (headers.YEARS.fullmatch(cell) or not headers.is_number(cell)) for cell in names)
     if not are_names or any(len(row) >= len(names) for row in rows[:count]):
@@ -108,12 +116,25 @@ def _with_whole_titles(rows: list[list[str]], delimiter: str) -> list[list[str]]
     return [*([delimiter.join(row)] for row in rows[:count]), *rows[count:]]
 
 
+def _with_whole_notes(rows: Iterable[list[str]], delimiter: str) -> Iterator[list[str]]:
+    """The rows with each line of note (`Source: the office, 2023`) in one cell, unless rows of data have blanks after
+    separators too."""
+    is_spaced = True
+    for row in rows:
+        is_text = len(row) > 1 and _is_text(row)
+        if is_text and not is_spaced and headers.begins_as_note([row[0], ""]):
+            yield [delimiter.join(row)]
+        else:
+            is_spaced = is_text
+            yield row
+
+
 def separator(sample: str) -> str:
     """The separator that splits most of the sample's rows into the same number of cells, at least two.
 
     A separator that may occur in text must split the header too; `#`, with which a name may begin or end, into
-    non-empty names."""
-    best, best_score = SEPARATORS[0], (0.0, 0)
+    non-empty names. Commas that are all of text or of decimals lose to a tab or a semicolon."""
+    scores: dict[str, tuple[float, int]] = {}
     lines = sample.splitlines(keepends=True)
     whole = "".join(lines[:-1] if len(sample) >= SAMPLE_CHARACTERS and len(lines) > 1 else lines)
     for candidate in SEPARATORS:
@@ -127,8 +148,12 @@ def separator(sample: str) -> str:
             continue
         widths = collections.Counter(map(len, rows))
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]), default=(1, 0))
-        if width > 1 and (score := (count / widths.total(), width)) > best_score:
-            best, best_score = candidate, score
+        if width > 1:
+            scores[candidate] = (count / widths.total(), width)
+    best = max(scores, key=scores.__getitem__, default=SEPARATORS[0])
+    if best == "," and not _DIVIDING.search(whole):
+        scores = {one: score for one, score in scores.items() if one in "\t;" and score[0] > 0.5}
+        best = max(scores, key=scores.__getitem__, default=best)
     return best
 
 

@@ -62,6 +62,27 @@ def is_amount(cell: str) -> bool:
     return is_number(cell) and _RECENT.fullmatch(cell.strip()) is None
 
 
+def is_row_of_data(first: Sequence[str], below: Rows) -> bool | None:
+    """Whether a first row is data and not the header: it has numbers in all columns (at least one) that have only
+    numbers below it, in the same units. None if the numbers may still be names: several that rise or fall, or with
+    fewer than two rows below."""
+    columns = [[row[j] for row in below if j < len(row) and row[j].strip()] for j in range(len(first))]
+    numeric = [j for j, cells in enumerate(columns) if cells and all(map(is_number, cells))]
+    if not all(map(str.strip, first)) or not all(is_number(first[j]) for j in numeric):
+        return False
+    # A year above other numbers names its column; above years it shows nothing.
+    years = [j for j in numeric if YEARS.fullmatch(first[j].strip())]
+    rest = [j for j in numeric if not YEARS.fullmatch(first[j].strip())]
+    if not rest or not all(YEARS.fullmatch(cell.strip()) for j in years for cell in columns[j]):
+        return False
+    if any(whole(cell.strip()).unit != whole(first[j].strip()).unit for j in rest for cell in columns[j]):
+        return False
+    values = [whole(first[j].strip()).value for j in rest]
+    pairs = list(itertools.pairwise(values))
+    is_ordered = bool(pairs) and (all(a < b for a, b in pairs) or all(a > b for a, b in pairs))
+    return None if is_ordered or len(below) < 2 else True
+
+
 def _beside(rows: Rows) -> list[list[list[str]]]:
     """The tables of a block that empty columns separate, if each has a header and names of rows, below lines of title
     or not."""

@@ -29,6 +29,7 @@ from lisax.text.titles import one_line
 SPANNED_CELLS = 500_000  # per page: cells that exist because others span them
 MAIN_SHARE = 0.5  # of the text outside of navigation: less than this is a teaser, not the main content
 INSIDE_SHARE = 0.25  # of all text
+WORDS = 4  # of a cell that is text, in a table of one row
 # Python codecs that are not encodings of pages: they create markup, or take quadratic time.
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7"})
 # As in browsers: pages declared as Latin-1 usually have the quotes and dashes of Windows.
@@ -59,12 +60,13 @@ def read(text: str, place: Place) -> tuple[str, list[Block]]:
                 cell.rows = cell.columns = 1
         grid, headings = expand(part, where)
         spanned += sum(map(len, grid)) - sum(map(len, part.rows))
-        if (
-            not any(headings)
-            and (len(grid) == 1 or max(map(len, grid), default=0) == 1)
-            and any(len(one_line(cell)) > headers.WIDE for row in grid for cell in row)
+        is_wide = any(len(one_line(cell)) > headers.WIDE for row in grid for cell in row)
+        if not any(headings) and (
+            (len(grid) == 1 and (is_wide or any(len(cell.split()) >= WORDS for cell in grid[0])))
+            or (is_wide and set(map(len, grid)) == {1})
         ):  # of layout, not of data
-            texts = dict.fromkeys(filter(None, (one_line(cell) for row in grid for cell in row)))
+            cells = itertools.chain(["".join(part.caption)], *grid)
+            texts = dict.fromkeys(filter(None, map(one_line, cells)))
             blocks += [Block(Kind.PARAGRAPH, text, place=f"line {part.line}") for text in texts]
             continue
         header, rows, lines = _of_names(part.rows) or split_header(grid, headings)

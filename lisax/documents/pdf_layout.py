@@ -16,7 +16,7 @@ import dataclasses
 import itertools
 import re
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from lisax.documents import headers, pdf_tables
 from lisax.documents.blocks import ITEM, Block, Kind
@@ -50,9 +50,9 @@ def blocks(pages: Sequence[Page]) -> list[Block]:
     for page in pages:
         words = [
             word
-            for line in page.lines
+            for line, below in itertools.zip_longest(page.lines, page.lines[1:])
             if not _is_edge(line, page, repeated, offset)
-            or (page is pages[0] and len(line.pieces()) > 1 and _digitless(line.text) in repeated)
+            or (repeated.get(_digitless(line.text)) == page.number and _is_row(line) and _is_row(below))
             for word in line.words
         ]
         for block in _Layout(page, body, levels).blocks(words):
@@ -86,9 +86,10 @@ def _append(found: list[Block], block: Block) -> None:
 # --- Repeated lines ---------------------------------------------------------------------------
 
 
-def _repeated(pages: Sequence[Page]) -> set[str]:
+def _repeated(pages: Sequence[Page]) -> dict[str, int]:
     """The texts, with `#` for numbers, at the upper or lower edge of at least three pages, or of half of them, whose
-    numbers stay the same or count the pages: other numbers are content, such as those of a table's rows."""
+    numbers stay the same or count the pages: other numbers are content, such as those of a table's rows. Each with the
+    number of the first page that has it."""
     numbers = collections.defaultdict(list)
     for page in pages:
         for line in page.lines:
@@ -96,7 +97,7 @@ def _repeated(pages: Sequence[Page]) -> set[str]:
                 numbers[_digitless(line.text)].append((page.number, [int(n) for n in re.findall(r"\d+", line.text)]))
     least = max(2, min(3, (len(pages) + 1) // 2))
     return {
-        text
+        text: found[0][0]
         for text, found in numbers.items()
         if len({number for number, _ in found}) >= least
         and all(
@@ -126,7 +127,7 @@ def _edge_numbers(line: Line, page: Page) -> list[int]:
     return [int(word) for word in words if word.isdecimal() and len(word) < 5]
 
 
-def _is_edge(line: Line, page: Page, repeated: set[str], offset: int | None) -> bool:
+def _is_edge(line: Line, page: Page, repeated: Mapping[str, int], offset: int | None) -> bool:
     """Whether a line is a running head or foot, or a page number."""
     return _at_edge(line, page) and (
         _digitless(line.text) in repeated
@@ -136,6 +137,11 @@ def _is_edge(line: Line, page: Page, repeated: set[str], offset: int | None) -> 
             and any(number - page.number == offset for number in _edge_numbers(line, page))
         )
     )
+
+
+def _is_row(line: Line | None) -> bool:
+    """Whether a line has several pieces. A repeated one above another is the header of a table: its first is read."""
+    return line is not None and len(line.pieces()) > 1
 
 
 def _digitless(text: str) -> str:

@@ -29,6 +29,11 @@ _DECIMALS = re.compile(r"0\.(0+)")
 _PLACE = re.compile(r"[0#?]")  # of a digit, in a format
 _PARTS = re.compile(rf"{_QUOTED.pattern}|( )|({_PLACE.pattern})")
 _MOST_DECIMALS = 30  # of a format
+_DEFAULT_NAME = re.compile(  # that programs give to sheets, in several languages
+    r"(?:(?:work)?sheet|tabelle|feuil(?:le)?|hoja|foglio|blad|planilha|plan|arkusz|ark|list|лист|munka|taul|sayfa)?"
+    r"[ _]?\d*",
+    re.IGNORECASE,
+)
 HIDDEN = "hidden sheets (left out)"
 
 
@@ -116,12 +121,13 @@ def read_old_excel(path: Path, place: Place) -> Iterator[Block]:
 
 
 def sheet_blocks(
-    name: str, rows: Sequence[Sequence[str]], is_named: bool, numbers: Sequence[int] = ()
+    name: str, rows: Sequence[Sequence[str]], is_one_of_many: bool, numbers: Sequence[int] = ()
 ) -> Iterator[Block]:
-    """The blocks of one sheet: its name as a heading, then its tables; a column of texts is paragraphs. `numbers`: of
-    the rows, by default from 1."""
+    """The blocks of one sheet: its name as a heading, then its tables; a column of texts is paragraphs. The only sheet
+    of a file (not `is_one_of_many`) keeps its name if a person gave it. `numbers`: of the rows, by default from 1."""
     if not any(cell.strip() for row in rows for cell in row):
         return
+    is_named = is_one_of_many or not _DEFAULT_NAME.fullmatch(name.strip())
     if is_named:
         yield Block(Kind.HEADING, name, 1)
     place, caption = (f"{name}, ", name) if is_named else ("", "")

@@ -13,13 +13,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from email.message import EmailMessage
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from lisax.documents import encodings, headers, html
 from lisax.documents.blocks import ITEM, Block, Kind, Unread
 from lisax.documents.grid import Place
 from lisax.text.dates import in_words
 from lisax.text.titles import one_line
+
+if TYPE_CHECKING:
+    from markdown_it.rules_block import StateBlock
 
 HEADING_CHARACTERS = 80  # of a line that looks like a heading
 TEXT_FIELDS = ("text", "content", "body", "abstract", "description", "summary")
@@ -28,6 +31,7 @@ TITLE_FIELDS = ("title", "name", "headline", "subject", "heading")
 QUERY_FIELDS = frozenset(
     "id claim question label answers evidence file kind split candidates operation operands".split()
 )
+CODE_INDENT = 4  # blanks, of Markdown
 DEPTH = 8  # of objects within objects; deeper ones are written as JSON
 
 _UNDERLINE = re.compile(r"\s*(={3,}|-{3,}|~{3,}|\*{3,})\s*")
@@ -36,6 +40,7 @@ _FIELD = re.compile(r"\A\s*+[^\W\d][^:.]{0,40}:\s+\S")
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:\s*(.*?)\s*$", re.MULTILINE)
 _NOTE = re.compile(r"^\[\^[^\]]+\]:\s*")
+_CONTINUED = re.compile(r"\[\^[^\]]+\]:|[!?]{3}")  # with the indented paragraph below it
 _REFERENCE = re.compile(r"\[\^[^\]\s]{1,20}\](?!:)")
 
 
@@ -116,7 +121,7 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 def read_markdown(text: str, place: Place) -> tuple[str, list[Block]]:
     """(title, blocks): markdown-it-py writes it as HTML. The title is that of the front matter or the first heading;
-    fenced code is left out, and a footnote is a block of its own."""
+    code, fenced or indented, is left out, and a footnote is a block of its own."""
     from markdown_it import MarkdownIt
 
     title = ""
@@ -126,11 +131,32 @@ def read_markdown(text: str, place: Place) -> tuple[str, list[Block]]:
             title = one_line(named[1].strip("\"'"))
     parser = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table").enable("strikethrough")
     parser.disable("code", ignoreInvalid=True)
-    for fence in ("fence", "code_block"):
-        parser.add_render_rule(fence, lambda *_: "")
+    parser.block.ruler.before("table", "indented code", _is_indented_code)
+    parser.add_render_rule("fence", lambda *_: "")
     _, blocks = html.read(parser.render(_REFERENCE.sub("", text)), place)
     blocks = [Block(Kind.FOOTNOTE, _NOTE.sub("", block.text)) if _NOTE.match(block.text) else block for block in blocks]
     return title or next((block.text for block in blocks if block.kind is Kind.HEADING), ""), blocks
+
+
+def _is_indented_code(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Passes over lines indented by four blanks, as code. Writers also indent some text, which is read:
+    paragraphs of a list, a footnote or a box (`!!! note`), items of a list, and the first line of a paragraph."""
+
+    def is_indented(line: int) -> bool:
+        return state.sCount[line] - state.blkIndent >= CODE_INDENT
+
+    before = state.tokens[-2].content if len(state.tokens) > 1 else ""
+    if state.level or not is_indented(start) or _CONTINUED.match(before):
+        return False
+    if ITEM.match(state.getLines(start, start + 1, 0, False).strip()):
+        return False
+    last = start + 1
+    while last < end and (state.isEmpty(last) or is_indented(last)):
+        last += 1
+    if last == start + 1 < end:
+        return False
+    state.line = last
+    return True
 
 
 def read_rich_text(text: str) -> Iterator[Block]:

@@ -33,6 +33,10 @@ def test_commas_inside_cells_do_not_win():
     assert csv_tables.separator("a;b\n1,5;2,5\n3,5;4\n") == ";"
     assert csv_tables.separator("one column\nof text, with a comma\n") == ","
     assert csv_tables.separator("") == ","
+    assert csv_tables.separator("Name;Price, EUR\nA;1,5\nB;2,5\n") == ";"
+    assert csv_tables.separator("Day;Sales, net;Sales, gross\n1;1,5;2,5\nSource: the office, 2023, Tarn\n") == ";"
+    assert csv_tables.separator("name\tprice, net\nA\t1,5\n") == "\t"
+    assert csv_tables.separator("name, age\nAda, 36\n") == csv_tables.separator("Player #, goals\n7, 3\n") == ","
 
 
 @pytest.mark.parametrize(
@@ -165,7 +169,16 @@ def test_a_note_below_a_table_is_no_row(tmp_path, end):
     table, note = csv_tables.read(Place(path, None, Watch()))
     assert (table.rows, note.kind, note.text) == ((("Orm", "3"), ("Sel", "4")), Kind.FOOTNOTE, "Source: the league")
     assert read_csv(path, "remark\nfine\nNote: one column\n")[0].rows == (("fine",), ("Note: one column",))
-    assert read_csv(path, "club,points\nOrm,3\nSource: a, b\n")[0].rows[1:] == (("Source: a", "b"),)
+    assert read_csv(path, "club,points\nOrm,3\nSource: a,b\n")[0].rows[1:] == (("Source: a", "b"),)
+    assert read_csv(path, "club, points\nOrm, 3\nSource: a, 4\n")[0].rows[1:] == (("Source: a", "4"),)
+
+
+@pytest.mark.parametrize("end", ["Source: the office, 2023\n", "Note: a, b\nSource: the office, Tarn, 2023"])
+def test_a_note_below_a_table_may_have_separators(tmp_path, end):
+    (path := tmp_path / "a.csv").write_text(f"Well,Depth\nAsh,12\nBay,8\n{end}")
+    table, *notes = csv_tables.read(Place(path, None, Watch()))
+    assert table.rows == (("Ash", "12"), ("Bay", "8"))
+    assert [note.text for note in notes] == end.splitlines()
 
 
 def test_two_tables_of_a_file_are_two(tmp_path):
@@ -178,3 +191,23 @@ def test_two_tables_of_a_file_are_two(tmp_path):
     ]
     path.write_text("town,people\nTarn,900\n\nOrm,412\n")  # a blank line within a table
     assert grid(next(FileFolder(path).tables(Watch())))[1:] == [("Tarn", "900"), ("Orm", "412")]
+
+
+@pytest.mark.parametrize(
+    ("content", "is_data"),
+    [
+        ("Ada,17,2020\nBo,99,2021\nCy,3,2022\n", True),
+        ("5,2,9\n1,7,3\n4,4,4\n", True),
+        ("1,2,3\n4,5,6\n", None),
+        ("size,10,50\nTarn,3,4\nOrm,5,6\n", None),
+        ("party,2019,2015\nGreens,5,7\nReds,6,8\n", False),
+        ("party,2019,seats\nGreens,5,7\nReds,6,8\n", False),
+        ("runner,100 m\nAda,11.2 s\nBo,12.1 s\n", False),
+        (",7\nAda,1\nBo,2\n", False),
+    ],
+)
+def test_a_first_row_of_data_is_no_header(tmp_path, content, is_data):
+    table, warnings = read_csv(tmp_path / "a.csv", content)
+    first = tuple(content.splitlines()[0].split(","))
+    assert grid(table)[: 2 if is_data else 1] == [("column 1", "column 2", "column 3"), first][1 - bool(is_data) :]
+    assert warnings == ["headers with numbers, which may be a row of data: 1"] * (is_data is None)

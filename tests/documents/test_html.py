@@ -272,6 +272,8 @@ def tables(content: str) -> list:
 def test_tables_of_layout_are_text_and_rows_over_all_columns_are_groups_or_titles():
     line = "Orvel was founded in 1851 by fishermen, who came from the islands of the north."
     assert blocks(f"<table><tr><td>{line}</table>") == [("paragraph", line)]
+    row = "<tr><td>Mayor: Ada Orm was chosen on 3 May 2023.<td>Budget: 5 million euros"
+    assert [kind for kind, _ in blocks(f"<table role=presentation>{row}</table>")] == ["paragraph", "paragraph"]
     group = "<tr><th colspan=2>{}</tr>"
     page = f"<table>{group.format('North')}<tr><th>Club<th>Won<tr><td>Tarn<td>3{group.format('South')}<tr><td>Orm<td>4</table>"
     (table,) = tables(page)

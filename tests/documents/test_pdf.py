@@ -78,15 +78,28 @@ def test_a_table_and_a_paragraph_continue_on_the_next_page(tmp_path):
     assert blocks(sheet.write(tmp_path / "b.pdf")) == [("paragraph", "The wall was built in the winter of 1990.")]
 
 
+def test_the_repeated_header_of_a_table_below_a_cover_is_read_once(tmp_path):
+    sheet = Pdf().text(50, 300, "Cargo of Tarn, a report of the harbour office.")
+    for months in (("January", "March"), ("May", "July")):
+        sheet.page()
+        for i, row in enumerate([("Month", "In", "Out"), *((month, "12", "7") for month in months)]):
+            for j, cell in enumerate(row):
+                sheet.text(55 + 120 * j, 56 + 18 * i, cell)
+    (table,) = [rows for kind, rows in blocks(sheet.write(tmp_path / "a.pdf")) if kind == "table"]
+    assert table == [("Month", "In", "Out"), *((month, "12", "7") for month in ("January", "March", "May", "July"))]
+
+
 def test_running_heads_and_page_numbers_are_not_evidence(tmp_path):
-    sheet = Pdf()
+    sheet = Pdf().text(50, 300, "Cover.").page()
     for number in range(1, 5):
-        sheet.text(50, 40, "Town of Tarn").text(50, 800, f"Report {['A', 'B'][number % 2]} {number}")
+        sheet.text(50, 40, "Town of Tarn").text(400, 40, "Minutes").text(
+            50, 800, f"Report {['A', 'B'][number % 2]} {number}"
+        )
         sheet.text(50, 300, f"Paragraph {'abcd'[number - 1]} is read.")
         if number < 4:
             sheet.page()
     found = [text for _, text in blocks(sheet.write(tmp_path / "a.pdf"))]
-    assert found == [f"Paragraph {letter} is read." for letter in "abcd"]
+    assert found == ["Cover.", *(f"Paragraph {letter} is read." for letter in "abcd")]
 
 
 def test_why_a_pdf_is_not_read(tmp_path, monkeypatch):

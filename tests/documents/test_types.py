@@ -395,10 +395,17 @@ def test_open_document(tmp_path):
     sheet = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
     path = made.open_document(
         tmp_path / "a.ods",
-        f'<office:spreadsheet><table:table table:name="S">{sheet}<table:table-row table:number-rows-repeated="1000000">'
+        f'<office:spreadsheet><table:table table:name="Blad1">{sheet}'
+        '<table:table-row table:number-rows-repeated="1000000">'
         "<table:table-cell/></table:table-row></table:table></office:spreadsheet>",
     )
     assert blocks(path) == [("table", [("Item", "2023 Plan", "2023 Share"), ("Roads", "5", "8,5 %")])]
+
+
+@pytest.mark.parametrize(("name", "caption"), [("Wells of Tarn", "Wells of Tarn"), ("Feuil1", ""), ("Sheet", "")])
+def test_the_only_sheet_of_a_file_keeps_the_name_that_someone_gave_it(name, caption):
+    *_, table = sheets.sheet_blocks(name, [["Well", "Depth"], ["Ash", "12"]], is_one_of_many=False)
+    assert table.text == caption
 
 
 def test_books(tmp_path):
