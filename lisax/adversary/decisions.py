@@ -54,8 +54,8 @@ def _one_of(choices: tuple[str, ...], row: dict, field: str, path: Path, line: i
 
 
 def read_decisions(path: Path, attacks: Mapping[str, dict]) -> dict[str, Decision]:
-    """Decisions by id, about `attacks`, rows by id; empty if there is no file yet. Raises DataError if the
-    attack of an id has another claim: attacks that were made again have the ids of earlier ones."""
+    """Decisions by id, about `attacks`, rows by id; empty if there is no file yet. Raises DataError if the attack of an
+    id has another claim: attacks that were made again have the ids of earlier ones."""
     if not path.is_file():
         return {}
     found: dict[str, Decision] = {}
@@ -80,8 +80,8 @@ def read_decisions(path: Path, attacks: Mapping[str, dict]) -> dict[str, Decisio
         read, attack = decision.attack or decision.claim, attacks[decision.id]["claim"]
         if read != attack and (decision.attack or decision.decision == "accept"):
             raise DataError(
-                f"the decision is about {shown(read)}, and the attack '{decision.id}' is now {shown(attack)}: review the "
-                "new attacks",
+                f"the decision is about {shown(read)}, and the attack '{decision.id}' is now {shown(attack)}: write "
+                "decisions on new attacks into a file of their own",
                 path=path,
                 line=line,
                 field="attack" if decision.attack else "claim",

@@ -56,6 +56,7 @@ def probe(
     from lisax.predict.probing import probe as run
     from lisax.predict.suite import read_suite
     from lisax.predict.verifier import Verifier
+    from lisax.progress import say
     from lisax.report.probe import probe_report, probe_text
     from lisax.report.render import write_report
     from lisax.weights.public_models import given_use
@@ -63,12 +64,11 @@ def probe(
     cases = read_suite() if suite is None else read_suite(suite)
     use = given_use(prompt, words_of(label_words), ranks=False)
     if verifier is None:
-        folder = shipped.labeller(tier=tier_of(None))
-        verifier = next(name for name, one in shipped.bundles().items() if one == folder)
+        verifier = f"{shipped.ENCODERS[tier_of(None)]}-text"
     opened = Verifier.open(verifier, aggregate=aggregate, use=use)
+    model, name = str(verifier), "the shipped suite" if suite is None else str(suite)
+    say(f"probes {model}")
     found = run(opened, cases, temporal=temporal)
-    model = str(verifier)
-    name = "the shipped suite" if suite is None else str(suite)
     if json is not None:
         write_json(json, {"verifier": model, "suite": name, **found.figures(examples)})
     if html is not None:

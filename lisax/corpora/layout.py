@@ -305,16 +305,23 @@ def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:
 def read_question_split(path, split: str | None = None) -> list[Question]:
     """The questions of a plain file, or of a split (default: dev) of a folder in any layout."""
     path = Path(path)
-    if not path.is_dir():
-        if split is not None:
-            raise DataError(f"a file is one split: leave '{split}' out, or give the folder", path=path)
+    if (split := split_of(path, split)) is None:
         return list(plain.read_questions(path))
-    data, split = open_folder(path), split or "dev"
+    data = open_folder(path)
     if split not in data.question_splits:
         raise DataError(
             f"no questions for split '{split}'; there are {', '.join(data.question_splits) or 'none'}", path=path
         )
     return list(data.questions(split))
+
+
+def split_of(path: Path, split: str | None) -> str | None:
+    """The split of a folder (default: dev); None for a file, which is one split. Raises DataError if one is named."""
+    if path.is_dir():
+        return split or "dev"
+    if split is not None:
+        raise DataError(f"a file is one split: leave '{split}' out, or give the folder", path=path)
+    return None
 
 
 def _split_files(folder: Path) -> dict[str, Path]:

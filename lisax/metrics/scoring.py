@@ -128,18 +128,18 @@ def score_tables(gold_file: Path, predictions_file: Path, run_file: Path | None 
 def score_answers(gold: Path, predictions_file: Path, split: str | None = None) -> dict:
     """Scores ranked answers to the questions of a file or of a folder's split; the texts of cells come from a folder's
     tables."""
-    from lisax.metrics.answers import evaluate
+    from lisax.metrics.answers import evaluate, is_cell
 
     questions = {question.id: question for question in read_question_split(gold, split)}
     answers = _ranked_answers(predictions_file, gold if gold.is_dir() else None)
     with naming(predictions_file):
         figures = {"answers": evaluate(questions, answers)}
-    asked = {id for id, question in questions.items() if question.answers}  # the others do not count
-    _note_missing(asked, answers, predictions_file, "questions", "prediction")
+    counted = [id for id, one in questions.items() if one.answers or any(map(is_cell, one.evidence))]
+    _note_missing(counted, answers, predictions_file, "questions", "prediction")
     return figures
 
 
-def _note_missing(wanted: Collection[str], given: Container[str], file: Path, name: str, lacks: str) -> None:
+def _note_missing(wanted: Sequence[str], given: Container[str], file: Path, name: str, lacks: str) -> None:
     """Logs how many of the `wanted` ids a file lacks."""
     if missing := [id for id in wanted if id not in given]:
         say(

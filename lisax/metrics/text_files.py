@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
+from lisax.corpora.layout import split_of
 from lisax.errors import DataError
 from lisax.files.reading import get_field, read_json_lines
 from lisax.formats.triples import Triples, raw_text
@@ -28,11 +29,8 @@ class GoldText:
 
 def read_gold_texts(path: Path, split: str | None = None) -> dict[str, GoldText]:
     """Texts by id, from a JSON Lines file or a split (default: dev) of a dataset's folder."""
-    if path.is_dir():
-        return dict(_of_folder(path, split or "dev"))
-    if split is not None:
-        raise DataError(f"a file is one split: leave '{split}' out, or give the folder", path=path)
-    return dict(_of_lines(path))
+    split = split_of(path, split)
+    return dict(_of_lines(path) if split is None else _of_folder(path, split))
 
 
 def _of_folder(folder: Path, split: str) -> Iterator[tuple[str, GoldText]]:

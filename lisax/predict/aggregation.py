@@ -2,8 +2,7 @@
 applies it to the cells.
 
 The cells are those of the best cell's column, in the rows whose probability reaches a threshold, without rows of
-totals. Where the operation is
-NONE, or no cell fits it, the best cell is the answer, as without the head.
+totals. Where the operation is NONE, or no cell fits it, the best cell is the answer, as without the head.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ class CellAnswerer(Answerer):
             cell
             if answer.aggregate is None
             else dataclasses.replace(
-                cell, text=answer.text, reason=f"the {answer.operation} of {_cells(len(answer.aggregate.cells))}"
+                cell, text=answer.text, reason=f"the {answer.operation} of {_counted(answer.aggregate.cells)}"
             )
             for answer, cell in zip(found, map(_best_cell, scored))
         ]
@@ -286,8 +286,8 @@ def _agreed(answers: Sequence[Answer]) -> list[Answer]:
     return [one for one in made if not any(one is same for same in merged)]
 
 
-def _cells(count: int) -> str:
-    return f"{count} cell" if count == 1 else f"{count} cells"
+def _counted(cells: Sequence[str]) -> str:
+    return "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
 
 
 def _best_cell(scores: TableScores) -> Answer:

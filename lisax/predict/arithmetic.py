@@ -40,9 +40,8 @@ def aggregate(operation: Operation, cells: Mapping[str, str]) -> Aggregate | Non
 
     A count counts all cells, whatever their text. The other operations use the cells that hold one number, or one
     quantity with a unit if all can be compared (`2 km` and `900 m` are 2.9 km, `€5` and `$7` have no sum); without any
-    there is no aggregate. A value that does
-    not terminate is rounded to `DECIMALS` decimals, half to even; everything else is exact. The order of the cells
-    changes only the unit of a sum. Raises LisaxError for the operation NONE.
+    there is no aggregate. A value that does not terminate is rounded to `DECIMALS` decimals, half to even; everything
+    else is exact. The order of the cells changes only the unit of a sum. Raises LisaxError for the operation NONE.
     """
     if operation is Operation.NONE:
         raise LisaxError("the operation 'none' makes nothing of cells: they are the answer themselves")
