@@ -136,7 +136,8 @@ def _pointwise_pair(example: Example, *, preset: Preset) -> PairTexts:
 
 def _listwise_pair(example: Example, *, preset: Preset) -> PairTexts:
     """The claim; the facts that are computed for it, and its sentences behind their titles, best first."""
-    facts = number_facts(example.claim, [sentence.text for sentence in example.sentences])
+    texts, titles = zip(*((one.text, one.title) for one in example.sentences)) if example.sentences else ((), ())
+    facts = number_facts(example.claim, texts, titles)
     documents = (titled(sentence.title, sentence.text, preset) for sentence in example.sentences)
     return PairTexts(squeeze(example.claim), join(*(f"{fact} ." for fact in facts), *documents))
 

@@ -14,7 +14,7 @@ or about numbers of the sentences where the claim has a word that compares, such
     from 1958 to 1963 is 5 years
     from May 1958 to April 1959 is 11 months
     1980 plus five years is 1985
-    6,900 is less than 7,400         numbers that it compares
+    Orm: 7,400 is more than Sel: 6,900    numbers that it compares, each with its thing (`compared`)
     1,396 is 2 times 698
     1914 is before 1921              dates that it puts in order
     2024-06-30 is 30 June 2024       the day that it has in words
@@ -30,6 +30,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from lisax.formats.compared import Compared, Places
 from lisax.text import units
 from lisax.text.dates import Date, find_dates, in_words, numeric_date
 from lisax.text.digits import decimals_of, in_digits
@@ -49,7 +50,10 @@ _SHARE = re.compile(
     rf"\b(?P<part>{_SMALL}) (?:in|out of)(?: every| each)? (?P<whole>{_SMALL})\b(?![.,]\d)", re.IGNORECASE
 )
 _THAN = re.compile(r"\b[a-z]{2,12}(?:er|re|ss) than (?:the |an? |age )?$")
+_NEXT = re.compile(r" ([^\W\d_]{1,20})(?: ([^\W\d_]{1,20}))?")
 _LONGEST_THAN = 32  # characters
+ALIKE = 50  # a bare number has a measure's unit if their ratio is below this
+_BARE = re.compile(r"\s*(?:[.;)]|$|(?:on|in|at|and|for|to|from|against|while|but|was)\b)", re.IGNORECASE)
 # Words before a number: bounds, which `bound` has, and estimates.
 _BEFORE = re.compile(
     r"^(?:(?:(?:no|not) )?(?:more|less|fewer|greater|higher|lower|larger|smaller) than|at (?:least|most)|over|under|above"
@@ -69,6 +73,7 @@ _COMPARED = frozenset(
     "deeper deepest wider widest hotter hottest colder coldest warmer warmest richer poorer further farther nearer "
     "outnumber outnumbers outnumbered outsold surpassed tripled doubled halved".split()
 )
+_DIFFERENCES = frozenset({"more", "less", *(word for word in _ORDER | _COMPARED if word.endswith("er"))})
 _MULTIPLES = frozenset("times twice double doubled half halved triple tripled".split())
 
 
@@ -76,7 +81,7 @@ class Number(NamedTuple):
     """A number of a text, from `low` to `high` in the base unit `dimension`.
 
     `unit` is the unit that the text writes. `bound` means that the number bounds another (`over 50`). `place` numbers the
-    sentence."""
+    sentence, `start` is its offset there. `apart`: it is a difference (`50 more`)."""
 
     text: str
     low: Fraction
@@ -85,6 +90,12 @@ class Number(NamedTuple):
     unit: str = ""
     bound: bool = False
     place: int = 0
+    start: int = 0
+    apart: bool = False
+
+    @property
+    def where(self) -> Places:
+        return self.place, self.start, self.start + len(self.text)
 
     @property
     def exact(self) -> bool:
@@ -127,25 +138,29 @@ def numbers(text: str) -> tuple[Number, ...]:
     """The numbers of a text, dates and years among them and first; no ordinals."""
     small = text.lower()
     text = text if len(small) == len(text) else small  # `İ` becomes two characters
-    read = [_date(text[start:end], date) for date, start, end in find_dates(small)]
+    read = [_date(text[start:end], date)._replace(start=start) for date, start, end in find_dates(small)]
     shares = [match for match in _SHARE.finditer(text) if match["part"].lower() != match["whole"].lower()]
     for match in shares:
         part, whole = (cardinal([match[name].lower()], 0)[0] for name in ("part", "whole"))
         if 0 < part < whole:
-            read.append(Number(match[0], Fraction(part, whole), Fraction(part, whole)))
+            read.append(Number(match[0], Fraction(part, whole), Fraction(part, whole), start=match.start()))
     ends = {match.end(name) for match in shares for name in ("part", "whole")}
     for one in find(text):
         written = text[one.start : one.end]
         if one.kind is Kind.ORDINAL or one.end in ends:
             continue
-        years = _FOUR_DIGITS.findall(written)  # two of `from 1958 to 1963`
-        if not one.unit and years and {one.low, one.high} == set(map(int, years)) and YEARS[0] <= one.low <= YEARS[-1]:
-            read += (_date(year, (int(year), 0, 0)) for year in years)
+        years = list(_FOUR_DIGITS.finditer(written))  # two of `from 1958 to 1963`
+        values = {int(year[0]) for year in years}
+        if not one.unit and years and {one.low, one.high} == values and YEARS[0] <= one.low <= YEARS[-1]:
+            read += (_date(year[0], (int(year[0]), 0, 0))._replace(start=one.start + year.start()) for year in years)
             continue
         bound = one.relation in _BOUNDS
         low, high = (one.value if bound or part is None else part for part in (one.low, one.high))
         bound = bound or _THAN.search(text, max(0, one.start - _LONGEST_THAN), one.start) is not None
-        read.append(Number(_BEFORE.sub("", written), low, high, one.unit, one.written, bound))
+        plain = _BEFORE.sub("", written)
+        following = _NEXT.match(text, one.end)
+        apart = following is not None and not _DIFFERENCES.isdisjoint(following.groups())
+        read.append(Number(plain, low, high, one.unit, one.written, bound, start=one.end - len(plain), apart=apart))
     return tuple(read)
 
 
@@ -157,24 +172,42 @@ def _date(text: str, date: Date) -> Number:
     return Number(text, Fraction(first, 372), Fraction(last, 372), DATE)
 
 
-def number_facts(claim: str, texts: Sequence[str]) -> list[str]:
-    """At most `MOST` facts that a claim and its sentences give, those of the claim's own numbers first."""
-    return list(itertools.islice(dict.fromkeys(_Facts(claim, texts).all()), MOST))
+def _of_sentence(text: str) -> Iterator[Number]:
+    """The numbers of a sentence. A bare one after a measure has its unit (`one is 61 metres high, the other 57`)."""
+    last = None
+    for number in numbers(text):
+        if number.unit:
+            last = number
+        elif last and not number.dimension and number.exact and not number.bound:
+            value = last.scale.forth(number.low)
+            alone = _BARE.match(text, number.where[2]) and text[: number.start].rstrip()[-1:] != ","
+            if alone and last.low and Fraction(1, ALIKE) < value / last.low < ALIKE:
+                shown = f"{number.text} {last.unit}"
+                number = number._replace(text=shown, low=value, high=value, dimension=last.dimension, unit=last.unit)
+        yield number
+
+
+def number_facts(claim: str, texts: Sequence[str], titles: Sequence[str] = ()) -> list[str]:
+    """At most `MOST` facts that a claim and its sentences give, those of the claim's own numbers first. `titles`: of
+    the sentences' documents."""
+    return list(itertools.islice(dict.fromkeys(_Facts(claim, texts, titles).all()), MOST))
 
 
 class _Facts:
     """All facts of a claim and its sentences. `found` are the numbers of the sentences by their dimension."""
 
-    def __init__(self, claim: str, texts: Sequence[str]):
+    def __init__(self, claim: str, texts: Sequence[str], titles: Sequence[str]):
         asked = set(words(claim))
         self.asked = numbers(claim)
         self.orders, self.compares = not asked.isdisjoint(_ORDER), not asked.isdisjoint(_COMPARED)
         self.multiplies = not asked.isdisjoint(_MULTIPLES)
         self.found: dict[str, list[Number]] = {}
         for place, text in enumerate(texts if self.asked or self.orders or self.compares else ()):
-            for number in numbers(text):
+            for number in _of_sentence(text):
                 if len(of := self.found.setdefault(number.dimension, [])) < FOUND:
                     of.append(number._replace(place=place))
+        comparing = self.found and (self.orders or self.compares)
+        self.things = Compared(claim, _ORDER | _COMPARED, texts, titles) if comparing else None
 
     def all(self) -> Iterator[str]:
         for asked in self.asked[:ASKED]:
@@ -189,7 +222,7 @@ class _Facts:
         taken = {asked.dimension for asked in self.asked}
         for dimension, of in self.found.items():
             if dimension not in taken and (self.orders if dimension == DATE else self.compares):
-                yield from _in_order(of)
+                yield from self._in_order(of)
         if self.multiplies:
             yield from self._multiples()
 
@@ -279,7 +312,33 @@ class _Facts:
             for pair in itertools.combinations(exact, 2):
                 less, more = sorted(pair, key=lambda one: one.low)
                 if less.low != more.low:
-                    yield f"{more.text} is {in_digits(more.low / less.low, comma=',')} times {less.text}"
+                    name, other = self._named(more, less)
+                    yield f"{name} is {in_digits(more.low / less.low, comma=',')} times {other}"
+
+    def _in_order(self, found: Sequence[Number]) -> Iterator[str]:
+        """Two numbers of the things that the claim compares, that of its first thing first; else each number with the
+        next greater one."""
+        found = [one for one in found if not one.apart]
+        for one, other in itertools.combinations(found, 2):
+            names = self.things.names(one.where, other.where)
+            if names and (all(names) or len(found) == 2):
+                if not self.things.is_first(names[0]) and (names[1] == "" or self.things.is_first(names[1])):
+                    one, other = other, one
+                name, against = self._named(one, other)
+                yield f"{name} is {one.against(other)} {against}"
+                return
+        for less, more in itertools.pairwise(sorted(found, key=lambda one: (one.low, one.high))):
+            if less.high < more.low:
+                yield f"{less.text} is {less.against(more)} {more.text}"
+            elif (less.low, less.high) == (more.low, more.high):
+                yield f"{less.text} is equal to {more.text}"
+
+    def _named(self, one: Number, other: Number) -> list[str]:
+        """Two numbers, each behind the name of its thing if it has one."""
+        pair = sorted((one, other), key=lambda number: number.where)
+        names = (self.things and self.things.names(*(number.where for number in pair))) or ("", "")
+        shown = {number: f"{name}: {number.text}" if name else number.text for number, name in zip(pair, names)}
+        return [shown[one], shown[other]]
 
 
 def _lasting(first: Number, last: Number) -> tuple[int, str] | None:
@@ -302,15 +361,6 @@ def _lasting(first: Number, last: Number) -> tuple[int, str] | None:
 def _nearest(computed: Sequence[tuple[str, Fraction]], value: Fraction) -> list[str]:
     """The first fact that gives a value; the first two if none does."""
     return [fact for fact, given in computed if given == value][:1] or [fact for fact, _ in computed[:2]]
-
-
-def _in_order(found: Sequence[Number]) -> Iterator[str]:
-    """Each number with the next greater one."""
-    for less, more in itertools.pairwise(sorted(found, key=lambda one: (one.low, one.high))):
-        if less.high < more.low:
-            yield f"{less.text} is {less.against(more)} {more.text}"
-        elif (less.low, less.high) == (more.low, more.high):
-            yield f"{less.text} is equal to {more.text}"
 
 
 def _order(value: Fraction, other: Fraction) -> str:

@@ -271,7 +271,7 @@ class Labeller(Verifier):
         if self.model.pairs and self.model.format is not CLAIM_ONLY:
             lists = [[one] for one in read] if self.pointwise else [read[: self.sentences]] if read else []
             for i, some in enumerate(lists):
-                facts = number_facts(text_of_claim(claim), [one.text for one in some])
+                facts = number_facts(text_of_claim(claim), [one.text for one in some], [one.source for one in some])
                 read[i] = dataclasses.replace(read[i], computed=tuple(facts))
         return read
 

@@ -15,6 +15,10 @@ from lisax.text.dates import in_words
 
 BORN, NEW = "from 5 December 1980 to ", "1 January 2020"
 LEFT = "0.003 g minus 0.001 g is 0.002 g"
+LARGER = "Orm: 7,400 is more than Sel: 6,900"
+SALES = "2023: 6 million is more than 2022: 5 million"
+BUILT = "hall: 1720 is after mill: 1701"
+TWICE = "Orm: 1,396 is 2 times Sel: 698"
 WARMER = ["30 °C is 86 °F", "30 °C minus 68 °F is 10 °C"]
 
 
@@ -61,8 +65,31 @@ WARMER = ["30 °C is 86 °F", "30 °C minus 68 °F is 10 °C"]
         ("It took 2 years.", ["May 2018 to 31 May 2018."], []),
         ("It took 2 years.", ["From 2018 to 2019."], ["from 2018 to 2019 is 1 year"]),
         ("It closed in 1985.", ["It opened in 1980, and closed five years later."], ["1980 plus five years is 1985"]),
-        ("Orm is larger than Sel.", ["Orm has 7,400 people, Sel 6,900."], ["6,900 is less than 7,400"]),
-        ("Orm has twice as many.", ["Orm has 1,396, Sel 698."], ["698 is less than 1,396", "1,396 is 2 times 698"]),
+        ("Orm is larger than Sel.", ["Orm has 7,400 people, Sel 6,900."], [LARGER]),
+        ("Orm is larger than Sel.", ["Sel has 6,900 people,", "and Orm 7,400."], [LARGER]),
+        ("Orm is larger than Sel.", ["6,900 people live in Sel and 7,400 in Orm."], [LARGER]),
+        ("Orm is larger than Sel.", ["It has 7,400 people, the other 6,900."], ["6,900 is less than 7,400"]),
+        ("Orm is larger than it.", ["It has 6,900 people, Orm 7,400."], ["Orm: 7,400 is more than 6,900"]),
+        ("Orm is larger than Sel.", ["Orm has 500 more people than Sel, which has 6,900."], []),
+        (
+            "The old hall has more than the new one.",
+            ["90 in the new hall, 80 in the old one."],
+            ["old: 80 is less than new: 90"],
+        ),
+        ("Sales were higher in 2023 than in 2022.", ["They were 5 million in 2022 and 6 million in 2023."], [SALES]),
+        (
+            "Orm is higher than Sel.",
+            ["Sel is 58 metres high, and Orm 49."],
+            ["Orm: 49 metres is less than Sel: 58 metres"],
+        ),
+        ("Orm is higher than Sel.", ["Sel is 58 metres high, and Orm has 3 doors."], []),
+        ("The hall was built earlier than the mill.", ["The mill was built in 1701, the hall in 1720."], [BUILT]),
+        (
+            "Orm has twice as many.",
+            ["Orm has 1,396, Sel 698."],
+            ["Orm: 1,396 is more than 698", "Orm: 1,396 is 2 times 698"],
+        ),
+        ("Orm has twice as many as Sel.", ["Orm has 1,396, Sel 698."], ["Orm: 1,396 is more than Sel: 698", TWICE]),
         ("It was 10 °C warmer.", ["It was 30 °C in Orm, 20 °C in Sel."], ["30 °C minus 20 °C is 10 °C"]),
         ("It was 18 °F warmer.", ["It was 30 °C in Orm.", "It was 68 °F in Sel."], WARMER),
         (
@@ -106,6 +133,12 @@ def test_ages_are_those_of_the_calendar(one, other):
     assert fact.endswith(f"{texts[1]} is {years} {'year' if years == 1 else 'years'}") == (years > 0)
     if 1 < (died - born).days < 28:
         assert fact == f"from {texts[0]} to {texts[1]} is {(died - born).days} days"
+
+
+def test_titles_name_the_things_of_a_sentence():
+    sentences, titles = ["It has 7,400 people.", "Its 6,900 people are old."], ["Orm", "Sel"]
+    assert number_facts("Orm is larger than Sel.", sentences, titles) == [LARGER]
+    assert number_facts("Orm is larger than Sel.", sentences) == ["6,900 is less than 7,400"]
 
 
 def test_facts_come_before_the_sentences():
