@@ -53,6 +53,7 @@ _THAN = re.compile(r"\b[a-z]{2,12}(?:er|re|ss) than (?:the |an? |age )?$")
 _NEXT = re.compile(r" ([^\W\d_]{1,20})(?: ([^\W\d_]{1,20}))?")
 _LONGEST_THAN = 32  # characters
 ALIKE = 50  # a bare number has a measure's unit if their ratio is below this
+_JOINING = (" and ", " or ", " to ", ", ")
 _BARE = re.compile(r"\s*(?:[.;)]|$|(?:on|in|at|and|for|to|from|against|while|but|was)\b)", re.IGNORECASE)
 # Words before a number: bounds, which `bound` has, and estimates.
 _BEFORE = re.compile(
@@ -81,7 +82,8 @@ class Number(NamedTuple):
     """A number of a text, from `low` to `high` in the base unit `dimension`.
 
     `unit` is the unit that the text writes. `bound` means that the number bounds another (`over 50`). `place` numbers the
-    sentence, `start` is its offset there. `apart`: it is a difference (`50 more`)."""
+    sentence, `start` is its offset there. `apart`: it is a difference (`50 more`);
+    `partitive`: it counts some of another (`two of the three`)."""
 
     text: str
     low: Fraction
@@ -92,6 +94,7 @@ class Number(NamedTuple):
     place: int = 0
     start: int = 0
     apart: bool = False
+    partitive: bool = False
 
     @property
     def where(self) -> Places:
@@ -107,6 +110,15 @@ class Number(NamedTuple):
         if self.dimension == "%":
             return self.low / 100
         return self.low if not self.dimension and 0 < self.low < 1 else None
+
+    @property
+    def part(self) -> bool:
+        """Whether the number is a part of another: a share of one, or `two of the three`."""
+        return self.partitive or (not self.dimension and 0 < self.low < 1)
+
+    def within(self, other: Number) -> bool:
+        """Whether all values that the number may have are among the other's."""
+        return other.low <= self.low and self.high <= other.high
 
     @property
     def scale(self) -> units.Unit:
@@ -158,9 +170,9 @@ def numbers(text: str) -> tuple[Number, ...]:
         low, high = (one.value if bound or part is None else part for part in (one.low, one.high))
         bound = bound or _THAN.search(text, max(0, one.start - _LONGEST_THAN), one.start) is not None
         plain = _BEFORE.sub("", written)
-        following = _NEXT.match(text, one.end)
-        apart = following is not None and not _DIFFERENCES.isdisjoint(following.groups())
-        read.append(Number(plain, low, high, one.unit, one.written, bound, start=one.end - len(plain), apart=apart))
+        following = match.groups() if (match := _NEXT.match(text, one.end)) else ()
+        apart, partitive = not _DIFFERENCES.isdisjoint(following), following == ("of", "the") and not one.unit
+        read.append(Number(plain, low, high, one.unit, one.written, bound, 0, one.end - len(plain), apart, partitive))
     return tuple(read)
 
 
@@ -173,17 +185,20 @@ def _date(text: str, date: Date) -> Number:
 
 
 def _of_sentence(text: str) -> Iterator[Number]:
-    """The numbers of a sentence. A bare one after a measure has its unit (`one is 61 metres high, the other 57`)."""
-    last = None
-    for number in numbers(text):
+    """The numbers of a sentence. A bare one has the unit of the measure before it (`one is 61 metres high, the other
+    57`) or of the next one (`400 and 500 metres`)."""
+    last, read = None, numbers(text)
+    for number, following in itertools.zip_longest(read, read[1:]):
         if number.unit:
             last = number
-        elif last and not number.dimension and number.exact and not number.bound:
-            value = last.scale.forth(number.low)
+        elif not (number.dimension or number.bound) and number.exact:
+            joined = following and following.unit and text[number.where[2] : following.start] in _JOINING
             alone = _BARE.match(text, number.where[2]) and text[: number.start].rstrip()[-1:] != ","
-            if alone and last.low and Fraction(1, ALIKE) < value / last.low < ALIKE:
-                shown = f"{number.text} {last.unit}"
-                number = number._replace(text=shown, low=value, high=value, dimension=last.dimension, unit=last.unit)
+            measure = following if joined else last if alone else None
+            value = measure.scale.forth(number.low) if measure else 0
+            if measure and measure.low and Fraction(1, ALIKE) < value / measure.low < ALIKE:
+                shown, unit = f"{number.text} {measure.unit}", measure.unit
+                number = number._replace(text=shown, low=value, high=value, dimension=measure.dimension, unit=unit)
         yield number
 
 
@@ -232,7 +247,8 @@ class _Facts:
             same = ((one.text, numeric_date(one.text)) for one in dates if one.against(asked) == "in")
             yield from (f"{text} is {in_words(*date)}" for text, date in same if date)
         if self.orders:
-            yield from (f"{one.text} is {one.against(asked)} {asked.text}" for one in dates if one.text != asked.text)
+            facts = (f"{one.text} is {one.against(asked)} {asked.text}" for one in dates if not asked.within(one))
+            yield from facts
         elif not any(one.low <= asked.high and asked.low <= one.high for one in dates):
             for one, lasting in itertools.product(dates, self.found.get("year", [])):
                 for sign, word in ((1, "plus"), (-1, "minus")):
@@ -277,7 +293,9 @@ class _Facts:
 
     def _computed(self, asked: Number) -> Iterator[tuple[str, Fraction]]:
         """Facts, each with its value, that compute numbers of the claim's dimension from the sentences' numbers."""
-        same = [one for one in self.found.get(asked.dimension, []) if one.exact]
+        known = {one.low for one in self.asked if one is not asked and not one.dimension}
+        of_dimension = self.found.get(asked.dimension) or (self.found.get("", []) if asked.dimension == "year" else [])
+        same = [one for one in of_dimension if one.exact and not one.part and (one.dimension or one.low not in known)]
         for _, of_sentence in itertools.groupby(same, lambda one: one.place):
             terms = list(of_sentence)
             if len(terms) > 2 and not any(one.offset for one in terms):
@@ -330,7 +348,7 @@ class _Facts:
         for less, more in itertools.pairwise(sorted(found, key=lambda one: (one.low, one.high))):
             if less.high < more.low:
                 yield f"{less.text} is {less.against(more)} {more.text}"
-            elif (less.low, less.high) == (more.low, more.high):
+            elif (less.low, less.high) == (more.low, more.high) and less.text != more.text:
                 yield f"{less.text} is equal to {more.text}"
 
     def _named(self, one: Number, other: Number) -> list[str]:

@@ -52,7 +52,7 @@ _CELL_MINUS = re.compile(r"[ \xa0]?- ")
 _RELATIONS = {
     Relation.ABOUT: r"~|≈|approx\.?|approximately|about|around|roughly|circa|ca?\.|nearly|almost|some",
     Relation.AT_LEAST: r">=|≥|at least|not less than|no less than|no fewer than|minimum of|min\.",
-    Relation.AT_MOST: r"<=|≤|at most|up to|not more than|no more than|maximum of|max\.",
+    Relation.AT_MOST: r"<=|≤|at most|(?<!add )(?<!adds )(?<!added )up to|not more than|no more than|maximum of|max\.",
     Relation.MORE: r">|more than|greater than|higher than|larger than|over|above|exceed(?:ing|s|ed)?",
     Relation.LESS: r"<|less than|fewer than|lower than|smaller than|under|below",
     Relation.BY: r"by",
